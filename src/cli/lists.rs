@@ -108,6 +108,7 @@ fn marks(claim: &ClaimSummary, reader: Option<&str>, now: Timestamp) -> String {
 
 fn changed_last(last: &LastChange, now: Timestamp) -> String {
     let what = match last.what.as_str() {
+        "abstained from" => "abstention",
         "said to be still meant" => "still meant, said",
         "given evidence" => "evidence",
         "had evidence retracted" => "evidence retracted",

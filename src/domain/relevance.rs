@@ -10,9 +10,12 @@ use crate::domain::time::{Hours, Timestamp};
 
 /// For a link to an active task (spec 04).
 const LINKED: f64 = 0.3;
-/// For a decision in force where the work is: more than all the other reasons together, so that none of these decisions is
-/// dropped for the sake of what is settled.
-const DECIDES_HERE: f64 = 1.5;
+/// For a decision in force about a file of the work: more than all the other reasons together, so that none of these
+/// decisions is dropped for the sake of what is settled.
+const BINDS_FILE: f64 = 1.5;
+/// For a decision in force about a directory of the work. More of it costs claims that answer the intent (measured on the
+/// half `dev` of the gates' corpus).
+const BINDS_DIRECTORY: f64 = 0.2;
 /// For a scope that matches the files the session touched (spec 04).
 const AT_THE_FILES: f64 = 0.2;
 /// What effective confidence above one half adds, and below it takes away (spec 04).
@@ -60,6 +63,18 @@ impl StaleAfter {
     }
 }
 
+/// What of a session's work a decision in force binds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Binds {
+    /// Nothing: it is about other places, or it is no decision in force.
+    #[default]
+    Nothing,
+    /// A directory: that of a task, or one above a file of the work.
+    Directory,
+    /// A file that the session's tasks, edits, prompt or intent name.
+    File,
+}
+
 /// Where a claim stands for one reader.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Footing {
@@ -76,7 +91,7 @@ pub struct Footing {
     /// Whether its scope matches a file the session touched or locked.
     pub touches_session_files: bool,
     /// Whether it is a decision in force about a place where the session works.
-    pub decides_here: bool,
+    pub binds: Binds,
     /// Effective confidence now, 0 to 1.
     pub confidence: f64,
 }
@@ -134,7 +149,11 @@ impl Footing {
             search: rounded(self.answers),
             task: when(self.linked_to_active_task, LINKED),
             files: when(self.touches_session_files, AT_THE_FILES),
-            decides: when(self.decides_here, DECIDES_HERE),
+            decides: match self.binds {
+                Binds::Nothing => 0.0,
+                Binds::Directory => BINDS_DIRECTORY,
+                Binds::File => BINDS_FILE,
+            },
             confidence: rounded(CONFIDENCE * (self.confidence - 0.5)),
             recent: when(now.ms().saturating_sub(self.touched_at.ms()) < RECENT.ms(), TOUCHED),
         }
@@ -168,7 +187,7 @@ pub fn by_relevance(left: (f64, u64), right: (f64, u64)) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-    use super::{Footing, StaleAfter, by_relevance, reach};
+    use super::{Binds, Footing, StaleAfter, by_relevance, reach};
     use crate::domain::claim::{ClaimType, Status};
     use crate::domain::time::{Hours, Timestamp};
 
@@ -182,7 +201,7 @@ mod tests {
             answers: 0.0,
             linked_to_active_task: false,
             touches_session_files: false,
-            decides_here: false,
+            binds: Binds::Nothing,
             confidence: 0.5,
         }
     }
@@ -205,7 +224,7 @@ mod tests {
             Footing { answers: 0.7, linked_to_active_task: true, touches_session_files: true, ..fact() };
         assert_eq!(relevance(Footing { confidence: 1.0, ..all }, 0), 1.35);
         // No settled claim comes before a decision in force where the work is.
-        assert!(relevance(Footing { decides_here: true, confidence: 0.5, ..fact() }, 24) > 1.35);
+        assert!(relevance(Footing { binds: Binds::File, confidence: 0.5, ..fact() }, 24) > 1.35);
         // A clock that went back makes nothing old.
         assert_eq!(fact().relevance(Timestamp::from_ms(0)), 0.1);
     }

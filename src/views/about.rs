@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::context::ContextOf;
+use crate::domain::relevance::Binds;
 use crate::domain::scope::Scope;
 use crate::domain::session::Role;
 use crate::store::{TaskView, TrajectoryView, TurnView};
@@ -79,6 +80,26 @@ impl About {
         let mut places = self.places();
         places.extend(self.named.iter().filter(|place| !self.task_scopes.contains(place)).cloned());
         places
+    }
+
+    /// What of the work a decision about these scopes binds. What is decided about one of many files below a directory does
+    /// not bind all work there.
+    pub(super) fn bound_by(&self, scopes: &[Scope]) -> Binds {
+        let binds = |scope: &Scope, place: &Scope| {
+            let is_file = place.is_path()
+                && place.as_str().rsplit('/').next().is_some_and(|name| name.trim_matches('.').contains('.'));
+            let is_glob = scope.as_str().contains('*') && scope.is_at(std::slice::from_ref(place));
+            if is_file && (scope == place || is_glob) {
+                Binds::File
+            } else if is_glob || place.and_ancestors().any(|above| above == scope.as_str()) {
+                Binds::Directory
+            } else {
+                Binds::Nothing
+            }
+        };
+        let places = self.decided_at();
+        let all = scopes.iter().flat_map(|scope| places.iter().map(move |place| binds(scope, place)));
+        all.max().unwrap_or_default()
     }
 
     /// Whether there is anything to ask about.

@@ -10,7 +10,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::ids::{ClaimId, SessionId, TaskId};
 use crate::domain::plan::TaskStatus;
-use crate::domain::relevance::{ANSWERS, StaleAfter};
+use crate::domain::relevance::{ANSWERS, Binds, StaleAfter};
 use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
 use crate::domain::time::Timestamp;
@@ -676,9 +676,10 @@ pub(super) fn claim_for(summary: &ClaimSummary, about: &About, now: Timestamp) -
         answers: 0.0,
         linked_to_active_task: of_task || is_at(&about.task_scopes),
         touches_session_files: is_at(&about.files),
-        decides_here: summary.claim_type == ClaimType::Decision
-            && summary.status != Status::Deprecated
-            && is_at(&about.decided_at()),
+        binds: match (summary.claim_type, summary.status) {
+            (ClaimType::Decision, Status::Proposed | Status::Confirmed) => about.bound_by(&scopes),
+            _ => Binds::Nothing,
+        },
         behind: None,
     }
 }
