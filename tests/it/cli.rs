@@ -92,7 +92,7 @@ fn a_claim_lives_and_ends() {
             $ hm --agent ana claim abstain C1
             abstained C1: committed at seq 12
             $ hm claim list
-            C1 the pool holds 20 connections (confirmed, agreed, by devops, abstained from by anal… AGE ago)
+            C1 the pool holds 20 connections (confirmed, agreed, by devops, abstention by analyst AGE ago)
             C2 retries go through the pool (decision, proposed, by devops)
             $ hm --agent arch claim deprecate C1 --reason "the pool is gone"
             deprecated C1: committed at seq 14

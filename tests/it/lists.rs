@@ -153,7 +153,8 @@ fn attention_does_not_repeat_what_is_settled() {
     let long = "the mutex is held for long ".repeat(20);
     said(&shell, &format!("hm --agent devops claim create \"{long}\" --scope src"));
     said(&shell, &format!("hm --agent analyst claim challenge C2 --reason \"it is not: {long}\""));
-    let told = asked("devops").split_whitespace().collect::<Vec<_>>().join(" ");
+    let flat = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = flat(said(&shell, "hm --agent reviewer attention --all"));
     assert!(told.contains("the mutex is held") && told.chars().count() < 900, "{told}");
     assert!(told.matches("the mutex is held for long").count() <= 18, "two texts of 240 characters: {told}");
 }

@@ -221,12 +221,7 @@ async fn four_panes_share_one_memory() {
 
         > the pool needs one connection per pane
 
-        - owner: analyst
-        - scopes: src/db/pool.rs
-        - confidence: 0.70 (its owner said 0.80)
-        - grade: asserted
-        - created: TIME (AGE ago)
-        - session: S2
+        - by analyst 0s ago; about src/db/pool.rs; asserted; confidence 0.70 (its owner said 0.80)
 
         ## Positions
 
@@ -245,8 +240,7 @@ async fn four_panes_share_one_memory() {
 
         ## History
 
-        - TIME proposed by analyst (seq 2)
-        - TIME proposed -> contested by reviewer (seq 7): challenged by reviewer
+        - #7 contested by reviewer 0s ago: challenged by reviewer
     "#]]
     .assert_eq(&masked(&page, &[]));
 
