@@ -16,6 +16,7 @@ mod help;
 mod hook;
 mod import;
 mod init;
+mod lists;
 mod lock;
 mod log;
 mod names;

@@ -145,12 +145,30 @@ struct Order<'a> {
     dead_ends: Vec<&'a AntiPattern>,
     /// Dead ends from here on are not at hand.
     elsewhere_from: usize,
+    /// How much claims matter that would matter more than a later decision that names them, by their ids.
+    behind: BTreeMap<&'a str, f64>,
 }
+
+/// What a claim matters less than the decision that it stands behind.
+const BEHIND: f64 = 1e-6;
 
 impl<'a> Order<'a> {
     fn of(entries: &'a Entries, now: Timestamp) -> Self {
+        let relevance: BTreeMap<&str, f64> =
+            entries.claims.iter().map(|claim| (claim.id.as_str(), claim.footing().relevance(now))).collect();
+        let behind: BTreeMap<&str, f64> = entries
+            .claims
+            .iter()
+            .filter_map(|claim| {
+                let most = relevance.get(claim.behind.as_deref()?)? - BEHIND;
+                (relevance[claim.id.as_str()] > most).then_some((claim.id.as_str(), most))
+            })
+            .collect();
         let by_rank = |one: &Claim, other: &Claim| {
-            let rank = |claim: &Claim| (claim.footing().relevance(now), claim.seq);
+            let matters = |claim: &Claim| claim.footing().relevance(now);
+            let rank = |claim: &Claim| {
+                (behind.get(claim.id.as_str()).copied().unwrap_or_else(|| matters(claim)), claim.seq)
+            };
             by_relevance(rank(one), rank(other)).then_with(|| one.id.cmp(&other.id))
         };
         let (mut claims, mut sunk): (Vec<&Claim>, Vec<&Claim>) =
@@ -174,7 +192,7 @@ impl<'a> Order<'a> {
         });
         let elsewhere_from = dead_ends.len();
         dead_ends.extend(elsewhere);
-        Self { claims, sunk_from, dead_ends, elsewhere_from }
+        Self { claims, sunk_from, dead_ends, elsewhere_from, behind }
     }
 }
 
@@ -187,7 +205,11 @@ fn standing(claim: &Claim) -> (bool, i64, i64) {
 fn sections<'a>(entries: &'a Entries, order: &Order<'a>, now: Timestamp) -> Vec<Section<'a>> {
     let relevance = |claim: &Claim| claim.footing().relevance(now);
     // Where nothing is asked, nothing answers: what is settled comes in its own order.
-    let rank = |claim: &&Claim| if entries.is_asked { relevance(claim) } else { 0.0 };
+    let rank = |claim: &&Claim| match order.behind.get(claim.id.as_str()) {
+        _ if !entries.is_asked => 0.0,
+        Some(behind) => *behind,
+        None => relevance(claim),
+    };
     let warned = order.dead_ends.iter().map(|dead_end| relevance(&dead_end.claim)).collect();
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     vec![

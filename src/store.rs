@@ -41,7 +41,7 @@ pub use claims::{
 pub use completions::Matches;
 pub use contradictions::{Contradiction, ContradictionFilter, ContradictionPage, SideView, Target};
 pub use decisions::{
-    AlternativeView, DecisionFilter, DecisionPage, DecisionSummary, DecisionView, OutcomeView,
+    AlternativeView, DecisionFilter, DecisionPage, DecisionSummary, DecisionView, NotChosen, OutcomeView,
 };
 pub use experiments::{Attachment, ExperimentFilter, ExperimentPage, ExperimentView};
 pub use fold::{FOLD_VERSION, Projection};

@@ -452,34 +452,57 @@ pub fn opened(view: &View, answer: &Answer) -> Vec<String> {
     }
 }
 
-/// Claims that match, for who shows them in another way, and how many rows were left out.
+/// Claims for a caller that shows them in another way.
+#[derive(Debug)]
+pub struct Listed<P> {
+    /// The claims.
+    pub page: P,
+    /// What other agents hold of the places of these claims, in a few words each.
+    pub held: Vec<String>,
+    /// Claims that changed before those of the page.
+    pub older: usize,
+    /// Rows that cannot be read.
+    pub left_out: u64,
+}
+
+/// Claims that match, for a caller that shows them in another way. With `latest` these are at most so many of the first page,
+/// those that changed last first.
 ///
 /// # Errors
 /// [`ViewError`].
 pub fn claims(
     reads: &mut Reads,
     filter: &ClaimFilter,
+    latest: Option<usize>,
     reader: Option<&AgentId>,
     now: Timestamp,
-) -> Result<(ClaimPage, u64), ViewError> {
+) -> Result<Listed<ClaimPage>, ViewError> {
     for moment in [filter.changed_since, filter.since, filter.until].into_iter().flatten() {
         reads.check(moment)?;
     }
     let (workspace, is_past) = (reads.workspace().clone(), reads.horizon().is_some());
-    let (mut page, left_out) = reads.ask(now, |store| {
+    let (found, left_out) = reads.ask(now, |store| {
         let mut page = store.claims(filter)?;
+        let mut older = 0;
+        if let Some(latest) = latest {
+            page.claims.sort_by_key(|claim| std::cmp::Reverse(claim.seq));
+            older = page.claims.len().saturating_sub(latest);
+            page.claims.truncate(latest);
+        }
         let now_there = Some(&workspace).filter(|_| !is_past);
         versions::mark_changed(store, page.claims.iter_mut(), worktree(&workspace).as_ref(), now_there)?;
-        store.mark_news(page.claims.iter_mut(), reader.map(AgentId::as_str))?;
-        Ok(page)
+        let (at_now, reader) = (store.at_now()?, reader.map(AgentId::as_str));
+        at_now.mark_news(page.claims.iter_mut(), reader);
+        let held = at_now.held(page.claims.iter(), reader);
+        Ok((page, held, older))
     })?;
-    if let Some(page) = &mut page {
-        last_change::mark(reads, page);
-    }
-    Ok((page.unwrap_or(ClaimPage { claims: Vec::new(), next: None }), left_out.count()))
+    let (mut page, held, older) =
+        found.unwrap_or((ClaimPage { claims: Vec::new(), next: None }, Vec::new(), 0));
+    last_change::mark(reads, &mut page);
+    Ok(Listed { page, held, older, left_out: left_out.count() })
 }
 
-/// Claims that answer a question, for who shows them in another way, and how many rows were left out.
+/// Claims that answer a question, for a caller that shows them in another way.
 ///
 /// # Errors
 /// [`ViewError`].
@@ -488,20 +511,23 @@ pub fn search(
     search: &Search,
     reader: Option<&AgentId>,
     now: Timestamp,
-) -> Result<(SearchPage, u64), ViewError> {
+) -> Result<Listed<SearchPage>, ViewError> {
     for moment in [search.filter.since, search.filter.until].into_iter().flatten() {
         reads.check(moment)?;
     }
     let (workspace, is_past) = (reads.workspace().clone(), reads.horizon().is_some());
-    let (page, left_out) = reads.ask(now, |store| {
+    let (found, left_out) = reads.ask(now, |store| {
         let mut found = store.search(search)?;
         let (now_there, hits) = (Some(&workspace).filter(|_| !is_past), found.hits.iter_mut());
         let claims = hits.map(|hit| &mut hit.claim);
         versions::mark_changed(store, claims, worktree(&workspace).as_ref(), now_there)?;
-        store.mark_news(found.hits.iter_mut().map(|hit| &mut hit.claim), reader.map(AgentId::as_str))?;
-        Ok(found)
+        let (at_now, reader) = (store.at_now()?, reader.map(AgentId::as_str));
+        at_now.mark_news(found.hits.iter_mut().map(|hit| &mut hit.claim), reader);
+        let held = at_now.held(found.hits.iter().map(|hit| &hit.claim), reader);
+        Ok((found, held))
     })?;
-    Ok((page.unwrap_or_default(), left_out.count()))
+    let (page, held) = found.unwrap_or_default();
+    Ok(Listed { page, held, older: 0, left_out: left_out.count() })
 }
 
 /// What is said of rows that cannot be read; nothing where there are none.

@@ -4,20 +4,17 @@ use clap::{Args, Subcommand};
 
 use super::output::{self, Failure};
 use super::search::Search;
-use super::{Context, NOTE_TOO, REASON_TOO, note_damage, parse, parse_all, parse_optional};
+use super::{Context, NOTE_TOO, REASON_TOO, lists, note_damage, parse, parse_all, parse_optional};
 use crate::domain::claim::{Basis, Position, Share, Status, Trigger};
 use crate::domain::command::{
     AddEvidence, AffirmClaim, Command, CreateClaim, DeprecateClaim, KeepClaim, RetractEvidence, TakePosition,
 };
 use crate::domain::ids::ClaimId;
 use crate::domain::rejection::{Code, Rejection};
-use crate::domain::time::{Hours, Timestamp};
-use crate::store::{ClaimFilter, ClaimPage, ClaimSummary, by_now};
+use crate::domain::time::Hours;
+use crate::store::ClaimFilter;
 use crate::system;
 use crate::views::{self, DEFAULT_LIMIT, MAX_LIMIT, View};
-
-/// An owner in a list is cut here, so that a row fits the width whatever the roster is.
-const LIST_OWNER_CHARS: usize = 12;
 
 /// What can be done with claims.
 #[derive(Debug, Subcommand)]
@@ -42,7 +39,7 @@ pub(super) enum Claim {
         /// The claim
         id: String,
     },
-    /// List claims, newest first
+    /// List the 20 claims that changed last
     #[command(after_help = "Example: hm claim list --status contested --scope src/db")]
     List(List),
     /// Find claims by what they say, best first
@@ -191,17 +188,17 @@ pub(super) struct List {
     /// Made then or earlier
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// Statements whole, not their first 200 characters
+    /// Statements whole, however long
     #[arg(long)]
     whole: bool,
-    /// At most so many
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT as u64,
+    /// At most so many, newest first
+    #[arg(long, value_name = "N",
         value_parser = clap::value_parser!(u64).range(1..=MAX_LIMIT as u64))]
-    limit: u64,
+    limit: Option<u64>,
     /// Where the page before ended, as it says
     #[arg(long, value_name = "N")]
     cursor: Option<u64>,
-    /// Deprecated claims too
+    /// All, newest first, deprecated claims too
     #[arg(long)]
     all: bool,
 }
@@ -355,14 +352,32 @@ impl Evidence {
 
 impl List {
     fn run(&self, context: &Context) -> Result<(), Failure> {
-        let filter = self.filter(context)?;
-        let mut reads = context.models()?;
-        let (page, left_out) = views::claims(&mut reads, &filter, context.reader()?.as_ref(), system::now())?;
-        let mut json = serde_json::to_value(&page).map_err(Failure::internal)?;
-        if left_out > 0 {
-            json["left_out"] = left_out.into();
+        let is_latest = !context.global.json && !self.all && self.limit.is_none() && self.cursor.is_none();
+        let most = if self.all && !context.global.json { MAX_LIMIT } else { DEFAULT_LIMIT };
+        let most = if is_latest { MAX_LIMIT } else { most };
+        let limit = self.limit.map_or(most, |limit| usize::try_from(limit).unwrap_or(MAX_LIMIT));
+        let filter = ClaimFilter { limit, ..self.filter(context)? };
+        let (mut reads, reader) = (context.models()?, context.reader()?);
+        let latest = is_latest.then_some(lists::ROWS);
+        let found = views::claims(&mut reads, &filter, latest, reader.as_ref(), system::now())?;
+        let mut json = serde_json::to_value(&found.page).map_err(Failure::internal)?;
+        if found.left_out > 0 {
+            json["left_out"] = found.left_out.into();
         }
-        output::print(context.global.json, &(table(&page, self.whole) + &views::without(left_out)), &json)?;
+        let mut text = lists::rows(found.page.claims.iter(), reader.as_ref(), self.whole);
+        if text.is_empty() {
+            text = "no claims match\n".to_owned();
+        }
+        text.push_str(&lists::held(&found.held));
+        match found.page.next {
+            Some(next) if !is_latest => text.push_str(&output::more("cursor", next)),
+            next if found.older > 0 => {
+                let some = if next.is_some() { "+" } else { "" };
+                text.push_str(&format!("{}{some} older: `--all`; by place: `--scope`\n", found.older));
+            }
+            _ => {}
+        }
+        output::print(context.global.json, &(text + &views::without(found.left_out)), &json)?;
         note_damage(&mut reads);
         Ok(())
     }
@@ -383,7 +398,7 @@ impl List {
             since: None,
             until: super::parse_moment("until", self.until.as_deref())?,
             before: self.cursor,
-            limit: usize::try_from(self.limit).unwrap_or(MAX_LIMIT),
+            limit: DEFAULT_LIMIT,
         })
     }
 }
@@ -396,38 +411,6 @@ pub(super) fn statuses(texts: &[String]) -> Result<Vec<Status>, Rejection> {
         return Err(Rejection::new(Code::InvalidArgument, problem, "use --status confirmed"));
     }
     parse_all("status", texts)
-}
-
-fn table(page: &ClaimPage, whole: bool) -> String {
-    if page.claims.is_empty() {
-        return "no claims match\n".to_owned();
-    }
-    let rows: Vec<Vec<String>> = page.claims.iter().map(|claim| row(claim, whole)).collect();
-    let mut text = output::table(&["id", "status", "type", "owner", "statement"], &rows);
-    if let Some(next) = page.next {
-        text.push_str(&output::more("cursor", next));
-    }
-    text
-}
-
-/// A claim as a line of a table.
-pub(super) fn row(claim: &ClaimSummary, whole: bool) -> Vec<String> {
-    let changed = if claim.changed_since.is_empty() { "" } else { "(changed since) " };
-    let at_it = by_now(&claim.by_now).map_or_else(String::new, |at_it| format!("({at_it}) "));
-    let proved = claim.proof.as_ref();
-    let proved = proved.map_or_else(String::new, |proof| format!("(by {}: {}) ", proof.run_id, proof.ran));
-    let last = claim.last_change.as_ref().map_or_else(String::new, |last| {
-        let ago = Timestamp::from_ms(last.at).age(system::now());
-        format!("({} by {} {ago} ago) ", last.what, views::inline(&last.by, LIST_OWNER_CHARS))
-    });
-    let statement = if whole { claim.statement.clone() } else { views::listed(&claim.statement) };
-    vec![
-        claim.id.clone(),
-        claim.short_standing(),
-        claim.claim_type.to_string(),
-        views::inline(&claim.owner, LIST_OWNER_CHARS) + if claim.imported { " (imported)" } else { "" },
-        format!("{changed}{proved}{at_it}{last}{statement}"),
-    ]
 }
 
 fn share(argument: &str, number: f64) -> Result<Share, Rejection> {

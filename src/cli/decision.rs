@@ -3,13 +3,13 @@
 use clap::{Args, Subcommand};
 
 use super::output::Failure;
-use super::{Context, parse, parse_optional, target};
+use super::{Context, lists, parse, parse_optional, target};
 use crate::domain::command::{Alternative, Command, RecordDecision, RecordOutcome};
 use crate::domain::ids::{ClaimId, IdempotencyKey};
 use crate::domain::rejection::Rejection;
 use crate::store::DecisionFilter;
 use crate::system;
-use crate::views::{DEFAULT_LIMIT, View};
+use crate::views::View;
 
 /// What can be done with decisions.
 #[derive(Debug, Subcommand)]
@@ -42,12 +42,12 @@ pub(super) enum Decision {
         #[arg(long, value_name = "NAME")]
         target: Option<String>,
         /// At most so many
-        #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT)]
+        #[arg(long, value_name = "N", default_value_t = lists::ROWS)]
         limit: usize,
         /// Older than this: what the page before calls its cursor
         #[arg(long, value_name = "SEQ")]
         cursor: Option<u64>,
-        /// Statements whole, not their first 200 characters
+        /// Statements whole, not their first 240 characters
         #[arg(long)]
         whole: bool,
     },

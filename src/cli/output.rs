@@ -22,11 +22,6 @@ use crate::views::ViewError;
 
 /// Columns of human output (spec: tables fit 100), unless the terminal has more.
 const WIDTH: usize = 100;
-/// The last column of a table has at least so many, however wide the others are: what is listed is read there.
-const LEAST_COLUMNS: usize = 60;
-/// No column between the first, which is a name, and the last is cut shorter.
-const LEAST_BETWEEN: usize = 6;
-
 /// Why a verb did not succeed.
 #[derive(Debug)]
 pub enum Failure {
@@ -290,41 +285,15 @@ fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     }))
 }
 
-/// Rows as columns, padded. The last one is whole in a pipe, for `grep` and programs; at a terminal it is cut at what is
-/// left, and those between it and the first make room for it.
-pub(super) fn table(headers: &[&str], rows: &[Vec<String>]) -> String {
-    let last = headers.len().saturating_sub(1);
-    let headers: Vec<String> = headers.iter().map(|header| (*header).to_owned()).collect();
-    let short = |row: &Vec<String>| row.iter().map(|cell| shortened(cell).into_owned()).collect::<Vec<_>>();
-    let lines: Vec<Vec<String>> = std::iter::once(headers).chain(rows.iter().map(short)).collect();
-    let mut widths: Vec<usize> = (0..last)
-        .map(|column| lines.iter().map(|line| display_width(&line[column])).max().unwrap_or_default())
-        .collect();
-    let left = if std::io::stdout().is_terminal() { room_after(&mut widths) } else { usize::MAX };
-    let mut text = String::new();
-    for line in lines {
-        for (cell, width) in line.iter().zip(&widths) {
-            let cell = cut(cell, *width);
-            text.push_str(&cell);
-            text.push_str(&" ".repeat(width.saturating_sub(display_width(&cell)) + 2));
-        }
-        text.push_str(&cut(line.last().map_or("", String::as_str), left));
-        text.truncate(text.trim_end().len());
-        text.push('\n');
-    }
-    text
+/// A row of a list: one line in a pipe, for `grep` and programs, and lines that fit at a terminal.
+pub(super) fn row(line: &str) -> String {
+    let line = clean::cleaned(&named(line)).into_owned();
+    if std::io::stdout().is_terminal() { wrapped("", "    ", &line) } else { line + "\n" }
 }
 
-/// What columns leave to the one behind them; the widest but the first are narrowed until that is enough.
-fn room_after(widths: &mut [usize]) -> usize {
-    loop {
-        let left = columns().saturating_sub(widths.iter().map(|width| width + 2).sum());
-        let between = widths.iter_mut().skip(1).filter(|width| **width > LEAST_BETWEEN);
-        match between.max_by_key(|width| **width) {
-            Some(widest) if left < LEAST_COLUMNS => *widest -= 1,
-            _ => return left.max(LEAST_COLUMNS),
-        }
-    }
+/// A text with names in place of ids.
+pub(super) fn named(text: &str) -> String {
+    shortened(text).into_owned()
 }
 
 /// Stored text on one line of at most so many columns, of which some characters take two.

@@ -2,9 +2,10 @@
 
 use clap::Args;
 
-use super::claim::{row, statuses};
+use super::claim::statuses;
 use super::output::{self, Failure};
-use super::{Context, note_damage, parse, parse_optional};
+use super::{Context, lists, note_damage, parse, parse_optional};
+use crate::domain::agent::AgentId;
 use crate::store::{ClaimFilter, Hit, SearchPage};
 use crate::system;
 use crate::views::{self, MAX_LIMIT};
@@ -38,7 +39,7 @@ pub(super) struct Search {
     session: Option<String>,
     #[command(flatten)]
     made: super::Made,
-    /// Statements whole, not their first 200 characters
+    /// Statements whole, however long
     #[arg(long)]
     whole: bool,
     /// At most so many
@@ -53,13 +54,15 @@ pub(super) struct Search {
 impl Search {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
         let search = self.search(context)?;
-        let mut reads = context.models()?;
-        let (page, left_out) = views::search(&mut reads, &search, context.reader()?.as_ref(), system::now())?;
+        let (mut reads, reader) = (context.models()?, context.reader()?);
+        let found = views::search(&mut reads, &search, reader.as_ref(), system::now())?;
+        let (page, left_out) = (found.page, found.left_out);
         let mut json = serde_json::to_value(&page).map_err(Failure::internal)?;
         if left_out > 0 {
             json["left_out"] = left_out.into();
         }
-        output::print(context.global.json, &(table(&page, self.whole) + &views::without(left_out)), &json)?;
+        let text = listed(&page, &found.held, reader.as_ref(), self.whole) + &views::without(left_out);
+        output::print(context.global.json, &text, &json)?;
         let shown: Vec<String> = page.hits.iter().map(|hit| hit.claim.id.clone()).collect();
         let (as_of, _) = reads.ask(system::now(), |store| store.folded()).map_err(views::ViewError::from)?;
         context.opened(&shown, as_of.map_or(0, |folded| folded.seq));
@@ -89,12 +92,12 @@ impl Search {
     }
 }
 
-fn table(page: &SearchPage, whole: bool) -> String {
+fn listed(page: &SearchPage, held: &[String], reader: Option<&AgentId>, whole: bool) -> String {
     if page.hits.is_empty() {
         return "no claims match\n".to_owned();
     }
-    let rows: Vec<Vec<String>> = page.hits.iter().map(|hit| row(&hit.claim, whole)).collect();
-    let mut text = output::table(&["id", "status", "type", "owner", "statement"], &rows);
+    let mut text = lists::rows(page.hits.iter().map(|hit| &hit.claim), reader, whole);
+    text.push_str(&lists::held(held));
     for Hit { claim, found_through, .. } in &page.hits {
         for old in found_through {
             text.push_str(&output::fitted(&format!("{} took the place of {old}, which was found", claim.id)));

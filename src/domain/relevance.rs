@@ -10,6 +10,12 @@ use crate::domain::time::{Hours, Timestamp};
 
 /// For a link to an active task: the strongest sign that a claim concerns the current work.
 const LINKED: f64 = 0.3;
+/// For a decision in force about a file of the work: more than all the other reasons together, so that none of these
+/// decisions is dropped for the sake of what is settled.
+const BINDS_FILE: f64 = 1.5;
+/// For a decision in force about a directory of the work. More of it costs claims that answer the intent (measured on the
+/// half `dev` of the gates' corpus).
+const BINDS_DIRECTORY: f64 = 0.2;
 /// For a scope that matches files of the session.
 const AT_THE_FILES: f64 = 0.2;
 /// Weight of the effective confidence above or below one half.
@@ -57,6 +63,18 @@ impl StaleAfter {
     }
 }
 
+/// What of a session's work a decision in force binds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Binds {
+    /// Nothing: it is about other places, or it is no decision in force.
+    #[default]
+    Nothing,
+    /// A directory: that of a task, or one above a file of the work.
+    Directory,
+    /// A file that the session's tasks, edits, prompt or intent name.
+    File,
+}
+
 /// The facts about a claim that decide its relevance for one reader.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Footing {
@@ -72,6 +90,8 @@ pub struct Footing {
     pub linked_to_active_task: bool,
     /// Whether its scope matches a file that the session touched or locked.
     pub touches_session_files: bool,
+    /// Whether it is a decision in force about a place where the session works.
+    pub binds: Binds,
     /// Effective confidence now, 0 to 1.
     pub confidence: f64,
 }
@@ -85,6 +105,8 @@ pub struct Parts {
     pub task: f64,
     /// From the files of the session.
     pub files: f64,
+    /// A decision in force where the session works.
+    pub decides: f64,
     /// From confidence above or below one half.
     pub confidence: f64,
     /// From a touch within the last day.
@@ -94,7 +116,7 @@ pub struct Parts {
 impl Parts {
     /// The sum of the parts.
     pub fn total(self) -> f64 {
-        rounded(self.search + self.task + self.files + self.confidence + self.recent)
+        rounded(self.search + self.task + self.files + self.decides + self.confidence + self.recent)
     }
 }
 
@@ -127,6 +149,11 @@ impl Footing {
             search: rounded(self.answers),
             task: when(self.linked_to_active_task, LINKED),
             files: when(self.touches_session_files, AT_THE_FILES),
+            decides: match self.binds {
+                Binds::Nothing => 0.0,
+                Binds::Directory => BINDS_DIRECTORY,
+                Binds::File => BINDS_FILE,
+            },
             confidence: rounded(CONFIDENCE * (self.confidence - 0.5)),
             recent: when(now.ms().saturating_sub(self.touched_at.ms()) < RECENT.ms(), TOUCHED),
         }
@@ -160,7 +187,7 @@ pub fn by_relevance(left: (f64, u64), right: (f64, u64)) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-    use super::{Footing, StaleAfter, by_relevance, reach};
+    use super::{Binds, Footing, StaleAfter, by_relevance, reach};
     use crate::domain::claim::{ClaimType, Status};
     use crate::domain::time::{Hours, Timestamp};
 
@@ -174,6 +201,7 @@ mod tests {
             answers: 0.0,
             linked_to_active_task: false,
             touches_session_files: false,
+            binds: Binds::Nothing,
             confidence: 0.5,
         }
     }
@@ -195,6 +223,8 @@ mod tests {
         let all =
             Footing { answers: 0.7, linked_to_active_task: true, touches_session_files: true, ..fact() };
         assert_eq!(relevance(Footing { confidence: 1.0, ..all }, 0), 1.35);
+        // No settled claim comes before a decision in force where the work is.
+        assert!(relevance(Footing { binds: Binds::File, confidence: 0.5, ..fact() }, 24) > 1.35);
         // A clock that was set back makes no claim old.
         assert_eq!(fact().relevance(Timestamp::from_ms(0)), 0.1);
     }

@@ -4,7 +4,7 @@
 //! entry is given once: a claim that stands under attention or among the anti-patterns is not among the claims.
 
 use crate::domain::claim::{Basis, ClaimType, ContradictionKind, Grade, Status};
-use crate::domain::relevance::{Footing, StaleAfter};
+use crate::domain::relevance::{Binds, Footing, StaleAfter};
 use crate::domain::time::{Span, Timestamp};
 
 /// Everything one agent may be shown at a ledger position.
@@ -281,6 +281,10 @@ pub struct Claim {
     pub linked_to_active_task: bool,
     /// Whether its scope matches a file the session touched or locked.
     pub touches_session_files: bool,
+    /// Whether it is a decision in force about a place where the session works.
+    pub binds: Binds,
+    /// Id of a later decision that names it: it stands behind that one.
+    pub behind: Option<String>,
 }
 
 /// What a claim took the place of.
@@ -308,6 +312,7 @@ impl Claim {
             answers: self.answers,
             linked_to_active_task: self.linked_to_active_task,
             touches_session_files: self.touches_session_files,
+            binds: self.binds,
             confidence: self.confidence,
         }
     }

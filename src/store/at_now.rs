@@ -24,6 +24,9 @@ pub struct ByNow {
     /// Whether it is a lock or a task on a directory above the claim, which is news in no list.
     #[serde(skip)]
     pub is_above: bool,
+    /// The run by which it tests the claim, and how far that is: `R11 queued`. None where it is at a place of the claim.
+    #[serde(skip)]
+    pub run: Option<String>,
 }
 
 /// Who does what, on one line; none where nothing goes on.
@@ -82,6 +85,7 @@ impl AtNow {
                 agent: run.agent.clone(),
                 does: format!("tests it, {} {}", run.name, run.status),
                 is_above: false,
+                run: Some(format!("{} {}", run.name, run.status)),
             })
             .collect();
         let is_there = |scope: &String| scope.parse::<Scope>().is_ok_and(|scope| scope.is_at(scopes));
@@ -95,7 +99,7 @@ impl AtNow {
                 (why, _) => format!("holds {scope}{there}, {left}: {}", why.as_deref().unwrap_or_default()),
             };
             let is_above = scope.parse().is_ok_and(|scope| is_above(&scope, scopes));
-            at_it.push(ByNow { agent: agent.clone(), does, is_above });
+            at_it.push(ByNow { agent: agent.clone(), does, is_above, run: None });
         }
         for task in &self.tasks {
             // What it locks of this is said already.
@@ -104,10 +108,33 @@ impl AtNow {
             if !named.is_empty() && !task.file_locks.iter().any(is_there) {
                 let agent = task.holder.clone().unwrap_or_default();
                 let is_above = named.iter().all(|scope| is_above(scope, scopes));
-                at_it.push(ByNow { agent, does: format!("works on {}", task.name), is_above });
+                at_it.push(ByNow { agent, does: format!("works on {}", task.name), is_above, run: None });
             }
         }
         at_it
+    }
+
+    /// What other agents than the reader hold of the places of some claims, each place once:
+    /// `src/db by devops for T1, 14m left`.
+    pub fn held<'c>(
+        &self,
+        claims: impl Iterator<Item = &'c ClaimSummary>,
+        reader: Option<&str>,
+    ) -> Vec<String> {
+        let scopes: Vec<Scope> = claims.flat_map(|claim| places(&claim.scopes)).collect();
+        let is_news = |lock: &&LockView| {
+            let is_there = lock.scope.parse::<Scope>().is_ok_and(|scope| scope.is_at(&scopes));
+            is_there && Some(lock.agent.as_str()) != reader
+        };
+        let said = |lock: &LockView| {
+            let LockView { scope, agent, worktree, why, task, .. } = lock;
+            let there = worktree.as_deref().map(|tree| format!(" {}", in_work_tree(Some(tree))));
+            let there = there.unwrap_or_default();
+            let through = task.as_ref().map_or_else(String::new, |task| format!(" for {task}"));
+            let why = why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+            format!("{scope} by {agent}{there}{through}, {}{why}", self.left(lock.until))
+        };
+        self.locks.iter().filter(is_news).map(said).collect()
     }
 
     fn left(&self, until: i64) -> String {

@@ -217,6 +217,18 @@ impl ClaimSummary {
 }
 
 impl ClaimSummary {
+    /// Whether a change of its files says something about it: it is a finding that rests on evidence, a proof or the
+    /// position of another agent. A decision, and a claim that rests on nothing yet, says what should be.
+    pub fn is_finding(&self) -> bool {
+        let rests = self.evidence > 0 || self.proof.is_some() || self.supports + self.challenges > 0;
+        rests && self.claim_type != ClaimType::Decision
+    }
+
+    /// The runs that test it now, each with its agent: `R11 queued (devops)`.
+    pub fn tested_by(&self) -> impl Iterator<Item = String> + '_ {
+        self.by_now.iter().filter_map(|at_it| Some(format!("{} ({})", at_it.run.as_ref()?, at_it.agent)))
+    }
+
     /// [`ClaimSummary::standing`] for a column: `confirmed, agreed`.
     pub fn short_standing(&self) -> String {
         // What took its place says more than that it is out of force.
@@ -385,6 +397,9 @@ pub struct ClaimView {
     /// Until when an objection keeps it from being agreed by silence, epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub objection_until: Option<i64>,
+    /// The decisions that did not choose it, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_chosen: Vec<super::NotChosen>,
     /// Why it was chosen, instead of what, and what became of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<super::DecisionView>,
@@ -481,6 +496,7 @@ impl Reader {
         Ok(Some(ClaimView {
             successors: self.successors(&summary)?,
             decision: self.decision(&id)?,
+            not_chosen: self.not_chosen(&id)?,
             positions: self.positions(&id)?,
             former_positions,
             former_positions_left_out,

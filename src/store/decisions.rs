@@ -19,6 +19,15 @@ pub struct AlternativeView {
     pub rejection_reason: String,
 }
 
+/// A decision that did not choose a claim.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NotChosen {
+    /// The id of the decision.
+    pub decision: String,
+    /// Why it did not.
+    pub because: String,
+}
+
 /// One record of what became of a decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OutcomeView {
@@ -107,7 +116,21 @@ pub(super) const SUMMARY: &str = "d.claim_id, c.statement, c.status, d.decided_b
      WHERE p.claim_id = c.id AND p.position = 'support' AND p.agent <> c.owner) ELSE 0 END, c.proof \
      FROM decisions d JOIN claims c ON c.id = d.claim_id";
 
+/// The events of one decision come together: itself, and at most three of each claim that it does not choose or replaces.
+const NOT_CHOSEN: &str = "SELECT a.decision_id, a.rejection_reason FROM claim_moves m \
+     CROSS JOIN decisions d ON d.created_seq BETWEEN m.seq - 400 AND m.seq \
+     CROSS JOIN decision_alternatives a ON a.decision_id = d.claim_id AND a.alternative_id = m.claim_id \
+     WHERE m.claim_id = ?1 AND m.reason = 'rejected alternative' ORDER BY d.created_seq";
+
 impl Reader {
+    /// The decisions that rejected a claim, oldest first.
+    pub(super) fn not_chosen(&self, claim_id: &str) -> Result<Vec<NotChosen>, StoreError> {
+        let mut found = self.db.prepare_cached(NOT_CHOSEN)?;
+        self.kept_of(found.query([claim_id])?, |row| {
+            Ok::<_, rusqlite::Error>(NotChosen { decision: row.get(0)?, because: row.get(1)? })
+        })
+    }
+
     /// A page of decisions, newest first.
     ///
     /// # Errors

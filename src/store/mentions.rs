@@ -1,8 +1,10 @@
 //! Claims that name each other in what they say: `refutes C12`.
 
+use std::collections::BTreeMap;
+
 use rusqlite::params;
 
-use super::{Reader, StoreError};
+use super::{ClaimSummary, Reader, StoreError};
 use crate::domain::names::{Name, Named, names_in};
 
 /// Claims that are named, or that name one, of each claim; nobody reads more.
@@ -22,6 +24,26 @@ impl Reader {
             }
         }
         Ok(mentions)
+    }
+
+    /// Claims that later claims name, each with the newest of those that name it.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn named_by<'c>(
+        &self,
+        claims: impl Iterator<Item = &'c ClaimSummary>,
+    ) -> Result<BTreeMap<String, String>, StoreError> {
+        let mut newest: BTreeMap<String, &ClaimSummary> = BTreeMap::new();
+        for claim in claims {
+            for named in self.mentions(&claim.statement, claim.created_seq)? {
+                let by = newest.entry(named).or_insert(claim);
+                if by.created_seq < claim.created_seq {
+                    *by = claim;
+                }
+            }
+        }
+        Ok(newest.into_iter().map(|(named, by)| (named, by.id.clone())).collect())
     }
 
     /// The claims whose statement names this one, newest first.

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::context::ContextOf;
+use crate::domain::relevance::Binds;
 use crate::domain::scope::Scope;
 use crate::domain::session::Role;
 use crate::store::{TaskView, TrajectoryView, TurnView};
@@ -22,6 +23,9 @@ pub(super) struct About {
     pub(super) task_scopes: Vec<Scope>,
     /// Files it locked, then those it touched, the last first.
     pub(super) files: Vec<Scope>,
+    /// Paths that its texts name.
+    #[serde(skip)]
+    pub(super) named: Vec<Scope>,
 }
 
 impl About {
@@ -45,8 +49,10 @@ impl About {
             .chain(prompt.map(|turn| &turn.text))
             .chain(next.map(|task| &task.title));
         let files = mine().flat_map(|task| &task.file_locks).chain(touched);
+        let texts: Vec<String> = texts.cloned().collect();
         Self {
-            texts: texts.cloned().collect(),
+            named: named_in(&texts),
+            texts,
             tasks: mine().map(|task| task.id.clone()).collect(),
             task_scopes: places_among(mine().flat_map(|task| &task.scopes)),
             files: places_among(files),
@@ -69,6 +75,33 @@ impl About {
         places
     }
 
+    /// Where decisions bind it: where the work is, and at the paths that its texts name.
+    pub(super) fn decided_at(&self) -> Vec<Scope> {
+        let mut places = self.places();
+        places.extend(self.named.iter().filter(|place| !self.task_scopes.contains(place)).cloned());
+        places
+    }
+
+    /// What of the work a decision about these scopes binds. What is decided about one of many files below a directory does
+    /// not bind all work there.
+    pub(super) fn bound_by(&self, scopes: &[Scope]) -> Binds {
+        let binds = |scope: &Scope, place: &Scope| {
+            let is_file = place.is_path()
+                && place.as_str().rsplit('/').next().is_some_and(|name| name.trim_matches('.').contains('.'));
+            let is_glob = scope.as_str().contains('*') && scope.is_at(std::slice::from_ref(place));
+            if is_file && (scope == place || is_glob) {
+                Binds::File
+            } else if is_glob || place.and_ancestors().any(|above| above == scope.as_str()) {
+                Binds::Directory
+            } else {
+                Binds::Nothing
+            }
+        };
+        let places = self.decided_at();
+        let all = scopes.iter().flat_map(|scope| places.iter().map(move |place| binds(scope, place)));
+        all.max().unwrap_or_default()
+    }
+
     /// Whether there is anything to ask about.
     pub(super) fn is_asked(&self) -> bool {
         !self.texts.is_empty() || !self.tasks.is_empty() || !self.files.is_empty()
@@ -84,6 +117,26 @@ fn places_among<'s>(texts: impl Iterator<Item = &'s String>) -> Vec<Scope> {
         }
     }
     places
+}
+
+/// The paths in some texts: words with a directory or the ending of a file.
+fn named_in(texts: &[String]) -> Vec<Scope> {
+    let words =
+        texts.iter().flat_map(|text| text.split(|c: char| c.is_whitespace() || "`'\"()[]<>,;".contains(c)));
+    let words = words.map(|word| word.trim_matches(['.', ':', '!', '?', '/']));
+    let is_path = |word: &&str| {
+        let ending = word.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, ending)| ending);
+        let is_ending = |ending: &str| {
+            ending.len() <= 4
+                && ending.starts_with(|c: char| c.is_ascii_alphabetic())
+                && ending.chars().all(|c| c.is_ascii_alphanumeric())
+        };
+        let is_plain = word.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c));
+        is_plain && ending.is_some_and(is_ending)
+            || is_plain && word.contains('/') && word.chars().any(char::is_alphabetic)
+    };
+    let words: Vec<String> = words.filter(is_path).take(MAX_PLACES).map(str::to_owned).collect();
+    places_among(words.iter())
 }
 
 /// Whether a task is one the session works on: it holds it, it was asked for, or it is where the session looks.

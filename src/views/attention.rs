@@ -26,7 +26,9 @@ pub(super) const LEDGER: &str = "ledger";
 /// Entries of each kind that are shown, so that many of one kind hide none of another.
 const MAX_SHOWN: usize = 20;
 /// What is shown of a statement; its id leads to the rest.
-const GLANCE_CHARS: usize = 400;
+const GLANCE_CHARS: usize = 240;
+/// What is shown of a text that the reader must act on and was not told yet: the reason of a challenge is in it.
+const OWN_CHARS: usize = 400;
 /// A text that stands in an entry above is cut here.
 const AGAIN_CHARS: usize = 60;
 /// What is shown of a question: all that a statement and its introduction may hold.
@@ -195,7 +197,8 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
             None => drop(disputes.insert(about, dispute)),
         }
     }
-    let mut needs: Vec<Need> = store.questions(None, MAX_LIMIT)?.iter().map(question).collect();
+    let questions = store.questions(None, MAX_LIMIT)?;
+    let mut needs: Vec<Need> = questions.iter().filter(|asked| !is_settled(asked)).map(question).collect();
     needs.extend(disputes.into_values());
     for claim in &pending {
         needs.push(pending_proof(store, claim)?);
@@ -292,6 +295,13 @@ impl Need {
             }
         }
     }
+}
+
+/// Whether other agents or a run answered a question: what its claim says stands, and takes the place of nothing of the agent.
+fn is_settled(asked: &Question) -> bool {
+    let Question { claim, instead_of, would_replace, .. } = asked;
+    let stands = claim.status == Status::Confirmed && !claim.agreed_by_silence;
+    stands && instead_of.is_none() && would_replace.is_none()
 }
 
 /// A question to one agent.
@@ -599,7 +609,7 @@ fn shown(seq: u64, agent: Option<&AgentId>, mut needs: Vec<Need>, now: Timestamp
     let is_architects = agent.is_some_and(|agent| *agent == AgentId::architect());
     let mut known = BTreeSet::new();
     let entries = needs.iter().map(|need| {
-        let entry = entry(need, &mut known, now);
+        let entry = entry(need, agent, &mut known, now);
         // How another agent settles it is that agent's to know.
         let first = entry.lines().next().filter(|_| is_architects && is_anothers(need));
         first.map(|line| format!("{line}\n")).unwrap_or(entry)
@@ -619,7 +629,7 @@ fn shown(seq: u64, agent: Option<&AgentId>, mut needs: Vec<Need>, now: Timestamp
 }
 
 /// An entry of the list: stored text on the first line and on no other.
-fn entry(need: &Need, known: &mut BTreeSet<String>, now: Timestamp) -> String {
+fn entry(need: &Need, agent: Option<&AgentId>, known: &mut BTreeSet<String>, now: Timestamp) -> String {
     let Need { kind, ids, since, seen, until, asked, what, settle, moves, hint, .. } = need;
     let since = Timestamp::from_ms(*since).age(now);
     let until = until.map(|until| Span(until - now.ms()));
@@ -635,8 +645,14 @@ fn entry(need: &Need, known: &mut BTreeSet<String>, now: Timestamp) -> String {
     };
     let asked: Vec<String> = asked.iter().map(|agent| inline(agent, 40)).collect();
     let ids: Vec<String> = ids.iter().map(|id| format!("`{}`", inline(id, 60))).collect();
-    // A question is answered by what it says: all of it. The bar stands between two texts and nowhere else.
-    let glance = if matches!(kind, Kind::Question | Kind::Silence) { QUESTION_CHARS } else { GLANCE_CHARS };
+    // The agent that is asked answers what a question says: all of it. The bar stands between two texts and nowhere else.
+    let own = moves.values().any(|own| own == settle);
+    let is_mine = agent.is_some_and(|agent| moves.contains_key(agent.as_str()));
+    let glance = match kind {
+        Kind::Question | Kind::Silence if is_mine => QUESTION_CHARS,
+        _ if is_mine && !*seen => OWN_CHARS,
+        _ => GLANCE_CHARS,
+    };
     let what: Vec<String> = what
         .iter()
         .map(|text| {
@@ -653,7 +669,6 @@ fn entry(need: &Need, known: &mut BTreeSet<String>, now: Timestamp) -> String {
             .collect::<Vec<_>>()
             .join(" or ")
     };
-    let own = moves.values().any(|own| own == settle);
     let settle = if own {
         commands(settle)
     } else {

@@ -10,7 +10,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::ids::{ClaimId, SessionId, TaskId};
 use crate::domain::plan::TaskStatus;
-use crate::domain::relevance::{ANSWERS, StaleAfter};
+use crate::domain::relevance::{ANSWERS, Binds, StaleAfter};
 use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
 use crate::domain::time::Timestamp;
@@ -18,9 +18,9 @@ use crate::pack::{self, Attention, Entries};
 use crate::reads::Reads;
 use crate::schedule::{Outcome, Runs};
 use crate::store::{
-    AnchorView, Belonging, ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, Counts, LockView,
-    Peer, Question, Reader, Rejected, RejectedCommand, Replaced, SessionView, SideView, Silence, StoreError,
-    TaskView, TrajectoryView, TurnView, Warning, by_now,
+    AnchorView, Belonging, ByNow, ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, Counts,
+    LockView, Peer, Question, Reader, Rejected, RejectedCommand, Replaced, SessionView, SideView, Silence,
+    StoreError, TaskView, TrajectoryView, TurnView, Warning, by_now,
 };
 use crate::workspace::Workspace;
 
@@ -83,6 +83,8 @@ pub(super) struct Found {
     answers: BTreeMap<String, (f64, f64)>,
     rejections: BTreeMap<String, Vec<Rejected>>,
     replaced: BTreeMap<String, Replaced>,
+    /// Confirmed claims that a later decision names, with that decision, by their ids.
+    behind: BTreeMap<String, String>,
     anchors: Vec<AnchorView>,
     dialogue: Vec<TurnView>,
     rejected: Vec<RejectedCommand>,
@@ -300,6 +302,11 @@ fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, counts: &Counts, foun
     if !places.is_empty() {
         filters.push(ClaimFilter { places: places.clone(), ..in_force.clone() });
     }
+    let decided_at = found.about.decided_at();
+    if !decided_at.is_empty() {
+        let decisions = ClaimFilter { claim_type: Some(ClaimType::Decision), ..in_force.clone() };
+        filters.push(ClaimFilter { places: decided_at, ..decisions });
+    }
     if found.about.is_asked() {
         let decisions = ClaimFilter { claim_type: Some(ClaimType::Decision), ..in_force.clone() };
         let confirmed = ClaimFilter { status: vec![Status::Confirmed], in_force: false, ..in_force.clone() };
@@ -369,6 +376,13 @@ fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, counts: &Counts, foun
         .map(|claim| claim.id.as_str())
         .collect();
     found.rejections = asking.ask(|store| store.rejected_by(&decisions));
+    let is_decision = |claim: &&ClaimSummary| claim.claim_type == ClaimType::Decision;
+    let mut behind = asking.ask(|store| store.named_by(found.claims.iter().filter(is_decision)));
+    behind.retain(|id, _| {
+        let is_it = |claim: &ClaimSummary| claim.id == *id && claim.status == Status::Confirmed;
+        found.claims.iter().any(is_it)
+    });
+    found.behind = behind;
     let all: Vec<&str> = shown().map(|claim| claim.id.as_str()).collect();
     found.replaced = asking.ask(|store| store.replaced_by(&all));
     seen.extend(warned);
@@ -615,6 +629,9 @@ impl Found {
             answers: self.answers.get(&summary.id).map_or(0.0, |(_, all)| *all),
             rejected: rejected.collect(),
             replaced,
+            behind: self.behind.get(&summary.id).cloned(),
+            // The pack tells once what is locked.
+            by_now: by_now(&self::tests(summary)),
             ..claim_for(summary, &self.about, now)
         }
     }
@@ -628,6 +645,11 @@ pub(super) fn replaced_by(Replaced { statement, claim_type, mended }: &Replaced)
         ClaimType::Negative => pack::Replaced::DeadEnd(statement),
         ClaimType::Fact | ClaimType::Decision | ClaimType::Hypothesis => pack::Replaced::Claim(statement),
     }
+}
+
+/// The runs that test a claim now.
+fn tests(summary: &ClaimSummary) -> Vec<ByNow> {
+    summary.by_now.iter().filter(|at_it| at_it.run.is_some()).cloned().collect()
 }
 
 /// A claim as a pack shows it to a session that is about this.
@@ -651,7 +673,7 @@ pub(super) fn claim_for(summary: &ClaimSummary, about: &About, now: Timestamp) -
         failed_since: summary.failed_since.clone(),
         grade: summary.grade,
         evidence_stale: summary.stale,
-        changed: super::versions::changed(&summary.changed_since),
+        changed: super::versions::changed(&summary.changed_since).filter(|_| summary.is_finding()),
         by_now: by_now(&summary.by_now),
         confidence: summary.effective_confidence(now),
         scopes: summary.scopes.clone(),
@@ -665,6 +687,11 @@ pub(super) fn claim_for(summary: &ClaimSummary, about: &About, now: Timestamp) -
         answers: 0.0,
         linked_to_active_task: of_task || is_at(&about.task_scopes),
         touches_session_files: is_at(&about.files),
+        binds: match (summary.claim_type, summary.status) {
+            (ClaimType::Decision, Status::Proposed | Status::Confirmed) => about.bound_by(&scopes),
+            _ => Binds::Nothing,
+        },
+        behind: None,
     }
 }
 

@@ -124,6 +124,7 @@ fn line(found: &Found, one: &Explained) -> String {
     for (name, part) in [
         ("task", parts.task),
         ("files", parts.files),
+        ("decision here", parts.decides),
         ("confidence", parts.confidence),
         ("recent", parts.recent),
     ] {

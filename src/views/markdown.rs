@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::{AgentView, EventView, StatusView, versions};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{Relation, Status, Tier};
+use crate::domain::claim::{Grade, Relation, Status, Tier};
 use crate::domain::clean;
 use crate::domain::decide::HELD;
 use crate::domain::event::CommandRan;
@@ -26,7 +26,7 @@ pub(super) const MAX_RAN_CHARS: usize = 120;
 /// Digits of a hash that tell two files apart at a glance; JSON has all of them.
 const HASH_CHARS: usize = 12;
 /// A statement in a list is cut here; the claim's own page has all of it.
-const LIST_STATEMENT_CHARS: usize = 200;
+const LIST_STATEMENT_CHARS: usize = 240;
 /// The fields of an event and the scopes of a claim in a list are cut here.
 const LIST_FIELD_CHARS: usize = 160;
 
@@ -36,8 +36,8 @@ pub fn inline(text: &str, max_chars: usize) -> String {
 }
 
 /// A statement as a list shows it: on one line, and cut between words.
-pub fn listed(statement: &str) -> String {
-    clean::untagged(&clean::cut_words(statement, LIST_STATEMENT_CHARS)).into_owned()
+pub fn listed(statement: &str, max_chars: usize) -> String {
+    clean::untagged(&clean::cut_words(statement, max_chars)).into_owned()
 }
 
 /// A name on record: short, and as harmless as any stored text.
@@ -66,7 +66,7 @@ pub(super) fn age(at_ms: i64, now: Timestamp) -> String {
 /// How a claim's evidence came about, and whether it still is about the files as they are.
 fn graded(claim: &ClaimSummary) -> String {
     let stale = if claim.stale { ", stale" } else { "" };
-    let changed = if claim.changed_since.is_empty() { "" } else { ", changed since" };
+    let changed = if claim.changed_since.is_empty() || !claim.is_finding() { "" } else { ", changed since" };
     format!("{}{stale}{changed}", claim.grade)
 }
 
@@ -102,7 +102,7 @@ fn one_line(claim: &ClaimSummary, now: Timestamp) -> String {
         graded(claim),
         age(claim.touched_at, now),
         inline(&claim.scopes.join(", "), LIST_FIELD_CHARS),
-        listed(&claim.statement)
+        listed(&claim.statement, LIST_STATEMENT_CHARS)
     )
 }
 
@@ -143,31 +143,23 @@ pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: 
         summary.id,
         quoted(&summary.statement)
     );
+    let _ = writeln!(text, "- {}", origin(summary, now));
     let mut fact = |name: &str, value: &str| {
         let _ = writeln!(text, "- {name}: {value}");
     };
-    fact("owner", &self::name(&summary.owner));
+    for rejected in &claim.not_chosen {
+        fact(&format!("not chosen by `{}`", rejected.decision), &inline(&rejected.because, 2_000));
+    }
     if summary.imported {
         fact("imported", "out of a file, which alone says who wrote it and when");
     }
-    fact("scopes", &inline(&summary.scopes.join(", "), 2_000));
-    let (now_held, owner_said) = (summary.effective_confidence(now), summary.confidence);
-    fact("confidence", &format!("{now_held:.2} (its owner said {owner_said:.2})"));
-    fact("grade", &graded(summary));
-    fact(
-        "created",
-        &format!("{} ({} ago)", Timestamp::from_ms(summary.created_at), age(summary.created_at, now)),
-    );
-    let optional = [("session", &claim.session), ("proposes to supersede", &claim.proposes_to_supersede)];
-    for (name, value) in optional {
-        if let Some(value) = value {
-            fact(name, &inline(value, 200));
-        }
+    if let Some(value) = &claim.proposes_to_supersede {
+        fact("proposes to supersede", &inline(value, 200));
     }
     if let Some(seq) = claim.affirmed_seq {
         fact("still meant", &format!("as of event {seq}"));
     }
-    if let Some(changed) = versions::changed(&summary.changed_since) {
+    if let Some(changed) = versions::changed(&summary.changed_since).filter(|_| summary.is_finding()) {
         fact("changed since", &changed);
     }
     if let Some(at_it) = at_now(summary) {
@@ -294,21 +286,39 @@ pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: 
     section(
         &mut text,
         "History",
-        claim.history.iter().map(|change| {
+        // Its creation is told above.
+        claim.history.iter().filter(|change| change.from.is_some()).map(|change| {
             let reason = change.reason.as_deref().map(|reason| format!(": {}", inline(reason, 2_000)));
-            let from = change.from.as_deref().map(|from| format!("{from} -> "));
             format!(
-                "{} {}{} by {} (seq {}){}",
-                Timestamp::from_ms(change.at),
-                from.unwrap_or_default(),
+                "#{} {} by {} {} ago{}",
+                change.seq,
                 change.to,
                 name(&change.by),
-                change.seq,
+                age(change.at, now),
                 reason.unwrap_or_default()
             )
         }),
     );
     text
+}
+
+/// Where a claim comes from: its owner, its age, what it is about and what it rests on. How far it is believed is told
+/// where that is not all the way.
+fn origin(claim: &ClaimSummary, now: Timestamp) -> String {
+    let (now_held, owner_said) = (claim.effective_confidence(now), claim.confidence);
+    let [held, said] = [now_held, owner_said].map(|share| format!("{share:.2}"));
+    let confidence = match (held == said, said == "1.00") {
+        (true, true) => String::new(),
+        (true, false) => format!("; confidence {said}"),
+        (false, _) => format!("; confidence {held} (its owner said {said})"),
+    };
+    let grade = match (claim.evidence, claim.grade) {
+        (0, Grade::Asserted) => "no evidence".to_owned(),
+        _ => graded(claim),
+    };
+    let (owner, age) = (name(&claim.owner), age(claim.created_at, now));
+    let scopes = inline(&claim.scopes.join(", "), 2_000);
+    format!("by {owner} {age} ago; about {scopes}; {grade}{confidence}")
 }
 
 /// What silence will make of a claim, or why it made nothing of it.
@@ -428,17 +438,18 @@ pub(super) fn decisions(page: &DecisionPage, whole: bool, now: Timestamp) -> Str
     }
     let mut text = String::new();
     for decision in &page.decisions {
-        let target = decision.target.as_deref().map(|target| format!(" [{}]", inline(target, 80)));
+        let target = decision.target.as_deref().map(|target| format!(", {}", inline(target, 80)));
+        let outcome = decision.outcome.as_deref().map(|outcome| format!(", outcome: {outcome}"));
         let _ = writeln!(
             text,
-            "- `{}` {} by {} ({}, {} ago){} {}",
+            "- `{}` {} ({}, by {} {} ago{}{})",
             decision.claim_id,
+            listed(&decision.statement, if whole { usize::MAX } else { LIST_STATEMENT_CHARS }),
             with_basis(&decision.status, decision.basis),
             name(&decision.decided_by),
-            decision.outcome.as_deref().unwrap_or("no outcome yet"),
             age(decision.created_at, now),
             target.unwrap_or_default(),
-            if whole { inline(&decision.statement, usize::MAX) } else { listed(&decision.statement) }
+            outcome.unwrap_or_default()
         );
     }
     text

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::markdown::{age, inline, name, replaced};
 use super::{Answer, EventView, ViewError, page, ran, unknown_claim, versions};
+use crate::domain::claim::Status;
 use crate::domain::event::{CommandRan, Event};
 use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::time::Timestamp;
@@ -18,6 +19,8 @@ use crate::store::{ClaimView, Evidence, ExperimentView};
 const DEPTH: usize = 4;
 /// What is shown of a text; its id leads to the rest.
 const GLANCE_CHARS: usize = 160;
+/// No reason is cut: a claim holds none that is longer.
+const REASON_CHARS: usize = 2_000;
 
 /// The chain behind a claim, and what took its place.
 ///
@@ -45,7 +48,13 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
         seen: BTreeSet::from([id]),
         left_out: 0,
     };
-    if let Some(changed) = versions::changed(&claim.summary.changed_since) {
+    for rejected in &claim.not_chosen {
+        let because = inline(&rejected.because, 2_000);
+        let _ = writeln!(chain.text, "- not chosen by `{}`: {because}", rejected.decision);
+    }
+    if let Some(changed) =
+        versions::changed(&claim.summary.changed_since).filter(|_| claim.summary.is_finding())
+    {
         let _ = writeln!(chain.text, "- changed since: {changed}");
     }
     chain.follow(reads, &claim, 1)?;
@@ -61,19 +70,35 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
             name(&item.retracted_by),
             item.evidence_ref,
             item.relation,
-            inline(&item.reason, GLANCE_CHARS)
+            inline(&item.reason, REASON_CHARS)
         );
+    }
+    if let Some(decision) = &claim.decision {
+        let _ = writeln!(chain.text, "- because: {}", inline(&decision.summary.rationale, REASON_CHARS));
+        for other in &decision.alternatives {
+            let (said, because) =
+                (inline(&other.statement, GLANCE_CHARS), inline(&other.rejection_reason, REASON_CHARS));
+            let _ = writeln!(chain.text, "- not chosen: `{}` {said}: {because}", other.claim_id);
+        }
     }
     for held in &claim.positions {
         let reason = held.reason.as_deref().unwrap_or("no reason given");
-        let _ = writeln!(chain.text, "- {}: {}", versions::position(held), inline(reason, GLANCE_CHARS));
+        let _ = writeln!(chain.text, "- {}: {}", versions::position(held), inline(reason, REASON_CHARS));
     }
     if claim.former_positions_left_out > 0 {
         let _ =
             writeln!(chain.text, "- {} former positions more before these", claim.former_positions_left_out);
     }
     for held in &claim.former_positions {
-        let _ = writeln!(chain.text, "- formerly {}", versions::former(held, GLANCE_CHARS));
+        let _ = writeln!(chain.text, "- formerly {}", versions::former(held, REASON_CHARS));
+    }
+    let ended = claim.history.iter().filter(|change| change.to == Status::Deprecated.as_str());
+    // A decision that did not choose it is named with its reason.
+    for ended in ended.filter(|_| claim.not_chosen.is_empty()) {
+        if let Some(reason) = &ended.reason {
+            let _ =
+                writeln!(chain.text, "- deprecated by {}: {}", name(&ended.by), inline(reason, REASON_CHARS));
+        }
     }
     for (index, successor) in claim.successors.iter().enumerate() {
         let known = successor.parse().ok().map(|id| self::claim(reads, id, now)).transpose()?;
@@ -96,6 +121,9 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
     }
     if !claim.summary.changed_since.is_empty() {
         json["changed_since"] = super::to_json(&claim.summary.changed_since);
+    }
+    if !claim.not_chosen.is_empty() {
+        json["not_chosen"] = super::to_json(&claim.not_chosen);
     }
     if claim.summary.mended {
         json["mended"] = true.into();
@@ -159,9 +187,11 @@ impl Chain {
         let (what, mut json) = behind
             .map_or_else(|| ("is not in the ledger".to_owned(), json!({})), |behind| behind.said(self.now));
         let stale = if evidence.stale_since.is_some() { ", stale" } else { "" };
+        let note = evidence.note.as_deref().map(|note| format!(" \"{}\"", inline(note, REASON_CHARS)));
+        let note = note.unwrap_or_default();
         let _ = writeln!(
             self.text,
-            "{}- {} ({}{stale}, weight {:.2}, by {}{}): {what}",
+            "{}- {} ({}{stale}, weight {:.2}, by {}{}){note}: {what}",
             "  ".repeat(depth - 1),
             evidence.relation,
             evidence.grade,

@@ -100,8 +100,7 @@ fn a_backup_is_a_workspace_and_replaces_nothing() {
             $ hm verify --dir copy
             ok: 1 events, head HASH
             $ hm claim list --dir copy
-            id  status    type  owner   statement
-            C1  proposed  fact  devops  the pool holds 20
+            C1 the pool holds 20 (proposed, by devops)
         "#]],
     );
     assert!(!shell.workspace().root().join("copy.partial").exists());

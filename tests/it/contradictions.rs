@@ -462,12 +462,11 @@ fn two_names_of_a_target_are_one() {
 
             Found by the form of the words: a pair that is not listed may contradict all the same.
             $ hm decision list --target db
-            - `C2` proposed by analyst (no outcome yet, AGE ago) [target:db] we move to Postgres
-            - `C1` proposed by devops (no outcome yet, AGE ago) [target:database] we keep SQLite
+            - `C2` we move to Postgres (proposed, by analyst AGE ago, target:db)
+            - `C1` we keep SQLite (proposed, by devops AGE ago, target:database)
             $ hm claim list --scope target:db
-            id  status    type      owner    statement
-            C2  proposed  decision  analyst  we move to Postgres
-            C1  proposed  decision  devops   we keep SQLite
+            C2 we move to Postgres (decision, proposed, by analyst)
+            C1 we keep SQLite (decision, proposed, by devops)
             $ hm --agent architect decision record "SQLite it is" --target DB --rationale "measured: it is enough" --supersedes C1
             hm: decision C2 on target:database is in force; `hm claim support C2`, or with a rationale of 15 characters or more: `hm decision record 'SQLite it is' --target database --rationale 'measured: it is enough' --supersedes C1 --supersedes C2`
             [exit 1]

@@ -47,6 +47,7 @@ mod integrity;
 mod kill;
 mod laws;
 mod legible;
+mod lists;
 mod locks;
 mod loopholes;
 mod mcp;

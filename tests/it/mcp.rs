@@ -221,12 +221,7 @@ async fn four_panes_share_one_memory() {
 
         > the pool needs one connection per pane
 
-        - owner: analyst
-        - scopes: src/db/pool.rs
-        - confidence: 0.70 (its owner said 0.80)
-        - grade: asserted
-        - created: TIME (AGE ago)
-        - session: S2
+        - by analyst AGE ago; about src/db/pool.rs; asserted; confidence 0.70 (its owner said 0.80)
 
         ## Positions
 
@@ -245,8 +240,7 @@ async fn four_panes_share_one_memory() {
 
         ## History
 
-        - TIME proposed by analyst (seq 2)
-        - TIME proposed -> contested by reviewer (seq 7): challenged by reviewer
+        - #7 contested by reviewer AGE ago: challenged by reviewer
     "#]]
     .assert_eq(&masked(&page, &[]));
 
@@ -484,8 +478,9 @@ fn masked(text: &str, names: &[(&str, &str)]) -> String {
             if words[at].starts_with("hm-") {
                 words[at] = "SESSION".to_owned();
             }
-            if words[at] == "ago)" && at > 0 {
-                words[at - 1] = "(AGE".to_owned();
+            if ["ago", "ago)", "ago:", "ago;"].contains(&words[at].as_str()) && at > 0 {
+                let bracket = if words[at - 1].starts_with('(') { "(" } else { "" };
+                words[at - 1] = format!("{bracket}AGE");
             }
         }
         lines.push(words.join(" "));

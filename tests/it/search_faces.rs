@@ -51,25 +51,20 @@ fn the_command_line_finds_claims() {
             note: devops claimed this AGE ago: "OrderedExecution replays commands by sequence number" (C1)
             next: confirmed once another agent supports it
             $ hm claim search ordered_execution
-            id  status    type  owner   statement
-            C1  proposed  fact  devops  OrderedExecution replays commands by sequence number
+            C1 OrderedExecution replays commands by sequence number (proposed, by devops)
             $ hm claim search how many connections does the pool hold
-            id  status    type      owner    statement
-            C3  proposed  fact      analyst  the pool of connections was raised to 50
-            C4  proposed  negative  analyst  a pool for threads was slower
+            C3 the pool of connections was raised to 50 (proposed, by analyst)
+            C4 a pool for threads was slower (negative, proposed, by analyst)
             C3 took the place of C2, which was found
             $ hm claim search pool holds 20 --mode audit
-            id  status    type      owner    statement
-            C3  proposed  fact      analyst  the pool of connections was raised to 50
-            C2  replaced  fact      analyst  the pool holds 20 connections
-            C4  proposed  negative  analyst  a pool for threads was slower
+            C3 the pool of connections was raised to 50 (proposed, by analyst)
+            C2 the pool holds 20 connections (replaced, by analyst)
+            C4 a pool for threads was slower (negative, proposed, by analyst)
             C3 took the place of C2, which was found
             $ hm claim search pool --mode strict --type negative --scope src/exec/queue.rs --owner ana
-            id  status    type      owner    statement
-            C4  proposed  negative  analyst  a pool for threads was slower
+            C4 a pool for threads was slower (negative, proposed, by analyst)
             $ hm claim search pool --limit 1
-            id  status    type      owner    statement
-            C4  proposed  negative  analyst  a pool for threads was slower
+            C4 a pool for threads was slower (negative, proposed, by analyst)
             more: the same with --cursor 6
             $ hm claim search pool --session other
             no claims match

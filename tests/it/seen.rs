@@ -72,7 +72,10 @@ async fn lists_searches_and_packs_look_at_the_files_of_what_they_show() {
     let bench = Bench::new();
     bench.write(FILE, "def add(): pass\n");
     let analyst = bench.pane(Some("analyst"), Era::Modern).await;
-    bench.claim(&analyst, "add returns nothing", FILE).await;
+    let id = bench.claim(&analyst, "add returns nothing", FILE).await;
+    // A claim that another agent supports is a finding, of which a change of its file says something.
+    let devops = bench.pane(Some("devops"), Era::Modern).await;
+    bench.accepted(&devops, "support", json!({ "claim_id": id })).await;
     let before = bench.events().last().expect("an event").seq;
     let views = ["hivemind://claims", "hivemind://search?q=add%20returns", "hivemind://context"];
     let marked = |text: &str| text.contains("changed since") || text.contains("changed=");

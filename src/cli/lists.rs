@@ -1,0 +1,136 @@
+//! Claims as rows of a list: what each says first, in as many words as the list has room for, then a few short marks.
+
+use std::io::IsTerminal;
+
+use super::output;
+use crate::domain::agent::AgentId;
+use crate::domain::claim::ClaimType;
+use crate::domain::time::Timestamp;
+use crate::store::{ClaimSummary, LastChange};
+use crate::{system, views};
+
+/// Rows of a list unless its reader asks for another number.
+pub(super) const ROWS: usize = 20;
+/// Characters of a row in a pipe: an agent pays for each, and twenty rows with their footer take 4,500.
+const ROW_CHARS: usize = 212;
+/// Characters that a row shows of a statement at least, however long the others are.
+const LEAST_CHARS: usize = 120;
+/// Characters of the longest statement that a row in a pipe shows whole.
+const MOST_CHARS: usize = 400;
+/// Characters of a statement at a terminal: two to three lines.
+const SCREEN_CHARS: usize = 240;
+/// An owner is cut here, so that marks stay short whatever the roster is.
+const OWNER_CHARS: usize = 12;
+/// A mark about a run that tests the claim is cut here.
+const RUN_CHARS: usize = 25;
+/// What a run that proved the claim ran is cut here.
+const PROOF_CHARS: usize = 40;
+/// The mark of the last change is cut here.
+const CHANGE_CHARS: usize = 30;
+/// Places that the footer names.
+const HELD: usize = 3;
+/// Characters that the footer shows of each of them.
+const HELD_CHARS: usize = 100;
+
+/// Claims as rows, one a line in a pipe. `whole` shows statements whole.
+pub(super) fn rows<'c>(
+    claims: impl Iterator<Item = &'c ClaimSummary>,
+    reader: Option<&AgentId>,
+    whole: bool,
+) -> String {
+    let now = system::now();
+    let rows: Vec<(&ClaimSummary, String)> =
+        claims.map(|claim| (claim, marks(claim, reader.map(AgentId::as_str), now))).collect();
+    let is_screen = std::io::stdout().is_terminal();
+    let most = if whole {
+        usize::MAX
+    } else if is_screen {
+        SCREEN_CHARS
+    } else {
+        let marked: usize =
+            rows.iter().map(|(claim, marks)| label(claim).len() + marks.chars().count() + 5).sum();
+        let room = (ROW_CHARS * rows.len().max(ROWS)).saturating_sub(marked);
+        share(rows.iter().map(|(claim, _)| claim.statement.chars().count()), room)
+            .clamp(LEAST_CHARS, MOST_CHARS)
+    };
+    rows.into_iter().fold(String::new(), |text, (claim, marks)| {
+        let line = format!("{} {} ({marks})", label(claim), views::listed(&claim.statement, most));
+        text + &output::row(&line)
+    })
+}
+
+/// What other agents hold at the places of a list, said once.
+pub(super) fn held(held: &[String]) -> String {
+    if held.is_empty() {
+        return String::new();
+    }
+    let named: Vec<String> = held.iter().take(HELD).map(|held| views::inline(held, HELD_CHARS)).collect();
+    let more = match held.len().saturating_sub(HELD) {
+        0 => String::new(),
+        more => format!("; {more} more: `hm lock list`"),
+    };
+    output::row(&format!("held: {}{more}", named.join("; ")))
+}
+
+fn label(claim: &ClaimSummary) -> &str {
+    claim.name.as_ref().unwrap_or(&claim.id)
+}
+
+/// The most characters that each text may show so that together they fit: what short ones leave is for the long ones.
+fn share(lengths: impl Iterator<Item = usize>, room: usize) -> usize {
+    let mut lengths: Vec<usize> = lengths.collect();
+    lengths.sort_unstable();
+    let (mut left, mut rest) = (room, lengths.len());
+    for length in lengths {
+        if length > left / rest {
+            return left / rest;
+        }
+        left -= length;
+        rest -= 1;
+    }
+    usize::MAX
+}
+
+/// What a list says of a claim besides its statement. Most claims are facts, and that is not said.
+fn marks(claim: &ClaimSummary, reader: Option<&str>, now: Timestamp) -> String {
+    let kind = Some(claim.claim_type).filter(|kind| *kind != ClaimType::Fact).map(|kind| kind.to_string());
+    let imported = if claim.imported { " (imported)" } else { "" };
+    let owner = format!("by {}{imported}", views::inline(&claim.owner, OWNER_CHARS));
+    let changed = (!claim.changed_since.is_empty() && claim.is_finding()).then(|| "changed since".to_owned());
+    let proof = claim.proof.as_ref().map(|proof| format!("{}: {}", proof.run_id, proof.ran));
+    let proof = proof.map(|proof| views::inline(&output::named(&proof), PROOF_CHARS));
+    let tested = claim.tested_by().map(|by| views::inline(&by, RUN_CHARS));
+    let last = claim.last_change.as_ref().filter(|last| Some(last.by.as_str()) != reader);
+    let last = last.map(|last| changed_last(last, now));
+    let marks = kind.into_iter().chain([claim.short_standing()]).chain(proof).chain([owner]).chain(changed);
+    marks.chain(tested).chain(last).collect::<Vec<_>>().join(", ")
+}
+
+fn changed_last(last: &LastChange, now: Timestamp) -> String {
+    let what = match last.what.as_str() {
+        "abstained from" => "abstention",
+        "said to be still meant" => "still meant, said",
+        "given evidence" => "evidence",
+        "had evidence retracted" => "evidence retracted",
+        "put to the proof" => "to be proved, asked",
+        what => what,
+    };
+    let ago = format!("{} ago", Timestamp::from_ms(last.at).age(now));
+    let taken = what.len() + " by  ".len() + ago.len();
+    format!("{what} by {} {ago}", views::inline(&last.by, CHANGE_CHARS.saturating_sub(taken).max(4)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn short_texts_leave_room_to_long_ones() {
+        let share = |lengths: &[usize], room| share(lengths.iter().copied(), room);
+        assert_eq!(share(&[300; 20], 4_000), 200);
+        assert_eq!(share(&[100, 300, 500], 900), usize::MAX);
+        assert_eq!(share(&[100, 300, 500], 700), 300);
+        assert_eq!(share(&[10, 300, 500], 610), 300);
+        assert_eq!(share(&[], 10), usize::MAX);
+    }
+}

@@ -1,0 +1,160 @@
+//! Lists, pages and packs say what a claim says before they say anything else of it, and cost what they may.
+
+use crate::shell::Shell;
+
+fn said(shell: &Shell, line: &str) -> String {
+    let output = shell.run(line);
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// As the session of an agent.
+fn within(shell: &Shell, session: &str, line: &str) -> String {
+    let output = shell.command(line).env("HM_SESSION", session).output().expect("hm runs");
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn twenty_long_claims_cost_4500_characters_and_those_that_changed_last_come_first() {
+    let shell = Shell::new();
+    let filler = "and every caller waits for it ".repeat(20);
+    for number in 1..=23 {
+        let mut statement = format!("place {number} of the pool is kept, {filler}");
+        statement.truncate(300);
+        said(&shell, &format!("hm --agent devops claim create \"{statement}\" --scope src/place{number}.rs"));
+    }
+    within(&shell, "s-1", "hm --agent analyst lock src/place20.rs --for 20m --why benchmarks");
+    within(&shell, "s-1", "hm --agent analyst claim support C2");
+    let list = said(&shell, "hm --agent devops claim list");
+    assert!(list.chars().count() <= 4_500, "{}: {list}", list.chars().count());
+    let rows: Vec<&str> = list.lines().collect();
+    assert_eq!(rows.len(), 22, "20 rows and two of the footer: {list}");
+    assert!(
+        rows[0].starts_with("C2 place 2 of the pool") && rows[0].contains("supported by analyst"),
+        "{list}"
+    );
+    assert!(rows[1].starts_with("C23 ") && rows[19].starts_with("C5 "), "{list}");
+    assert!(rows[..20].iter().all(|row| row.chars().count() >= 190 && row.ends_with(')')), "{list}");
+    // What is held is said once.
+    assert_eq!(list.matches("src/place20.rs by analyst").count(), 1, "{list}");
+    assert!(
+        rows[20].starts_with("held: src/place20.rs by analyst, ") && rows[20].ends_with("benchmarks"),
+        "{list}"
+    );
+    assert_eq!(rows[21], "3 older: `--all`; by place: `--scope`");
+    // Its holder needs no word of it, and what it did itself is no news to it.
+    let own = within(&shell, "s-1", "hm --agent analyst claim list");
+    assert!(!own.contains("held:") && !own.contains("supported by"), "{own}");
+    assert_eq!(said(&shell, "hm claim list --all").lines().filter(|row| row.starts_with('C')).count(), 23);
+    // Few claims are whole.
+    let few = said(&shell, "hm claim list --limit 3");
+    assert!(!few.contains('…'), "{few}");
+}
+
+#[test]
+fn a_changed_file_is_told_of_findings_only() {
+    let shell = Shell::new();
+    let file = shell.workspace().root().join("pool.rs");
+    std::fs::write(&file, "one").expect("a file");
+    said(&shell, "hm --agent devops claim create \"the pool should have a test\" --scope pool.rs");
+    said(&shell, "hm --agent devops claim create \"the pool holds 20\" --scope pool.rs");
+    said(
+        &shell,
+        "hm --agent devops decision record \"one pool for all\" --rationale \"fewer connections\" --scope pool.rs",
+    );
+    for claim in ["C2", "C3"] {
+        said(&shell, &format!("hm --agent analyst claim support {claim}"));
+    }
+    std::fs::write(&file, "another thing").expect("a file");
+    let list = said(&shell, "hm claim list");
+    let marked: Vec<&str> = list.lines().filter(|row| row.contains("changed since")).collect();
+    assert!(marked.len() == 1 && marked[0].starts_with("C2 "), "{list}");
+    for (claim, is_told) in [("C1", false), ("C2", true), ("C3", false)] {
+        let page = said(&shell, &format!("hm claim show {claim}"));
+        assert_eq!(page.contains("changed since"), is_told, "{page}");
+    }
+}
+
+#[test]
+fn a_page_is_its_statement_and_few_words_and_no_reason_is_missing() {
+    let shell = Shell::new();
+    let statement = "the limiter counts per key ".repeat(10);
+    said(&shell, &format!("hm --agent devops claim create \"{statement}\" --scope src/limit.rs"));
+    let page = said(&shell, "hm claim show C1");
+    let around = page.chars().count() - statement.trim().chars().count();
+    assert!(around <= 450, "{around}: {page}");
+    assert!(page.contains("- by devops ") && page.contains("; about src/limit.rs; no evidence\n"), "{page}");
+    for default in ["confidence", "session", "grade", "asserted", "History"] {
+        assert!(!page.contains(default), "{default}: {page}");
+    }
+    let long = format!("2x at edges, {}", "which our users saw in May ".repeat(12));
+    said(
+        &shell,
+        &format!(
+            "hm --agent devops decision record \"sliding window\" --rationale \"no burst at the edges\" \
+             --scope src/limit.rs --not-chosen \"fixed window: {long}\""
+        ),
+    );
+    let page = |name: &str| said(&shell, name).split_whitespace().collect::<Vec<_>>().join(" ");
+    for verb in ["show", "why"] {
+        let rejected = page(&format!("hm claim {verb} C3"));
+        assert!(rejected.contains(&format!("not chosen by `C2`: {}", long.trim())), "{verb}: {rejected}");
+        let decision = page(&format!("hm claim {verb} C2"));
+        assert!(
+            decision.contains("no burst at the edges") && decision.contains(long.trim()),
+            "{verb}: {decision}"
+        );
+    }
+    assert_eq!(shell.json("hm --json claim show C3")["not_chosen"][0]["because"], long.trim());
+}
+
+#[test]
+fn decisions_where_the_work_is_come_before_what_is_settled() {
+    let shell = Shell::new();
+    let claim = |statement: &str| {
+        said(&shell, &format!("hm --agent devops claim create \"{statement}\" --scope src/limit.rs"));
+    };
+    claim("the limiter holds a lock for each key and gives keys back");
+    for number in 2..=20 {
+        claim(&format!("review {number}: the limiter of requests counts keys as it should, no finding"));
+    }
+    for number in 1..=20 {
+        said(&shell, &format!("hm --agent analyst claim support C{number}"));
+    }
+    said(
+        &shell,
+        "hm --agent devops decision record \"instead of C1: all share one mutex\" \
+         --rationale \"measured, faster\" --scope src/limit.rs",
+    );
+    said(&shell, "hm session start --agent analyst");
+    let intent = "hm --agent analyst intent \"review the limiter of requests in src/limit.rs: counts keys\"";
+    within(&shell, "s-2", intent);
+    let pack = within(&shell, "s-2", "hm --agent analyst context --budget 2000");
+    let at = |id: &str| pack.find(&format!("<claim id=\"{id}\""));
+    let decision = at("C21").unwrap_or_else(|| panic!("the decision is dropped: {pack}"));
+    let first = pack.find("<claim id=").expect("claims");
+    assert_eq!(first, decision, "{pack}");
+    let pack = within(&shell, "s-2", "hm --agent analyst context --budget 9000");
+    let at = |id: &str| pack.find(&format!("<claim id=\"{id}\"")).expect("a claim");
+    assert!(at("C21") < at("C1"), "{pack}");
+}
+
+#[test]
+fn attention_does_not_repeat_what_is_settled() {
+    let shell = Shell::new();
+    let ask =
+        "hm --agent devops claim create \"one mutex for all keys\" --scope src --ask analyst --ask reviewer";
+    said(&shell, ask);
+    let asked = |whom: &str| said(&shell, &format!("hm --agent {whom} attention"));
+    assert!(asked("reviewer").contains("one mutex for all keys"));
+    said(&shell, "hm --agent analyst claim support C1");
+    assert_eq!(asked("reviewer"), "Nothing needs reviewer now.\n");
+    let long = "the mutex is held for long ".repeat(20);
+    said(&shell, &format!("hm --agent devops claim create \"{long}\" --scope src"));
+    said(&shell, &format!("hm --agent analyst claim challenge C2 --reason \"it is not: {long}\""));
+    let flat = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = flat(said(&shell, "hm --agent reviewer attention --all"));
+    assert!(told.contains("the mutex is held") && told.chars().count() < 900, "{told}");
+    assert!(told.matches("the mutex is held for long").count() <= 18, "two texts of 240 characters: {told}");
+}
