@@ -648,10 +648,10 @@ fn entry(need: &Need, agent: Option<&AgentId>, known: &mut BTreeSet<String>, now
     // The agent that is asked answers what a question says: all of it. The bar stands between two texts and nowhere else.
     let own = moves.values().any(|own| own == settle);
     let is_mine = agent.is_some_and(|agent| moves.contains_key(agent.as_str()));
-    let glance = match kind {
-        Kind::Question | Kind::Silence if is_mine => QUESTION_CHARS,
-        _ if is_mine && !*seen => OWN_CHARS,
-        _ => GLANCE_CHARS,
+    let glance = match (is_mine, seen) {
+        (true, _) if matches!(kind, Kind::Question | Kind::Silence) => QUESTION_CHARS,
+        (true, false) => OWN_CHARS,
+        (true, true) | (false, _) => GLANCE_CHARS,
     };
     let what: Vec<String> = what
         .iter()
