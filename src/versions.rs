@@ -310,7 +310,7 @@ mod tests {
         fs::create_dir(root.join("src")).expect("a directory");
         fs::remove_dir(root.join("src")).expect("it is empty");
         fs::rename(root.join("away"), root.join("src")).expect("it is back");
-        assert_eq!(written(&before, &now()).into_iter().collect::<Vec<_>>(), [scope.clone()]);
+        assert!(written(&before, &now()).contains(&scope), "the directory was away");
     }
 
     #[test]

@@ -518,11 +518,15 @@ pub fn witnessed(
         seen.map(|(scope, content)| (scope.clone(), *content)).collect()
     };
     let of_claim = |id: ClaimId| state.claim(id).map(|claim| of(&claim.scopes)).unwrap_or_default();
-    // A front that knows nothing of files and of no repository may not have looked.
-    let has_looked = !versions.is_empty() || !checkout.is_empty();
+    // Outside of a repository there is one tree, and a front that tells of no file may not have looked.
     let seen_in = |scopes: &[Scope]| {
-        let in_tree = Checkout { worktree: checkout.worktree.clone(), branch: None };
-        (has_looked && scopes.iter().any(Scope::is_path)).then_some(in_tree)
+        let mut paths = scopes.iter().filter(|scope| scope.is_path());
+        let is_of_use = if checkout.is_empty() {
+            !versions.is_empty() && paths.any(|scope| !versions.contains_key(scope))
+        } else {
+            paths.next().is_some()
+        };
+        is_of_use.then(|| Checkout { worktree: checkout.worktree.clone(), branch: None })
     };
     let mut warnings = Vec::new();
     for event in &mut decision.events {

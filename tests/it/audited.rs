@@ -230,12 +230,13 @@ async fn a_proved_claim_says_that_a_run_failed_since_wherever_it_is_shown() {
     let told = flat(&said(&bench.hm(&["attention", "--agent", "devops"])));
     assert!(told.contains(&since), "{told}");
     assert!(of_claim(&attention("analyst")).is_empty(), "it is the owner's move");
-    // `still` takes no proof along to other content, and the same test comes out right about the file as it is now.
+    // `still` takes no proof along to other content, where the challenge that it answered is open again. The same test
+    // comes out right about the file as it is now.
     bench.write("src/a.rs", "mended\n");
     assert!(bench.hm(&["claim", "still", &id, "--agent", "devops"]).status.success());
     run(&owner, json!({ "profile": "check", "claim_id": id })).await;
     let claim = shown(&owner, &id).await;
-    assert_eq!((&claim["status"], claim.get("failed_since")), (&json!("proposed"), None), "{claim}");
+    assert_eq!((&claim["status"], claim.get("failed_since")), (&json!("contested"), None), "{claim}");
     assert!(of_claim(&attention("devops")).is_empty());
     bench.kill_writer();
     bench.assert_sound();
