@@ -217,8 +217,8 @@ impl ClaimSummary {
 }
 
 impl ClaimSummary {
-    /// Whether a change of its files says something about it: it is a finding that rests on evidence, a proof or the
-    /// position of another agent. A decision, and a claim that rests on nothing yet, says what should be.
+    /// Whether a list says that its files changed: it is a finding that rests on evidence, a proof or the position of
+    /// another agent. A decision, and a claim that rests on nothing yet, says what should be; its own page tells.
     pub fn is_finding(&self) -> bool {
         let rests = self.evidence > 0 || self.proof.is_some() || self.supports + self.challenges > 0;
         rests && self.claim_type != ClaimType::Decision

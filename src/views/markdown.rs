@@ -159,7 +159,7 @@ pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: 
     if let Some(seq) = claim.affirmed_seq {
         fact("still meant", &format!("as of event {seq}"));
     }
-    if let Some(changed) = versions::changed(&summary.changed_since).filter(|_| summary.is_finding()) {
+    if let Some(changed) = versions::changed(&summary.changed_since) {
         fact("changed since", &changed);
     }
     if let Some(at_it) = at_now(summary) {

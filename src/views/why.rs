@@ -52,9 +52,7 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
         let because = inline(&rejected.because, 2_000);
         let _ = writeln!(chain.text, "- not chosen by `{}`: {because}", rejected.decision);
     }
-    if let Some(changed) =
-        versions::changed(&claim.summary.changed_since).filter(|_| claim.summary.is_finding())
-    {
+    if let Some(changed) = versions::changed(&claim.summary.changed_since) {
         let _ = writeln!(chain.text, "- changed since: {changed}");
     }
     chain.follow(reads, &claim, 1)?;

@@ -53,7 +53,7 @@ fn twenty_long_claims_cost_4500_characters_and_those_that_changed_last_come_firs
 }
 
 #[test]
-fn a_changed_file_is_told_of_findings_only() {
+fn a_list_says_of_findings_only_that_their_file_changed_and_a_page_of_each() {
     let shell = Shell::new();
     let file = shell.workspace().root().join("pool.rs");
     std::fs::write(&file, "one").expect("a file");
@@ -70,9 +70,9 @@ fn a_changed_file_is_told_of_findings_only() {
     let list = said(&shell, "hm claim list");
     let marked: Vec<&str> = list.lines().filter(|row| row.contains("changed since")).collect();
     assert!(marked.len() == 1 && marked[0].starts_with("C2 "), "{list}");
-    for (claim, is_told) in [("C1", false), ("C2", true), ("C3", false)] {
+    for claim in ["C1", "C2", "C3"] {
         let page = said(&shell, &format!("hm claim show {claim}"));
-        assert_eq!(page.contains("changed since"), is_told, "{page}");
+        assert!(page.contains("changed since"), "{page}");
     }
 }
 

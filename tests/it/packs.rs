@@ -195,16 +195,16 @@ fn dead_end(dice: &mut Dice, at: usize) -> AntiPattern {
     }
 }
 
-fn peer(dice: &mut Dice) -> Peer {
+fn peer(dice: &mut Dice, at: usize) -> Peer {
     let (client, worktree, branch) = (some(dice, words), some(dice, words), some(dice, words));
-    Peer { agent: words(dice), client, worktree, branch, wants: words(dice) }
+    Peer { agent: format!("peer-{at}"), client, worktree, branch, wants: words(dice) }
 }
 
 fn entries(dice: &mut Dice) -> Entries {
     let most = [0, 3, 10, 30][dice.below(4)];
     let most_claims = if dice.below(10) == 0 { 300 } else { most };
     Entries {
-        peers: (0..dice.below(4)).map(|_| peer(dice)).collect(),
+        peers: (0..dice.below(4)).map(|at| peer(dice, at)).collect(),
         agent: if dice.below(5) == 0 { words(dice) } else { "devops".to_owned() },
         session: some(dice, words),
         seq: dice.below(100_000) as u64,
