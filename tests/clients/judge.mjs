@@ -54,7 +54,8 @@ console.log(`          ${source}, session ${session_id}`);
 
 const context = told(start)?.trim() ?? "";
 const [banner] = context.split("\n");
-const pack = context.slice(banner.length + 1);
+// Between them stands the line that names the verbs of a pane.
+const pack = context.slice(Math.max(context.indexOf("<hivemind_state "), 0));
 const whole = banner.startsWith(`hivemind: you are ${agent}`) && pack.startsWith("<hivemind_state ");
 const size = `${context.length} characters, ${Buffer.byteLength(context)} bytes`;
 const full = context.length >= FULL && pack.endsWith("</hivemind_state>");
