@@ -27,11 +27,12 @@ pub(super) enum Claim {
         Example: hm claim create \"the pool holds 20 connections\" --scope src/db/pool.rs"
     )]
     Create(Create),
-    /// Show one claim with everything known about it
+    /// Show claims with everything known about them
     #[command(after_help = "Example: hm claim show C47")]
     Show {
-        /// The claim
-        id: String,
+        /// The claims
+        #[arg(required = true, value_name = "CLAIM")]
+        ids: Vec<String>,
     },
     /// Say what a claim rests on, down to events, runs with their hashes, and other claims
     #[command(after_help = "Example: hm claim why C47")]
@@ -242,7 +243,9 @@ impl Claim {
                 let key = parse_optional("key", create.key.as_deref())?;
                 context.submit("claim created", Command::CreateClaim(create.command(context)?), key)
             }
-            Self::Show { id } => context.show(&View::Claim(context.claim_named(id)?)),
+            Self::Show { ids } => {
+                ids.iter().try_for_each(|id| context.show(&View::Claim(context.claim_named(id)?)))
+            }
             Self::Why { id } => {
                 let id = context.claim_named(id)?;
                 let answer = views::why(&mut context.models()?, id, system::now())?;

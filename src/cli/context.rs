@@ -16,6 +16,9 @@ pub(super) struct Context {
     /// As this session sees it; left out: this one, or where the team looks
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
+    /// What you want to do, in place of the session's intent and last prompt
+    #[arg(long, value_name = "TEXT")]
+    intent: Option<String>,
     /// At most so many characters
     #[arg(long, value_name = "CHARS")]
     budget: Option<usize>,
@@ -41,7 +44,7 @@ impl Context {
         };
         let session = self.session.clone().or_else(|| place.client_session().map(String::from));
         let budget = self.budget.unwrap_or_else(|| pack::budget_for(self.window));
-        let of = ContextOf { agent, session, budget, window: None };
+        let of = ContextOf { agent, session, intent: self.intent.clone(), budget, window: None };
         let why = place.any_claim_named(self.why.as_deref())?;
         place.show(&match why {
             None if !self.explain => View::Context(of),

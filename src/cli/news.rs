@@ -132,7 +132,7 @@ impl<'c> Asking<'c> {
             told => told,
         });
         let known = knows(&mut self.reads, news.as_ref(), known.as_ref(), since);
-        let of = ContextOf { agent: self.agent.clone(), session, budget: 0, window: None };
+        let of = ContextOf { agent: self.agent.clone(), session, intent: None, budget: 0, window: None };
         let delta = views::delta_with(Occasion::Asked, &mut self.reads, &of, &known, system::now())?;
         if delta.text.is_empty()
             && let Some(news) = news.as_ref().filter(|_| delta.told != known.told)

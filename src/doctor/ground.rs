@@ -198,7 +198,13 @@ impl Doctor<'_> {
         let mut largest = (0, "no agent".to_owned());
         for agent in self.config.roster.agents() {
             let (agent, budget) = (agent.clone(), DEFAULT_BUDGET_CHARS);
-            let view = View::Context(ContextOf { agent: agent.clone(), session: None, budget, window: None });
+            let view = View::Context(ContextOf {
+                agent: agent.clone(),
+                session: None,
+                intent: None,
+                budget,
+                window: None,
+            });
             match views::answer(&mut reads, self.config, &view, system::now()) {
                 Ok(answer) => largest = largest.max((answer.text.chars().count(), agent.to_string())),
                 Err(ViewError::Store(error)) => {

@@ -211,6 +211,7 @@ fn context(parameters: &mut Parameters, agent: AgentId, session: Option<String>)
     let of = ContextOf {
         agent,
         session: parameters.take("session").or(session),
+        intent: parameters.take("intent"),
         budget,
         window: window.map(|(used_tokens, window_tokens)| pack::Window { used_tokens, window_tokens }),
     };
@@ -442,10 +443,10 @@ mod tests {
                 "file:///etc/passwd",
             ],
             expect![[r#"
-                hivemind://context -> Context(ContextOf { agent: AgentId("devops"), session: Some("s"), budget: 9500, window: None })
-                hivemind://context/QA?budget=500&format=json -> Context(ContextOf { agent: AgentId("reviewer"), session: None, budget: 500, window: None }) json
-                hivemind://context?explain=true -> Explained(ContextOf { agent: AgentId("devops"), session: Some("s"), budget: 9500, window: None }, None)
-                hivemind://context?why=0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 -> Explained(ContextOf { agent: AgentId("devops"), session: Some("s"), budget: 9500, window: None }, Some(ClaimId(0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47)))
+                hivemind://context -> Context(ContextOf { agent: AgentId("devops"), session: Some("s"), intent: None, budget: 9500, window: None })
+                hivemind://context/QA?budget=500&format=json -> Context(ContextOf { agent: AgentId("reviewer"), session: None, intent: None, budget: 500, window: None }) json
+                hivemind://context?explain=true -> Explained(ContextOf { agent: AgentId("devops"), session: Some("s"), intent: None, budget: 9500, window: None }, None)
+                hivemind://context?why=0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 -> Explained(ContextOf { agent: AgentId("devops"), session: Some("s"), intent: None, budget: 9500, window: None }, Some(ClaimId(0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47)))
                 hivemind://context?explain=loudly -> explain: provided string was not `true` or `false`
                 hivemind://context/sage -> agent: no agent is called `sage`; the roster is: architect, devops, analyst, frontend, reviewer, operator
                 hivemind://attention -> Attention(Some(AgentId("devops")))

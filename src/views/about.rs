@@ -42,11 +42,14 @@ impl About {
         let next = ready.iter().filter(|task| is_mine(task, of, trajectory));
         let next = next.filter(|task| mine().all(|known| known.id != task.id));
         let prompt = dialogue.iter().rev().find(|turn| turn.role == Role::User);
-        let texts = trajectory
-            .map(|looking| &looking.intent)
+        let (looking, prompt) = match &of.intent {
+            Some(asked) => (Some(asked), None),
+            None => (trajectory.map(|looking| &looking.intent), prompt.map(|turn| &turn.text)),
+        };
+        let texts = looking
             .into_iter()
             .chain(mine().map(|task| &task.title))
-            .chain(prompt.map(|turn| &turn.text))
+            .chain(prompt)
             .chain(next.map(|task| &task.title));
         let files = mine().flat_map(|task| &task.file_locks).chain(touched);
         let texts: Vec<String> = texts.cloned().collect();

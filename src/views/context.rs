@@ -54,6 +54,8 @@ pub struct ContextOf {
     pub agent: AgentId,
     /// In which session; none looks where the team looks.
     pub session: Option<String>,
+    /// What it is to be about, in place of the session's intent and last prompt.
+    pub intent: Option<String>,
     /// Its characters at most.
     pub budget: usize,
     /// Tokens the session has used of its window, and how many that holds, as its client reports them.
@@ -172,7 +174,13 @@ pub fn turn0(
     now: Timestamp,
 ) -> Result<String, ViewError> {
     let budget = pack::DEFAULT_BUDGET_CHARS;
-    let of = ContextOf { agent: agent.clone(), session: Some(parent.to_string()), budget, window: None };
+    let of = ContextOf {
+        agent: agent.clone(),
+        session: Some(parent.to_string()),
+        intent: None,
+        budget,
+        window: None,
+    };
     let now = reads.clock(now);
     let workspace = reads.workspace().clone();
     let now_there = Some(&workspace).filter(|_| reads.horizon().is_none());

@@ -74,7 +74,11 @@ async fn words_come_from_their_vocabularies() {
         (CLAIMS, "limit", "1"),
         (CLAIMS, "status", "x"),
         ("hivemind://search{?q,scope,type,status,mode,since,until,limit,cursor}", "mode", ""),
-        ("hivemind://context/{agent}{?session,budget,context_window,used_tokens,explain,why}", "agent", "a"),
+        (
+            "hivemind://context/{agent}{?session,intent,budget,context_window,used_tokens,explain,why}",
+            "agent",
+            "a",
+        ),
         (EVENTS, "type", "claim.s"),
         (EVENTS, "agent", "sys"),
         ("session-start", "agent", ""),

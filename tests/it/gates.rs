@@ -211,8 +211,13 @@ impl Team {
     }
 
     fn pack(&self, session: &str, budget: usize, hours: u32) -> String {
-        let of =
-            ContextOf { agent: agent("devops"), session: Some(session.to_owned()), budget, window: None };
+        let of = ContextOf {
+            agent: agent("devops"),
+            session: Some(session.to_owned()),
+            intent: None,
+            budget,
+            window: None,
+        };
         let now = Timestamp::from_ms(self.clock.load(Ordering::Relaxed)).plus(Hours(hours));
         let mut reads = Reads::of(self.workspace.clone());
         answer(&mut reads, &config(), &View::Context(of), now).expect("a pack").text
@@ -352,6 +357,7 @@ fn a_pack_of_one_position_is_the_same_bytes() {
         let of = ContextOf {
             agent: agent("devops"),
             session: Some("s-1".to_owned()),
+            intent: None,
             budget: 9_500,
             window: None,
         };

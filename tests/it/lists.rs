@@ -141,6 +141,29 @@ fn decisions_where_the_work_is_come_before_what_is_settled() {
 }
 
 #[test]
+fn a_context_is_about_the_intent_that_it_is_asked_with() {
+    let shell = Shell::new();
+    for (statement, scope) in [
+        ("the parser of dates reads ISO weeks", "src/dates.rs"),
+        ("the pool of connections gives each back after a rollback", "src/pool.rs"),
+    ] {
+        said(&shell, &format!("hm --agent devops claim create \"{statement}\" --scope {scope}"));
+    }
+    said(&shell, "hm session start --agent analyst");
+    within(&shell, "s-2", "hm --agent analyst intent \"the parser of dates\"");
+    let first = |asked: &str| {
+        let pack = within(&shell, "s-2", &format!("hm --agent analyst context{asked}"));
+        let at = |id: &str| pack.find(&format!("<claim id=\"{id}\"")).unwrap_or_else(|| panic!("{pack}"));
+        if at("C1") < at("C2") { "C1" } else { "C2" }
+    };
+    assert_eq!(first(""), "C1");
+    assert_eq!(first(" --intent \"who gives back connections of the pool\""), "C2");
+    // Pages of several claims follow each other.
+    let pages = said(&shell, "hm claim show C1 C2");
+    assert!(pages.contains("ISO weeks") && pages.contains("after a rollback"), "{pages}");
+}
+
+#[test]
 fn attention_does_not_repeat_what_is_settled() {
     let shell = Shell::new();
     let ask =

@@ -181,6 +181,7 @@ async fn a_challenger_whose_challenge_a_run_answered_is_told_so() {
     let of = ContextOf {
         agent: hivemind::domain::agent::AgentId::recorded("devops"),
         session: None,
+        intent: None,
         budget: 9_500,
         window: None,
     };

@@ -150,6 +150,7 @@ fn the_past_is_judged_by_the_clock_of_then() {
             let of = ContextOf {
                 agent: agent("devops"),
                 session: Some("s-1".to_owned()),
+                intent: None,
                 budget: 9_500,
                 window: None,
             };
