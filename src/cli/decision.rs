@@ -47,7 +47,7 @@ pub(super) enum Decision {
         /// Older than this: what the page before calls its cursor
         #[arg(long, value_name = "SEQ")]
         cursor: Option<u64>,
-        /// Statements whole, not their first 240 characters
+        /// Statements whole, not their first 700 characters
         #[arg(long)]
         whole: bool,
     },

@@ -27,6 +27,8 @@ pub(super) const MAX_RAN_CHARS: usize = 120;
 const HASH_CHARS: usize = 12;
 /// A statement in a list is cut here; the claim's own page has all of it.
 const LIST_STATEMENT_CHARS: usize = 240;
+/// The statement of a decision in a list: agents work by its whole text, and there are few of them.
+const DECISION_CHARS: usize = 700;
 /// The fields of an event and the scopes of a claim in a list are cut here.
 const LIST_FIELD_CHARS: usize = 160;
 
@@ -444,7 +446,7 @@ pub(super) fn decisions(page: &DecisionPage, whole: bool, now: Timestamp) -> Str
             text,
             "- `{}` {} ({}, by {} {} ago{}{})",
             decision.claim_id,
-            listed(&decision.statement, if whole { usize::MAX } else { LIST_STATEMENT_CHARS }),
+            listed(&decision.statement, if whole { usize::MAX } else { DECISION_CHARS }),
             with_basis(&decision.status, decision.basis),
             name(&decision.decided_by),
             age(decision.created_at, now),

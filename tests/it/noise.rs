@@ -17,7 +17,7 @@ fn long(first: &str) -> String {
 #[test]
 fn a_list_cuts_a_statement_at_a_word_and_shows_all_of_it_on_request() {
     let shell = Shell::new();
-    let pool = format!("the pool {} the end", "waits for one of its connections ".repeat(14).trim_end());
+    let pool = format!("the pool {} the end", "waits for one of its connections ".repeat(28).trim_end());
     shell.json(&format!("hm --json --agent devops claim create \"{pool}\" --scope src/db"));
     shell.json(&format!(
         "hm --json --agent devops decision record \"{pool}\" --target db --rationale \"it is simple enough\""
@@ -32,7 +32,7 @@ fn a_list_cuts_a_statement_at_a_word_and_shows_all_of_it_on_request() {
         for line in listed.lines().filter(|line| line.contains("the pool")) {
             let (said, _) = line.rsplit_once(" (").expect("marks behind it");
             let statement = &said[said.find("the pool").expect("the statement")..];
-            let room = if list.starts_with("claim") { 300..=400 } else { 180..=240 };
+            let room = if list.starts_with("claim") { 300..=400 } else { 600..=700 };
             assert!(room.contains(&statement.chars().count()), "{list}: {statement}");
             let words = statement.strip_suffix('…').expect("an ellipsis");
             let after = pool.strip_prefix(words).expect("the beginning of the statement");
