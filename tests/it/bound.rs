@@ -214,6 +214,29 @@ async fn the_same_content_is_known_beside_a_nested_repository_and_before_the_fir
     }
 }
 
+/// Red before: a repository without a commit below the scope hides the content, and one lucky run proved the claim.
+#[tokio::test]
+async fn where_the_content_is_hidden_one_lucky_run_proves_nothing() {
+    let bench = Bench::new();
+    profile(&bench, "flaky", "test -e flip", "\"src/**\"", EXPECTING);
+    bench.write(FILE, "fine\n");
+    crate::proof::committed(&bench);
+    let nested = bench.root().join("src/nested");
+    std::fs::create_dir(&nested).expect("a directory");
+    git(&nested, &["init", "-q"]);
+    bench.write("src/nested/z", "z");
+    let owner = bench.pane(Some("analyst"), Era::Modern).await;
+    let other = bench.pane(Some("devops"), Era::Modern).await;
+    let id = bench.claim(&owner, "the pool is fair", "src").await;
+    challenges(&bench, &other, &id).await;
+    settle(&owner, "flaky", &id, 1).await;
+    bench.write("flip", "");
+    settle(&owner, "flaky", &id, 1).await;
+    let (status, reason) = stands(&owner, &id).await;
+    assert!(status == "contested" && reason.contains("it is not known that the content changed"), "{reason}");
+    assert_rebuilds_to_the_same(&bench);
+}
+
 /// Red before: the digest of what the profile covers gave up at a repository within it.
 #[tokio::test]
 async fn a_repository_below_the_scope_is_part_of_the_content() {

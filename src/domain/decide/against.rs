@@ -10,14 +10,14 @@ use crate::domain::state::{Claim, Run, State};
 use crate::domain::versions::differ;
 use crate::domain::way;
 
-/// So many equal runs prove a claim against an earlier failure on the same files of the claim, after another file of the
-/// profile changed: one run may pass by chance.
+/// So many equal runs prove a claim against an earlier failure of the same test on the same files of the claim, after
+/// another file of the profile changed, or where it is not known whether the content changed: one run may pass by chance.
 const REPEATS_AFTER_A_TOUCH: u32 = 3;
 
 /// A run that contradicts the claim on the content that this run saw, as the end of the sentence "run ID supports it, and".
 ///
 /// A contradiction that an agent took back still counts if its run was about the claim. Where it is not known whether the
-/// content is the same, the other run counts unless this one repeats it: the same test with the same prediction. Where no
+/// content is the same, the other run counts unless a series repeats it: the same test with the same prediction. Where no
 /// file with a version differs, it counts against the other prediction of the same test.
 pub(super) fn contradicted(
     state: &State,
@@ -48,9 +48,10 @@ pub(super) fn contradicted(
             }
             Likeness::Other => {}
             Likeness::Same => return Some(format!("run {id} contradicts it on the same content")),
-            Likeness::Touched if repeats(other) && are_repeated => {}
-            Likeness::Touched if repeats(other) => touched = touched.or(Some(id)),
-            Likeness::Unknown if repeats(other) => {}
+            Likeness::Touched | Likeness::Unknown if repeats(other) && are_repeated => {}
+            like @ (Likeness::Touched | Likeness::Unknown) if repeats(other) => {
+                touched = touched.or(Some((id, like)))
+            }
             Likeness::Touched | Likeness::Unknown => {
                 return Some(format!(
                     "run {id} of another test or prediction contradicts it, and it is not known that the content changed since"
@@ -59,10 +60,16 @@ pub(super) fn contradicted(
         }
     }
     let settling = [("blocking", json!(true)), ("repeat", json!(REPEATS_AFTER_A_TOUCH))];
-    touched.map(|id| {
+    touched.map(|(id, like)| {
+        let again = repeated(claim_id, run, &settling);
+        if matches!(like, Likeness::Unknown) {
+            return format!(
+                "run {id} contradicted it, and it is not known that the content changed since: {again}"
+            );
+        }
         let file = run.saw.versions.keys().next().or(claim.scopes.first());
         let file = file.map_or_else(String::new, |file| format!(" `{file}`"));
-        format!("run {id} contradicted it on the same{file}: {}", repeated(claim_id, run, &settling))
+        format!("run {id} contradicted it on the same{file}: {again}")
     })
 }
 
