@@ -913,6 +913,15 @@ fn has_terminal() -> bool {
     std::io::stdin().is_terminal() || std::io::stdout().is_terminal() || std::io::stderr().is_terminal()
 }
 
+/// The number that a length of time such as `5m` comes to. Each unit is a letter and what one of it counts; a bare
+/// number is of the first unit.
+fn length(text: &str, units: &[(char, u64)]) -> Option<u64> {
+    let text = text.trim();
+    let with_unit = units.iter().find_map(|(letter, unit)| Some((text.strip_suffix(*letter)?, *unit)));
+    let (number, unit) = with_unit.or(units.first().map(|(_, unit)| (text, *unit)))?;
+    number.parse::<u64>().ok()?.checked_mul(unit)
+}
+
 /// Says beside an answer that the ledger it came from lost events.
 fn note_damage(reads: &mut Reads) {
     if let Ok(Standing { damage: Some(damage), .. }) = reads.standing()

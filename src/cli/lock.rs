@@ -58,14 +58,9 @@ impl Lock {
 
 /// The minutes of a length of time such as `5m` or `2h`; a bare number is of minutes.
 fn minutes(text: &str) -> Result<u32, Rejection> {
-    let text = text.trim();
-    let (number, unit) = match text.strip_suffix('h') {
-        Some(number) => (number, 60),
-        None => (text.strip_suffix('m').unwrap_or(text), 1),
-    };
-    let minutes = number.parse::<u32>().ok().and_then(|number| number.checked_mul(unit));
+    let minutes = super::length(text, &[('m', 1), ('h', 60)]).and_then(|minutes| u32::try_from(minutes).ok());
     minutes.ok_or_else(|| {
-        let given: String = text.chars().take(40).collect();
+        let given: String = text.trim().chars().take(40).collect();
         Rejection::invalid(
             "for",
             format!("`{given}` is no length of time: write 5m, 2h, or a number of minutes"),

@@ -212,15 +212,10 @@ pub(super) fn knows(
 
 /// The seconds of a length of time such as `30s` or `5m`; a bare number is of minutes.
 fn seconds(text: &str) -> Result<u64, Rejection> {
-    let text = text.trim();
-    let (number, unit) = match text.strip_suffix('s') {
-        Some(number) => (number, 1),
-        None => (text.strip_suffix('m').unwrap_or(text), 60),
-    };
-    let seconds = number.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
+    let seconds = super::length(text, &[('m', 60), ('s', 1)]);
     let seconds = seconds.filter(|seconds| (1..=MAX_WAIT_SECONDS).contains(seconds));
     seconds.ok_or_else(|| {
-        let given: String = text.chars().take(40).collect();
+        let given: String = text.trim().chars().take(40).collect();
         Rejection::invalid("wait", format!("`{given}` is no length of time up to 10m: write 30s, 5m, or 10m"))
     })
 }
