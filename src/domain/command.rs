@@ -10,7 +10,7 @@ use crate::domain::checkout::Checkout;
 use crate::domain::claim::{ClaimType, Outcome, Position, Relation, ReportKind, Share, Trigger};
 use crate::domain::event::{CommandRan, FileEdited, Guard, ToolUsed};
 use crate::domain::evidence::EvidenceName;
-use crate::domain::experiment::{Plan, Prediction, ProfileName, RunOutcome};
+use crate::domain::experiment::{Prediction, ProfileName, RunOutcome};
 use crate::domain::ids::{
     ClaimId, CommandId, EventId, IdempotencyKey, PhaseId, PlanId, RunId, SessionId, TaskId,
 };
@@ -279,15 +279,6 @@ pub struct RunExperiment {
     /// A smaller cap, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_cap_bytes: Option<u64>,
-    /// What the writer makes of it; it never comes from a front.
-    #[serde(skip)]
-    pub plan: Option<Plan>,
-    /// What the claim says, for the receipt; from the writer, like the plan.
-    #[serde(skip)]
-    pub statement: Option<Statement>,
-    /// The ids of its further runs; from the writer, like the plan.
-    #[serde(skip)]
-    pub further_runs: Vec<RunId>,
 }
 
 /// Tie a run that is over to a claim.
@@ -575,18 +566,6 @@ pub struct SpawnResearcher {
     pub parent_task_id: Option<TaskId>,
     /// What it starts with, packed by the front.
     pub turn0: Turn0,
-    /// What the writer makes of it; it never comes from a front.
-    #[serde(skip)]
-    pub mission: Option<Mission>,
-}
-
-/// Who is sent out, and what runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mission {
-    /// Whom it speaks as.
-    pub agent: AgentId,
-    /// What runs, with what it finds its way back by in its environment.
-    pub plan: Plan,
 }
 
 /// Put a message of the team's mail on record, as the one who sent it; made by the operator's backfill.
@@ -1047,7 +1026,6 @@ impl Command {
             }
             Self::RunExperiment(run) => {
                 run.run_id = RunId::from_uuid(Uuid::nil());
-                run.plan = None;
             }
             Self::RecordExperiment(record) => record.run_id = RunId::from_uuid(Uuid::nil()),
             Self::AddPlan(plan) => plan.plan_id = PlanId::from_uuid(Uuid::nil()),
@@ -1059,7 +1037,6 @@ impl Command {
                 spawn.run_id = RunId::from_uuid(Uuid::nil());
                 spawn.task_id = TaskId::from_uuid(Uuid::nil());
                 spawn.turn0 = "-".parse().expect("one character");
-                spawn.mission = None;
             }
             Self::RecordTurn(turn) => turn.told = None,
             // Another child is minted for each try, and what is handed over is packed anew.

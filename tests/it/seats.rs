@@ -6,7 +6,6 @@ use std::process::{Child, ChildStdin, ChildStdout, Command as Process, Stdio};
 
 use hivemind::client_session::ClientSession;
 use hivemind::domain::agent::AgentId;
-use hivemind::domain::checkout::Checkout;
 use hivemind::domain::claim::{ClaimType, Position, Relation, Share, Status};
 use hivemind::domain::command::{
     AddEvidence, AffirmClaim, Command, CreateClaim, DeprecateClaim, EndSession, RecordDecision, SplitSession,
@@ -118,7 +117,7 @@ impl Search {
             &self.state,
             &seat.agent,
             Some(session),
-            &Checkout::default(),
+            &decide::Facts::default(),
             command,
             now,
             &Policy::default(),
