@@ -4,11 +4,11 @@ use rusqlite::{Connection, params};
 
 use super::LedgerError;
 use super::sqlite::{Error, read_failed, truncate_log};
-use crate::domain::event::Event;
+use crate::domain::event::{Event, EventRedacted};
 use crate::domain::ids::EventId;
 
 /// The type of the event that records an erasure.
-pub(super) const REDACTED: &str = "event.redacted";
+pub(super) const REDACTED: &str = EventRedacted::KIND;
 
 /// An event whose payload an operator erased.
 pub(super) struct Redaction {
