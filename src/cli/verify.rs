@@ -146,7 +146,7 @@ fn damaged(reads: &mut Reads) -> Option<String> {
 /// An unreadable ledger is told by the walk.
 fn sealed(context: &Context, reads: &mut Reads) -> Option<Loaded> {
     let ledger = reads.ledger().ok()?;
-    Checkpoints::of(&context.workspace, context.environment.state_home.as_deref()).load(ledger).ok()
+    Checkpoints::of(context.workspace.memory(), context.environment.state_home.as_deref()).load(ledger).ok()
 }
 
 /// Events that the read models have seen; none where they cannot be read, which is no fault of the ledger.

@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
 use super::artifacts::hash_file;
+use crate::domain::checkout::MARKER;
 use crate::domain::coverage::glob;
 use crate::domain::scope::Scope;
-use crate::workspace::MARKER;
 
 /// The most lines of `git status` that are kept; more are counted.
 const MAX_STATUS_LINES: usize = 200;

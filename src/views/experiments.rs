@@ -13,7 +13,7 @@ use crate::domain::versions::way_forward;
 use crate::domain::way;
 use crate::runner::profile::{Catalog, Kind, Known, Origin};
 use crate::store::{Attachment, ExperimentPage, ExperimentView};
-use crate::trusted::{Trust, TrustedProfiles};
+use crate::trusted::Trust;
 use crate::workspace::Workspace;
 
 /// Characters of a stream that one answer shows, its end: some 5,000 tokens. The file holds the rest.
@@ -247,7 +247,7 @@ pub fn outcome(run: &ExperimentView) -> String {
 
 /// The profiles that can speak to some scopes; all without scopes.
 pub fn profiles(workspace: &Workspace, scopes: &[Scope]) -> (Value, String) {
-    let catalog = Catalog::load(&workspace.marker_dir(), &TrustedProfiles::of_workspace(workspace));
+    let catalog = Catalog::load(&workspace.marker_dir(), &workspace.trusted_profiles());
     let fits = |known: &&Known| scopes.is_empty() || known.profile.speaks_to(scopes);
     let listed: Vec<&Known> = catalog.profiles().filter(fits).collect();
     let mut text = String::new();

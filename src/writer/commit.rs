@@ -388,7 +388,7 @@ impl Committer {
         }
         let genesis = self.ledger.read_from(Cursor::GENESIS, 1)?;
         let origin = genesis.first().map(|genesis| Origin::of(&genesis.hash));
-        let checkpoints = Checkpoints::of(&self.workspace, self.state_home.as_deref());
+        let checkpoints = Checkpoints::of(self.workspace.memory(), self.state_home.as_deref());
         checkpoints.start_anew(origin.as_ref(), self.ledger.head().seq)?;
         self.standing = Standing::default();
         Ok(())

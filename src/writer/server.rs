@@ -108,7 +108,7 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
     // A front that knows the ledger rejects a writer that does not name it.
     identity.learn(&committer)?;
     let sealer = match &options.state_home {
-        Some(home) => Sealer::start(workspace, Checkpoints::of(workspace, Some(home)))?,
+        Some(home) => Sealer::start(workspace, Checkpoints::of(workspace.memory(), Some(home)))?,
         None => {
             tracing::warn!("no home directory to keep a key in: no checkpoints");
             Sealer::none()
