@@ -23,6 +23,7 @@ mod proposals;
 mod questions;
 mod researchers;
 mod retracted;
+mod rows;
 mod scopes;
 mod search;
 mod sessions;
