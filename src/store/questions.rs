@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
+use super::rows::bound;
 use super::{ClaimSummary, Reader, StoreError};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Status;
@@ -49,7 +50,7 @@ impl Reader {
              AND ended.status = 'deprecated')) ORDER BY q.seq, q.agent LIMIT ?2"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
-        let asked = self.kept_of(statement.query(params![agent, limit as i64])?, asked)?;
+        let asked = self.kept_of(statement.query(params![agent, bound(limit)])?, asked)?;
         let mut questions = Vec::new();
         for Asked { claim, agent, instead_of, would_replace, asked_at, until } in asked {
             // The claim's time may be over.
@@ -128,13 +129,7 @@ fn ask(
             "INSERT INTO questions (claim_id, agent, instead_of, asked_at, seq) VALUES (?1, ?2, ?3, ?4, ?5) \
              ON CONFLICT (claim_id, agent) DO NOTHING",
         )?
-        .execute(params![
-            claim.to_string(),
-            agent.as_str(),
-            instead_of.map(|old| old.to_string()),
-            at.at.ms(),
-            at.seq as i64
-        ])?;
+        .execute(params![claim, agent, instead_of, at.at, at.seq])?;
     }
     Ok(())
 }
@@ -144,7 +139,7 @@ pub(super) fn answered(db: &Connection, at: &Recorded, body: &PositionTaken) -> 
     let mut answer = db.prepare_cached("DELETE FROM questions WHERE claim_id = ?1 AND agent = ?2")?;
     // A pane that changed its seat answers for what it was, too.
     for agent in body.speaks_for(&at.agent) {
-        answer.execute(params![body.claim_id.to_string(), agent.as_str()])?;
+        answer.execute(params![body.claim_id, agent])?;
     }
     Ok(())
 }
@@ -152,8 +147,7 @@ pub(super) fn answered(db: &Connection, at: &Recorded, body: &PositionTaken) -> 
 /// A question ends with its claim.
 pub(super) fn moved(db: &Connection, body: &StatusChanged) -> Result<(), StoreError> {
     if body.to == Status::Deprecated {
-        db.prepare_cached("DELETE FROM questions WHERE claim_id = ?1")?
-            .execute([body.claim_id.to_string()])?;
+        db.prepare_cached("DELETE FROM questions WHERE claim_id = ?1")?.execute([body.claim_id])?;
     }
     Ok(())
 }

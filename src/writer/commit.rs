@@ -218,7 +218,7 @@ impl Committer {
         let standing = Standing::of(workspace, state_home)?;
         let is_whole = !standing.damage.as_ref().is_some_and(Damage::stops_writes);
         let state = fold(&ledger)?;
-        let owes_erasure = ledger.owes_erasure()?;
+        let owes_erasure = ledger.file().owes_erasure()?;
         let mut projection = Projection::open(&workspace.team_memory())?;
         if let Err(error) = if is_whole { projection.catch_up(&ledger) } else { Ok(()) } {
             tracing::error!(%error, "the read models stay behind until `hm rebuild`");
@@ -347,7 +347,7 @@ impl Committer {
             }
             if part.iter().any(is_forget)
                 && let Some(Ok(receipt)) = outcomes.last_mut()
-                && self.ledger.owes_erasure()?
+                && self.ledger.file().owes_erasure()?
                 && !self.erase()?
             {
                 receipt.warnings.push(unfinished());
@@ -823,7 +823,7 @@ impl Committer {
             // The erasure would rebuild the read models, and their position is the evidence of the loss.
             return Ok(false);
         }
-        let erased = self.ledger.erase();
+        let erased = self.ledger.file().erase();
         self.crash(CrashPoint::Erased);
         self.state = fold(&self.ledger)?;
         let redacted = self.ledger.redacted()?;
@@ -845,7 +845,7 @@ impl Committer {
             }
         }
         if done {
-            self.ledger.settle_erasure()?;
+            self.ledger.file().settle_erasure()?;
         }
         Ok(done)
     }
@@ -864,7 +864,7 @@ impl Committer {
 
     /// Whether [`Committer::erase`] must be tried again.
     pub fn owes_erasure(&self) -> Result<bool, WriterError> {
-        Ok(self.ledger.owes_erasure()?)
+        Ok(self.ledger.file().owes_erasure()?)
     }
 
     /// Rebuilds the read models in a new file. Events that cannot be folded are left out.
@@ -1138,7 +1138,7 @@ impl Committer {
 
     /// Work for idle moments: checkpoints both write-ahead logs into their databases.
     pub fn tidy(&self) {
-        self.ledger.checkpoint();
+        self.ledger.file().checkpoint();
         self.projection.checkpoint();
     }
 
@@ -1182,7 +1182,7 @@ impl Committer {
             // The import brought back the missing events.
             self.standing = Standing::default();
         }
-        if self.ledger.owes_erasure()? {
+        if self.ledger.file().owes_erasure()? {
             // The file may hold redactions, which apply here too. Everything imported is folded again.
             self.erase()?;
         } else if imported.added > 0 {
