@@ -14,6 +14,7 @@ use super::decide::Decision;
 use super::event::{
     ClaimCreated, Event, EventReported, ExperimentQueued, FileEdited, PositionTaken, Recorded,
 };
+use super::experiment::RunOutcome;
 use super::ids::{ClaimId, RunId, SessionId};
 use super::receipt::{Warning, WarningCode};
 use super::rejection::Rejection;
@@ -240,6 +241,18 @@ enum Since {
     Queueing,
     /// The file may hold what it held when the run began.
     Run,
+    /// A directory above the files was moved while the run was under way, and may be back.
+    Moved,
+    /// A directory above the files may have been moved while the run was under way.
+    Touched,
+}
+
+/// The end of a reason that another run settles, because the files may be as they were.
+const RUN_AGAIN: &str = ": run it again";
+
+/// Whether another run settles what a run left open for this reason.
+pub fn is_to_run_again(undecided: &str) -> bool {
+    undecided.ends_with(RUN_AGAIN)
 }
 
 /// A file that holds something else than was seen.
@@ -261,6 +274,8 @@ impl fmt::Display for Change {
             write!(f, "the challenge by {challenger} saw ")?;
         } else if *since == Since::ClaimElsewhere {
             f.write_str("the claim saw other content of ")?;
+        } else if matches!(since, Since::Moved | Since::Touched) {
+            f.write_str("the directory ")?;
         }
         write!(f, "`{scope}`")?;
         match others {
@@ -277,12 +292,16 @@ impl fmt::Display for Change {
             Since::Still => (" changed", " since the claim was said to be still meant"),
             Since::Queueing => (" changed", " during the run"),
             Since::Run => (" was written", " during the run"),
+            Since::Moved => (" was moved", " during the run"),
+            Since::Touched => (" was touched", " during the run and may have been moved"),
         };
         f.write_str(changed)?;
         if let Some(agent) = by {
             write!(f, " by {agent}")?;
         }
-        f.write_str(since)
+        f.write_str(since)?;
+        let is_during = matches!(self.since, Since::Run | Since::Moved | Since::Touched);
+        f.write_str(if is_during { RUN_AGAIN } else { "" })
     }
 }
 
@@ -379,6 +398,13 @@ fn unversioned_change(
     })
 }
 
+/// The first directory above the files of a claim that was moved while a run was under way, or may have been.
+fn moved(outcome: &RunOutcome) -> Option<Change> {
+    let moved = outcome.moved.first().map(|dir| (dir, Since::Moved));
+    let (dir, since) = moved.or_else(|| Some((outcome.touched.first()?, Since::Touched)))?;
+    Some(Change { scope: dir.clone(), others: 0, by: None, since })
+}
+
 /// The first file of a claim that was written while a run was under way. `found` are those that the writer found.
 fn written(state: &State, run: &Run, claim: &Claim, found: &BTreeSet<Scope>) -> Option<Change> {
     let by = |scope: &Scope| {
@@ -395,14 +421,14 @@ fn written(state: &State, run: &Run, claim: &Claim, found: &BTreeSet<Scope>) -> 
 }
 
 /// Why a run that ended says nothing about its claim: its files differ from those of the claim, now or when the run was
-/// queued, or do not hold any more what they held then, or were written meanwhile. `now` is what they hold after its end,
-/// `found` are those that are other files now or were written.
+/// queued, or do not hold any more what they held then, or were written or moved meanwhile. `now` is what they hold after
+/// its end.
 pub fn changed_for(
     state: &State,
     (run_id, run): (RunId, &Run),
     claim: &Claim,
     now: &Versions,
-    found: &BTreeSet<Scope>,
+    outcome: &RunOutcome,
 ) -> Option<Change> {
     let (saw, worktree) = (&run.saw, run.worktree.as_ref());
     let differed = || run.differed.clone();
@@ -410,7 +436,8 @@ pub fn changed_for(
     changed_since(state, claim, waits, &saw.versions, worktree)
         .or_else(differed)
         .or_else(|| change(state, worktree, (saw, Since::Queueing), now))
-        .or_else(|| written(state, run, claim, found))
+        .or_else(|| written(state, run, claim, &outcome.written))
+        .or_else(|| moved(outcome))
 }
 
 /// Why a run that is over is no evidence of a claim that it was not queued for.
