@@ -14,6 +14,7 @@ mod overrule;
 mod plan;
 mod researcher;
 mod session;
+mod standing;
 mod target;
 mod told;
 mod verdict;
@@ -532,6 +533,7 @@ fn take_position(
     if state.is_own(agent, session, claim) {
         refuse_own(claim, take, policy)?;
     }
+    standing::refuse_anothers(state, (agent, session), (take.claim_id, claim), "abstain")?;
     if take.position == Position::Challenge && take.reason.is_none() {
         return Err(Rejection::invalid("reason", "a challenge says why"));
     }
@@ -552,12 +554,11 @@ fn take_position(
         cited.map(|evidence_ref| Cited { evidence_ref, grade: None, why: String::new(), failed: None });
     let mut decision = Decision { cited: cited.into_iter().collect(), ..Decision::default() };
     // A human who types in the session of a pane is not the pane.
-    let is_same_pane = |(name, there): &(&AgentId, &SessionId)| {
+    let is_same_pane = |name: &&AgentId| {
         let are_agents = !name.is_reserved() && !agent.is_reserved();
-        *name != agent && are_agents && state.seats().are_one_pane(session, Some(there))
+        *name != agent && are_agents && state.is_own_position(session, (take.claim_id, claim), name)
     };
-    let instead_of: Vec<AgentId> =
-        claim.taken_in.iter().filter(is_same_pane).map(|(name, _)| name.clone()).collect();
+    let instead_of: Vec<AgentId> = claim.taken_in.keys().filter(is_same_pane).cloned().collect();
     let mut formerly = other_names(state, (agent, session));
     formerly.retain(|name| !instead_of.contains(name));
     let taken = PositionTaken {
@@ -573,6 +574,7 @@ fn take_position(
     };
     let mut after = claim.clone();
     after.take(agent, session, &taken);
+    let ended = standing::ended(state, (agent, session), claim, &taken);
     decision.events.push(taken.into());
     let status = settled_status(state, &after, now, policy);
     if status != claim.status {
@@ -595,7 +597,11 @@ fn take_position(
         decision.events.extend(events);
         decision.warnings.extend(warning);
     }
-    decision.next = next_step(state, agent, take.position, (take.claim_id, &after, status), now, policy);
+    decision.next = if take.position == Position::Abstain {
+        standing::abstained(state, ended, (take.claim_id, &after, status))
+    } else {
+        next_step(state, agent, take.position, (take.claim_id, &after, status), now, policy)
+    };
     if take.position == Position::Support {
         decision.warnings.extend(contradiction::on_support(state, (agent, session), take.claim_id));
     }
@@ -635,15 +641,19 @@ fn affirm_claim(
 ) -> Result<Decision, Rejection> {
     let AffirmClaim { claim_id, reason } = affirm.clone();
     let claim = claim_in_force(state, claim_id)?;
-    let challenged_as = challenged_as(state, (agent, session), claim);
+    standing::refuse_anothers(state, (agent, session), (claim_id, claim), "still")?;
+    let challenged_as = challenged_as(state, (agent, session), (claim_id, claim));
     let held = claim.positions.get(agent).copied();
     if !state.owns(agent, session, claim) && held != Some(Position::Challenge) && challenged_as.is_empty() {
         return Err(Rejection::new(
             Code::NotAllowed,
             format!("claim {claim_id} is neither owned nor challenged by {agent}"),
             format!(
-                "ask {} or a challenger; or say what you hold of its files as they are now: {}, or {}",
+                "ask {} or a challenger{}; or say what you hold of its files as they are now: {}, or {}",
                 claim.owner,
+                standing::left(state, (claim_id, claim), "still")
+                    .map(|way| format!(" ({way})"))
+                    .unwrap_or_default(),
                 support(claim_id),
                 challenge(claim_id)
             ),
@@ -683,11 +693,13 @@ fn affirm_claim(
 }
 
 /// The other names under which the pane of a speaker challenges a claim.
-fn challenged_as(state: &State, (agent, session): Speaker<'_>, claim: &Claim) -> Vec<AgentId> {
-    let challenges = |name: &AgentId| claim.positions.get(name) == Some(&Position::Challenge);
-    let taken = claim.taken_in.iter();
-    let own = taken.filter(|(_, there)| state.seats().are_one_pane(session, Some(there)));
-    own.map(|(name, _)| name).filter(|name| *name != agent && challenges(name)).cloned().collect()
+fn challenged_as(
+    state: &State,
+    (agent, session): Speaker<'_>,
+    (id, claim): (ClaimId, &Claim),
+) -> Vec<AgentId> {
+    let is_own = |name: &&AgentId| *name != agent && state.is_own_position(session, (id, claim), name);
+    claim.challengers().filter(is_own).cloned().collect()
 }
 
 /// The moves of a claim that is still meant of other content than its proof saw, and what a receipt says of them: the

@@ -163,6 +163,11 @@ impl Sights {
         open.into_iter().map(|(agent, sight)| (sight, since((agent, sight)))).collect()
     }
 
+    /// The work tree in which an agent looked when it last challenged the claim, where that is known.
+    pub(super) fn challenged_in(&self, agent: &AgentId) -> Option<&Checkout> {
+        self.challenges.get(agent)?.seen_in.as_ref()
+    }
+
     /// Whether an agent challenged the claim, or said that its challenge is still meant, after a position of the ledger.
     pub(super) fn is_challenged_after(&self, agent: &AgentId, seq: u64) -> bool {
         self.challenges.get(agent).is_some_and(|sight| sight.seq > seq)
