@@ -1,5 +1,7 @@
 //! Challenges that stand under the name of a caller: whose they are, and what ends with a position.
 
+use serde_json::json;
+
 use super::Speaker;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Position, Status};
@@ -7,6 +9,7 @@ use crate::domain::event::PositionTaken;
 use crate::domain::ids::{ClaimId, SessionId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::{Claim, State};
+use crate::domain::way;
 
 /// Refuses the word of a seated pane where it would move or end the challenge of another pane under the same name: the
 /// pane could be the owner of the claim in a new session. Under a name that a front pinned, the name alone says who speaks.
@@ -93,4 +96,38 @@ pub(super) fn abstained(
     let way = left(state, (id, claim), "abstain").filter(|_| !open.is_empty());
     let said: Vec<String> = ended.into_iter().chain(over).chain(stands).chain(way).collect();
     (!said.is_empty()).then(|| said.join("; "))
+}
+
+/// What settles a contested claim that is still meant: a run, after the word of those that challenge other content.
+pub(super) fn settled_by((id, others): (ClaimId, &[AgentId]), again: Option<&str>) -> String {
+    let run = again.unwrap_or("a blocking run on its files as they are now");
+    let names: Vec<&str> = others.iter().map(AgentId::as_str).collect();
+    let still = || way::call("still", &json!({ "claim_id": id }));
+    match names[..] {
+        [] => format!("{run} settles it"),
+        [name] => format!(
+            "{name} challenges other content and is asked: once {name} says that the challenge is still meant ({}), \
+             supports or abstains, {run} settles it",
+            still()
+        ),
+        _ => format!(
+            "{} challenge other content and are asked: once each says that its challenge is still meant ({}), supports \
+             or abstains, {run} settles it",
+            names.join(", "),
+            still()
+        ),
+    }
+}
+
+/// What a challenger is told that looked in another work tree than that of the claim. `claim` is as it is after it.
+pub(super) fn aside((id, claim): (ClaimId, &Claim), agent: &AgentId) -> String {
+    let moved = "the claim is about the files of another work tree: this moves your challenge alone, to the files here";
+    if !claim.answered.contains(agent) {
+        return format!("{moved}, and only a run that sees the same content answers it");
+    }
+    let again = way::call("challenge", &json!({ "claim_id": id, "reason": way::REASON }));
+    format!(
+        "{moved}; a run answered it there, and the claim stays {}. If it is wrong here: {again}",
+        claim.status
+    )
 }
