@@ -114,7 +114,9 @@ impl Sights {
                     own.clone_from(&sight);
                 }
             }
-            self.still = Some(sight);
+            if !taken.aside {
+                self.still = Some(sight);
+            }
             return;
         }
         match taken.position {
@@ -151,8 +153,13 @@ impl Sights {
         self.still.as_ref().map_or((&self.created, Since::Claim), |still| (still, Since::Still))
     }
 
+    /// Whether the claim is meant of the files of another work tree than this one.
+    pub(super) fn is_meant_elsewhere(&self, worktree: Option<&Worktree>) -> bool {
+        self.meant().0.is_of_other_tree(worktree)
+    }
+
     /// What a run must have seen to answer the challenges that stood at a position of the ledger, the latest first.
-    fn open(&self, answered: &BTreeSet<AgentId>, until: u64) -> Vec<(&Sight, Since)> {
+    fn open(&self, answered: &BTreeSet<AgentId>, until: u64) -> Vec<(&AgentId, &Sight, Since)> {
         let open = self.challenges.iter();
         let open = open.filter(|(agent, sight)| !answered.contains(*agent) && sight.seq <= until);
         let mut open: Vec<(&AgentId, &Sight)> = open.collect();
@@ -161,7 +168,12 @@ impl Sights {
             let is_still = self.still.as_ref().is_some_and(|still| still.seq == sight.seq);
             if is_still { Since::Still } else { Since::Challenge(agent.clone()) }
         };
-        open.into_iter().map(|(agent, sight)| (sight, since((agent, sight)))).collect()
+        open.into_iter().map(|(agent, sight)| (agent, sight, since((agent, sight)))).collect()
+    }
+
+    /// The work tree in which an agent looked when it last challenged the claim, where that is known.
+    pub(super) fn challenged_in(&self, agent: &AgentId) -> Option<&Checkout> {
+        self.challenges.get(agent)?.seen_in.as_ref()
     }
 
     /// Whether an agent challenged the claim, or said that its challenge is still meant, after a position of the ledger.
@@ -235,6 +247,8 @@ enum Since {
     Elsewhere(AgentId),
     /// The claim is about other content, in another work tree.
     ClaimElsewhere,
+    /// The claim was said to be still meant of other content, in another work tree.
+    StillElsewhere,
     /// The challenge of this agent is about a directory or pattern in another work tree, without a version.
     OtherTree(AgentId),
     Still,
@@ -276,6 +290,8 @@ impl fmt::Display for Change {
             f.write_str("the claim saw other content of ")?;
         } else if matches!(since, Since::Moved | Since::Touched) {
             f.write_str("the directory ")?;
+        } else if *since == Since::StillElsewhere {
+            f.write_str("the claim was said to be still meant of other content of ")?;
         }
         write!(f, "`{scope}`")?;
         match others {
@@ -285,7 +301,7 @@ impl fmt::Display for Change {
         }
         let (changed, since) = match since {
             Since::Elsewhere(_) => return Ok(()),
-            Since::ClaimElsewhere => return f.write_str(" in another work tree"),
+            Since::ClaimElsewhere | Since::StillElsewhere => return f.write_str(" in another work tree"),
             Since::OtherTree(_) => return f.write_str(" in another work tree, and a run there answers it"),
             Since::Claim => (" changed", " since the claim"),
             Since::Challenge(_) => (" changed", " since the challenge"),
@@ -333,31 +349,56 @@ pub fn changed_since(
     saw: &Versions,
     worktree: Option<&Worktree>,
 ) -> Option<Change> {
-    let Sights { created, .. } = &claim.sights;
-    let open = waits.map(|until| claim.sights.open(&claim.answered, until)).unwrap_or_default();
-    let mut challenged = open.into_iter().filter_map(|(sight, since)| {
-        let below = unversioned_change(state, worktree, claim, (sight, since.clone()));
-        let Some(mut change) = change(state, worktree, (sight, since.clone()), saw).or(below) else {
-            return unversioned_elsewhere(worktree, claim, (sight, since));
-        };
-        // A challenger in another work tree sees other content there. The files of this one did not change.
-        if let Since::Challenge(challenger) = since
-            && change.by.is_none()
-            && self::change(state, worktree, (created, Since::Claim), saw).is_none()
-        {
-            change.since = Since::Elsewhere(challenger);
-        }
-        Some(change)
-    });
+    let mut challenged =
+        waits.into_iter().flat_map(|until| changed_challenges(state, claim, until, saw, worktree));
     let meant = || {
         let (sight, since) = claim.sights.meant();
         let mut change = change(state, worktree, (sight, since.clone()), saw)?;
-        if since == Since::Claim && change.by.is_none() && sight.is_of_other_tree(worktree) {
-            change.since = Since::ClaimElsewhere;
+        if change.by.is_none() && sight.is_of_other_tree(worktree) {
+            let is_still = since == Since::Still;
+            change.since = if is_still { Since::StillElsewhere } else { Since::ClaimElsewhere };
         }
         Some(change)
     };
-    challenged.next().or_else(meant)
+    challenged.next().map(|(_, change)| change).or_else(meant)
+}
+
+/// How what a challenger saw differs from these files, for each open challenge that stood at a position of the ledger.
+fn changed_challenges<'a>(
+    state: &'a State,
+    claim: &'a Claim,
+    until: u64,
+    saw: &'a Versions,
+    worktree: Option<&'a Worktree>,
+) -> impl Iterator<Item = (&'a AgentId, Change)> {
+    let Sights { created, .. } = &claim.sights;
+    claim.sights.open(&claim.answered, until).into_iter().filter_map(move |(challenger, sight, since)| {
+        let below = unversioned_change(state, worktree, claim, (sight, since.clone()));
+        let Some(mut change) = change(state, worktree, (sight, since.clone()), saw).or(below) else {
+            return Some((challenger, unversioned_elsewhere(worktree, claim, (sight, since))?));
+        };
+        // A challenger in another work tree sees other content there. The files of this one did not change.
+        let did_not_change = || {
+            sight.is_of_other_tree(worktree)
+                || matches!(since, Since::Challenge(_))
+                    && self::change(state, worktree, (created, Since::Claim), saw).is_none()
+        };
+        if change.by.is_none() && did_not_change() {
+            change.since = Since::Elsewhere(challenger.clone());
+        }
+        Some((challenger, change))
+    })
+}
+
+/// The challengers of a claim whose open challenges are of other content than these files: a run that sees them answers
+/// none of those.
+pub(super) fn challengers_of_other<'a>(
+    state: &'a State,
+    claim: &'a Claim,
+    versions: &'a Versions,
+    worktree: Option<&'a Worktree>,
+) -> impl Iterator<Item = &'a AgentId> {
+    changed_challenges(state, claim, u64::MAX, versions, worktree).map(|(challenger, _)| challenger)
 }
 
 /// The first directory or pattern of a claim that a challenger saw in another work tree than this one. What it holds there

@@ -202,6 +202,9 @@ pub(super) fn stored(versions: &Versions) -> Result<Option<String>, StoreError> 
 
 /// A claim is still meant: about what its files hold then.
 pub(super) fn affirmed(db: &Connection, at: &Recorded, body: &PositionTaken) -> Result<(), StoreError> {
+    if body.aside {
+        return Ok(());
+    }
     db.prepare_cached("UPDATE claims SET versions = ?2, affirmed_seq = ?3 WHERE id = ?1")?
         .execute(params![body.claim_id, stored(&body.versions)?, at.seq])?;
     Ok(())

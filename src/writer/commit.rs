@@ -583,7 +583,8 @@ impl Committer {
             let named = self.profiles.as_ref().and_then(|profiles| profiles.resolve(agent.as_str()));
             named.is_some_and(|named| named != *agent)
         };
-        let ground = seat::Ground { is_running: &is_running, is_on_roster: &is_on_roster };
+        let checkout = &asked.checkout;
+        let ground = seat::Ground { is_running: &is_running, is_on_roster: &is_on_roster, checkout };
         // The end of a session takes no seat.
         let may_take = !matches!(asked.command, Command::EndSession(_));
         let parent = if let Command::StartSession(start) = &asked.command {
