@@ -19,12 +19,14 @@ use sha2::{Digest, Sha256};
 
 use crate::ledger::{Checkpoint, Cursor, Hash, Key, LedgerError, Origin, Reader, Sealed, Tree};
 use crate::private;
-use crate::workspace::Workspace;
 
 /// Number of hashes read from the ledger at a time.
 const CHUNK: usize = 10_000;
 /// Number of bytes read from the end of the file when only the last lines matter: some two hundred lines.
 const TAIL_BYTES: u64 = 64 * 1024;
+/// The file of sealed checkpoints in a memory.
+pub(crate) const FILE: &str = "checkpoints";
+
 /// The paths of a workspace's checkpoints and their keys.
 #[derive(Debug, Clone)]
 pub struct Checkpoints {
@@ -92,12 +94,12 @@ pub struct Checked {
 }
 
 impl Checkpoints {
-    /// The checkpoints of a workspace. `state_home` is [`crate::system::Environment::state_home`].
-    pub fn of(workspace: &Workspace, state_home: Option<&Path>) -> Self {
+    /// The checkpoints of the memory in a directory. `state_home` is [`crate::system::Environment::state_home`].
+    pub fn of(memory: &Path, state_home: Option<&Path>) -> Self {
         Self {
-            file: workspace.checkpoints(),
+            file: memory.join(FILE),
             state_home: state_home.map(Path::to_owned),
-            place: place_name(workspace.memory()),
+            place: place_name(memory),
         }
     }
 

@@ -21,6 +21,7 @@ pub mod schedule;
 pub mod session_home;
 pub mod session_news;
 pub mod spool;
+mod sqlite;
 pub mod standing;
 mod steps;
 pub mod store;

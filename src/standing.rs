@@ -82,7 +82,7 @@ impl Standing {
     ) -> Result<Self, LedgerError> {
         let genesis = ledger.map(|ledger| ledger.hashes_after(0, 1)).transpose()?;
         let origin = genesis.and_then(|genesis| genesis.first().map(Origin::of));
-        let seen = Checkpoints::of(workspace, state_home).seen(origin.as_ref());
+        let seen = Checkpoints::of(workspace.memory(), state_home).seen(origin.as_ref());
         let head = ledger.map_or(Ok(Cursor::GENESIS), Reader::head)?;
         let is_missing = |at: &Cursor| -> Result<bool, LedgerError> {
             ledger.map_or(Ok(at.seq > 0), |ledger| Ok(!ledger.holds(*at)?))

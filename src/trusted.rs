@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use crate::domain::experiment::ProfileName;
 use crate::private;
-use crate::workspace::Workspace;
 
 /// The decision of a person about the current file of a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -34,13 +33,9 @@ impl TrustedProfiles {
         Self { dir: Some(dir.join("profiles")) }
     }
 
-    /// The profiles trusted for a workspace. Trust for one workspace does not apply to another.
-    pub fn of_workspace(workspace: &Workspace) -> Self {
-        match workspace.own_state() {
-            Some(dir) => Self::of(&dir),
-            // The memory does not exist yet.
-            None => Self { dir: None },
-        }
+    /// Those of a memory that does not exist yet: none, and none can be trusted.
+    pub fn nowhere() -> Self {
+        Self { dir: None }
     }
 
     /// The decision about a profile whose file has this hash. A record that cannot be read means no trust.

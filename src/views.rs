@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 use crate::config::Config;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::ClaimType;
-use crate::domain::event::CommandRan;
+use crate::domain::event::{CommandRan, MemoryDenied};
 use crate::domain::ids::{ClaimId, EventId, RunId, TaskId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
@@ -63,8 +63,6 @@ pub use why::why;
 pub const DEFAULT_LIMIT: usize = 50;
 /// The most entries of a list page.
 pub const MAX_LIMIT: usize = 500;
-/// The type of the events that [`StatusView::denials`] counts.
-const MEMORY_DENIED: &str = "memory.denied";
 /// Rejected commands that status shows.
 const REJECTED_SHOWN: usize = 5;
 
@@ -838,7 +836,7 @@ fn status(reads: &mut Reads, now: Timestamp) -> Result<(StatusView, LeftOut), Vi
     let ledger = reads.readable_ledger().filter(|_| unreadable.is_none());
     let head = ledger.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq);
     let ledger_seq = horizon.unwrap_or(head);
-    let denials = ledger.map(|ledger| ledger.count(MEMORY_DENIED, horizon)).transpose()?.unwrap_or(0);
+    let denials = ledger.map(|ledger| ledger.count(MemoryDenied::KIND, horizon)).transpose()?.unwrap_or(0);
     let memory = reads.workspace().memory().display().to_string();
     let mut status = StatusView {
         workspace,

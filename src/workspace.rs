@@ -3,9 +3,11 @@
 //! In a git repository the memory lies in the common git directory: all work trees share it, no diff shows it,
 //! and `git clean` does not reach it. Elsewhere it lies in `.hivemind/runtime/`.
 
+mod files;
 mod git;
 mod moving;
 mod ownership;
+mod socket;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,16 +17,12 @@ use self::ownership::{Ownership, StateDir, Where};
 use crate::checkpoints::Checkpoints;
 use crate::config::Config;
 use crate::domain::checkout::Checkout;
-use crate::domain::ids::RunId;
+pub use crate::domain::checkout::MARKER;
 use crate::domain::scope::{self, BadScope, Scope};
 use crate::domain::text::Worktree;
 use crate::private;
 use crate::system::Environment;
 
-/// The longest path of a socket that hm uses; `sun_path` holds 108 bytes on Linux and 104 on macOS.
-const MAX_SOCKET_PATH_BYTES: usize = 100;
-/// The directory that marks a workspace.
-pub const MARKER: &str = ".hivemind";
 /// The directory of the memory below the marker, outside git.
 const RUNTIME: &str = "runtime";
 /// The directory of the memory in the common git directory.
@@ -40,8 +38,6 @@ const LEDGER: &str = "ledger.sqlite";
 const LEDGER_LOG: &str = "ledger.sqlite-wal";
 /// Part of the names of files that hm no longer uses and keeps for the operator.
 const SET_ASIDE: &str = ".set-aside-";
-/// The file of sealed checkpoints.
-const CHECKPOINTS: &str = "checkpoints";
 /// The lock that the one writer holds.
 const WRITER_LOCK: &str = "writer.lock";
 
@@ -535,192 +531,6 @@ impl Workspace {
         remarks
     }
 
-    /// The ledger's database.
-    pub fn ledger(&self) -> PathBuf {
-        self.memory.join(LEDGER)
-    }
-
-    /// The write-ahead log of the ledger: commits that are not yet copied into the database.
-    pub(crate) fn ledger_log(&self) -> PathBuf {
-        self.memory.join(LEDGER_LOG)
-    }
-
-    /// The shared-memory index of the log.
-    pub(crate) fn ledger_index(&self) -> PathBuf {
-        self.memory.join("ledger.sqlite-shm")
-    }
-
-    /// The file that records which log belongs to which ledger.
-    pub(crate) fn ledger_pair(&self) -> PathBuf {
-        self.memory.join("ledger.pair")
-    }
-
-    /// A free name beside a file of the memory, under which hm keeps the file without using it.
-    pub(crate) fn aside(&self, file: &Path) -> PathBuf {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        self.memory.join(format!("{name}{SET_ASIDE}{}", ownership::short_id()))
-    }
-
-    /// The database of the read models.
-    pub fn team_memory(&self) -> PathBuf {
-        self.memory.join("team-memory.sqlite")
-    }
-
-    /// The file of sealed checkpoints.
-    pub fn checkpoints(&self) -> PathBuf {
-        self.memory.join(CHECKPOINTS)
-    }
-
-    /// The queue of commands that fronts accepted while no writer was there.
-    pub fn spool(&self) -> PathBuf {
-        self.memory.join("spool.jsonl")
-    }
-
-    /// Queued commands that the writer rejected.
-    pub fn rejected_spool(&self) -> PathBuf {
-        self.memory.join("spool.rejected.jsonl")
-    }
-
-    /// Queued commands that only a newer version of hm knows.
-    pub fn later_spool(&self) -> PathBuf {
-        self.memory.join("spool.later.jsonl")
-    }
-
-    /// The directory that records the session of each client process, one file each.
-    pub fn client_sessions(&self) -> PathBuf {
-        self.memory.join("clients")
-    }
-
-    /// Tokens for HTTP, as hashes.
-    pub fn tokens(&self) -> PathBuf {
-        self.memory.join("tokens.json")
-    }
-
-    /// The ranges of events that imports appended.
-    pub fn imports(&self) -> PathBuf {
-        self.memory.join("imports.json")
-    }
-
-    /// The last run of each background job of the writer.
-    pub fn schedule(&self) -> PathBuf {
-        self.memory.join("schedule.json")
-    }
-
-    /// Findings of the integrity scans, one JSON line each.
-    pub fn integrity_log(&self) -> PathBuf {
-        self.memory.join("integrity.log")
-    }
-
-    /// Empty files `<client>.<event>`. The time of each is the last run of that hook.
-    pub fn hook_marks(&self) -> PathBuf {
-        self.memory.join("hooks")
-    }
-
-    /// The directory with the artifacts of all experiment runs.
-    pub fn experiments(&self) -> PathBuf {
-        self.memory.join("experiments")
-    }
-
-    /// The directory with the artifacts of one run.
-    pub fn artifacts(&self, run: RunId) -> PathBuf {
-        self.experiments().join(run.to_string())
-    }
-
-    /// The secret key of hashes over raw output. Without it, a hash does not help to guess the output.
-    pub fn stream_key(&self) -> PathBuf {
-        self.memory.join("experiments.key")
-    }
-
-    /// The lock that the one writer holds.
-    pub fn writer_lock(&self) -> PathBuf {
-        self.memory.join(WRITER_LOCK)
-    }
-
-    /// The log file of a detached writer.
-    pub fn writer_log(&self) -> PathBuf {
-        self.memory.join("writer.log")
-    }
-
-    /// The address of the writer's socket: beside the ledger or, when that path is too long for a socket, the
-    /// path that the writer wrote into a note in the memory. No environment variable changes it, so processes
-    /// with different environments find the same writer.
-    ///
-    /// # Errors
-    /// `NotFound` when the path is too long and no writer wrote a note, `PermissionDenied` when other users can
-    /// use the socket's directory.
-    pub fn socket(&self) -> io::Result<PathBuf> {
-        if let Some(usual) = self.usual_socket() {
-            return Ok(usual);
-        }
-        let note = private::read_to_string(&self.socket_note())?;
-        let mut lines = note.lines();
-        let path = PathBuf::from(lines.next().unwrap_or_default());
-        if lines.next() != Some(&self.name_of_memory()) {
-            // The note came with a copy of the memory: it names the writer of the original.
-            return Err(io::ErrorKind::NotFound.into());
-        }
-        private::check_dir(path.parent().ok_or(io::ErrorKind::NotFound)?)?;
-        Ok(path)
-    }
-
-    fn usual_socket(&self) -> Option<PathBuf> {
-        let path = self.memory.join("writer.sock");
-        (path.as_os_str().len() <= MAX_SOCKET_PATH_BYTES).then_some(path)
-    }
-
-    fn socket_note(&self) -> PathBuf {
-        self.memory.join("writer.addr")
-    }
-
-    /// Device and inode of the memory's directory. A copy has others.
-    fn name_of_memory(&self) -> String {
-        private::name_of(&self.memory).map(|(device, inode)| format!("{device} {inode}")).unwrap_or_default()
-    }
-
-    /// A free address for the writer to listen at; [`Workspace::socket`] then returns it. It removes the socket
-    /// of a killed writer, so only the holder of the writer's lock may call it.
-    pub fn free_socket(&self) -> io::Result<PathBuf> {
-        if let Ok(left) = self.socket() {
-            self.remove_socket(&left);
-        }
-        if let Some(usual) = self.usual_socket() {
-            return Ok(usual);
-        }
-        let fits = |dir: &Path| dir.join("writer.sock").as_os_str().len() <= MAX_SOCKET_PATH_BYTES;
-        for above in [std::env::temp_dir(), PathBuf::from("/tmp")] {
-            let dir = tempfile::Builder::new().prefix("hivemind-").tempdir_in(above)?;
-            if fits(dir.path()) {
-                let path = dir.keep().join("writer.sock");
-                private::close_dir(path.parent().ok_or(io::ErrorKind::NotFound)?)?;
-                let mut note = path.as_os_str().as_encoded_bytes().to_vec();
-                note.extend_from_slice(format!("\n{}\n", self.name_of_memory()).as_bytes());
-                private::replace(&self.socket_note(), &note)?;
-                return Ok(path);
-            }
-        }
-        Err(io::Error::other("no directory for temporary files has a path short enough for a socket"))
-    }
-
-    /// Removes the socket of a writer, and the directory made for it. A killed writer leaves both. Only that
-    /// writer or the holder of the writer's lock may call it.
-    pub fn remove_socket(&self, socket: &Path) {
-        let is_noted = self.socket().is_ok_and(|noted| noted == socket);
-        if let Err(error) = std::fs::remove_file(socket)
-            && error.kind() != io::ErrorKind::NotFound
-        {
-            tracing::warn!(%error, "cannot remove the socket");
-        }
-        if !socket.starts_with(&self.memory)
-            && let Some(dir) = socket.parent()
-        {
-            // Fails when the directory holds another file; then it stays.
-            let _ = std::fs::remove_dir(dir);
-            if is_noted {
-                let _ = std::fs::remove_file(self.socket_note());
-            }
-        }
-    }
-
     /// Whether the memory is a copy that hm made, such as a backup.
     pub(crate) fn is_copy(&self) -> bool {
         self.memory.join(STAYS).exists()
@@ -744,7 +554,7 @@ impl Workspace {
             // It makes only the last directory: the directories of a deleted project do not come back.
             if self.state.create(&self.memory).map_err(failed)? {
                 // Checkpoints of an earlier ledger at this place do not apply to a new memory.
-                let checkpoints = Checkpoints::of(self, Some(self.state.home()));
+                let checkpoints = Checkpoints::of(&self.memory, Some(self.state.home()));
                 if checkpoints.forget_place().map_err(failed)? {
                     tracing::warn!(memory = %self.memory.display(), "the memory that lay here is gone: a new one begins");
                 }
@@ -762,7 +572,7 @@ impl Workspace {
             // A memory is known even when its directory is read-only, as in a sandbox.
             Ownership::Known => {
                 if let Ok(Some(before)) = self.state.keep_place(&self.memory) {
-                    let checkpoints = Checkpoints::of(self, Some(self.state.home()));
+                    let checkpoints = Checkpoints::of(&self.memory, Some(self.state.home()));
                     checkpoints.move_from(&before).map_err(failed)?;
                 }
                 Ok(())

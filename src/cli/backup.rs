@@ -88,7 +88,7 @@ fn copy(context: &Context, to: &Path) -> Result<Cursor, Failure> {
         return Err(Failure::usage("nothing was ever written here: there is nothing to back up"));
     };
     let bar = output::progress("verifying", ledger.head()?.seq);
-    let report = ledger.back_up(&copy.ledger(), |seq| bar.set_position(seq));
+    let report = ledger.file().back_up(&copy.ledger(), |seq| bar.set_position(seq));
     bar.finish_and_clear();
     match report? {
         Report { fault: None, head, .. } => {
@@ -152,7 +152,7 @@ fn copy_tree(from: &Path, to: &Path) -> std::io::Result<()> {
 /// without any is one whose checkpoints were taken away.
 fn seal(context: &Context, copy: &Workspace, ledger: &Reader, head: Cursor) -> Result<(), Failure> {
     let Some(state_home) = &context.environment.state_home else { return Ok(()) };
-    let checkpoints = Checkpoints::of(copy, Some(state_home));
+    let checkpoints = Checkpoints::of(copy.memory(), Some(state_home));
     let genesis = ledger.hashes_after(0, 1)?;
     let Some(genesis) = genesis.first().filter(|_| checkpoints.last_size() == 0 && head.seq > 0) else {
         return Ok(());

@@ -78,7 +78,7 @@ impl Verb {
             // Trust is kept for the memory, which must be there.
             context.workspace.ensure().map_err(Failure::usage)?;
         }
-        let trusted = TrustedProfiles::of_workspace(&context.workspace);
+        let trusted = context.workspace.trusted_profiles();
         let catalog = Catalog::load(&context.workspace.marker_dir(), &trusted);
         match self {
             Self::List(args) => args.run(context, &catalog),

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::Context;
 use super::output::{self, Failure};
 use crate::checkpoints::{Checked, Checkpoints, Loaded};
-use crate::domain::event::{Event, LossAccepted, Recorded};
+use crate::domain::event::{Event, ExperimentCompleted, LossAccepted, Recorded};
 use crate::domain::ids::RunId;
 use crate::ledger::{Cursor, Filter, LedgerError, Report};
 use crate::reads::Reads;
@@ -90,7 +90,7 @@ pub(super) fn runs_on_record(reads: &mut Reads) -> Result<Vec<(RunId, String)>, 
     loop {
         let wanted = Filter {
             after,
-            kind: Some("experiment.completed".to_owned()),
+            kind: Some(ExperimentCompleted::KIND.to_owned()),
             limit: CHUNK,
             ..Filter::default()
         };
@@ -117,7 +117,7 @@ struct Accepted {
 
 /// The damages that the operator accepted, as far as the ledger can be read.
 fn accepted(reads: &mut Reads) -> Vec<Accepted> {
-    let wanted = Filter { kind: Some("ledger.loss_accepted".to_owned()), limit: CHUNK, ..Filter::default() };
+    let wanted = Filter { kind: Some(LossAccepted::KIND.to_owned()), limit: CHUNK, ..Filter::default() };
     let stored = reads.readable_ledger().and_then(|ledger| ledger.list(&wanted).ok());
     let recorded = stored.into_iter().flatten().filter_map(|stored| stored.recorded().ok());
     recorded
@@ -140,13 +140,13 @@ fn walk(reads: &mut Reads) -> Result<Report, LedgerError> {
 
 /// What is wrong with the file although every event stands.
 fn damaged(reads: &mut Reads) -> Option<String> {
-    reads.ledger().ok()??.check_pages().err().map(|error| error.to_string())
+    reads.ledger().ok()??.file().check_pages().err().map(|error| error.to_string())
 }
 
 /// An unreadable ledger is told by the walk.
 fn sealed(context: &Context, reads: &mut Reads) -> Option<Loaded> {
     let ledger = reads.ledger().ok()?;
-    Checkpoints::of(&context.workspace, context.environment.state_home.as_deref()).load(ledger).ok()
+    Checkpoints::of(context.workspace.memory(), context.environment.state_home.as_deref()).load(ledger).ok()
 }
 
 /// Events that the read models have seen; none where they cannot be read, which is no fault of the ledger.

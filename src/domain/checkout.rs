@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::text::{Branch, Worktree};
 
+/// The directory that marks a workspace.
+pub const MARKER: &str = ".hivemind";
 /// The name shown for a linked work tree whose real name looks like a secret.
 const WITHHELD: &str = "(withheld)";
 

@@ -178,6 +178,8 @@ impl Report {
             stderr: meta.stderr.facts(),
             meta_sha256: Some(self.meta_sha256.clone()),
             written: BTreeSet::new(),
+            moved: BTreeSet::new(),
+            touched: BTreeSet::new(),
         }
     }
 }

@@ -10,7 +10,6 @@ use crate::domain::text::Turn0;
 use crate::domain::time::Timestamp;
 use crate::reads::Reads;
 use crate::runner::profile::Catalog;
-use crate::trusted::TrustedProfiles;
 
 /// Characters of a prompt that say why a session was split; the run has all of it.
 const MAX_REASON_CHARS: usize = 200;
@@ -30,7 +29,7 @@ pub fn briefing(
     now: Timestamp,
 ) -> Result<Turn0, Rejection> {
     let workspace = reads.workspace();
-    let catalog = Catalog::load(&workspace.marker_dir(), &TrustedProfiles::of_workspace(workspace));
+    let catalog = Catalog::load(&workspace.marker_dir(), &workspace.trusted_profiles());
     let named = catalog.find(profile).and_then(|known| known.profile.agent.as_ref()?.name.as_deref());
     // A name that is on no roster is refused by who sends it out.
     let agent = named.and_then(|name| config.roster.resolve(name).ok()).unwrap_or_else(|| spawner.clone());

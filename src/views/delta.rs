@@ -9,7 +9,7 @@ use super::context::{
 use super::{DEFAULT_LIMIT, MAX_LIMIT, ViewError};
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{Basis, ClaimType, Position, ReportKind, SearchMode, Status, Tier};
-use crate::domain::event::Event;
+use crate::domain::event::{self, Event};
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::scope::{Mentioned, Scope};
 use crate::domain::session::Role;
@@ -30,22 +30,22 @@ const MAX_EVENTS: usize = 1_000;
 const MAX_FOUND: usize = 40;
 /// The kinds of events that are news, or say what the session knows.
 const KINDS: [&str; 16] = [
-    "anchor.saved",
-    "claim.created",
-    "claim.status_changed",
-    "claim.superseded",
-    "contradiction.detected",
-    "event.reported",
-    "evidence.added",
-    "experiment.completed",
-    "file.edited",
-    "intent.declared",
-    "position.taken",
-    "scopes.locked",
-    "task.added",
-    "task.claimed",
-    "task.released",
-    "task.updated",
+    event::AnchorSaved::KIND,
+    event::ClaimCreated::KIND,
+    event::StatusChanged::KIND,
+    event::ClaimSuperseded::KIND,
+    event::ContradictionDetected::KIND,
+    event::EventReported::KIND,
+    event::EvidenceAdded::KIND,
+    event::ExperimentCompleted::KIND,
+    event::FileEdited::KIND,
+    event::IntentDeclared::KIND,
+    event::PositionTaken::KIND,
+    event::ScopesLocked::KIND,
+    event::TaskAdded::KIND,
+    event::TaskClaimed::KIND,
+    event::TaskReleased::KIND,
+    event::TaskUpdated::KIND,
 ];
 
 /// What a session knows.
@@ -253,6 +253,10 @@ impl Happened {
             if link.asks.contains(&of.agent) {
                 self.about(About::Question(link.superseded_by), seq);
             }
+        } else if let Event::PositionTaken(taken) = event
+            && taken.asks.contains(&of.agent)
+        {
+            self.about(About::Question(taken.claim_id), seq);
         } else if let Event::StatusChanged(change) = event {
             let about = About::Claim(change.claim_id);
             let is_first = !self.waiting.contains_key(&about);

@@ -9,11 +9,11 @@ use crate::domain::clean;
 use crate::domain::ids::RunId;
 use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
-use crate::domain::versions::way_forward;
+use crate::domain::versions::{is_to_run_again, way_forward};
 use crate::domain::way;
 use crate::runner::profile::{Catalog, Kind, Known, Origin};
 use crate::store::{Attachment, ExperimentPage, ExperimentView};
-use crate::trusted::{Trust, TrustedProfiles};
+use crate::trusted::Trust;
 use crate::workspace::Workspace;
 
 /// Characters of a stream that one answer shows, its end: some 5,000 tokens. The file holds the rest.
@@ -158,11 +158,13 @@ pub(super) fn one(run: &ExperimentView, now: Timestamp) -> String {
 /// Why a run that came to its end says nothing about its claim, and what to do then.
 pub(super) fn undecided(run: &ExperimentView) -> Option<String> {
     let (why, claim) = (run.undecided.as_deref()?, run.claim_id.as_deref()?);
+    let way = if is_to_run_again(why) {
+        String::new()
+    } else {
+        format!("; {}", way_forward(claim, run.claim_type, None))
+    };
     let why = inline(why, 1_000);
-    Some(format!(
-        "it neither confirms nor contradicts claim {claim}: {why}; {}",
-        way_forward(claim, run.claim_type, None)
-    ))
+    Some(format!("it neither confirms nor contradicts claim {claim}: {why}{way}"))
 }
 
 /// What a run wrote, its end where it is long; none when there is no such file. `called` is the name of the run.
@@ -247,7 +249,7 @@ pub fn outcome(run: &ExperimentView) -> String {
 
 /// The profiles that can speak to some scopes; all without scopes.
 pub fn profiles(workspace: &Workspace, scopes: &[Scope]) -> (Value, String) {
-    let catalog = Catalog::load(&workspace.marker_dir(), &TrustedProfiles::of_workspace(workspace));
+    let catalog = Catalog::load(&workspace.marker_dir(), &workspace.trusted_profiles());
     let fits = |known: &&Known| scopes.is_empty() || known.profile.speaks_to(scopes);
     let listed: Vec<&Known> = catalog.profiles().filter(fits).collect();
     let mut text = String::new();

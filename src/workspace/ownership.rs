@@ -173,7 +173,7 @@ impl StateDir {
 
     /// Whether a key in this state directory sealed the last checkpoint of a memory.
     fn has_sealed(&self, memory: &Path) -> bool {
-        checkpoints::is_sealed_by(&memory.join(super::CHECKPOINTS), &self.ours)
+        checkpoints::is_sealed_by(&memory.join(checkpoints::FILE), &self.ours)
     }
 
     /// Makes the directory of a memory together with its id, in one step. False when another process made a

@@ -192,7 +192,7 @@ impl Committer {
 
     /// Whether an erasure is recorded and not complete.
     pub fn owes_erasure(&self) -> Result<bool, WriterError> {
-        Ok(self.ledger.owes_erasure()?)
+        Ok(self.ledger.file().owes_erasure()?)
     }
 
     /// The refusal of a command while events are missing from the ledger.
@@ -392,7 +392,8 @@ impl Committer {
             let named = self.profiles.as_ref().and_then(|profiles| profiles.resolve(agent.as_str()));
             named.is_some_and(|named| named != *agent)
         };
-        let ground = seat::Ground { is_running: &is_running, is_on_roster: &is_on_roster };
+        let ground =
+            seat::Ground { is_running: &is_running, is_on_roster: &is_on_roster, checkout: &asked.checkout };
         // The end of a session takes no seat.
         let may_take = !matches!(asked.command, Command::EndSession(_));
         let parent = if let Command::StartSession(start) = &asked.command {
@@ -470,7 +471,7 @@ impl Committer {
             if index == 0 {
                 body["command_hash"] = command_hash(&submission.command).into();
             }
-            let id = receipts::minted(event, &submission.command);
+            let id = event.about().own_id(submission.command.minted());
             events.push(self.new_event(id, event, &body));
         }
         let largest = events.iter().map(|event| event.payload.len()).max().unwrap_or(0);
@@ -586,7 +587,7 @@ impl Committer {
 
     /// Work for idle moments: checkpoints both write-ahead logs into their databases.
     pub fn tidy(&self) {
-        self.ledger.checkpoint();
+        self.ledger.file().checkpoint();
         self.projection.checkpoint();
     }
 

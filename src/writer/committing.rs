@@ -131,7 +131,7 @@ impl Committing {
         // A front that knows the ledger rejects a writer that does not name it.
         identity.learn(&committer)?;
         let sealer = match state_home {
-            Some(home) => Sealer::start(workspace, Checkpoints::of(workspace, Some(home)))?,
+            Some(home) => Sealer::start(workspace, Checkpoints::of(workspace.memory(), Some(home)))?,
             None => {
                 tracing::warn!("no home directory to keep a key in: no checkpoints");
                 Sealer::none()

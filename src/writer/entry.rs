@@ -125,7 +125,7 @@ impl Committer {
             self.renew_projection()?;
         }
         let origin = self.origin()?;
-        let checkpoints = Checkpoints::of(&self.workspace, self.state_home.as_deref());
+        let checkpoints = Checkpoints::of(self.workspace.memory(), self.state_home.as_deref());
         checkpoints.start_anew(origin.as_ref(), self.ledger.head().seq)?;
         self.standing = Standing::default();
         Ok(())

@@ -15,7 +15,7 @@ pub(super) fn erase(committer: &mut Committer) -> Result<bool, WriterError> {
         // The erasure would rebuild the read models, and their position is the evidence of the loss.
         return Ok(false);
     }
-    let erased = committer.ledger.erase();
+    let erased = committer.ledger.file().erase();
     committer.crash(CrashPoint::Erased);
     committer.refold()?;
     let redacted = committer.ledger.redacted()?;
@@ -37,7 +37,7 @@ pub(super) fn erase(committer: &mut Committer) -> Result<bool, WriterError> {
         }
     }
     if done {
-        committer.ledger.settle_erasure()?;
+        committer.ledger.file().settle_erasure()?;
     }
     Ok(done)
 }

@@ -21,14 +21,20 @@ use crate::runner::helper::{Helper, Message};
 use crate::runner::report::Report;
 use crate::runner::run::{About, StreamKey};
 use crate::runner::{Order, tree};
-use crate::versions::{Marks, marks, seen, written};
+use crate::versions::{Dirs, Marks, Moves, marks, seen, written};
 use crate::workspace::Workspace;
+
+/// The files of a run's claim and the directories above them, as they were when the run began.
+struct Began {
+    marks: Marks,
+    /// `None` when the work tree is gone.
+    dirs: Option<Dirs>,
+}
 
 /// A run that a helper executes.
 struct Current {
     run: RunId,
-    /// The files of its claim, as they were when the run began.
-    began: Marks,
+    began: Began,
     cancel_tx: watch::Sender<bool>,
 }
 
@@ -98,7 +104,7 @@ impl Runs {
 
     /// Records the start of the oldest queued run, unless a run is in progress. A queued run that no trusted profile
     /// produces, such as an imported one, is ended instead.
-    fn begin(&self, committer: &mut Committer) -> Result<Option<(RunId, Plan, Marks)>, WriterError> {
+    fn begin(&self, committer: &mut Committer) -> Result<Option<(RunId, Plan, Began)>, WriterError> {
         let Some((queued, run)) = committer.state.unfinished_runs().next() else { return Ok(None) };
         if run.state != RunState::Queued {
             return Ok(None);
@@ -110,7 +116,7 @@ impl Runs {
             self.abort(committer, run_id, &format!("it was not begun: {}", rejection.message))?;
             return Ok(None);
         }
-        let began = self.marks_of(run);
+        let began = Began { marks: self.marks_of(run), dirs: self.dirs_of(run) };
         let batch = committer.own(agent, vec![experiment::started(run_id)]);
         let recorded = committer.record(&[batch])?;
         Ok((recorded == 1).then_some((run_id, plan, began)))
@@ -152,15 +158,19 @@ impl Runs {
         &self,
         committer: &mut Committer,
         run_id: RunId,
-        outcome: RunOutcome,
-        began: Option<Marks>,
+        mut outcome: RunOutcome,
+        began: Option<Began>,
     ) -> Result<(), WriterError> {
         let Some(run) = committer.state.run(run_id) else { return Ok(()) };
         let agent = run.requested_by.clone();
         let files = if outcome.state.is_conclusive() { self.files_of(run) } else { Versions::new() };
-        // A file that was written and restored during the run has its old content and a new mark.
-        let written = began.map(|began| written(&began, &self.marks_of(run))).unwrap_or_default();
-        let outcome = RunOutcome { written, ..outcome };
+        if let Some(Began { marks, dirs }) = began {
+            // A file that was written and restored during the run has its old content and a new mark.
+            outcome.written = written(&marks, &self.marks_of(run));
+            let Moves { moved, touched } = dirs.map(|dirs| dirs.moves()).unwrap_or_default();
+            outcome.moved = moved;
+            outcome.touched = touched;
+        }
         let first_id = Some(EventId::from_uuid((committer.sources.ids)()));
         let now = committer.now();
         let events = experiment::ended(&committer.state, run_id, first_id, &outcome, &files, now);
@@ -176,6 +186,12 @@ impl Runs {
     fn marks_of(&self, run: &Run) -> Marks {
         let there = self.workspace.in_work_tree(run.worktree.as_ref()).ok();
         there.map(|there| marks(there.root(), run.saw.versions.keys())).unwrap_or_default()
+    }
+
+    /// The directories above the files that a run saw; `None` when the work tree is gone.
+    fn dirs_of(&self, run: &Run) -> Option<Dirs> {
+        let there = self.workspace.in_work_tree(run.worktree.as_ref()).ok()?;
+        Some(Dirs::above(there.root(), run.saw.versions.keys()))
     }
 
     /// The part of its work tree that a run is about.

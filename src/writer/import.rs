@@ -53,7 +53,7 @@ pub(super) fn import(
         // The import brought back the missing events.
         committer.standing = Standing::default();
     }
-    if committer.ledger.owes_erasure()? {
+    if committer.owes_erasure()? {
         // The file may hold redactions, which apply here too. Everything imported is folded again.
         erase(committer)?;
     } else if imported.added > 0 {

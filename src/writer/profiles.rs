@@ -21,7 +21,7 @@ use crate::runner::profile::{
     AgentProfile, Catalog, Here, Kind, Known, Origin, PROMPT, Param, Profile, Request,
 };
 use crate::system;
-use crate::trusted::{Trust, TrustedProfiles};
+use crate::trusted::Trust;
 use crate::workspace::Workspace;
 
 /// The most profiles that the answer to a challenge names.
@@ -61,7 +61,7 @@ impl Profiles {
 
     /// The current profiles. Each file is read once, and its trust is checked at that moment.
     fn catalog(&self) -> Catalog {
-        Catalog::load(&self.workspace.marker_dir(), &TrustedProfiles::of_workspace(&self.workspace))
+        Catalog::load(&self.workspace.marker_dir(), &self.workspace.trusted_profiles())
     }
 
     /// The directory for the files of a run.

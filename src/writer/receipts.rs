@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::domain::command::{Command, Submission};
 use crate::domain::event::{Event, Recorded};
-use crate::domain::ids::{ClaimId, IdempotencyKey};
+use crate::domain::ids::IdempotencyKey;
 use crate::domain::receipt::{Lease, Receipt};
 use crate::domain::rejection::{Code, Rejection};
 use crate::ledger::{Batch, Cursor, Stored};
@@ -79,32 +79,7 @@ fn erased_request(first: &Stored, submission: &Submission) -> Rejection {
 
 /// The entity that a command created or changed, from its first event.
 fn entity_of(first: &Recorded) -> Option<Uuid> {
-    match &first.event {
-        Some(Event::EventRedacted(redaction)) => Some(redaction.event_id.uuid()),
-        Some(
-            Event::EventReported(_)
-            | Event::MessageSent(_)
-            | Event::ExperimentQueued(_)
-            | Event::PlanAdded(_)
-            | Event::PhaseAdded(_)
-            | Event::TaskAdded(_)
-            | Event::ToolUsed(_)
-            | Event::CommandRan(_)
-            | Event::FileEdited(_),
-        ) => Some(first.id.uuid()),
-        Some(Event::PlanAbandoned(abandoned)) => Some(abandoned.plan_id.uuid()),
-        Some(Event::PlanRenamed(renamed)) => Some(renamed.plan_id.uuid()),
-        Some(Event::TaskClaimed(claimed)) => Some(claimed.task_id.uuid()),
-        Some(Event::TaskReleased(released)) => Some(released.task_id.uuid()),
-        Some(Event::TaskUpdated(updated)) => Some(updated.task_id.uuid()),
-        Some(Event::GuardFired(fired)) => Some(fired.guard.uuid()),
-        // Our fronts use UUIDs as ids of child sessions.
-        Some(Event::SessionSplit(split)) => split.child.as_str().parse().ok(),
-        Some(Event::ExperimentCancelRequested(cancel)) => Some(cancel.run_id.uuid()),
-        Some(Event::ExperimentCompleted(completed)) => Some(completed.run_id.uuid()),
-        Some(event) => event.claim_id().map(ClaimId::uuid),
-        None => None,
-    }
+    first.event.as_ref()?.about().entity(first.id)
 }
 
 /// Whether the only effect of a command is an override proposal.
@@ -136,67 +111,4 @@ pub(super) fn of_batches(start: Cursor, batches: &[Batch], recorded: &[Recorded]
             Receipt { lease, proposed, ..Receipt::committed(batch.command_id, entity_of(&events[0]), seq) }
         })
         .collect()
-}
-
-/// The id that the front created for an event of its command; `None` where the writer creates one.
-pub(super) fn minted(event: &Event, command: &Command) -> Option<Uuid> {
-    match event {
-        Event::PlanAdded(added) => Some(added.plan_id.uuid()),
-        Event::PhaseAdded(added) => Some(added.phase_id.uuid()),
-        Event::TaskAdded(added) => Some(added.task_id.uuid()),
-        // The id of a claim is the id of the event that created it.
-        Event::ClaimCreated(created) => Some(created.claim_id.uuid()),
-        Event::ExperimentQueued(queued) => Some(queued.run_id.uuid()),
-        Event::EventReported(_)
-        | Event::MessageSent(_)
-        | Event::ToolUsed(_)
-        | Event::CommandRan(_)
-        | Event::FileEdited(_) => command.minted(),
-        // The id of a run that was recorded afterwards is the id of its record.
-        Event::ExperimentCompleted(completed) => {
-            Some(completed.run_id.uuid()).filter(|id| command.minted() == Some(*id))
-        }
-        Event::StatusChanged(_)
-        | Event::ClaimSuperseded(_)
-        | Event::PositionTaken(_)
-        | Event::EvidenceAdded(_)
-        | Event::EvidenceRetracted(_)
-        | Event::DecisionRecorded(_)
-        | Event::OutcomeRecorded(_)
-        | Event::CommandRejected(_)
-        | Event::SpoolFlushed(_)
-        | Event::OperatorOverridden(_)
-        | Event::PolicyChanged(_)
-        | Event::AttentionSeen(_)
-        | Event::MemoryDenied(_)
-        | Event::ContradictionDetected(_)
-        | Event::ContradictionResolved(_)
-        | Event::TargetAliased(_)
-        | Event::TargetParted(_)
-        | Event::OverrideProposed(_)
-        | Event::OverrideDismissed(_)
-        | Event::PlanAbandoned(_)
-        | Event::PlanRenamed(_)
-        | Event::AnchorRetired(_)
-        | Event::ExperimentStarted(_)
-        | Event::ExperimentCancelRequested(_)
-        | Event::EventRedacted(_)
-        | Event::LossAccepted(_)
-        | Event::TaskClaimed(_)
-        | Event::TaskReleased(_)
-        | Event::ScopesLocked(_)
-        | Event::ScopesReleased(_)
-        | Event::TaskUpdated(_)
-        | Event::IntentDeclared(_)
-        | Event::SessionStarted(_)
-        | Event::SessionEnded(_)
-        | Event::AgentSeated(_)
-        | Event::TurnRecorded(_)
-        | Event::AnchorSaved(_)
-        | Event::SessionSplit(_)
-        | Event::Turn0Continued(_)
-        | Event::BeliefsSnapshotted(_)
-        | Event::GuardFired(_)
-        | Event::ResearcherSpawned(_) => None,
-    }
 }

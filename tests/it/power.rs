@@ -401,7 +401,7 @@ fn fault(files: &BTreeMap<String, Vec<u8>>, told: &[Acknowledged], rebuilds: boo
     if let Some(lost) = told.iter().find(lost) {
         return Some(format!("committed and lost: {lost:?}"));
     }
-    let checkpoints = Checkpoints::of(&workspace, Some(&state));
+    let checkpoints = Checkpoints::of(workspace.memory(), Some(&state));
     let loaded = checkpoints.load(Some(&reader)).expect("a readable ledger");
     let checked = loaded.check(Some(&reader), report.head).expect("a readable ledger");
     if let Some(fault) = checked.fault {

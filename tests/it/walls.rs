@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 
 /// What may be named only below certain paths, and where.
 const WALLS: &[(&str, &[&str])] = &[
-    ("rusqlite", &["src/ledger.rs", "src/ledger/", "src/store.rs", "src/store/"]),
-    ("refinery", &["src/ledger/", "src/store/"]),
+    (
+        "rusqlite",
+        &["src/sqlite.rs", "src/sqlite/", "src/ledger.rs", "src/ledger/", "src/store.rs", "src/store/"],
+    ),
+    ("refinery", &["src/sqlite/migrate.rs", "src/ledger/append.rs", "src/store/fold.rs"]),
     ("rmcp", &["src/mcp.rs", "src/mcp/"]),
     ("axum", &["src/mcp/http.rs", "src/mcp/http/"]),
     ("subtle", &["src/tokens.rs"]),
@@ -37,6 +40,24 @@ const FORBIDDEN_IN_DOMAIN: &[&str] = &[
     "crate::ledger",
     "crate::store",
     "crate::system",
+];
+
+/// The floors of the house, the ground floor first. A top module names modules of lower floors only.
+const FLOORS: &[&[&str]] = &[
+    &["domain", "private", "steps"],
+    &["sqlite"],
+    &["imports", "ledger", "pack", "schedule", "system", "trusted", "versions"],
+    &["checkpoints", "runner", "store"],
+    &["hooks"],
+    &["config"],
+    &["workspace"],
+    &["client_session", "clients", "integrity", "session_home", "session_news", "standing"],
+    &["identity", "reads"],
+    &["tokens", "writer"],
+    &["views"],
+    &["mcp"],
+    &["doctor"],
+    &["cli"],
 ];
 
 fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
@@ -75,6 +96,48 @@ fn each_technology_has_one_home() {
                 if code.contains(word) {
                     broken.push(format!("{name} names {word}: the rules are pure"));
                 }
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+/// The top modules that a source names with `crate::`, in a list of a `use` too.
+fn named(code: &str) -> Vec<String> {
+    let word =
+        |text: &str| text.chars().take_while(|c| c.is_ascii_lowercase() || *c == '_').collect::<String>();
+    let names = code.split("crate::").skip(1).flat_map(|after| match after.strip_prefix('{') {
+        Some(list) => {
+            list.split('}').next().unwrap_or_default().split(',').map(|item| word(item.trim())).collect()
+        }
+        None => vec![word(after)],
+    });
+    names.filter(|name| !name.is_empty()).collect()
+}
+
+#[test]
+fn no_module_names_one_of_its_own_floor_or_above() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let floor = |module: &str| FLOORS.iter().position(|floor| floor.contains(&module));
+    let mut files = Vec::new();
+    sources(&root.join("src"), &mut files);
+    let mut broken = Vec::new();
+    for file in files {
+        let name = file.strip_prefix(root).expect("below the root").to_string_lossy().replace('\\', "/");
+        let module = name.strip_prefix("src/").expect("a source").split(['/', '.']).next().expect("a name");
+        if ["lib", "main"].contains(&module) {
+            continue;
+        }
+        let Some(own) = floor(module) else {
+            broken.push(format!("{name} is on no floor: add `{module}` to FLOORS"));
+            continue;
+        };
+        // Tests may look at anything.
+        let code = code(&fs::read_to_string(&file).expect("a readable source"));
+        let code = code.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        for used in named(code).iter().filter(|used| *used != module) {
+            if floor(used).is_some_and(|used| used >= own) {
+                broken.push(format!("{name} names {used}, which is not below {module}"));
             }
         }
     }

@@ -22,7 +22,6 @@ use hivemind::ledger::Ledger;
 use hivemind::runner::profile::Catalog;
 use hivemind::store::{Projection, Reader, TaskView};
 use hivemind::system::Sources;
-use hivemind::trusted::TrustedProfiles;
 use hivemind::writer::Committer;
 use proptest::collection::vec;
 use proptest::option;
@@ -96,7 +95,7 @@ fn planning(workspace: &TempWorkspace, committer: Committer) -> Committer {
     std::fs::create_dir_all(profile.parent().expect("a directory")).expect("a directory for profiles");
     let text = "description = \"an agent\"\nargv = [\"agent\", \"{prompt}\"]\ntimeout_ms = 1000\n\n[agent]\nname = \"analyst\"\n";
     std::fs::write(&profile, text).expect("a profile");
-    let trusted = TrustedProfiles::of_workspace(workspace);
+    let trusted = workspace.trusted_profiles();
     let catalog = Catalog::load(&workspace.marker_dir(), &trusted);
     let known = catalog.find(&"agent".parse().expect("a name")).expect("the profile");
     trusted.trust(&known.profile.name, &known.sha256).expect("a trusted profile");

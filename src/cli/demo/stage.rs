@@ -151,7 +151,7 @@ impl Stage {
         let Some(state_home) = Environment::read().state_home else { return };
         let ledger = Reader::open(&self.workspace.ledger());
         if let Ok(Some(ledger)) = ledger {
-            Checkpoints::of(&self.workspace, Some(&state_home)).drop_key(&ledger);
+            Checkpoints::of(self.workspace.memory(), Some(&state_home)).drop_key(&ledger);
         }
         self.workspace.forget();
     }

@@ -198,6 +198,11 @@ fn fresh(state: &State, kind: ContradictionKind, left: Side, right: Side) -> Opt
 pub(super) fn ended_by(state: &State, agent: &AgentId, events: &[Event]) -> Vec<Event> {
     let mut ended = BTreeMap::new();
     for event in events {
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "a contradiction ends with a claim, a position or a link; a run and a parted target end theirs where \
+                      they are decided"
+        )]
         match event {
             Event::ClaimSuperseded(link) => {
                 for (seq, open) in state.contradictions_of(link.claim_id) {
@@ -241,58 +246,7 @@ pub(super) fn ended_by(state: &State, agent: &AgentId, events: &[Event]) -> Vec<
                     }
                 }
             }
-            Event::ClaimCreated(_)
-            | Event::PositionTaken(_)
-            | Event::EvidenceRetracted(_)
-            | Event::StatusChanged(_)
-            | Event::EvidenceAdded(_)
-            | Event::EventReported(_)
-            | Event::DecisionRecorded(_)
-            | Event::OutcomeRecorded(_)
-            | Event::CommandRejected(_)
-            | Event::SpoolFlushed(_)
-            | Event::MemoryDenied(_)
-            | Event::EventRedacted(_)
-            | Event::LossAccepted(_)
-            | Event::ContradictionDetected(_)
-            | Event::ContradictionResolved(_)
-            | Event::TargetAliased(_)
-            | Event::TargetParted(_)
-            | Event::OverrideProposed(_)
-            | Event::OverrideDismissed(_)
-            | Event::PlanAbandoned(_)
-            | Event::PlanRenamed(_)
-            | Event::AnchorRetired(_)
-            | Event::ExperimentQueued(_)
-            | Event::ExperimentStarted(_)
-            | Event::ExperimentCancelRequested(_)
-            | Event::ExperimentCompleted(_)
-            | Event::PlanAdded(_)
-            | Event::PhaseAdded(_)
-            | Event::TaskAdded(_)
-            | Event::TaskClaimed(_)
-            | Event::TaskReleased(_)
-            | Event::ScopesLocked(_)
-            | Event::ScopesReleased(_)
-            | Event::TaskUpdated(_)
-            | Event::IntentDeclared(_)
-            | Event::SessionStarted(_)
-            | Event::SessionEnded(_)
-            | Event::AgentSeated(_)
-            | Event::TurnRecorded(_)
-            | Event::AnchorSaved(_)
-            | Event::SessionSplit(_)
-            | Event::Turn0Continued(_)
-            | Event::BeliefsSnapshotted(_)
-            | Event::GuardFired(_)
-            | Event::ToolUsed(_)
-            | Event::CommandRan(_)
-            | Event::FileEdited(_)
-            | Event::ResearcherSpawned(_)
-            | Event::MessageSent(_)
-            | Event::OperatorOverridden(_)
-            | Event::PolicyChanged(_)
-            | Event::AttentionSeen(_) => {}
+            _ => {}
         }
     }
     ended.into_values().map(|(open, cause)| resolved(open, cause)).collect()

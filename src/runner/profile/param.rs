@@ -5,8 +5,8 @@ use std::path::Path;
 use regex::Regex;
 use serde::Serialize;
 
+use crate::domain::checkout::MARKER;
 use crate::domain::scope::Scope;
-use crate::workspace::MARKER;
 
 /// The longest value, in bytes: the longest path on Linux.
 const MAX_VALUE_BYTES: usize = 4_096;

@@ -1,0 +1,259 @@
+//! The verbs and the options all of them take, as clap reads them.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use super::{
+    backfill, backup, claim, context, contradictions, decision, demo, experiment, export, forget, help, hook,
+    import, init, lock, log, news, parse_moment, plan, profile, repair, serve, session, target, token, trust,
+    writer,
+};
+use crate::domain::rejection::Rejection;
+use crate::domain::time::Moment;
+
+/// One shared, evidence-backed memory for a team of LLM coding agents.
+#[derive(Debug, Parser)]
+#[command(name = "hm", version, help_template = help::VERBS)]
+pub(super) struct Cli {
+    #[command(flatten)]
+    pub(super) global: Global,
+    #[command(subcommand)]
+    pub(super) verb: Verb,
+}
+
+/// The part of [`Cli`] a hook needs.
+#[derive(Debug, Parser)]
+#[command(name = "hm")]
+pub(super) struct HookAlone {
+    #[command(flatten)]
+    pub(super) global: Global,
+    #[command(subcommand)]
+    pub(super) verb: HookVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum HookVerb {
+    Hook(hook::Hook),
+}
+
+/// Options every verb takes.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct Global {
+    /// The workspace, instead of the nearest .hivemind at or above this directory (env HM_DIR)
+    #[arg(long, global = true, hide = true, value_name = "PATH")]
+    pub(super) dir: Option<PathBuf>,
+    /// Who speaks: a name or alias of the roster, or a seat such as claude-2 (env HM_AGENT)
+    #[arg(long, global = true, hide = true, value_name = "NAME")]
+    pub(super) agent: Option<String>,
+    /// Be the operator without a terminal, and why: for scripts; it goes on record
+    #[arg(long, global = true, hide = true, value_name = "REASON")]
+    pub(super) operator_override: Option<String>,
+    /// Answer as of then, for verbs that read: a time, a date, how long ago (90m, 3d), or a ledger position (#57)
+    #[arg(long, global = true, hide = true, value_name = "TIME")]
+    pub(super) at: Option<String>,
+    /// Answer in JSON, for programs
+    #[arg(long, global = true, hide = true)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Verb {
+    /// Make this directory a workspace, and write it into the settings of the clients found
+    #[command(after_help = "Examples:\n  cd my-project && hm init\n  hm init --clients claude,codex --yes")]
+    Init(init::Init),
+    /// Take out of the settings of clients what hm init wrote there; the memory stays
+    #[command(after_help = "Examples:\n  hm uninit --dry-run\n  hm uninit --clients cursor --yes")]
+    Uninit(init::Uninit),
+    /// Look for what keeps clients, hooks and writer from working; exit 1 when there is something
+    #[command(after_help = "Examples:\n  hm doctor\n  hm doctor --json")]
+    Doctor,
+    /// Watch four agents share a memory: a story through real processes, in a temporary workspace
+    #[command(after_help = "Examples:\n  hm demo\n  hm demo --keep\n  hm demo --json")]
+    Demo(demo::Demo),
+    /// Serve MCP over stdio, as a client starts it, or over HTTP
+    #[command(after_help = "Examples:\n  hm serve --agent devops\n  hm serve --http 127.0.0.1:8787")]
+    Serve(serve::Serve),
+    /// Give out and take back tokens of the HTTP front
+    #[command(subcommand, after_help = "Example: hm token add --agent devops --role agent")]
+    Token(token::Token),
+    /// Open a memory that came with this directory: a human says that it is theirs
+    #[command(after_help = trust::HELP)]
+    Trust,
+    /// Be the one process that writes; started on demand, seldom by hand
+    #[command(after_help = "Example: hm writer")]
+    Writer(writer::Writer),
+    /// Be the process a run lives in; started for each run, never by hand
+    #[cfg(unix)]
+    #[command(hide = true, after_help = "Example: hm runner < order.json")]
+    Runner,
+    /// Say how the workspace is doing
+    #[command(after_help = "Example: hm status --agent devops")]
+    Status,
+    /// Show what an agent should know: what its hooks and its client put before it
+    #[command(after_help = "Example: hm context --agent devops")]
+    Context(context::Context),
+    /// Say what is new for you since you were last told, or wait for it
+    #[command(after_help = news::HELP)]
+    News(news::News),
+    /// List what needs an agent, or anybody, each with the command that settles it
+    #[command(after_help = "Example: hm attention --agent devops")]
+    Attention(context::Attention),
+    /// State claims, read them, and take positions on them
+    #[command(
+        subcommand,
+        alias = "claims",
+        after_help = "Example: hm claim create \"the pool holds 20 connections\" --scope src/db"
+    )]
+    Claim(claim::Claim),
+    /// Record decisions and what became of them
+    #[command(subcommand, alias = "decisions", after_help = "Example: hm decision list")]
+    Decision(decision::Decision),
+    /// List what contradicts what, both sides named
+    #[command(
+        alias = "contradiction",
+        after_help = "Examples:\n  hm contradictions\n  hm contradictions --resolved"
+    )]
+    Contradictions(contradictions::Contradictions),
+    /// Name what decisions are about, and join two names of one thing
+    #[command(subcommand, alias = "targets", after_help = "Example: hm target alias database db")]
+    Target(target::Target),
+    /// Say what is wanted now; contexts follow
+    #[command(
+        after_help = "From the operator or the architect, outside of any session (HM_SESSION, a client's shell), it is \
+        said to\nthe whole team: every context follows, until its pane says otherwise. From another agent, or within \
+        a\nsession, the contexts of that session follow, and those of panes that never said.\n\n\
+        Example: hm intent \"wait, fix the UI first\""
+    )]
+    Intent(plan::Intent),
+    /// Add plans, and see what is planned and who does it
+    #[command(subcommand, alias = "plans", after_help = "Example: hm plan show")]
+    Plan(plan::Plan),
+    /// Add phases to plans
+    #[command(subcommand, alias = "phases", after_help = "Example: hm phase add Storage --plan PLAN")]
+    Phase(plan::Phase),
+    /// Add tasks, take them, and say how they go
+    #[command(subcommand, alias = "tasks", after_help = "Example: hm task ready")]
+    Task(plan::Task),
+    /// Ask the others to leave anything alone for a time: files, a machine, a target
+    #[command(after_help = lock::HELP)]
+    Lock(lock::Lock),
+    /// Keep facts where no compaction loses them
+    #[command(subcommand, alias = "anchors", after_help = "Example: hm anchor list")]
+    Anchor(plan::Anchor),
+    /// See what clients' sessions did and said
+    #[command(subcommand, alias = "sessions", after_help = "Example: hm session list")]
+    Session(session::Session),
+    /// See what agents held to be right and wrong
+    #[command(subcommand, alias = "beliefs", after_help = "Example: hm belief show devops")]
+    Belief(session::Belief),
+    /// Be what a client's hook runs: the payload on stdin, the answer on stdout; never fails
+    #[command(after_help = "Example: hm hook claude < payload.json")]
+    Hook(hook::Hook),
+    /// Settle a claim by running something, and keep what it shows
+    #[command(subcommand, alias = "experiments", after_help = "Example: hm experiment list --status failed")]
+    Experiment(experiment::Experiment),
+    /// See and check the commands agents may run as experiments
+    #[command(subcommand, alias = "profiles", after_help = "Example: hm profile list --scope src/db")]
+    Profile(profile::Verb),
+    /// List the events of the ledger, oldest first
+    #[command(after_help = "Example: hm log --type claim.created --follow")]
+    Log(log::Log),
+    /// Check every byte of the ledger against its hash chain; exit 1 names the first broken place
+    #[command(after_help = "Example: hm verify && hm export backup.jsonl")]
+    Verify,
+    /// Make the read models anew from the ledger
+    #[command(after_help = "Example: hm rebuild")]
+    Rebuild,
+    /// Write the ledger as text: one JSON line per event, then its count and head hash
+    #[command(after_help = "Examples:\n  hm export ledger.jsonl\n  hm export | grep claim.created")]
+    Export(export::Export),
+    /// Append what an export holds: into an empty ledger, or one that shares its past
+    #[command(after_help = "Example: hm import ledger.jsonl")]
+    Import(import::Import),
+    /// Make claims of what history holds: findings, decisions, blockers, tagged messages; for the operator only
+    #[command(after_help = backfill::HELP)]
+    Backfill(backfill::Backfill),
+    /// Erase what one event says, for good; for the operator only
+    #[command(after_help = forget::HELP)]
+    Forget(forget::Forget),
+    /// Accept that events or checkpoints are gone, and go on; for the operator only
+    #[command(after_help = repair::HELP)]
+    Repair(repair::Repair),
+    /// Copy the whole memory while it is written to, and check the copy
+    #[command(after_help = "Example: hm backup ../memory-friday && hm verify --dir ../memory-friday")]
+    Backup(backup::Backup),
+    /// Show the options that every verb takes
+    #[command(hide = true, override_help = help::options())]
+    Options,
+}
+
+/// When what is listed was made.
+#[derive(Debug, Args)]
+pub(super) struct Made {
+    /// Made then or later: a time, a date, how long ago (90m, 3d), or #57
+    #[arg(long, value_name = "TIME")]
+    pub(super) since: Option<String>,
+    /// Made then or earlier
+    #[arg(long, value_name = "TIME")]
+    pub(super) until: Option<String>,
+}
+
+impl Made {
+    pub(super) fn since(&self) -> Result<Option<Moment>, Rejection> {
+        parse_moment("since", self.since.as_deref())
+    }
+
+    pub(super) fn until(&self) -> Result<Option<Moment>, Rejection> {
+        parse_moment("until", self.until.as_deref())
+    }
+}
+
+/// Whether a client runs this as its hook.
+pub(super) fn is_hook() -> bool {
+    std::env::args_os().nth(1).is_some_and(|verb| verb == "hook")
+}
+
+/// The parsed command line. A client waits for its hooks before every tool, so for them clap builds the hook's verb
+/// alone, in an eighth of the time. Help and mistakes are answered by the whole parser.
+pub(super) fn parsed() -> Result<Cli, clap::Error> {
+    match is_hook().then(HookAlone::try_parse) {
+        Some(Ok(HookAlone { global, verb: HookVerb::Hook(hook) })) => {
+            Ok(Cli { global, verb: Verb::Hook(hook) })
+        }
+        _ => help::parsed(listed(std::env::args_os().collect())),
+    }
+}
+
+/// Verbs that list without a word for it, and the option that asks one of them for its list.
+const LISTS: [(&str, Option<&str>); 6] = [
+    ("attention", None),
+    ("contradiction", None),
+    ("contradictions", None),
+    ("log", None),
+    ("status", None),
+    ("lock", Some("--list")),
+];
+
+/// Rewrites `hm lock list` and the like as the list that they mean: other nouns have a verb `list`.
+pub(super) fn listed(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let mut at = 1;
+    while let Some(argument) = arguments.get(at).and_then(|argument| argument.to_str()) {
+        match argument {
+            "--dir" | "--agent" | "--operator-override" | "--at" => at += 2,
+            option if option.starts_with('-') => at += 1,
+            verb => {
+                let found = LISTS.iter().find(|(list, _)| *list == verb);
+                let is_list = arguments.get(at + 1).is_some_and(|word| word == "list");
+                // With a reason, the lock is on a path named `list`.
+                let is_path = arguments.iter().any(|word| word == "--why" || word == "--release");
+                if let Some((_, option)) = found.filter(|_| is_list && !is_path) {
+                    arguments.splice(at + 1..=at + 1, option.map(OsString::from));
+                }
+                break;
+            }
+        }
+    }
+    arguments
+}

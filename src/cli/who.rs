@@ -1,0 +1,219 @@
+//! Who runs a verb: agent, session, operator.
+
+use std::io::IsTerminal;
+
+use super::{Context, Failure, block_on, nobody_speaks, output, parse, surroundings};
+use crate::client_session::ClientSession;
+use crate::domain::agent::AgentId;
+use crate::domain::command::{Command, RecordOverride};
+use crate::domain::ids::{SessionId, TaskId};
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::scope::Scope;
+use crate::domain::seat::Unpinned;
+use crate::domain::text::Label;
+use crate::identity::{Caller, Speaker};
+use crate::system::{self, Environment};
+use crate::views;
+
+impl Context {
+    /// The caller that `--agent` names, else `HM_AGENT`; without either the caller has no name yet.
+    pub(super) fn caller(&self) -> Result<Caller, Failure> {
+        self.caller_in(self.session())
+    }
+
+    pub(super) fn caller_in(&self, session: SessionId) -> Result<Caller, Failure> {
+        self.caller_named(self.global.agent.as_deref(), session)
+    }
+
+    /// The caller that `named` names. Where `HM_AGENT` pins the pane, another name is refused.
+    pub(super) fn caller_named(&self, named: Option<&str>, session: SessionId) -> Result<Caller, Failure> {
+        let caller = |name: Option<&str>| Caller::new(self.config.roster.clone(), name, session.clone());
+        let Some(told) = self.environment.agent.as_deref() else { return Ok(caller(named)?) };
+        let pane = caller(Some(told))?;
+        match (named.map(|name| caller(Some(name))).transpose()?, pane.pinned()) {
+            (Some(other), Some(pane)) if other.pinned() != Some(pane) => {
+                let other = other.pinned().unwrap_or(pane);
+                Err(Rejection::new(
+                    Code::AgentMismatch,
+                    format!("HM_AGENT says that this is the pane of {pane}, and --agent names {other}"),
+                    format!(
+                        "drop --agent: you are {pane} here; in a shell of your own, unset HM_AGENT instead"
+                    ),
+                )
+                .into())
+            }
+            _ => Ok(pane),
+        }
+    }
+
+    /// The client's session, where one is named.
+    pub(super) fn given_session(&self) -> Option<SessionId> {
+        let Environment { own_session, session, .. } = &self.environment;
+        own_session.iter().chain(session).find_map(|session| session.parse().ok())
+    }
+
+    /// The session of the client whose shell this is: the one that the shell's variables name, else, where no
+    /// agent is named, the one that a process above noted.
+    pub(super) fn client_session(&self) -> Option<SessionId> {
+        self.given_session().or_else(|| {
+            if self.is_named() {
+                return None;
+            }
+            let word = |process| ClientSession::of(&self.workspace, process).current();
+            system::processes_above().find_map(word)
+        })
+    }
+
+    /// The process whose note holds the session of a pane: this one, else the nearest above it that has a note. A
+    /// process started by the shell of a pane belongs to that pane; a client started there is a pane of its own.
+    pub(super) fn pane_process(&self, process: u32) -> u32 {
+        let has_word = |process| ClientSession::of(&self.workspace, process).last().is_some();
+        let mut above = system::processes_above().skip_while(|above| *above != process);
+        let mut next = above.next();
+        while let Some(at) = next {
+            if has_word(at) {
+                return at;
+            }
+            next = if system::client_program(at).is_some() { None } else { above.next() };
+        }
+        process
+    }
+
+    /// The client's session, else one named after the shell this was typed in, so that a task taken in a shell can be
+    /// ended there.
+    pub(super) fn session(&self) -> SessionId {
+        self.client_session().unwrap_or_else(|| {
+            let shell = system::name_of_parent().unwrap_or_else(|| system::new_id().to_string());
+            format!("hm-{shell}").parse().expect("numbers and a hyphen are a short printable line")
+        })
+    }
+
+    /// The client's session, else a new one for this process: a server does not share the session of its parent.
+    pub(super) fn own_session(&self) -> SessionId {
+        self.given_session().unwrap_or_else(|| {
+            let fresh = format!("hm-{}", system::new_id());
+            fresh.parse().expect("a UUID is a short printable line")
+        })
+    }
+
+    /// The task that new claims come out of: what `HM_TASK` says.
+    pub(super) fn task(&self) -> Result<Option<TaskId>, Failure> {
+        self.task_named(self.environment.task.as_deref())
+    }
+
+    /// Who is asking: the pinned agent, the human at a terminal, or in an agent's shell the agent of its session.
+    pub(super) fn who(&self) -> Result<(AgentId, SessionId), Failure> {
+        let caller = self.caller()?;
+        let sits_there = || {
+            let has_both_ends = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+            has_both_ends && system::client_above().is_none()
+        };
+        let agent = match caller.pinned() {
+            Some(agent) => agent.clone(),
+            None if self.global.operator_override.is_some() || sits_there() => AgentId::operator(),
+            None => self.agent_of_session().ok_or_else(nobody_speaks)?,
+        };
+        Ok((agent, caller.session()))
+    }
+
+    /// The agent of the client's session, as the read models know it.
+    pub(super) fn agent_of_session(&self) -> Option<AgentId> {
+        let session = self.client_session()?;
+        let mut reads = self.present();
+        let known = reads.store().ok()??.session(session.as_str()).ok()??;
+        Some(AgentId::recorded(known.agent))
+    }
+
+    /// The reader, where it changes what is shown: the pinned agent, or in an agent's shell the agent of its session.
+    pub(super) fn reader(&self) -> Result<Option<AgentId>, Failure> {
+        let pinned = self.caller()?.pinned().cloned();
+        Ok(pinned.or_else(|| system::client_above().and_then(|_| self.agent_of_session())))
+    }
+
+    /// Whether `--agent` or `HM_AGENT` says who speaks.
+    pub(super) fn is_named(&self) -> bool {
+        self.environment.agent.is_some() || self.global.agent.is_some()
+    }
+
+    /// A speaker as it is sent to the writer, which names the agent of an unpinned session itself.
+    pub(super) fn speaks(&self, agent: AgentId) -> Speaker {
+        let unpinned = (!self.is_named() && agent != AgentId::operator()).then(Unpinned::default);
+        Speaker { agent, unpinned }
+    }
+
+    /// The agent that a write speaks for: [`Context::who`], and the operator must be a human. An override is recorded
+    /// for `verb`.
+    pub(super) fn speaker(&self, verb: &str) -> Result<(AgentId, SessionId), Failure> {
+        let (agent, session) = self.who()?;
+        if agent == AgentId::operator() {
+            self.human(verb)?;
+        } else if self.global.operator_override.is_some() {
+            return Err(Failure::usage(format!(
+                "--operator-override is for the operator, and you are {agent}: drop one of the two"
+            )));
+        }
+        Ok((agent, session))
+    }
+
+    /// Lets only the operator pass: for verbs that no agent has.
+    pub(super) fn operator(&self, verb: &str) -> Result<(), Failure> {
+        self.operator_named(self.global.agent.as_deref(), verb)
+    }
+
+    /// [`Context::operator`] for a verb whose `--agent` does not name its caller.
+    pub(super) fn operator_named(&self, named: Option<&str>, verb: &str) -> Result<(), Failure> {
+        let caller = self.caller_named(named, self.session())?;
+        if let Some(agent) = caller.pinned().filter(|agent| **agent != AgentId::operator()) {
+            return Err(Rejection::new(
+                Code::NotAllowed,
+                format!("only the operator may do this, and you are {agent}"),
+                "ask the human to type it at a terminal",
+            )
+            .into());
+        }
+        self.human(verb)
+    }
+
+    /// Lets a human at a terminal pass. An override is put on record first, once for each process.
+    pub(super) fn human(&self, verb: &str) -> Result<(), Failure> {
+        let Some(reason) = &self.global.operator_override else {
+            return Ok(surroundings().human()?);
+        };
+        if self.overrode.replace(true) {
+            return Ok(());
+        }
+        // The record names the client above this process, where there is one.
+        let above = system::client_above().map(|client| format!(" ({client})")).unwrap_or_default();
+        let reason = parse("operator-override", &format!("{reason}{above}"))?;
+        let command = Command::RecordOverride(RecordOverride { verb: Label::of(verb), reason });
+        let submission = self.submission_of(AgentId::operator(), Some(self.session()), command, None);
+        let front = self.front()?;
+        block_on(async { Ok(front.submit(submission).await?) }).map(drop)
+    }
+
+    /// An agent named in an argument. The name of a work tree may stand for its agent; a note says so.
+    pub(super) fn agent(&self, argument: &str, name: &str) -> Result<AgentId, Rejection> {
+        let called = views::agent_called(&mut self.present(), &self.config.roster, name, system::now());
+        let (agent, said) = called.map_err(|unknown| Rejection::invalid(argument, unknown))?;
+        said.iter().for_each(|said| output::note(said));
+        Ok(agent)
+    }
+
+    /// The agents a claim asks. Warnings about them go into the receipt.
+    pub(super) fn asked(&self, argument: &str, names: &[String]) -> Result<Vec<AgentId>, Rejection> {
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let me = self.who().ok().map(|(agent, _)| agent);
+        let asked = (me.as_ref(), names);
+        let asked = views::asked(&mut self.present(), &self.config.roster, asked, system::now());
+        let (agents, told) = asked.map_err(|unknown| Rejection::invalid(argument, unknown))?;
+        self.told.borrow_mut().extend(told);
+        Ok(agents)
+    }
+
+    /// A scope named in an argument: a path is relative to the directory the verb is typed in.
+    pub(super) fn scope(&self, argument: &str, text: &str) -> Result<Scope, Rejection> {
+        self.workspace.scope_in(&self.here, text).map_err(|problem| Rejection::invalid(argument, problem))
+    }
+}

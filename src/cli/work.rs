@@ -1,0 +1,164 @@
+//! What a verb does in its workspace: submit a command, answer a question.
+
+use std::time::Duration;
+
+use super::{Context, Failure, block_on, names, note_damage, output, parse_moment};
+use crate::domain::agent::AgentId;
+use crate::domain::checkout::Checkout;
+use crate::domain::command::{Command, Submission};
+use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
+use crate::domain::privacy::{Known, Secrets};
+use crate::domain::receipt::Receipt;
+use crate::domain::versions::Versions;
+use crate::identity::Speaker;
+use crate::reads::Reads;
+use crate::session_news::SessionNews;
+use crate::store::StoreError;
+use crate::system;
+use crate::views::{self, View, ViewError};
+use crate::writer::Front;
+
+/// How long a verb that reads waits for read models that the writer makes anew; those of a large ledger take longer.
+const MADE_WITHIN: Duration = Duration::from_secs(2);
+/// How often it looks.
+const MADE_POLL: Duration = Duration::from_millis(10);
+
+impl Context {
+    /// A command as its speaker hands it in.
+    pub(super) fn submission(
+        &self,
+        command: Command,
+        key: Option<IdempotencyKey>,
+    ) -> Result<Submission, Failure> {
+        let (agent, session) = self.speaker(command.name())?;
+        Ok(self.submission_of(agent, Some(session), command, key))
+    }
+
+    pub(super) fn submission_of(
+        &self,
+        agent: AgentId,
+        session: Option<SessionId>,
+        command: Command,
+        idempotency_key: Option<IdempotencyKey>,
+    ) -> Submission {
+        let command_id = CommandId::from_uuid(system::new_id());
+        // `Front::submit` fills it in.
+        let (checkout, versions) = (Checkout::default(), Versions::new());
+        let Speaker { agent, unpinned } = self.speaks(agent);
+        Submission {
+            command_id,
+            agent,
+            unpinned,
+            session,
+            trace_id: None,
+            idempotency_key,
+            checkout,
+            versions,
+            command,
+        }
+    }
+
+    /// Submits a command.
+    pub(super) fn submitted(
+        &self,
+        command: Command,
+        key: Option<IdempotencyKey>,
+    ) -> Result<Receipt, Failure> {
+        if self.global.at.is_some() {
+            return Err(Failure::usage("the past is not written: leave out --at"));
+        }
+        let submission = self.submission(command, key)?;
+        let front = self.front()?;
+        let agent = submission.agent.clone();
+        let mut receipt = block_on(async { Ok(front.submit(submission).await?) })?;
+        receipt.warnings.extend(self.told.take());
+        views::mark_at_now(&mut self.present(), &mut receipt, Some(&agent), system::now());
+        Ok(receipt)
+    }
+
+    /// Submits a command and prints its receipt.
+    pub(super) fn submit(
+        &self,
+        done: &str,
+        command: Command,
+        key: Option<IdempotencyKey>,
+    ) -> Result<(), Failure> {
+        let name = command.name();
+        let receipt = self.submitted(command, key)?;
+        let json = views::receipt_json(&receipt, name);
+        output::print(self.global.json, &output::receipt(done, &receipt), &json)
+    }
+
+    /// Prints the answer to a question.
+    pub(super) fn show(&self, view: &View) -> Result<(), Failure> {
+        let mut reads = self.models()?;
+        let answer = views::answer(&mut reads, &self.config, view, system::now())?;
+        let (opened, as_of) = (views::opened(view, &answer), answer.seq);
+        // The line breaks of a program's output and of XML stay as they are.
+        let is_exact = matches!(view, View::Output(..)) || answer.mime_type != "text/markdown";
+        let mut text = if matches!(view, View::Output(..)) {
+            answer.text
+        } else if is_exact {
+            names::shortened(&crate::steps::in_shell(&answer.text)).into_owned()
+        } else {
+            output::fitted(&answer.text)
+        };
+        if let Some(next) = answer.next {
+            text.push_str(&output::more(next.parameter, &next.value));
+        }
+        output::print(self.global.json, &text, &answer.json)?;
+        self.opened(&opened, as_of);
+        note_damage(&mut reads);
+        Ok(())
+    }
+
+    /// Marks claims as read by the client's session, so that no delta tells of them again. A view of the past marks none.
+    pub(super) fn opened(&self, ids: &[String], as_of: u64) {
+        let is_past = self.global.at.is_some();
+        let session = if ids.is_empty() || is_past { None } else { self.client_session() };
+        if let Some((session, state_home)) = session.zip(self.environment.state_home.as_deref()) {
+            // If this fails, the claim is told once more.
+            let _ = SessionNews::of(state_home, &self.workspace, &session).open(ids, as_of);
+        }
+    }
+
+    pub(super) fn reads(&self) -> Result<Reads, Failure> {
+        let mut present = self.present();
+        match parse_moment("at", self.global.at.as_deref())? {
+            None => Ok(present),
+            Some(moment) => Ok(present.at(moment, system::now()).map_err(ViewError::from)?),
+        }
+    }
+
+    /// The memory as it is now.
+    pub(super) fn present(&self) -> Reads {
+        Reads::of(self.workspace.clone()).knowing(self.environment.state_home.clone())
+    }
+
+    /// [`Context::reads`] with read models of this version. The writer rebuilds those of an older version first.
+    pub(super) fn models(&self) -> Result<Reads, Failure> {
+        let mut reads = self.reads()?;
+        if !matches!(reads.store(), Err(StoreError::Unmade)) {
+            return Ok(reads);
+        }
+        output::note("the read models are of an older version of hm: the writer makes them anew");
+        let front = self.front()?;
+        block_on(async { Ok(front.submit_within(MADE_WITHIN, Vec::new()).await?) })?;
+        let deadline = system::instant() + MADE_WITHIN;
+        while matches!(reads.store(), Err(StoreError::Unmade)) && system::instant() < deadline {
+            std::thread::sleep(MADE_POLL);
+        }
+        Ok(reads)
+    }
+
+    /// The secrets of this process, which no write may hold.
+    pub(super) fn secrets(&self) -> Secrets {
+        let known = self.known.get_or_init(|| Known::from_variables(system::variables()));
+        Secrets { own: self.config.own_secrets.clone(), known: known.clone() }
+    }
+
+    pub(super) fn front(&self) -> Result<Front, Failure> {
+        let binary = std::env::current_exe().map_err(Failure::internal)?;
+        Ok(Front::guarding(self.workspace.clone(), binary, self.secrets()))
+    }
+}

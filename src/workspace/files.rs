@@ -1,0 +1,121 @@
+//! The files of a memory, and where each lies.
+
+use std::path::{Path, PathBuf};
+
+use super::{LEDGER, LEDGER_LOG, SET_ASIDE, WRITER_LOCK, Workspace, ownership};
+use crate::checkpoints;
+use crate::domain::ids::RunId;
+use crate::trusted::TrustedProfiles;
+
+impl Workspace {
+    /// The profiles that a human trusted for this workspace. Trust for one workspace does not apply to another.
+    pub fn trusted_profiles(&self) -> TrustedProfiles {
+        self.own_state().map_or_else(TrustedProfiles::nowhere, |dir| TrustedProfiles::of(&dir))
+    }
+
+    /// The ledger's database.
+    pub fn ledger(&self) -> PathBuf {
+        self.memory.join(LEDGER)
+    }
+
+    /// The write-ahead log of the ledger: commits that are not yet copied into the database.
+    pub(crate) fn ledger_log(&self) -> PathBuf {
+        self.memory.join(LEDGER_LOG)
+    }
+
+    /// The shared-memory index of the log.
+    pub(crate) fn ledger_index(&self) -> PathBuf {
+        self.memory.join("ledger.sqlite-shm")
+    }
+
+    /// The file that records which log belongs to which ledger.
+    pub(crate) fn ledger_pair(&self) -> PathBuf {
+        self.memory.join("ledger.pair")
+    }
+
+    /// A free name beside a file of the memory, under which hm keeps the file without using it.
+    pub(crate) fn aside(&self, file: &Path) -> PathBuf {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        self.memory.join(format!("{name}{SET_ASIDE}{}", ownership::short_id()))
+    }
+
+    /// The database of the read models.
+    pub fn team_memory(&self) -> PathBuf {
+        self.memory.join("team-memory.sqlite")
+    }
+
+    /// The file of sealed checkpoints.
+    pub fn checkpoints(&self) -> PathBuf {
+        self.memory.join(checkpoints::FILE)
+    }
+
+    /// The queue of commands that fronts accepted while no writer was there.
+    pub fn spool(&self) -> PathBuf {
+        self.memory.join("spool.jsonl")
+    }
+
+    /// Queued commands that the writer rejected.
+    pub fn rejected_spool(&self) -> PathBuf {
+        self.memory.join("spool.rejected.jsonl")
+    }
+
+    /// Queued commands that only a newer version of hm knows.
+    pub fn later_spool(&self) -> PathBuf {
+        self.memory.join("spool.later.jsonl")
+    }
+
+    /// The directory that records the session of each client process, one file each.
+    pub fn client_sessions(&self) -> PathBuf {
+        self.memory.join("clients")
+    }
+
+    /// Tokens for HTTP, as hashes.
+    pub fn tokens(&self) -> PathBuf {
+        self.memory.join("tokens.json")
+    }
+
+    /// The ranges of events that imports appended.
+    pub fn imports(&self) -> PathBuf {
+        self.memory.join("imports.json")
+    }
+
+    /// The last run of each background job of the writer.
+    pub fn schedule(&self) -> PathBuf {
+        self.memory.join("schedule.json")
+    }
+
+    /// Findings of the integrity scans, one JSON line each.
+    pub fn integrity_log(&self) -> PathBuf {
+        self.memory.join("integrity.log")
+    }
+
+    /// Empty files `<client>.<event>`. The time of each is the last run of that hook.
+    pub fn hook_marks(&self) -> PathBuf {
+        self.memory.join("hooks")
+    }
+
+    /// The directory with the artifacts of all experiment runs.
+    pub fn experiments(&self) -> PathBuf {
+        self.memory.join("experiments")
+    }
+
+    /// The directory with the artifacts of one run.
+    pub fn artifacts(&self, run: RunId) -> PathBuf {
+        self.experiments().join(run.to_string())
+    }
+
+    /// The secret key of hashes over raw output. Without it, a hash does not help to guess the output.
+    pub fn stream_key(&self) -> PathBuf {
+        self.memory.join("experiments.key")
+    }
+
+    /// The lock that the one writer holds.
+    pub fn writer_lock(&self) -> PathBuf {
+        self.memory.join(WRITER_LOCK)
+    }
+
+    /// The log file of a detached writer.
+    pub fn writer_log(&self) -> PathBuf {
+        self.memory.join("writer.log")
+    }
+}
