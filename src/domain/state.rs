@@ -32,9 +32,7 @@ use crate::domain::event::{
     ClaimCreated, ContradictionDetected, Event, ExperimentCompleted, ExperimentQueued, OverrideProposed,
     Place, PositionTaken, Recorded, ResearcherSpawned, Side, StatusChanged,
 };
-use crate::domain::experiment::{
-    ERASED_COMMAND, Expect, Plan, Prediction, ProfileName, RunKey, RunState, Series,
-};
+use crate::domain::experiment::{Expect, Prediction, ProfileName, RunKey, RunState, Series, What};
 use crate::domain::ids::{ClaimId, EventId, RunId, SessionId, TaskId};
 use crate::domain::pairs::Reading;
 use crate::domain::plan::Hold;
@@ -193,8 +191,8 @@ pub struct Run {
     pub profile: Option<ProfileName>,
     /// What runs, for people.
     pub command: CommandLine,
-    /// Profile and arguments: equal for runs of the same.
-    pub what: String,
+    /// What it executes: equal for runs of the same.
+    pub what: What,
     /// SHA-256 of the profile's file, hex.
     pub profile_sha256: Option<String>,
     /// The claim it is about.
@@ -237,6 +235,8 @@ pub struct Run {
     pub undecided: Option<Reason>,
     /// The position of the ledger at which it began.
     pub started: Option<u64>,
+    /// Whether its end was erased, so that its files must go.
+    pub is_erased: bool,
 }
 
 impl Run {
@@ -616,7 +616,7 @@ impl State {
 
     /// Runs whose end was erased: their files are to go too.
     pub fn erased_runs(&self) -> impl Iterator<Item = RunId> {
-        self.runs.iter().filter(|(_, run)| run.command.as_str() == ERASED_COMMAND).map(|(id, _)| *id)
+        self.runs.iter().filter(|(_, run)| run.is_erased).map(|(id, _)| *id)
     }
 
     /// Whether a run under way is to be stopped.
@@ -880,7 +880,7 @@ impl State {
             session: recorded.session.clone(),
             profile: queued.plan.profile.clone(),
             command: queued.plan.command_line(),
-            what: what_runs(queued),
+            what: What::of(&queued.plan, &queued.args),
             profile_sha256: queued.plan.profile_sha256.clone(),
             claim: queued.claim_id,
             relation: queued.relation,
@@ -902,6 +902,7 @@ impl State {
             worktree: queued.checkout.worktree.clone(),
             undecided: None,
             started: None,
+            is_erased: false,
         };
         if let Some(session) = &recorded.session {
             self.last_done.insert(session.clone(), (recorded.seq, queued.run_id.first_event()));
@@ -924,7 +925,7 @@ impl State {
             session: recorded.session.clone(),
             profile: completed.profile.clone(),
             command: completed.command.clone(),
-            what: completed.command.to_string(),
+            what: What::Typed(completed.command.clone()),
             profile_sha256: None,
             claim: None,
             relation: None,
@@ -946,10 +947,12 @@ impl State {
             worktree: None,
             undecided: None,
             started: None,
+            is_erased: false,
         });
         run.command = completed.command.clone();
         run.state = completed.outcome.state;
         run.asserted = completed.asserted;
+        run.is_erased = completed.is_erased();
         run.undecided.clone_from(&completed.undecided);
         run.reproducible_at = completed.outcome.reproducible_at().map(str::to_owned);
         // An end that is said again happened where it was said first.
@@ -1069,15 +1072,6 @@ impl State {
             });
         }
     }
-}
-
-/// Profile, its content and arguments as one text: equal for runs of the same.
-fn what_runs(queued: &ExperimentQueued) -> String {
-    let Plan { profile, profile_sha256, elsewhere, cwd, without, .. } = &queued.plan;
-    let sha256 = profile_sha256.as_deref().unwrap_or_default();
-    let place = if *elsewhere { format!(" in {}", cwd.display()) } else { String::new() };
-    let without = if without.is_empty() { String::new() } else { format!(" without {without:?}") };
-    format!("{profile:?} {sha256} {:?}{place}{without}", queued.args)
 }
 
 #[cfg(test)]
