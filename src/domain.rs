@@ -33,6 +33,7 @@ pub mod session;
 pub mod state;
 mod stop_words;
 pub mod text;
+pub mod texts;
 pub mod time;
 pub mod tokens;
 pub mod versions;

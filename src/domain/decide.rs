@@ -176,11 +176,9 @@ pub fn decide_seeing(
     now: Timestamp,
     policy: &Policy,
 ) -> Result<Decision, Rejection> {
-    if let Some((argument, text)) =
-        command.texts().into_iter().find(|(argument, text)| way::is_placeholder(argument, text))
-    {
+    if let Some((argument, text)) = placeholder(command) {
         let why = format!("`{text}` stands in our hint for a sentence of yours: write that instead");
-        return Err(Rejection::invalid(argument, why));
+        return Err(Rejection::invalid(&argument, why));
     }
     let mut decision = match command {
         Command::CreateClaim(create) => {
@@ -245,6 +243,18 @@ pub fn decide_seeing(
     told::remember(state, (agent, session), &mut decision);
     told::edited(state, (agent, session, checkout), command, now, &mut decision);
     Ok(decision)
+}
+
+/// The first argument that still holds the placeholder of a hint, with the placeholder.
+fn placeholder(command: &Command) -> Option<(String, String)> {
+    let mut first = None;
+    command.each_text(|field, text| {
+        let argument = field.split('.').next().unwrap_or(field);
+        if first.is_none() && way::is_placeholder(argument, text) {
+            first = Some((argument.to_owned(), text.to_owned()));
+        }
+    });
+    first
 }
 
 /// `replaced` are the claims the new one takes the place of, now or once it is confirmed.

@@ -34,6 +34,7 @@ mod fence;
 mod fixtures;
 mod forget;
 mod frames;
+mod gate;
 mod gates;
 mod harness;
 mod hints;
