@@ -145,7 +145,7 @@ impl Scan {
                 self.add("checkpoint_mismatch", format!("the last checkpoint has seen another event {size}"));
             }
         }
-        if ledger.owes_erasure()? {
+        if ledger.file().owes_erasure()? {
             let what = "an erasure is not finished: see writer.log in the memory";
             self.add("erasure_unfinished", what.to_owned());
         }

@@ -1,42 +1,35 @@
-//! The ledger: append, read, verify. Only this module knows that the storage is SQLite.
+//! The ledger: append, read, verify. Its callers do not know that the storage is SQLite.
 
-mod backup;
+mod append;
 mod chain;
 mod checkpoint;
 mod erase;
 mod export;
+mod file;
 mod import;
-mod migrate;
-mod sqlite;
+mod reader;
 mod verify;
 
-pub(crate) use backup::copy;
+pub use append::Ledger;
+pub(crate) use append::leave_moved;
 pub use checkpoint::{Checkpoint, Key, Origin, Sealed, Tree};
-pub(crate) use erase::rewrite;
 pub use export::{ExportTrailer, export_line};
+pub use file::File;
 pub use import::{ImportError, Imported};
-#[cfg(test)]
-pub(crate) use migrate::known;
-pub(crate) use migrate::{Unmigrated, migrate, migrated, written_by};
-pub(crate) use sqlite::{
-    AUTOCHECKPOINT_PAGES, Unopened, checkpoint, harden, has_log, is_damage, leave_moved, open_readonly,
-    refuse_links, truncate_log,
-};
-pub use sqlite::{Ledger, Reader};
+pub use reader::Reader;
 pub use verify::{Fault, Report};
 
 use crate::domain::agent::AgentId;
 use crate::domain::event::{Event, Recorded, Undecodable};
 use crate::domain::ids::{CommandId, EventId, IdempotencyKey, SessionId};
 use crate::domain::time::Timestamp;
+use crate::sqlite::{self, CURE};
+pub use crate::sqlite::{Failure, Uncopied};
 
 /// Maximum total of the payloads of one command, in bytes. It bounds how long one command delays the others.
 pub const MAX_BATCH_BYTES: usize = 256 * 1024;
 /// Maximum payload of one event, in bytes: sixteen statements of the longest kind. The ledger refuses a larger one.
 pub const MAX_PAYLOAD_BYTES: usize = 32 * 1024;
-
-/// The way forward in an error about a file of the memory that this process cannot read.
-pub(crate) const CURE: &str = "mend its permissions, or run hm as the user it belongs to";
 
 /// A SHA-256 or HMAC-SHA-256 value.
 pub type Hash = [u8; 32];
@@ -199,11 +192,6 @@ pub enum AppendError {
     },
 }
 
-/// The error that the storage below reported.
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub struct Failure(#[from] pub(crate) sqlite::Error);
-
 /// Why the ledger could not be opened or read.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
@@ -266,30 +254,9 @@ pub enum LedgerError {
     /// Reading a sound file failed.
     #[error("cannot read the ledger: {0}")]
     Read(#[source] Failure),
-    /// Writing the copy failed.
-    #[error("cannot copy to {path}: {source}")]
-    Copy {
-        /// Path of the copy.
-        path: String,
-        /// The error of the storage.
-        source: Failure,
-    },
-    /// The file of the copy cannot be created.
-    #[error("cannot make {path}: {source}")]
-    Create {
-        /// Path of the copy.
-        path: String,
-        /// The error of the operating system.
-        source: std::io::Error,
-    },
-    /// The copy does not pass SQLite's check.
-    #[error("the copy {path} is damaged: {problem}")]
-    Damaged {
-        /// Path of the copy.
-        path: String,
-        /// The first problem found.
-        problem: String,
-    },
+    /// The copy cannot be made.
+    #[error(transparent)]
+    Copy(#[from] Uncopied),
     /// A row is there that no version of hm writes.
     #[error("ledger event {seq} is malformed ({problem}): run `hm verify`")]
     Malformed {
@@ -304,4 +271,21 @@ pub enum LedgerError {
         /// Sequence number where the histories differ.
         seq: u64,
     },
+}
+
+impl LedgerError {
+    /// An error of SQLite while it opens a ledger.
+    fn opening(path: &std::path::Path, source: sqlite::Error) -> Self {
+        if sqlite::is_damage(&source) {
+            return Self::Corrupt(Failure(source));
+        }
+        Self::Open { path: path.display().to_string(), source: Failure(source) }
+    }
+}
+
+impl From<sqlite::Error> for LedgerError {
+    /// An error of SQLite while it reads an open ledger.
+    fn from(source: sqlite::Error) -> Self {
+        if sqlite::is_damage(&source) { Self::Corrupt(Failure(source)) } else { Self::Read(Failure(source)) }
+    }
 }

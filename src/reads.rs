@@ -302,7 +302,7 @@ fn past_store(dir: &TempDir) -> PathBuf {
 /// Tells a file from another one put in its place.
 fn file_id(path: &Path) -> Option<FileId> {
     let metadata = std::fs::metadata(path).ok()?;
-    let has_log = ledger::has_log(path);
+    let has_log = crate::sqlite::has_log(path);
     #[cfg(unix)]
     return {
         use std::os::unix::fs::MetadataExt;

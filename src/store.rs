@@ -23,6 +23,7 @@ mod proposals;
 mod questions;
 mod researchers;
 mod retracted;
+mod rows;
 mod scopes;
 mod search;
 mod sessions;
@@ -71,7 +72,8 @@ use rusqlite::{Connection, Row, Rows};
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::time::Timestamp;
 use crate::imports::Imports;
-use crate::ledger::{Cursor, Unopened};
+use crate::ledger::Cursor;
+use crate::sqlite::{self, Unopened};
 
 /// Why the read models could not be opened, read or folded.
 #[derive(Debug, thiserror::Error)]
@@ -93,7 +95,7 @@ pub enum StoreError {
         by: String,
     },
     /// It may be there, and the system does not let this process look.
-    #[error("cannot read {path}: {source}: what it holds is not known; {cure}", cure = crate::ledger::CURE)]
+    #[error("cannot read {path}: {source}: what it holds is not known; {cure}", cure = crate::sqlite::CURE)]
     Unreadable {
         /// Which file.
         path: String,
@@ -123,6 +125,9 @@ pub enum StoreError {
     /// The ledger could not be read.
     #[error(transparent)]
     Ledger(#[from] crate::ledger::LedgerError),
+    /// The copy cannot be made.
+    #[error(transparent)]
+    Copy(#[from] crate::ledger::Uncopied),
 }
 
 /// A list or a body as a column holds it.
@@ -144,24 +149,16 @@ impl StoreError {
 
     /// Whether other rows can be read all the same.
     const fn is_of_one_row(&self) -> bool {
-        use rusqlite::Error::{
-            FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error,
-        };
         match self {
             Self::Malformed(_) => true,
-            Self::Query(error) => matches!(
-                error,
-                FromSqlConversionFailure(..)
-                    | IntegralValueOutOfRange(..)
-                    | InvalidColumnType(..)
-                    | Utf8Error(..)
-            ),
+            Self::Query(error) => sqlite::is_of_one_row(error),
             Self::Open { .. }
             | Self::Newer { .. }
             | Self::Unreadable { .. }
             | Self::Unmade
             | Self::Fold { .. }
-            | Self::Ledger(_) => false,
+            | Self::Ledger(_)
+            | Self::Copy(_) => false,
         }
     }
 }
@@ -222,7 +219,7 @@ impl Reader {
     /// of another version.
     pub fn open(path: &Path) -> Result<Option<Self>, StoreError> {
         let shown = || path.display().to_string();
-        let db = crate::ledger::open_readonly(path, "projection").map_err(|problem| match problem {
+        let db = sqlite::open_readonly(path, "projection").map_err(|problem| match problem {
             Unopened::Hidden(source) => StoreError::Unreadable { path: shown(), source },
             Unopened::Failed(source) => StoreError::Open { path: shown(), source },
         })?;
@@ -230,7 +227,7 @@ impl Reader {
         match fold::age(&db)? {
             Ordering::Less => Err(StoreError::Unmade),
             Ordering::Equal => Ok(Some(Self { db, asked: RefCell::new(None), imports: RefCell::default() })),
-            Ordering::Greater => Err(StoreError::Newer { path: shown(), by: crate::ledger::written_by(&db) }),
+            Ordering::Greater => Err(StoreError::Newer { path: shown(), by: sqlite::written_by(&db) }),
         }
     }
 
@@ -363,7 +360,8 @@ impl Reader {
                 return Ok((kept, Some(last)));
             }
             seen += 1;
-            last = row.get::<_, i64>(place)? as u64;
+            // A position that cannot be read is below every other one: the last row of all.
+            last = row.get(place).unwrap_or(last);
             kept.extend(self.kept(row, &read)?);
         }
         Ok((kept, None))
@@ -372,9 +370,9 @@ impl Reader {
     /// Copies the read models into a new file.
     ///
     /// # Errors
-    /// [`StoreError::Ledger`] with what stands in the way.
+    /// [`StoreError::Copy`].
     pub fn back_up(&self, to: &Path) -> Result<(), StoreError> {
-        crate::ledger::copy(&self.db, to)?;
+        sqlite::copy(&self.db, to)?;
         Ok(())
     }
 

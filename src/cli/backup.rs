@@ -88,7 +88,7 @@ fn copy(context: &Context, to: &Path) -> Result<Cursor, Failure> {
         return Err(Failure::usage("nothing was ever written here: there is nothing to back up"));
     };
     let bar = output::progress("verifying", ledger.head()?.seq);
-    let report = ledger.back_up(&copy.ledger(), |seq| bar.set_position(seq));
+    let report = ledger.file().back_up(&copy.ledger(), |seq| bar.set_position(seq));
     bar.finish_and_clear();
     match report? {
         Report { fault: None, head, .. } => {

@@ -140,7 +140,7 @@ fn walk(reads: &mut Reads) -> Result<Report, LedgerError> {
 
 /// What is wrong with the file although every event stands.
 fn damaged(reads: &mut Reads) -> Option<String> {
-    reads.ledger().ok()??.check_pages().err().map(|error| error.to_string())
+    reads.ledger().ok()??.file().check_pages().err().map(|error| error.to_string())
 }
 
 /// An unreadable ledger is told by the walk.

@@ -243,7 +243,7 @@ fn cure(error: &ScanError) -> &'static str {
         StoreError::Unreadable { .. } | StoreError::Ledger(LedgerError::Unreadable { .. }),
     ) = error
     {
-        crate::ledger::CURE
+        crate::sqlite::CURE
     } else if let ScanError::Store(_) = error {
         REBUILD
     } else {

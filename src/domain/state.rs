@@ -467,12 +467,22 @@ impl State {
         is_own && (claim.owner == *agent || (!claim.owner.is_reserved() && is_panes()))
     }
 
+    /// Whether the position under a name on a claim is that of the caller's pane: taken there, or taken over with its
+    /// seat.
+    pub fn is_own_position(
+        &self,
+        session: Option<&SessionId>,
+        (id, claim): (ClaimId, &Claim),
+        name: &AgentId,
+    ) -> bool {
+        let there = claim.taken_in.get(name);
+        self.seats.are_one_pane(session, there) || self.seats.took_over(session, (name, id, there))
+    }
+
     /// Whether the caller knows what a claim says because it said it. A seat may have been another pane's before, so a
     /// pane that took one remembers what was said in its own sessions.
     pub fn said(&self, agent: &AgentId, session: Option<&SessionId>, claim: &Claim) -> bool {
-        let is_seated =
-            session.and_then(|session| self.seats.pane(session)).is_some_and(|pane| pane.is_seated);
-        if is_seated {
+        if self.seats.is_seated(session) {
             self.seats.are_one_pane(session, claim.session.as_ref())
         } else {
             claim.owner == *agent

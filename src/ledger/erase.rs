@@ -3,9 +3,9 @@
 use rusqlite::{Connection, params};
 
 use super::LedgerError;
-use super::sqlite::{Error, read_failed, truncate_log};
 use crate::domain::event::{Event, EventRedacted};
 use crate::domain::ids::EventId;
+use crate::sqlite::{self, Error, bound};
 
 /// The type of the event that records an erasure.
 pub(super) const REDACTED: &str = EventRedacted::KIND;
@@ -21,11 +21,11 @@ pub(super) struct Redaction {
 /// All redactions in the ledger.
 pub(super) fn redactions(db: &Connection) -> Result<Vec<Redaction>, LedgerError> {
     let sql = "SELECT e.seq, p.payload FROM events e JOIN payloads p ON p.seq = e.seq WHERE e.type = ?1";
-    let mut statement = db.prepare_cached(sql).map_err(read_failed)?;
-    let mut rows = statement.query([REDACTED]).map_err(read_failed)?;
+    let mut statement = db.prepare_cached(sql)?;
+    let mut rows = statement.query([REDACTED])?;
     let mut found = Vec::new();
-    while let Some(row) = rows.next().map_err(read_failed)? {
-        let redacted_at = row.get::<_, i64>(0).map_err(read_failed)? as u64;
+    while let Some(row) = rows.next()? {
+        let redacted_at = row.get(0)?;
         // A redaction whose own payload was tampered with explains nothing.
         let Ok(payload) = row.get::<_, String>(1) else { continue };
         if let Ok(Event::EventRedacted(redacted)) = Event::decode(REDACTED, &payload) {
@@ -45,34 +45,14 @@ pub(super) fn owe(db: &Connection, owed: bool) -> Result<(), Error> {
     db.pragma_update(None, "user_version", i64::from(owed))
 }
 
-/// See [`super::Ledger::erase`].
-pub(super) fn erase(db: &mut Connection) -> Result<bool, LedgerError> {
+/// See [`super::File::erase`].
+pub(super) fn erase(db: &Connection) -> Result<bool, LedgerError> {
     let redactions = redactions(db)?;
-    let transaction = db.transaction().map_err(read_failed)?;
+    let transaction = db.unchecked_transaction()?;
     for redaction in &redactions {
-        transaction
-            .prepare_cached(
-                "DELETE FROM payloads WHERE seq = ?1 AND seq = (SELECT seq FROM events WHERE id = ?2)",
-            )
-            .and_then(|mut delete| {
-                delete.execute(params![redaction.seq as i64, redaction.event_id.to_string()])
-            })
-            .map_err(read_failed)?;
+        let delete = "DELETE FROM payloads WHERE seq = ?1 AND seq = (SELECT seq FROM events WHERE id = ?2)";
+        transaction.prepare_cached(delete)?.execute(params![bound(redaction.seq), redaction.event_id])?;
     }
-    transaction.commit().map_err(read_failed)?;
-    rewrite(db).map_err(read_failed)
-}
-
-/// Writes the database anew from its rows, so that no free page and no log holds deleted bytes. False while a
-/// reader still uses the log.
-pub(crate) fn rewrite(db: &Connection) -> Result<bool, Error> {
-    db.execute_batch("VACUUM")?;
-    let is_empty = truncate_log(db)?;
-    // The sync keeps a power cut from bringing the old log back.
-    if let Some(path) = db.path().filter(|_| is_empty) {
-        std::fs::File::open(format!("{path}-wal"))
-            .and_then(|log| log.sync_all())
-            .map_err(|error| Error::ToSqlConversionFailure(error.into()))?;
-    }
-    Ok(is_empty)
+    transaction.commit()?;
+    Ok(sqlite::rewrite(db)?)
 }

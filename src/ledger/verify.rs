@@ -6,7 +6,6 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::chain::{self, Column};
-use super::sqlite::read_failed;
 use super::{Cursor, Hash, LedgerError, erase};
 
 /// Number of events between two progress reports.
@@ -64,42 +63,38 @@ pub(super) fn walk_after(
     from: u64,
     mut progress: impl FnMut(u64),
 ) -> Result<Report, LedgerError> {
-    let failed = read_failed;
     // One transaction reads one state of the file: an event whose erasure happens meanwhile is seen with its
     // payload, or together with the event that records the erasure.
-    let transaction = db.unchecked_transaction().map_err(failed)?;
+    let transaction = db.unchecked_transaction()?;
     let explained: BTreeMap<u64, (String, u64)> = erase::redactions(&transaction)?
         .into_iter()
         .map(|redaction| (redaction.seq, (redaction.event_id.to_string(), redaction.redacted_at)))
         .collect();
     let mut erased = 0;
-    let mut statement = transaction
-        .prepare(
-            "SELECT e.seq, e.id, e.type, e.agent, e.session, e.trace_id, e.causation_id, e.at_ms, \
+    let mut statement = transaction.prepare(
+        "SELECT e.seq, e.id, e.type, e.agent, e.session, e.trace_id, e.causation_id, e.at_ms, \
              e.idempotency_key, e.min_reader, e.payload_hash, e.prev_hash, e.hash, p.salt, p.payload \
              FROM events e LEFT JOIN payloads p ON p.seq = e.seq WHERE e.seq > ?1 ORDER BY e.seq",
-        )
-        .map_err(failed)?;
+    )?;
     // A walk from the start includes numbers below 1, so that it finds a forged event 0.
     let first = if from == 0 { i64::MIN } else { i64::try_from(from).unwrap_or(i64::MAX) };
     let mut head = Cursor::GENESIS;
     if from > 0 {
         let hash: Option<Hash> = transaction
             .query_row("SELECT hash FROM events WHERE seq = ?1", [first], |row| row.get(0))
-            .optional()
-            .map_err(failed)?;
+            .optional()?;
         let Some(hash) = hash else {
             let fault = Some(Fault::Gap { expected: from, found: first.saturating_add(1) });
             return Ok(Report { events: from - 1, erased, head, fault });
         };
         head = Cursor { seq: from, hash };
     }
-    let mut rows = statement.query([first]).map_err(failed)?;
-    while let Some(row) = rows.next().map_err(failed)? {
-        let column = |index: usize| row.get_ref(index).map_err(failed);
+    let mut rows = statement.query([first])?;
+    while let Some(row) = rows.next()? {
+        let column = |index: usize| row.get_ref(index);
         let expected = head.seq + 1;
         let stop = |fault: Fault| Ok(Report { events: expected - 1, erased, head, fault: Some(fault) });
-        let found: i64 = row.get(0).map_err(failed)?;
+        let found: i64 = row.get(0)?;
         if u64::try_from(found) != Ok(expected) {
             return stop(Fault::Gap { expected, found });
         }
@@ -138,13 +133,11 @@ pub(super) fn walk_after(
             progress(head.seq);
         }
     }
-    let orphan: Option<i64> = transaction
-        .query_row(
-            "SELECT min(seq) FROM payloads WHERE seq > ?1 OR seq < 1",
-            [i64::try_from(head.seq).unwrap_or(i64::MAX)],
-            |row| row.get(0),
-        )
-        .map_err(failed)?;
+    let orphan: Option<i64> = transaction.query_row(
+        "SELECT min(seq) FROM payloads WHERE seq > ?1 OR seq < 1",
+        [i64::try_from(head.seq).unwrap_or(i64::MAX)],
+        |row| row.get(0),
+    )?;
     Ok(Report { events: head.seq, erased, head, fault: orphan.map(Fault::PayloadOrphaned) })
 }
 

@@ -144,7 +144,7 @@ impl Reader {
         let filter = ClaimFilter { places, ..ClaimFilter::default() };
         let Some(limits) = filter.limits(&self.around_of(&filter)?) else { return Ok(BTreeSet::new()) };
         let mut statement = self.db.prepare_cached(NEWEST_AT)?;
-        let rows = statement.query(rusqlite::params![limits, BESIDE as i64])?;
+        let rows = statement.query(rusqlite::params![limits, BESIDE])?;
         let seqs = self.kept_of(rows, |row| row.get::<_, i64>(0))?;
         Ok(seqs.into_iter().map(|seq| seq as u64).collect())
     }
@@ -157,13 +157,12 @@ impl Reader {
         let mut rows: BTreeMap<String, (i64, i64, i64)> = BTreeMap::new();
         for (sql, status) in [(SETTLED, Status::Confirmed), (DECIDED, Status::Deprecated)] {
             let mut statement = self.db.prepare_cached(sql)?;
-            let found =
-                self.kept_of(statement.query(rusqlite::params![status.as_str(), STANDING as i64])?, |row| {
-                    let scopes: Vec<String> =
-                        serde_json::from_str(&row.get::<_, String>(2)?).map_err(malformed)?;
-                    let trust = (row.get::<_, f64>(1)? * 100.0).round() as i64;
-                    Ok::<_, StoreError>((row.get::<_, String>(0)?, (trust, reach(&scopes), row.get(3)?)))
-                })?;
+            let found = self.kept_of(statement.query(rusqlite::params![status, STANDING])?, |row| {
+                let scopes: Vec<String> =
+                    serde_json::from_str(&row.get::<_, String>(2)?).map_err(malformed)?;
+                let trust = (row.get::<_, f64>(1)? * 100.0).round() as i64;
+                Ok::<_, StoreError>((row.get::<_, String>(0)?, (trust, reach(&scopes), row.get(3)?)))
+            })?;
             rows.extend(found.into_iter().filter(|(id, _)| !self.is_expired(id)));
         }
         let mut ranked: Vec<(String, (i64, i64, i64))> = rows.into_iter().collect();

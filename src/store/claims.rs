@@ -635,7 +635,7 @@ impl Reader {
         let sql = "SELECT id, claim_type, status, owner FROM claims WHERE ttl_hours IS NOT NULL \
                    AND status <> 'deprecated' AND created_at + ttl_hours * 3600000 <= ?1";
         let mut statement = self.db.prepare_cached(sql)?;
-        let mut rows = statement.query([now.ms()])?;
+        let mut rows = statement.query([now])?;
         let mut expired = BTreeMap::new();
         while let Some(row) = rows.next()? {
             let read = || -> Result<(String, Expired), StoreError> {

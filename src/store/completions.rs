@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, params};
 
+use super::rows::bound;
 use super::{Reader, StoreError};
 use crate::domain::event::{ClaimCreated, Recorded};
 use crate::domain::ids::SessionId;
@@ -14,7 +15,7 @@ pub(super) fn add(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result
     }
     if let Some(session) = at.session.as_ref().map(SessionId::as_str) {
         db.prepare_cached("INSERT OR IGNORE INTO sessions (session, seq) VALUES (?1, ?2)")?
-            .execute(params![session, at.seq as i64])?;
+            .execute(params![session, at.seq])?;
     }
     Ok(())
 }
@@ -72,7 +73,7 @@ impl Reader {
             .prepare_cached(&format!("SELECT count(*) {among}"))?
             .query_row([&typed, &end], |row| row.get(0))?;
         let mut newest = self.db.prepare_cached(&format!("SELECT id {among} ORDER BY id DESC LIMIT ?3"))?;
-        let values = newest.query_map(params![typed, end, limit as i64], |row| row.get(0))?;
+        let values = newest.query_map(params![typed, end, bound(limit)], |row| row.get(0))?;
         Ok(Matches { values: values.collect::<Result<_, _>>()?, total: total as u64 })
     }
 

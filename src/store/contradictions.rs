@@ -148,7 +148,7 @@ impl Reader {
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         let most = filter.limit as i64 + 1;
-        let rows = statement.query(params![status, tier.as_str(), before, most, expired])?;
+        let rows = statement.query(params![status, tier, before, most, expired])?;
         let (contradictions, next) =
             self.page_of(rows, filter.limit, "created_seq", |row| self.contradiction_of(row))?;
         Ok(ContradictionPage { contradictions: contradictions.into_iter().flatten().collect(), next })
@@ -160,7 +160,7 @@ impl Reader {
     /// [`StoreError`].
     pub fn contradiction(&self, id: EventId) -> Result<Option<Contradiction>, StoreError> {
         let mut one = self.db.prepare_cached(&format!("SELECT {COLUMNS} WHERE x.id = ?1"))?;
-        Ok(self.kept_one(one.query([id.to_string()])?, |row| self.contradiction_of(row))?.flatten())
+        Ok(self.kept_one(one.query([id])?, |row| self.contradiction_of(row))?.flatten())
     }
 
     /// A contradiction from its row, as time has left its sides; none where the claim of a side cannot be read, which
@@ -228,7 +228,7 @@ impl Reader {
             let sql = "SELECT name FROM targets WHERE name <> ?1 AND \
                        canonical = (SELECT canonical FROM targets WHERE name = ?1) ORDER BY name";
             let mut statement = self.db.prepare_cached(sql)?;
-            names.extend(self.kept_of(statement.query([scope.as_str()])?, |row| row.get::<_, String>(0))?);
+            names.extend(self.kept_of(statement.query([scope])?, |row| row.get::<_, String>(0))?);
         }
         Ok(names)
     }

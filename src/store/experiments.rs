@@ -6,14 +6,14 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
 use super::claims::{made_at, malformed};
+use super::rows::Json;
 use super::{Reader, StoreError, json};
 use crate::domain::claim::{Basis, ClaimType, Grade, Relation, Status};
 use crate::domain::event::{
     ExperimentCompleted, ExperimentQueued, ExperimentStarted, Recorded, StatusChanged,
 };
 use crate::domain::experiment::{Prediction, ProfileName, RunOutcome, RunState, Tally};
-use crate::domain::ids::{ClaimId, RunId, SessionId};
-use crate::domain::text::Reason;
+use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::time::Moment;
 
 /// One run.
@@ -214,7 +214,7 @@ impl Reader {
         let found = self
             .db
             .prepare_cached(&format!("{COLUMNS} WHERE id = ?1"))?
-            .query_row([id.to_string()], |row| Ok(view(row)))
+            .query_row([id], |row| Ok(view(row)))
             .optional()?
             .transpose()?;
         found.map(|run| self.with_claims(run)).transpose()
@@ -363,22 +363,22 @@ pub(super) fn queued(db: &Connection, at: &Recorded, body: &ExperimentQueued) ->
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'queued', ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13, ?14, ?15, ?16, ?17, ?18)",
     )?
     .execute(params![
-        body.run_id.to_string(),
-        body.claim_id.map(|id| id.to_string()),
-        body.plan.profile.as_ref().map(ProfileName::as_str),
-        body.plan.command_line().as_str(),
-        at.agent.as_str(),
-        at.session.as_ref().map(SessionId::as_str),
-        body.relation.map(Relation::as_str),
+        body.run_id,
+        body.claim_id,
+        body.plan.profile,
+        body.plan.command_line(),
+        at.agent,
+        at.session,
+        body.relation,
         body.blocking,
-        json(&body.args)?,
+        Json(&body.args),
         body.plan.cwd.to_string_lossy(),
         i64::try_from(body.plan.timeout_ms).unwrap_or(i64::MAX),
-        at.at.ms(),
-        at.seq as i64,
-        body.prediction.map(Prediction::as_str),
+        at.at,
+        at.seq,
+        body.prediction,
         body.plan.profile_sha256,
-        body.series.map(|series| series.first.to_string()),
+        body.series.map(|series| series.first),
         body.series.map(|series| series.number),
         body.series.map(|series| series.of)
     ])?;
@@ -393,13 +393,13 @@ pub(super) fn settled(db: &Connection, claim: &str, body: &StatusChanged) -> Res
         "UPDATE claims SET proof_run = ?2, unstable_at = NULL, proof = CASE WHEN ?2 IS NULL THEN NULL \
          WHEN (SELECT prediction FROM experiments WHERE id = ?2) IS NULL THEN ?3 ELSE ?4 END WHERE id = ?1",
     )?
-    .execute(params![claim, run, Basis::Unchecked.as_str(), Basis::Proved.as_str()])?;
+    .execute(params![claim, run, Basis::Unchecked, Basis::Proved])?;
     Ok(())
 }
 
 pub(super) fn started(db: &Connection, at: &Recorded, body: &ExperimentStarted) -> Result<(), StoreError> {
     db.prepare_cached("UPDATE experiments SET status = 'running', seq = ?2 WHERE id = ?1")?
-        .execute(params![body.run_id.to_string(), at.seq as i64])?;
+        .execute(params![body.run_id, at.seq])?;
     Ok(())
 }
 
@@ -417,20 +417,20 @@ pub(super) fn completed(
          seq = ?10, test_key = ?11, content_key = ?12, unstable = ?13, undecided = ?14",
     )?
     .execute(params![
-        body.run_id.to_string(),
-        body.profile.as_ref().map(ProfileName::as_str),
-        body.command.as_str(),
-        at.agent.as_str(),
-        at.session.as_ref().map(SessionId::as_str),
-        body.outcome.state.as_str(),
-        json(&body.outcome)?,
-        at.id.to_string(),
-        at.at.ms(),
-        at.seq as i64,
+        body.run_id,
+        body.profile,
+        body.command,
+        at.agent,
+        at.session,
+        body.outcome.state,
+        Json(&body.outcome),
+        at.id,
+        at.at,
+        at.seq,
         body.key.as_ref().map(|key| &key.test),
         body.key.as_ref().map(|key| &key.content),
-        body.unstable.as_ref().map(json).transpose()?,
-        body.undecided.as_ref().map(Reason::as_str)
+        body.unstable.as_ref().map(Json),
+        body.undecided
     ])?;
     match (&body.key, &body.unstable) {
         (Some(key), Some(tally)) => {
@@ -458,7 +458,7 @@ fn flag(
         "UPDATE claims SET unstable_at = ?2, seq = ?3 WHERE proof_run IN \
          (SELECT id FROM experiments WHERE {column} = ?1)"
     ))?
-    .execute(params![key, since, at.seq as i64])?;
+    .execute(params![key, since, at.seq])?;
     let mut resting = db.prepare_cached(&format!(
         "SELECT DISTINCT claim_id FROM claim_evidence WHERE evidence_ref IN \
          (SELECT completed_ref FROM experiments WHERE {column} = ?1)"

@@ -51,14 +51,14 @@ pub(super) fn named(
         db.prepare_cached(
             "INSERT OR IGNORE INTO event_files (worktree, path, event_id, seq) VALUES (?1, ?2, ?3, ?4)",
         )?
-        .execute(params![worktree, path.as_str(), at.id.to_string(), seq])?;
+        .execute(params![worktree, path, at.id, seq])?;
         if !edited {
             continue;
         }
         let edit = "INSERT INTO file_edits (worktree, path, seq, agent, session) VALUES (?1, ?2, ?3, ?4, ?5) \
              ON CONFLICT (worktree, path) DO UPDATE SET seq = ?3, agent = ?4, session = ?5";
         let session = at.session.as_ref().map(SessionId::as_str);
-        let edit_of = params![worktree, path.as_str(), seq, at.agent.as_str(), session];
+        let edit_of = params![worktree, path, seq, at.agent, session];
         db.prepare_cached(edit)?.execute(edit_of)?;
         let (at_or_above, first, last) = around(path);
         db.prepare_cached(STALE)?.execute(params![seq, at_or_above, first, last, worktree])?;
@@ -76,7 +76,7 @@ pub(super) fn edited_since(db: &Connection, event: EventId) -> Result<Option<i64
     let mut named =
         db.prepare_cached("SELECT path, seq, worktree FROM event_files WHERE event_id = ?1 ORDER BY path")?;
     let mut last: Option<i64> = None;
-    let files = named.query_map([event.to_string()], |row| {
+    let files = named.query_map([event], |row| {
         Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?, row.get::<_, String>(2)?))
     })?;
     for file in files {

@@ -10,7 +10,8 @@ use super::StoreError;
 use super::index::{self, Entry, LastClaims};
 use super::project::{Tally, project};
 use crate::domain::event::Recorded;
-use crate::ledger::{Cursor, Ledger, LedgerError, Stored, Unmigrated, is_damage, migrate};
+use crate::ledger::{Cursor, Ledger, LedgerError, Stored};
+use crate::sqlite::{self, Durability, Unmigrated, is_damage};
 
 /// Events folded per read; large enough to amortise the statement, small enough for memory.
 const CHUNK: usize = 2_000;
@@ -71,10 +72,10 @@ impl Projection {
 
     fn open_as_is(path: &Path) -> Result<Self, StoreError> {
         let failed = |source| StoreError::Open { path: path.display().to_string(), source };
-        crate::ledger::refuse_links(path).map_err(failed)?;
-        let mut db = Connection::open(path).map_err(failed)?;
-        configure(&db).map_err(failed)?;
-        migrate(&mut db, migrations::migrations::runner()).map_err(|problem| match problem {
+        // A power cut may take the last folds: that costs a catch-up, nothing else.
+        let mut db = sqlite::open(path, Durability::Checkpoints).map_err(failed)?;
+        db.set_prepared_statement_cache_capacity(64);
+        sqlite::migrate(&mut db, migrations::migrations::runner()).map_err(|problem| match problem {
             Unmigrated::Newer(by) => StoreError::Newer { path: path.display().to_string(), by },
             Unmigrated::Failed(source) => failed(source),
         })?;
@@ -83,7 +84,7 @@ impl Projection {
             set_fold_version(&db)?;
         }
         if fold_version(&db)? > FOLD_VERSION {
-            let by = crate::ledger::written_by(&db);
+            let by = sqlite::written_by(&db);
             return Err(StoreError::Newer { path: path.display().to_string(), by });
         }
         let is_current = is_current(&db)?;
@@ -100,7 +101,7 @@ impl Projection {
     /// # Errors
     /// [`StoreError::Query`], such as for a full disk.
     pub fn rewrite(&self) -> Result<bool, StoreError> {
-        Ok(crate::ledger::rewrite(&self.db)?)
+        Ok(sqlite::rewrite(&self.db)?)
     }
 
     /// Drops the files and starts with nothing folded: what cannot be folded must not keep what was erased.
@@ -116,7 +117,7 @@ impl Projection {
 
     /// Copies the write-ahead log back into the file; see [`Ledger::checkpoint`].
     pub fn checkpoint(&self) {
-        crate::ledger::checkpoint(&self.db);
+        sqlite::checkpoint(&self.db);
     }
 
     /// The ledger position folded so far.
@@ -244,7 +245,7 @@ impl Projection {
         (self.folded, self.last) = filled?;
         self.is_current = true;
         // One transaction as long as the file: its log would keep that length for ever.
-        if let Err(error) = crate::ledger::truncate_log(&self.db) {
+        if let Err(error) = sqlite::truncate_log(&self.db) {
             tracing::warn!(%error, "cannot truncate the write-ahead log of the read models");
         }
         Ok(())
@@ -318,24 +319,13 @@ fn recorded(stored: &[crate::ledger::Stored]) -> Result<Vec<Recorded>, StoreErro
         .collect()
 }
 
-fn configure(db: &Connection) -> Result<(), rusqlite::Error> {
-    db.busy_timeout(std::time::Duration::from_secs(5))?;
-    db.pragma_update(None, "journal_mode", "WAL")?;
-    // Losing the last folds in a power cut costs a catch-up, nothing else.
-    db.pragma_update(None, "synchronous", "NORMAL")?;
-    db.pragma_update(None, "wal_autocheckpoint", crate::ledger::AUTOCHECKPOINT_PAGES)?;
-    db.set_prepared_statement_cache_capacity(64);
-    crate::ledger::harden(db)
-}
-
 fn drop_files(path: &Path) {
     for suffix in ["", "-wal", "-shm"] {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        if let Err(error) = std::fs::remove_file(&name)
+        let file = sqlite::sibling(path, suffix);
+        if let Err(error) = std::fs::remove_file(&file)
             && error.kind() != std::io::ErrorKind::NotFound
         {
-            tracing::warn!(path = %Path::new(&name).display(), %error, "cannot drop it");
+            tracing::warn!(path = %file.display(), %error, "cannot drop it");
         }
     }
 }
@@ -358,7 +348,7 @@ fn fold_version(db: &Connection) -> Result<u32, rusqlite::Error> {
 
 /// How the rows and tables compare with those this binary would write: made by an older one, or by a newer one.
 pub(super) fn age(db: &Connection) -> Result<Ordering, rusqlite::Error> {
-    let tables = crate::ledger::migrated(db)?.cmp(&LAST_MIGRATION);
+    let tables = sqlite::migrated(db)?.cmp(&LAST_MIGRATION);
     Ok(match (tables, fold_version(db)?.cmp(&FOLD_VERSION)) {
         (Ordering::Greater, _) | (_, Ordering::Greater) => Ordering::Greater,
         (Ordering::Less, _) | (_, Ordering::Less) => Ordering::Less,
@@ -373,7 +363,7 @@ fn set_fold_version(db: &Connection) -> Result<(), rusqlite::Error> {
 pub(super) fn folded(db: &Connection) -> Result<Cursor, StoreError> {
     let cursor = db
         .prepare_cached("SELECT folded_seq, folded_hash FROM projection WHERE id = 1")?
-        .query_row([], |row| Ok(Cursor { seq: row.get::<_, i64>(0)? as u64, hash: row.get(1)? }))
+        .query_row([], |row| Ok(Cursor { seq: row.get("folded_seq")?, hash: row.get("folded_hash")? }))
         .optional()?;
     Ok(cursor.unwrap_or(Cursor::GENESIS))
 }
@@ -385,7 +375,7 @@ fn set_folded(db: &Connection, at: Cursor, (texts, tokens): (i64, i64)) -> Resul
          ON CONFLICT (id) DO UPDATE SET folded_seq = ?1, folded_hash = ?2, \
          claims = claims + ?3, tokens = tokens + ?4",
     )?
-    .execute(params![at.seq as i64, at.hash, texts, tokens])?;
+    .execute(params![at.seq, at.hash, texts, tokens])?;
     Ok(())
 }
 
@@ -393,6 +383,6 @@ fn set_folded(db: &Connection, at: Cursor, (texts, tokens): (i64, i64)) -> Resul
 mod tests {
     #[test]
     fn the_last_migration_is_the_last_file() {
-        assert_eq!(super::LAST_MIGRATION, crate::ledger::known(&super::migrations::migrations::runner()));
+        assert_eq!(super::LAST_MIGRATION, crate::sqlite::known(&super::migrations::migrations::runner()));
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn replaced(db: &Connection, at: &Recorded, body: &PositionTaken) -> 
          WHERE claim_id = ?1 AND agent = ?2",
     )?;
     for name in body.instead_of.iter().chain([&at.agent]) {
-        keep.execute(params![body.claim_id.to_string(), name.as_str(), at.seq as i64])?;
+        keep.execute(params![body.claim_id, name, at.seq])?;
     }
     Ok(())
 }
@@ -31,7 +31,7 @@ impl Reader {
     pub(super) fn former(&self, claim: &str) -> Result<(Vec<PositionHeld>, u64), StoreError> {
         let mut statement =
             self.db.prepare_cached(&format!("{FORMER} WHERE claim_id = ?1 ORDER BY seq DESC LIMIT ?2"))?;
-        let mut last = self.kept_of(statement.query(params![claim, SHOWN as i64])?, position)?;
+        let mut last = self.kept_of(statement.query(params![claim, SHOWN])?, position)?;
         last.reverse();
         let all: i64 = self
             .db

@@ -94,7 +94,7 @@ impl Entry {
 /// Adds a new claim.
 pub(super) fn add(db: &Connection, at: &Recorded, entry: &Entry) -> Result<(), StoreError> {
     db.prepare_cached("INSERT INTO claim_index (rowid, t, s) VALUES (?1, ?2, ?3)")?.execute(params![
-        at.seq as i64,
+        at.seq,
         entry.tokens,
         entry.limits
     ])?;

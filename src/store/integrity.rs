@@ -2,6 +2,7 @@
 
 use rusqlite::{Row, params};
 
+use super::rows::bound;
 use super::{
     LeftOut, Reader, StoreError, claims, contradictions, decisions, experiments, former, plan, proposals,
     researchers, retracted, sessions,
@@ -168,7 +169,7 @@ impl Reader {
              WHERE {column} > CAST(?1 AS TEXT) ORDER BY {column} LIMIT ?2) k"
         );
         let last: Option<Vec<u8>> =
-            self.db.prepare_cached(&sql)?.query_row(params![after, max as i64], |row| row.get(0))?;
+            self.db.prepare_cached(&sql)?.query_row(params![after, bound(max)], |row| row.get(0))?;
         let Some(last) = last else { return Ok(None) };
         let between = format!("{} WHERE {key} > CAST(?1 AS TEXT) AND {key} <= CAST(?2 AS TEXT)", select());
         self.kept_of(self.db.prepare_cached(&between)?.query(params![after, last])?, read)?;
@@ -191,7 +192,7 @@ impl Reader {
              (SELECT DISTINCT {column} AS id FROM {table} WHERE {column} > ?1 ORDER BY {column} LIMIT ?2) t"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
-        let rows = statement.query_map(params![after.unwrap_or(""), max as i64], |row| {
+        let rows = statement.query_map(params![after.unwrap_or(""), bound(max)], |row| {
             // A row that cannot be read is found as that.
             let Ok(claim_id) = row.get(0) else { return Ok(None) };
             Ok(Some(ClaimNamed { claim_id, is_known: row.get(1)? }))

@@ -65,7 +65,7 @@ impl LockView {
 }
 
 pub(super) fn locked(db: &Connection, at: &Recorded, body: &ScopesLocked) -> Result<(), StoreError> {
-    db.prepare_cached("DELETE FROM locks WHERE lock_until < ?1")?.execute([at.at.ms()])?;
+    db.prepare_cached("DELETE FROM locks WHERE lock_until < ?1")?.execute([at.at])?;
     let mut lock = db.prepare_cached(
         "INSERT OR REPLACE INTO locks (session, scope, agent, why, lock_until, worktree, id, seq) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -74,7 +74,7 @@ pub(super) fn locked(db: &Connection, at: &Recorded, body: &ScopesLocked) -> Res
     for scope in &body.scopes {
         let (agent, why, until) = (at.agent.as_str(), body.why.as_str(), body.until.ms());
         let (id, seq) = (at.id.to_string(), at.seq as i64);
-        lock.execute(params![session, scope.as_str(), agent, why, until, worktree, id, seq])?;
+        lock.execute(params![session, scope, agent, why, until, worktree, id, seq])?;
     }
     Ok(())
 }
@@ -82,14 +82,14 @@ pub(super) fn locked(db: &Connection, at: &Recorded, body: &ScopesLocked) -> Res
 pub(super) fn released(db: &Connection, body: &ScopesReleased) -> Result<(), StoreError> {
     let mut free = db.prepare_cached("DELETE FROM locks WHERE session = ?1 AND scope = ?2")?;
     for scope in &body.scopes {
-        free.execute([body.session.as_str(), scope.as_str()])?;
+        free.execute(params![body.session, scope])?;
     }
     Ok(())
 }
 
 /// A session that is over locks nothing.
 pub(super) fn session_ended(db: &Connection, session: &SessionId) -> Result<(), StoreError> {
-    db.prepare_cached("DELETE FROM locks WHERE session = ?1")?.execute([session.as_str()])?;
+    db.prepare_cached("DELETE FROM locks WHERE session = ?1")?.execute([session])?;
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::params;
 
+use super::rows::bound;
 use super::{ClaimSummary, Reader, StoreError};
 use crate::domain::names::{Name, Named, names_in};
 
@@ -18,7 +19,7 @@ impl Reader {
         for name in names_in(statement).filter(|name| name.of == Named::Claim).take(MOST) {
             if let Some(id) = self.id_called(name)?
                 && !mentions.contains(&id)
-                && one.exists(params![id, created_seq as i64])?
+                && one.exists(params![id, bound(created_seq)])?
             {
                 mentions.push(id);
             }
@@ -56,7 +57,7 @@ impl Reader {
              WHERE claim_index MATCH ?1 AND claim_index.rowid > ?2 ORDER BY claim_index.rowid DESC LIMIT ?3",
         )?;
         let word = format!("\"{}\"", name.to_string().to_lowercase());
-        let found = self.kept_of(found.query(params![word, created_seq as i64, MOST as i64])?, |row| {
+        let found = self.kept_of(found.query(params![word, bound(created_seq), MOST])?, |row| {
             Ok::<_, rusqlite::Error>((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
         })?;
         // The index knows no case.

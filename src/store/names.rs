@@ -84,7 +84,7 @@ impl Reader {
             found = self.names_like(
                 sort,
                 "WHERE n.reversed >= ?1 AND n.reversed < ?2 AND n.letter = ?4 LIMIT ?3",
-                params![first, after, AMBIGUOUS as i64, sort.named().letter()],
+                params![first, after, AMBIGUOUS, sort.named().letter()],
             )?;
         }
         let given: String = text.trim().chars().take(60).collect();
@@ -156,7 +156,7 @@ impl Reader {
         let mut near = self.names_like(
             sort,
             "WHERE n.letter = ?1 AND n.number <= ?2 ORDER BY n.number DESC LIMIT ?3",
-            params![sort.named().letter(), upto, LOOKED_AT as i64],
+            params![sort.named().letter(), upto, LOOKED_AT],
         )?;
         near.truncate(OFFERED);
         Ok(near.into_iter().map(|(_, name)| name).collect())

@@ -3,7 +3,8 @@
 use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 
-use super::{LockView, Reader, StoreError, json};
+use super::rows::{Json, bound};
+use super::{LockView, Reader, StoreError};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::BadWord;
 use crate::domain::event::{
@@ -12,8 +13,6 @@ use crate::domain::event::{
 };
 use crate::domain::ids::{PhaseId, PlanId, SessionId, TaskId};
 use crate::domain::plan::{TaskStatus, current_phase};
-use crate::domain::scope::Scope;
-use crate::domain::text::{Description, Worktree};
 
 /// The session under which the trajectory of the team stands: where a session looks that declared none.
 const TEAM: &str = "";
@@ -24,9 +23,9 @@ pub(super) fn heartbeat(db: &Connection, at: &Recorded) -> Result<(), StoreError
     db.prepare_cached(
         "UPDATE tasks SET lease_until = ?2 + lease_ms WHERE session = ?1 AND lease_until >= ?2",
     )?
-    .execute(params![session, at.at.ms()])?;
+    .execute(params![session, at.at])?;
     db.prepare_cached("UPDATE session_states SET last_seen_at = ?2 WHERE session = ?1 AND ended_at IS NULL")?
-        .execute(params![session, at.at.ms()])?;
+        .execute(params![session, at.at])?;
     Ok(())
 }
 
@@ -36,41 +35,35 @@ pub(super) fn plan_added(db: &Connection, at: &Recorded, body: &PlanAdded) -> Re
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     )?
     .execute(params![
-        body.plan_id.to_string(),
-        body.title.as_str(),
-        body.sot_path.as_ref().map(Scope::as_str),
-        at.agent.as_str(),
-        at.at.ms(),
-        at.seq as i64,
-        body.description.as_ref().map(Description::as_str)
+        body.plan_id,
+        body.title,
+        body.sot_path,
+        at.agent,
+        at.at,
+        at.seq,
+        body.description
     ])?;
     Ok(())
 }
 
 pub(super) fn plan_abandoned(db: &Connection, at: &Recorded, body: &PlanAbandoned) -> Result<(), StoreError> {
     db.prepare_cached("UPDATE plans SET abandoned_at = ?2, abandoned_for = ?3, seq = ?4 WHERE id = ?1")?
-        .execute(params![body.plan_id.to_string(), at.at.ms(), body.reason.as_str(), at.seq as i64])?;
+        .execute(params![body.plan_id, at.at, body.reason, at.seq])?;
     Ok(())
 }
 
 pub(super) fn plan_renamed(db: &Connection, at: &Recorded, body: &PlanRenamed) -> Result<(), StoreError> {
     db.prepare_cached("UPDATE plans SET title = ?2, seq = ?3 WHERE id = ?1")?.execute(params![
-        body.plan_id.to_string(),
-        body.title.as_str(),
-        at.seq as i64
+        body.plan_id,
+        body.title,
+        at.seq
     ])?;
     Ok(())
 }
 
 pub(super) fn phase_added(db: &Connection, at: &Recorded, body: &PhaseAdded) -> Result<(), StoreError> {
     db.prepare_cached("INSERT INTO phases (id, plan_id, title, place, seq) VALUES (?1, ?2, ?3, ?4, ?5)")?
-        .execute(params![
-            body.phase_id.to_string(),
-            body.plan_id.to_string(),
-            body.title.as_str(),
-            body.order,
-            at.seq as i64
-        ])?;
+        .execute(params![body.phase_id, body.plan_id, body.title, body.order, at.seq])?;
     Ok(())
 }
 
@@ -81,16 +74,16 @@ pub(super) fn task_added(db: &Connection, at: &Recorded, body: &TaskAdded) -> Re
          VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?8, ?9, ?9, ?10)",
     )?
     .execute(params![
-        body.task_id.to_string(),
-        body.phase_id.map(|id| id.to_string()),
-        body.parent_task_id.map(|id| id.to_string()),
-        body.title.as_str(),
-        json(&body.depends_on)?,
-        json(&body.scopes)?,
-        at.agent.as_str(),
-        at.at.ms(),
-        at.seq as i64,
-        body.description.as_ref().map(Description::as_str)
+        body.task_id,
+        body.phase_id,
+        body.parent_task_id,
+        body.title,
+        Json(&body.depends_on),
+        Json(&body.scopes),
+        at.agent,
+        at.at,
+        at.seq,
+        body.description
     ])?;
     Ok(())
 }
@@ -102,15 +95,15 @@ pub(super) fn task_claimed(db: &Connection, at: &Recorded, body: &TaskClaimed) -
          lease_until = ?6 + ?5, file_locks = ?7, touched_at = ?6, seq = ?8, worktree = ?9 WHERE id = ?1",
     )?
     .execute(params![
-        body.task_id.to_string(),
-        at.agent.as_str(),
-        body.session.as_str(),
-        body.token as i64,
+        body.task_id,
+        at.agent,
+        body.session,
+        bound(body.token),
         lease_ms,
-        at.at.ms(),
-        json(&body.file_locks)?,
-        at.seq as i64,
-        body.worktree.as_ref().map(Worktree::as_str)
+        at.at,
+        Json(&body.file_locks),
+        at.seq,
+        body.worktree
     ])?;
     Ok(())
 }
@@ -123,7 +116,7 @@ pub(super) fn task_released(db: &Connection, at: &Recorded, body: &TaskReleased)
         "UPDATE tasks SET {FREE}, status = CASE status WHEN 'active' THEN 'open' ELSE status END, \
          touched_at = ?2, seq = ?3 WHERE id = ?1"
     ))?
-    .execute(params![body.task_id.to_string(), at.at.ms(), at.seq as i64])?;
+    .execute(params![body.task_id, at.at, at.seq])?;
     Ok(())
 }
 
@@ -132,13 +125,7 @@ pub(super) fn task_updated(db: &Connection, at: &Recorded, body: &TaskUpdated) -
     db.prepare_cached(
         "UPDATE tasks SET status = ?2, note = coalesce(?3, note), touched_at = ?4, seq = ?5 WHERE id = ?1",
     )?
-    .execute(params![
-        id,
-        body.to.as_str(),
-        body.note.as_ref().map(crate::domain::text::Reason::as_str),
-        at.at.ms(),
-        at.seq as i64
-    ])?;
+    .execute(params![id, body.to, body.note, at.at, at.seq])?;
     if body.to.is_over() {
         db.prepare_cached(&format!("UPDATE tasks SET {FREE} WHERE id = ?1"))?.execute([id])?;
     }
@@ -160,13 +147,13 @@ pub(super) fn intent_declared(
     for session in team.into_iter().chain(own) {
         moved.execute(params![
             session,
-            looking.intent.as_str(),
-            looking.plan_id.map(|id| id.to_string()),
-            looking.phase_id.map(|id| id.to_string()),
-            json(&looking.task_ids)?,
-            at.agent.as_str(),
-            at.at.ms(),
-            at.seq as i64
+            looking.intent,
+            looking.plan_id,
+            looking.phase_id,
+            Json(&looking.task_ids),
+            at.agent,
+            at.at,
+            at.seq
         ])?;
     }
     // What nobody's session said is said to all of them: each looks there until it says otherwise.
@@ -187,13 +174,13 @@ pub(super) fn hand_over(db: &Connection, parent: &SessionId, child: &SessionId) 
         "INSERT OR REPLACE INTO trajectories (session, intent, plan_id, phase_id, task_ids, agent, shifted_at, seq) \
          SELECT ?2, intent, plan_id, phase_id, task_ids, agent, shifted_at, seq FROM trajectories WHERE session = ?1",
     )?
-    .execute(params![parent.as_str(), child.as_str()])?;
+    .execute(params![parent, child])?;
     Ok(())
 }
 
 /// A session that ended looks nowhere.
 pub(super) fn look_away(db: &Connection, session: &SessionId) -> Result<(), StoreError> {
-    db.prepare_cached("DELETE FROM trajectories WHERE session = ?1")?.execute([session.as_str()])?;
+    db.prepare_cached("DELETE FROM trajectories WHERE session = ?1")?.execute([session])?;
     Ok(())
 }
 
@@ -445,7 +432,7 @@ impl Reader {
     /// [`StoreError`].
     pub fn task(&self, id: TaskId) -> Result<Option<TaskView>, StoreError> {
         let mut one = self.db.prepare_cached(&format!("{TASK} WHERE id = ?1"))?;
-        self.kept_one(one.query([id.to_string()])?, |row| self.task_of(row))
+        self.kept_one(one.query([id])?, |row| self.task_of(row))
     }
 
     /// Tasks that can be taken: open, held by nobody, everything before them done or invalidated; oldest first.
@@ -464,7 +451,7 @@ impl Reader {
             "{TASK} WHERE (status = 'open' AND session IS NULL OR id IN (SELECT value FROM json_each(?2))) \
              AND {is_next} ORDER BY created_seq LIMIT ?1"
         ))?;
-        self.kept_of(free.query(params![limit as i64, freed])?, |row| self.task_of(row))
+        self.kept_of(free.query(params![bound(limit), freed])?, |row| self.task_of(row))
     }
 
     /// Tasks that match, oldest first.
@@ -502,7 +489,7 @@ impl Reader {
     pub fn tasks_in(&self, status: TaskStatus, limit: usize) -> Result<Vec<TaskView>, StoreError> {
         let mut found =
             self.db.prepare_cached(&format!("{TASK} WHERE status = ?1 ORDER BY created_seq LIMIT ?2"))?;
-        let rows = found.query(params![status.as_str(), limit as i64])?;
+        let rows = found.query(params![status, bound(limit)])?;
         let mut tasks = self.kept_of(rows, |row| self.task_of(row))?;
         tasks.retain(|task| task.status == status);
         Ok(tasks)
@@ -618,7 +605,7 @@ impl Reader {
         let mut found = self.db.prepare_cached(
             "SELECT id, title, sot_path, description, abandoned_for FROM plans ORDER BY id DESC LIMIT ?1",
         )?;
-        let rows = self.kept_of(found.query([limit as i64])?, |row| {
+        let rows = self.kept_of(found.query([bound(limit)])?, |row| {
             Ok::<_, rusqlite::Error>(PlanView {
                 id: row.get(0)?,
                 name: String::new(),
@@ -653,7 +640,7 @@ impl Reader {
     fn phase(&self, id: Option<String>, title: String, limit: usize) -> Result<PhaseView, StoreError> {
         let mut found =
             self.db.prepare_cached(&format!("{TASK} WHERE phase_id IS ?1 ORDER BY created_seq LIMIT ?2"))?;
-        let tasks = self.kept_of(found.query(params![id, limit as i64])?, |row| self.task_of(row))?;
+        let tasks = self.kept_of(found.query(params![id, bound(limit)])?, |row| self.task_of(row))?;
         let name = id.as_deref().map(|id| self.name_of(id)).transpose()?;
         Ok(PhaseView { status: status_of(&tasks, "open"), id, name, title, tasks })
     }

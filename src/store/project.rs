@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::rows::Json;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Grade, Status};
 use crate::domain::decide::Policy;
@@ -12,8 +13,7 @@ use crate::domain::event::{
     ContradictionResolved, DecisionRecorded, Event, EvidenceAdded, OutcomeRecorded, PolicyChanged,
     PositionTaken, Recorded, StatusChanged, TargetAliased, TargetParted,
 };
-use crate::domain::experiment::ProfileName;
-use crate::domain::ids::{ClaimId, EventId, SessionId};
+use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
 use crate::domain::text::Reason;
 use crate::store::claims::malformed;
@@ -60,14 +60,14 @@ impl Tally {
              ON CONFLICT (agent) DO UPDATE SET last_seen_at = ?2, seq = ?3",
         )?;
         for (agent, (at, seq)) in &self.agents {
-            agents.execute(params![agent.as_str(), at, *seq as i64])?;
+            agents.execute(params![agent, at, seq])?;
         }
         let mut counts = db.prepare_cached(
             "INSERT INTO claim_counts (owner, claim_type, status, claims, seq) VALUES (?1, ?2, ?3, ?4, ?5) \
              ON CONFLICT (owner, claim_type, status) DO UPDATE SET claims = claims + ?4, seq = ?5",
         )?;
         for ((owner, claim_type, status), (by, seq)) in &self.claims {
-            counts.execute(params![owner, claim_type, status.as_str(), by, *seq as i64])?;
+            counts.execute(params![owner, claim_type, status, by, seq])?;
         }
         Ok(())
     }
@@ -172,25 +172,25 @@ fn claim_created(
          (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12, ?13, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
     )?
     .execute(params![
-        body.claim_id.to_string(),
-        body.statement.as_str(),
-        body.claim_type.as_str(),
-        at.agent.as_str(),
-        Status::Proposed.as_str(),
+        body.claim_id,
+        body.statement,
+        body.claim_type,
+        at.agent,
+        Status::Proposed,
         body.confidence.get(),
-        at.session.as_ref().map(SessionId::as_str),
+        at.session,
         body.ttl_hours.map(|hours| hours.0),
-        body.supersedes.map(|id| id.to_string()),
+        body.supersedes,
         trigger,
-        json(&body.scopes)?,
-        at.at.ms(),
-        at.seq as i64,
+        Json(&body.scopes),
+        at.at,
+        at.seq,
         entry.tokens,
         last.before(db, at)?,
-        body.origin_task_id.map(|id| id.to_string()),
+        body.origin_task_id,
         versions::stored(&body.versions)?,
-        (!body.asks.is_empty()).then(|| json(&body.asks)).transpose()?,
-        body.objection_until.map(|until| until.ms())
+        (!body.asks.is_empty()).then(|| Json(&body.asks)),
+        body.objection_until
     ])?;
     questions::of_creation(db, at, body)?;
     for target in body.scopes.iter().filter(|scope| scope.is_target()) {
@@ -224,7 +224,7 @@ fn status_changed(
     db.prepare_cached(
         "UPDATE claims SET status = ?2, touched_at = ?3, seq = ?4, by_silence = ?5 WHERE id = ?1",
     )?
-    .execute(params![claim, body.to.as_str(), at.at.ms(), at.seq as i64, body.by_silence])?;
+    .execute(params![claim, body.to, at.at, at.seq, body.by_silence])?;
     if body.to == Status::Proposed && body.from != Status::PendingProof {
         db.prepare_cached(
             "UPDATE claims SET proof = NULL, proof_run = NULL, unstable_at = NULL WHERE id = ?1",
@@ -237,16 +237,7 @@ fn status_changed(
         "INSERT INTO claim_moves (id, claim_id, old_status, new_status, changed_by, reason, changed_at, seq) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?
-    .execute(params![
-        at.id.to_string(),
-        claim,
-        body.from.as_str(),
-        body.to.as_str(),
-        at.agent.as_str(),
-        body.reason.as_str(),
-        at.at.ms(),
-        at.seq as i64
-    ])?;
+    .execute(params![at.id, claim, body.from, body.to, at.agent, body.reason, at.at, at.seq])?;
     if body.to == Status::Deprecated {
         proposals::settled(db, body.claim_id)?;
     }
@@ -259,21 +250,22 @@ fn status_changed(
 fn claim_superseded(db: &Connection, at: &Recorded, body: &ClaimSuperseded) -> Result<(), StoreError> {
     let (old, new) = (body.claim_id.to_string(), body.superseded_by.to_string());
     db.prepare_cached("UPDATE claims SET superseded_by = ?2, mended = ?4, seq = ?3 WHERE id = ?1")?
-        .execute(params![old, new, at.seq as i64, body.mends])?;
+        .execute(params![old, new, at.seq, body.mends])?;
     db.prepare_cached("UPDATE claims SET proposes_to_supersede = NULL, seq = ?2 WHERE id = ?1")?
-        .execute(params![new, at.seq as i64])?;
+        .execute(params![new, at.seq])?;
     questions::of_supersession(db, at, body)
 }
 
 fn position_taken(db: &Connection, at: &Recorded, body: &PositionTaken) -> Result<(), StoreError> {
     if body.still {
         versions::affirmed(db, at, body)?;
+        questions::of_still(db, at, body)?;
         return touch(db, at, body.claim_id);
     }
     former::replaced(db, at, body)?;
     for name in &body.instead_of {
         db.prepare_cached("DELETE FROM consensus WHERE claim_id = ?1 AND agent = ?2")?
-            .execute(params![body.claim_id.to_string(), name.as_str()])?;
+            .execute(params![body.claim_id, name])?;
     }
     db.prepare_cached(
         "INSERT INTO consensus (claim_id, agent, position, reason, evidence_ref, created_at, seq) \
@@ -281,13 +273,13 @@ fn position_taken(db: &Connection, at: &Recorded, body: &PositionTaken) -> Resul
          position = ?3, reason = ?4, evidence_ref = ?5, created_at = ?6, seq = ?7",
     )?
     .execute(params![
-        body.claim_id.to_string(),
-        at.agent.as_str(),
-        body.position.as_str(),
-        body.reason.as_ref().map(Reason::as_str),
-        body.evidence_ref.as_ref().map(EventId::to_string),
-        at.at.ms(),
-        at.seq as i64
+        body.claim_id,
+        at.agent,
+        body.position,
+        body.reason,
+        body.evidence_ref,
+        at.at,
+        at.seq
     ])?;
     proposals::spoken(db, at, body.claim_id)?;
     questions::answered(db, at, body)?;
@@ -305,22 +297,22 @@ fn evidence_added(db: &Connection, at: &Recorded, body: &EvidenceAdded) -> Resul
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
     )?
     .execute(params![
-        body.claim_id.to_string(),
-        body.evidence_ref.to_string(),
-        body.relation.as_str(),
-        at.agent.as_str(),
+        body.claim_id,
+        body.evidence_ref,
+        body.relation,
+        at.agent,
         body.weight.get(),
-        body.note.as_ref().map(Reason::as_str),
-        at.at.ms(),
-        at.seq as i64,
-        body.grade.unwrap_or(Grade::Asserted).as_str(),
+        body.note,
+        at.at,
+        at.seq,
+        body.grade.unwrap_or(Grade::Asserted),
         files::edited_since(db, body.evidence_ref)?,
-        run.map(|run| run.run_id.to_string()),
-        run.and_then(|run| run.profile.as_ref()).map(ProfileName::as_str),
+        run.map(|run| run.run_id),
+        run.and_then(|run| run.profile.as_ref()),
         run.and_then(|run| run.profile_sha256.as_deref()),
-        run.map(|run| run.prediction.as_str()),
+        run.map(|run| run.prediction),
         unstable.map(json).transpose()?,
-        unstable.map(|_| at.at.ms())
+        unstable.map(|_| at.at)
     ])?;
     touch(db, at, body.claim_id)?;
     files::weigh(db, &body.claim_id.to_string())
@@ -334,14 +326,14 @@ fn touch(db: &Connection, at: &Recorded, claim: ClaimId) -> Result<(), StoreErro
          challenges = (SELECT count(*) FROM consensus WHERE claim_id = ?1 AND position = 'challenge'), \
          evidence = (SELECT count(*) FROM claim_evidence WHERE claim_id = ?1) WHERE id = ?1",
     )?
-    .execute(params![claim.to_string(), at.at.ms(), at.seq as i64])?;
+    .execute(params![claim, at.at, at.seq])?;
     Ok(())
 }
 
 /// A target is registered by its first use.
 fn name_target(db: &Connection, at: &Recorded, target: &Scope) -> Result<(), StoreError> {
     db.prepare_cached("INSERT OR IGNORE INTO targets (name, canonical, seq) VALUES (?1, ?1, ?2)")?
-        .execute(params![target.as_str(), at.seq as i64])?;
+        .execute(params![target, at.seq])?;
     Ok(())
 }
 
@@ -351,14 +343,13 @@ fn target_aliased(db: &Connection, at: &Recorded, body: &TargetAliased) -> Resul
     }
     let mut join = db.prepare_cached("UPDATE targets SET joined_to = ?2 WHERE name = ?1")?;
     // Both stood for themselves when they were joined; after an erasure the target may not, and does again.
-    join.execute(params![body.target.as_str(), None::<&str>])?;
-    join.execute(params![body.alias.as_str(), body.target.as_str()])?;
+    join.execute(params![body.target, None::<&str>])?;
+    join.execute(params![body.alias, body.target])?;
     rename_targets(db, at)
 }
 
 fn target_parted(db: &Connection, at: &Recorded, body: &TargetParted) -> Result<(), StoreError> {
-    db.prepare_cached("UPDATE targets SET joined_to = NULL WHERE name = ?1")?
-        .execute([body.alias.as_str()])?;
+    db.prepare_cached("UPDATE targets SET joined_to = NULL WHERE name = ?1")?.execute([&body.alias])?;
     rename_targets(db, at)
 }
 
@@ -370,7 +361,7 @@ fn rename_targets(db: &Connection, at: &Recorded) -> Result<(), StoreError> {
          UPDATE targets SET canonical = stands.canonical, seq = ?1 FROM stands \
          WHERE stands.name = targets.name AND targets.canonical <> stands.canonical",
     )?
-    .execute([at.seq as i64])?;
+    .execute([at.seq])?;
     Ok(())
 }
 
@@ -385,15 +376,15 @@ fn contradiction_detected(
          WHERE EXISTS (SELECT 1 FROM claims WHERE id = ?4) AND EXISTS (SELECT 1 FROM claims WHERE id = ?6)",
     )?
     .execute(params![
-        at.id.to_string(),
-        body.kind.as_str(),
-        body.tier.as_str(),
-        body.left.claim_id.to_string(),
-        body.left.agent.as_str(),
-        body.right.claim_id.to_string(),
-        body.right.agent.as_str(),
-        at.at.ms(),
-        at.seq as i64
+        at.id,
+        body.kind,
+        body.tier,
+        body.left.claim_id,
+        body.left.agent,
+        body.right.claim_id,
+        body.right.agent,
+        at.at,
+        at.seq
     ])?;
     Ok(())
 }
@@ -409,14 +400,14 @@ fn contradiction_resolved(
          AND status = 'open'",
     )?
     .execute(params![
-        body.left.claim_id.to_string(),
-        body.cause.as_str(),
-        at.at.ms(),
-        at.seq as i64,
-        body.kind.as_str(),
-        body.left.agent.as_str(),
-        body.right.claim_id.to_string(),
-        body.right.agent.as_str()
+        body.left.claim_id,
+        body.cause,
+        at.at,
+        at.seq,
+        body.kind,
+        body.left.agent,
+        body.right.claim_id,
+        body.right.agent
     ])?;
     Ok(())
 }
@@ -433,13 +424,13 @@ fn decision_recorded(db: &Connection, at: &Recorded, body: &DecisionRecorded) ->
     )?
     .execute(params![
         claim,
-        at.agent.as_str(),
-        body.rationale.as_str(),
-        body.context.as_ref().map(Reason::as_str),
-        body.target.as_ref().map(Scope::as_str),
-        at.session.as_ref().map(SessionId::as_str),
-        body.decided_at.unwrap_or(at.at).ms(),
-        at.seq as i64
+        at.agent,
+        body.rationale,
+        body.context,
+        body.target,
+        at.session,
+        body.decided_at.unwrap_or(at.at),
+        at.seq
     ])?;
     let mut alternatives = db.prepare_cached(
         "INSERT OR REPLACE INTO decision_alternatives (decision_id, alternative_id, rejection_reason, seq) \
@@ -447,7 +438,7 @@ fn decision_recorded(db: &Connection, at: &Recorded, body: &DecisionRecorded) ->
     )?;
     for alternative in &body.alternatives {
         let reason = alternative.rejection_reason.as_str();
-        alternatives.execute(params![claim, alternative.claim_id.to_string(), reason, at.seq as i64])?;
+        alternatives.execute(params![claim, alternative.claim_id, reason, at.seq])?;
     }
     touch(db, at, body.claim_id)
 }
@@ -455,19 +446,12 @@ fn decision_recorded(db: &Connection, at: &Recorded, body: &DecisionRecorded) ->
 fn outcome_recorded(db: &Connection, at: &Recorded, body: &OutcomeRecorded) -> Result<(), StoreError> {
     let (claim, notes) = (body.claim_id.to_string(), body.notes.as_ref().map(Reason::as_str));
     db.prepare_cached("UPDATE decisions SET outcome = ?2, outcome_notes = ?3, seq = ?4 WHERE claim_id = ?1")?
-        .execute(params![claim, body.outcome.as_str(), notes, at.seq as i64])?;
+        .execute(params![claim, body.outcome, notes, at.seq])?;
     db.prepare_cached(
         "INSERT INTO decision_outcomes (decision_id, outcome, notes, recorded_by, recorded_at, seq) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?
-    .execute(params![
-        claim,
-        body.outcome.as_str(),
-        notes,
-        at.agent.as_str(),
-        at.at.ms(),
-        at.seq as i64
-    ])?;
+    .execute(params![claim, body.outcome, notes, at.agent, at.at, at.seq])?;
     touch(db, at, body.claim_id)
 }
 
@@ -485,13 +469,7 @@ fn policy_changed(db: &Connection, at: &Recorded, body: &PolicyChanged) -> Resul
     db.prepare_cached(
         "INSERT INTO loosened_policies (seq, event_id, policy, was, changed_at) VALUES (?1, ?2, ?3, ?4, ?5)",
     )?
-    .execute(params![
-        at.seq as i64,
-        at.id.to_string(),
-        now.to_string(),
-        before.to_string(),
-        at.at.ms()
-    ])?;
+    .execute(params![at.seq, at.id, now.to_string(), before.to_string(), at.at])?;
     Ok(())
 }
 
@@ -499,7 +477,7 @@ fn attention_seen(db: &Connection, at: &Recorded, body: &AttentionSeen) -> Resul
     db.prepare_cached(
         "INSERT OR IGNORE INTO seen_notices (id, seen_by, seen_at, seq) VALUES (?1, ?2, ?3, ?4)",
     )?
-    .execute(params![body.id.to_string(), at.agent.as_str(), at.at.ms(), at.seq as i64])?;
+    .execute(params![body.id.to_string(), at.agent, at.at, at.seq])?;
     Ok(())
 }
 
@@ -509,13 +487,13 @@ fn command_rejected(db: &Connection, at: &Recorded, body: &CommandRejected) -> R
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     )?
     .execute(params![
-        body.command_id.to_string(),
-        at.agent.as_str(),
+        body.command_id,
+        at.agent,
         body.kind,
         body.code.as_str(),
         body.message,
-        at.at.ms(),
-        at.seq as i64
+        at.at,
+        at.seq
     ])?;
     Ok(())
 }

@@ -3,13 +3,12 @@
 use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 
+use super::rows::bound;
 use super::{Reader, StoreError};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Override;
 use crate::domain::event::{OverrideProposed, Recorded};
 use crate::domain::ids::ClaimId;
-use crate::domain::scope::Scope;
-use crate::domain::text::{Reason, Statement};
 use crate::store::plan::{list, word};
 
 pub(super) const PROPOSAL: &str = "SELECT p.event_id, p.claim_id, c.statement AS claim, c.owner, c.scopes, p.asks, p.proposed_by, \
@@ -23,23 +22,23 @@ pub(super) fn proposed(db: &Connection, at: &Recorded, body: &OverrideProposed) 
          WHERE EXISTS (SELECT 1 FROM claims WHERE id = ?3)",
     )?
     .execute(params![
-        at.seq as i64,
-        at.id.to_string(),
-        body.claim_id.to_string(),
-        body.asks.as_str(),
-        at.agent.as_str(),
-        body.reason.as_ref().map(Reason::as_str),
-        body.successor.map(|id| id.to_string()),
-        body.statement.as_ref().map(Statement::as_str),
-        body.target.as_ref().map(Scope::as_str),
-        at.at.ms()
+        at.seq,
+        at.id,
+        body.claim_id,
+        body.asks,
+        at.agent,
+        body.reason,
+        body.successor,
+        body.statement,
+        body.target,
+        at.at
     ])?;
     Ok(())
 }
 
 /// The operator has settled what was proposed against a claim.
 pub(super) fn settled(db: &Connection, claim: ClaimId) -> Result<(), StoreError> {
-    db.prepare_cached("DELETE FROM override_proposals WHERE claim_id = ?1")?.execute([claim.to_string()])?;
+    db.prepare_cached("DELETE FROM override_proposals WHERE claim_id = ?1")?.execute([claim])?;
     Ok(())
 }
 
@@ -89,7 +88,7 @@ impl Reader {
     /// [`StoreError`].
     pub fn proposals(&self, limit: usize) -> Result<Vec<ProposalView>, StoreError> {
         let mut found = self.db.prepare_cached(&format!("{PROPOSAL} ORDER BY p.seq LIMIT ?1"))?;
-        self.kept_of(found.query([limit as i64])?, view)
+        self.kept_of(found.query([bound(limit)])?, view)
     }
 }
 

@@ -3,9 +3,10 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
+use super::rows::bound;
 use super::{ClaimSummary, Reader, StoreError};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::Status;
+use crate::domain::claim::{Position, Status};
 use crate::domain::event::{ClaimCreated, ClaimSuperseded, PositionTaken, Recorded, StatusChanged};
 use crate::domain::ids::ClaimId;
 
@@ -19,6 +20,9 @@ pub struct Question {
     /// The claim that the agent supported and that this one replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<String>,
+    /// Whether the agent challenges the claim: it is asked whether that is still meant.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_challenged: bool,
     /// The agent's own claim that this one would replace once it is confirmed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub would_replace: Option<String>,
@@ -41,7 +45,9 @@ impl Reader {
     pub fn questions(&self, agent: Option<&str>, limit: usize) -> Result<Vec<Question>, StoreError> {
         let of_agent = if agent.is_some() { "q.agent = ?1" } else { "?1 IS NULL" };
         let sql = format!(
-            "SELECT q.claim_id, q.agent, q.instead_of, q.asked_at, c.objection_until, o.id FROM questions q \
+            "SELECT q.claim_id, q.agent, q.instead_of, q.asked_at, c.objection_until, o.id, \
+             EXISTS (SELECT 1 FROM consensus WHERE claim_id = q.claim_id AND agent = q.agent \
+             AND position = 'challenge') FROM questions q \
              JOIN claims c ON c.id = q.claim_id \
              LEFT JOIN claims o ON o.id = c.proposes_to_supersede AND o.owner = q.agent AND o.status <> 'deprecated' \
              WHERE {of_agent} AND NOT (q.instead_of IS NULL AND c.objection_until IS NULL AND EXISTS \
@@ -49,9 +55,9 @@ impl Reader {
              AND ended.status = 'deprecated')) ORDER BY q.seq, q.agent LIMIT ?2"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
-        let asked = self.kept_of(statement.query(params![agent, limit as i64])?, asked)?;
+        let asked = self.kept_of(statement.query(params![agent, bound(limit)])?, asked)?;
         let mut questions = Vec::new();
-        for Asked { claim, agent, instead_of, would_replace, asked_at, until } in asked {
+        for Asked { claim, agent, instead_of, is_challenged, would_replace, asked_at, until } in asked {
             // The claim's time may be over.
             let summary = self.claim_summary(&claim)?.filter(|claim| claim.status != Status::Deprecated);
             let waits_for = self.waits_for_operator(&claim)?;
@@ -60,6 +66,7 @@ impl Reader {
                 claim,
                 agent,
                 instead_of,
+                is_challenged,
                 would_replace,
                 asked_at,
                 until,
@@ -89,6 +96,7 @@ struct Asked {
     agent: String,
     instead_of: Option<String>,
     would_replace: Option<String>,
+    is_challenged: bool,
     asked_at: i64,
     until: Option<i64>,
 }
@@ -101,6 +109,7 @@ fn asked(row: &Row<'_>) -> rusqlite::Result<Asked> {
         asked_at: row.get(3)?,
         until: row.get(4)?,
         would_replace: row.get(5)?,
+        is_challenged: row.get(6)?,
     })
 }
 
@@ -116,6 +125,14 @@ pub(super) fn of_supersession(
     ask(db, at, body.superseded_by, Some(body.claim_id), &body.asks)
 }
 
+/// The word that a claim is still meant answers for its challenger, and asks those that challenge other content.
+pub(super) fn of_still(db: &Connection, at: &Recorded, body: &PositionTaken) -> Result<(), StoreError> {
+    if body.position == Position::Challenge {
+        answered(db, at, body)?;
+    }
+    ask(db, at, body.claim_id, None, &body.asks)
+}
+
 fn ask(
     db: &Connection,
     at: &Recorded,
@@ -128,13 +145,7 @@ fn ask(
             "INSERT INTO questions (claim_id, agent, instead_of, asked_at, seq) VALUES (?1, ?2, ?3, ?4, ?5) \
              ON CONFLICT (claim_id, agent) DO NOTHING",
         )?
-        .execute(params![
-            claim.to_string(),
-            agent.as_str(),
-            instead_of.map(|old| old.to_string()),
-            at.at.ms(),
-            at.seq as i64
-        ])?;
+        .execute(params![claim, agent, instead_of, at.at, at.seq])?;
     }
     Ok(())
 }
@@ -144,7 +155,7 @@ pub(super) fn answered(db: &Connection, at: &Recorded, body: &PositionTaken) -> 
     let mut answer = db.prepare_cached("DELETE FROM questions WHERE claim_id = ?1 AND agent = ?2")?;
     // A pane that changed its seat answers for what it was, too.
     for agent in body.speaks_for(&at.agent) {
-        answer.execute(params![body.claim_id.to_string(), agent.as_str()])?;
+        answer.execute(params![body.claim_id, agent])?;
     }
     Ok(())
 }
@@ -152,8 +163,7 @@ pub(super) fn answered(db: &Connection, at: &Recorded, body: &PositionTaken) -> 
 /// A question ends with its claim.
 pub(super) fn moved(db: &Connection, body: &StatusChanged) -> Result<(), StoreError> {
     if body.to == Status::Deprecated {
-        db.prepare_cached("DELETE FROM questions WHERE claim_id = ?1")?
-            .execute([body.claim_id.to_string()])?;
+        db.prepare_cached("DELETE FROM questions WHERE claim_id = ?1")?.execute([body.claim_id])?;
     }
     Ok(())
 }

@@ -19,16 +19,16 @@ pub(super) fn spawned(db: &Connection, at: &Recorded, body: &ResearcherSpawned) 
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?
     .execute(params![
-        body.run_id.to_string(),
-        body.child.as_str(),
-        body.parent.as_str(),
-        body.task_id.to_string(),
-        body.prompt.as_str(),
-        body.profile.as_str(),
-        body.agent.as_str(),
-        at.agent.as_str(),
-        at.at.ms(),
-        at.seq as i64
+        body.run_id,
+        body.child,
+        body.parent,
+        body.task_id,
+        body.prompt,
+        body.profile,
+        body.agent,
+        at.agent,
+        at.at,
+        at.seq
     ])?;
     sessions::split_off(db, at, &body.agent, (&body.parent, &body.child))
 }

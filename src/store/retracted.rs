@@ -33,7 +33,7 @@ pub(super) const RETRACTED: &str = "SELECT evidence_ref, relation, added_by, gra
 
 /// Moves a link out of the evidence in force. What was erased in the meantime leaves no row.
 pub(super) fn retracted(db: &Connection, at: &Recorded, body: &EvidenceRetracted) -> Result<(), StoreError> {
-    let link = params![body.claim_id.to_string(), body.evidence_ref.to_string(), body.relation.as_str()];
+    let link = params![body.claim_id, body.evidence_ref, body.relation];
     db.prepare_cached(
         "INSERT INTO retracted_evidence (claim_id, evidence_ref, relation, added_by, weight, note, grade, added_at, \
          retracted_by, reason, retracted_at, seq) \
@@ -41,13 +41,13 @@ pub(super) fn retracted(db: &Connection, at: &Recorded, body: &EvidenceRetracted
          FROM claim_evidence WHERE claim_id = ?1 AND evidence_ref = ?2 AND relation = ?3",
     )?
     .execute(params![
-        body.claim_id.to_string(),
-        body.evidence_ref.to_string(),
-        body.relation.as_str(),
-        at.agent.as_str(),
-        body.reason.as_str(),
-        at.at.ms(),
-        at.seq as i64
+        body.claim_id,
+        body.evidence_ref,
+        body.relation,
+        at.agent,
+        body.reason,
+        at.at,
+        at.seq
     ])?;
     db.prepare_cached(
         "DELETE FROM claim_evidence WHERE claim_id = ?1 AND evidence_ref = ?2 AND relation = ?3",

@@ -3,6 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::index::Around;
+use super::rows::Json;
 use super::{ClaimFilter, Reader, StoreError};
 use crate::domain::scope::Scope;
 
@@ -12,10 +13,10 @@ const MAX_SPELLED: usize = 500;
 /// A scope of a new claim. A glob stands under the directory that it begins with, where a path finds it.
 pub(super) fn add(db: &Connection, scope: &Scope, seq: i64) -> Result<(), StoreError> {
     db.prepare_cached("INSERT OR IGNORE INTO scopes (scope, seq) VALUES (?1, ?2)")?
-        .execute(params![scope.as_str(), seq])?;
+        .execute(params![scope, seq])?;
     if scope.is_glob() {
         db.prepare_cached("INSERT OR IGNORE INTO scope_globs (dir, glob) VALUES (?1, ?2)")?
-            .execute([scope.certain().as_str(), scope.as_str()])?;
+            .execute(params![scope.certain(), scope])?;
     }
     Ok(())
 }
@@ -65,7 +66,7 @@ impl Reader {
         let above: Vec<&str> = directory.and_ancestors().collect();
         let sql = "SELECT glob FROM scope_globs WHERE dir IN (SELECT value FROM json_each(?1)) ORDER BY glob";
         let mut statement = self.db.prepare_cached(sql)?;
-        let rows = statement.query([serde_json::json!(above).to_string()])?;
+        let rows = statement.query([Json(above)])?;
         let mut globs = self.kept_of(rows, |row| row.get::<_, String>(0))?;
         globs.retain(|glob| glob.parse::<Scope>().is_ok_and(|glob| glob.overlaps(scope)));
         Ok(globs)

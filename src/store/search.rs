@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::claims::{ClaimFilter, ClaimSummary, Select, made_at, malformed};
 use super::index::Around;
+use super::rows::bound;
 use super::{Reader, StoreError};
 use crate::domain::claim::{SearchMode, Status};
 use crate::domain::confidence::Standing;
@@ -335,7 +336,7 @@ impl Reader {
     /// The claim created at `seq`, scored.
     fn found(&self, seq: u64, near: f64) -> Result<Option<Found>, StoreError> {
         let mut statement = self.db.prepare_cached(FOUND)?;
-        self.kept_one(statement.query([seq as i64])?, |row| {
+        self.kept_one(statement.query([bound(seq)])?, |row| {
             let trust = Standing {
                 base: row.get(3)?,
                 supports: row.get(5)?,

@@ -6,7 +6,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
 use super::plan::{self, list, word};
-use super::{Myself, Reader, StoreError, files, json, locks};
+use super::rows::{Json, bound};
+use super::{Myself, Reader, StoreError, files, locks};
 use crate::domain::agent::AgentId;
 use crate::domain::event::{
     AgentSeated, AnchorRetired, AnchorSaved, BeliefsSnapshotted, FileEdited, GuardFired, Recorded,
@@ -16,7 +17,6 @@ use crate::domain::ids::{ClaimId, SessionId};
 use crate::domain::session::{
     Belief, EndCause, Role, SUMMARY_SEGMENT_CHARS, SUMMARY_SEGMENTS, Source, WHOLE_TURNS,
 };
-use crate::domain::text::{Branch, Worktree};
 
 pub(super) fn started(db: &Connection, at: &Recorded, body: &SessionStarted) -> Result<(), StoreError> {
     db.prepare_cached(
@@ -27,15 +27,15 @@ pub(super) fn started(db: &Connection, at: &Recorded, body: &SessionStarted) -> 
          seq = ?7, told_seq = ?7, worktree = ?8, branch = ?9",
     )?
     .execute(params![
-        body.session.as_str(),
-        at.agent.as_str(),
-        body.client.as_ref().map(|client| client.as_str()),
-        body.source.as_str(),
-        body.parent_session.as_ref().map(SessionId::as_str),
-        at.at.ms(),
-        at.seq as i64,
-        body.checkout.worktree.as_ref().map(Worktree::as_str),
-        body.checkout.branch.as_ref().map(Branch::as_str)
+        body.session,
+        at.agent,
+        body.client,
+        body.source,
+        body.parent_session,
+        at.at,
+        at.seq,
+        body.checkout.worktree,
+        body.checkout.branch
     ])?;
     Ok(())
 }
@@ -48,12 +48,12 @@ pub(super) fn seated(db: &Connection, at: &Recorded, body: &AgentSeated) -> Resu
          client = coalesce(client, ?3), ended_at = NULL, end_cause = NULL",
     )?
     .execute(params![
-        body.session.as_str(),
-        body.agent.as_str(),
-        body.client.as_ref().map(|client| client.as_str()),
-        Source::Startup.as_str(),
-        at.at.ms(),
-        at.seq as i64
+        body.session,
+        body.agent,
+        body.client,
+        Source::Startup,
+        at.at,
+        at.seq
     ])?;
     Ok(())
 }
@@ -72,12 +72,12 @@ pub(super) fn split_off(
          WHERE ended_at IS NOT NULL",
     )?
     .execute(params![
-        child.as_str(),
-        agent.as_str(),
-        Source::Fork.as_str(),
-        parent.as_str(),
-        at.at.ms(),
-        at.seq as i64
+        child,
+        agent,
+        Source::Fork,
+        parent,
+        at.at,
+        at.seq
     ])?;
     Ok(())
 }
@@ -86,7 +86,7 @@ pub(super) fn ended(db: &Connection, at: &Recorded, body: &SessionEnded) -> Resu
     db.prepare_cached(
         "UPDATE session_states SET ended_at = ?2, end_cause = ?3, seq = ?4 WHERE session = ?1",
     )?
-    .execute(params![body.session.as_str(), at.at.ms(), body.cause.as_str(), at.seq as i64])?;
+    .execute(params![body.session, at.at, body.cause, at.seq])?;
     locks::session_ended(db, &body.session)?;
     // One that only fell silent goes on looking where it did.
     if body.cause == EndCause::Ended { plan::look_away(db, &body.session) } else { Ok(()) }
@@ -96,19 +96,19 @@ pub(super) fn ended(db: &Connection, at: &Recorded, body: &SessionEnded) -> Resu
 pub(super) fn turn(db: &Connection, at: &Recorded, body: &TurnRecorded) -> Result<(), StoreError> {
     let Some(session) = at.session.as_ref().map(SessionId::as_str) else { return Ok(()) };
     db.prepare_cached("INSERT INTO turns (session, seq, role, text, at) VALUES (?1, ?2, ?3, ?4, ?5)")?
-        .execute(params![session, at.seq as i64, body.role.as_str(), body.text.as_str(), at.at.ms()])?;
+        .execute(params![session, at.seq, body.role, body.text, at.at])?;
     if body.role == Role::User {
         let told = body.told.map(|told| told.min(at.seq) as i64);
         db.prepare_cached(
             "UPDATE session_states SET prompt_seq = ?2, told_seq = coalesce(?3, told_seq) WHERE session = ?1",
         )?
-        .execute(params![session, at.seq as i64, told])?;
+        .execute(params![session, at.seq, told])?;
     }
     let fallen: Option<(i64, String, String)> = db
         .prepare_cached(
             "SELECT seq, role, text FROM turns WHERE session = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2",
         )?
-        .query_row(params![session, WHOLE_TURNS as i64], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .query_row(params![session, WHOLE_TURNS], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
     let Some((seq, role, text)) = fallen else { return Ok(()) };
     db.prepare_cached("DELETE FROM turns WHERE session = ?1 AND seq <= ?2")?
@@ -125,7 +125,7 @@ pub(super) fn turn(db: &Connection, at: &Recorded, body: &TurnRecorded) -> Resul
     let too_many = segments.len().saturating_sub(SUMMARY_SEGMENTS);
     segments.drain(..too_many);
     db.prepare_cached("UPDATE session_states SET summary = ?2 WHERE session = ?1")?
-        .execute(params![session, json(&segments)?])?;
+        .execute(params![session, Json(&segments)])?;
     Ok(())
 }
 
@@ -137,25 +137,18 @@ fn segment(role: &str, text: &str) -> String {
 
 pub(super) fn anchor(db: &Connection, at: &Recorded, body: &AnchorSaved) -> Result<(), StoreError> {
     db.prepare_cached("UPDATE anchors SET superseded_by = ?2 WHERE key = ?1 AND superseded_by IS NULL")?
-        .execute(params![body.key.as_str(), at.seq as i64])?;
+        .execute(params![body.key, at.seq])?;
     db.prepare_cached(
         "INSERT INTO anchors (key, seq, value, agent, session, saved_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?
-    .execute(params![
-        body.key.as_str(),
-        at.seq as i64,
-        body.value.as_str(),
-        at.agent.as_str(),
-        at.session.as_ref().map(SessionId::as_str),
-        at.at.ms()
-    ])?;
+    .execute(params![body.key, at.seq, body.value, at.agent, at.session, at.at])?;
     Ok(())
 }
 
 /// What it held stays in its history, and takes no place in a context.
 pub(super) fn anchor_retired(db: &Connection, at: &Recorded, body: &AnchorRetired) -> Result<(), StoreError> {
     db.prepare_cached("UPDATE anchors SET superseded_by = ?2 WHERE key = ?1 AND superseded_by IS NULL")?
-        .execute(params![body.key.as_str(), at.seq as i64])?;
+        .execute(params![body.key, at.seq])?;
     Ok(())
 }
 
@@ -166,15 +159,15 @@ pub(super) fn split(db: &Connection, at: &Recorded, body: &SessionSplit) -> Resu
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     )?
     .execute(params![
-        body.child.as_str(),
-        body.parent.as_str(),
-        body.reason.as_str(),
-        at.agent.as_str(),
-        body.used_tokens.map(|tokens| tokens as i64),
-        body.window_tokens.map(|tokens| tokens as i64),
-        body.turn0.as_str(),
-        at.at.ms(),
-        at.seq as i64
+        body.child,
+        body.parent,
+        body.reason,
+        at.agent,
+        body.used_tokens.map(|tokens| bound(tokens)),
+        body.window_tokens.map(|tokens| bound(tokens)),
+        body.turn0,
+        at.at,
+        at.seq
     ])?;
     split_off(db, at, &at.agent, (&body.parent, &body.child))?;
     plan::hand_over(db, &body.parent, &body.child)
@@ -182,7 +175,7 @@ pub(super) fn split(db: &Connection, at: &Recorded, body: &SessionSplit) -> Resu
 
 pub(super) fn continued(db: &Connection, body: &Turn0Continued) -> Result<(), StoreError> {
     db.prepare_cached("UPDATE splits SET turn0 = turn0 || char(10) || ?2 WHERE child = ?1")?
-        .execute(params![body.child.as_str(), body.turn0.as_str()])?;
+        .execute(params![body.child, body.turn0])?;
     Ok(())
 }
 
@@ -191,12 +184,12 @@ pub(super) fn beliefs(db: &Connection, at: &Recorded, body: &BeliefsSnapshotted)
         "INSERT INTO belief_snapshots (seq, id, agent, session, beliefs, taken_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?
     .execute(params![
-        at.seq as i64,
-        at.id.to_string(),
-        body.agent.as_str(),
-        body.session.as_ref().map(SessionId::as_str),
-        json(&body.beliefs)?,
-        at.at.ms()
+        at.seq,
+        at.id,
+        body.agent,
+        body.session,
+        Json(&body.beliefs),
+        at.at
     ])?;
     Ok(())
 }
@@ -206,14 +199,7 @@ pub(super) fn fired(db: &Connection, at: &Recorded, body: &GuardFired) -> Result
     db.prepare_cached(
         "INSERT INTO firings (session, guard, seq, matched, agent, fired_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?
-    .execute(params![
-        session,
-        body.guard.uuid().to_string(),
-        at.seq as i64,
-        body.matched.as_str(),
-        at.agent.as_str(),
-        at.at.ms()
-    ])?;
+    .execute(params![session, body.guard.uuid().to_string(), at.seq, body.matched, at.agent, at.at])?;
     Ok(())
 }
 
@@ -223,7 +209,7 @@ pub(super) fn edited(db: &Connection, at: &Recorded, body: &FileEdited) -> Resul
             db.prepare_cached(
                 "INSERT OR REPLACE INTO session_files (session, path, seq) VALUES (?1, ?2, ?3)",
             )?
-            .execute(params![session, path.as_str(), at.seq as i64])?;
+            .execute(params![session, path, at.seq])?;
         }
     }
     files::named(db, at, (&body.checkout, &body.paths), true)
@@ -418,7 +404,7 @@ impl Reader {
         let mut found = self.db.prepare_cached(&format!(
             "{SESSION} WHERE ended_at IS NULL ORDER BY started_seq DESC LIMIT ?1"
         ))?;
-        self.kept_of(found.query([limit as i64])?, session)
+        self.kept_of(found.query([bound(limit)])?, session)
     }
 
     /// The agents with a session that has not ended.
@@ -442,7 +428,7 @@ impl Reader {
             "{SESSION} WHERE started_seq < ?1 ORDER BY started_seq DESC LIMIT ?2"
         ))?;
         let before = before.map_or(i64::MAX, |seq| seq as i64);
-        let rows = found.query(params![before, limit as i64 + 1])?;
+        let rows = found.query(params![before, bound(limit) + 1])?;
         self.page_of(rows, limit, "started_seq", session)
     }
 
@@ -462,7 +448,7 @@ impl Reader {
     pub fn anchors(&self, limit: usize) -> Result<Vec<AnchorView>, StoreError> {
         let held = format!("{ANCHOR} WHERE superseded_by IS NULL ORDER BY seq DESC LIMIT ?1");
         let mut found = self.db.prepare_cached(&held)?;
-        self.kept_of(found.query([limit as i64])?, anchor_view)
+        self.kept_of(found.query([bound(limit)])?, anchor_view)
     }
 
     /// Everything an anchor ever held, the newest first.
@@ -526,7 +512,7 @@ impl Reader {
         let mut one = self.db.prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM firings WHERE session = ?1 AND guard = ?2 AND seq > ?3)",
         )?;
-        Ok(one.query_row(params![session, guard, since as i64], |row| row.get(0))?)
+        Ok(one.query_row(params![session, guard, bound(since)], |row| row.get(0))?)
     }
 
     /// Whether the reader was ever told of a claim, by a receipt or by a hook.
@@ -537,7 +523,7 @@ impl Reader {
         let mut one = self.db.prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM firings WHERE session = ?1 AND guard = ?2 AND agent = ?3)",
         )?;
-        Ok(one.query_row([me.session, &claim.to_string(), me.agent], |row| row.get(0))?)
+        Ok(one.query_row(params![me.session, claim, me.agent], |row| row.get(0))?)
     }
 
     /// Files a session touched, the last first; at most 200, which says well enough where it works.

@@ -3,6 +3,7 @@
 use rusqlite::{Connection, params};
 use serde::Serialize;
 
+use super::rows::bound;
 use super::{ClaimSummary, Reader, StoreError};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Override, Position, Status};
@@ -38,7 +39,7 @@ impl Reader {
                    WHERE objection_until IS NOT NULL AND asks IS NULL AND status = ?1 \
                    ORDER BY objection_until, id LIMIT ?2";
         let mut statement = self.db.prepare_cached(sql)?;
-        let rows = statement.query(params![Status::Proposed.as_str(), limit as i64])?;
+        let rows = statement.query(params![Status::Proposed, bound(limit)])?;
         let waiting = self.kept_of(rows, |row| -> rusqlite::Result<(String, i64, String)> {
             Ok((row.get("id")?, row.get("objection_until")?, row.get("heard")?))
         })?;
@@ -75,7 +76,7 @@ pub(super) fn moved(db: &Connection, at: &Recorded, body: &StatusChanged) -> Res
     db.prepare_cached(
         "UPDATE claims SET objection_until = NULL WHERE id = ?1 AND (?2 OR objection_until <= ?3)",
     )?
-    .execute(params![body.claim_id.to_string(), decides, at.at.ms()])?;
+    .execute(params![body.claim_id, decides, at.at])?;
     Ok(())
 }
 
@@ -85,6 +86,6 @@ fn object(db: &Connection, claim: ClaimId, agent: &AgentId) -> Result<(), StoreE
         "UPDATE claims SET objection_until = NULL WHERE id = ?1 \
          AND (asks IS NULL OR ?2 IN (SELECT value FROM json_each(asks)))",
     )?
-    .execute(params![claim.to_string(), agent.as_str()])?;
+    .execute(params![claim, agent])?;
     Ok(())
 }

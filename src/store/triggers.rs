@@ -20,7 +20,7 @@ pub(super) fn add(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result
     let mut statement =
         db.prepare_cached("INSERT INTO triggers (kind, key, claim_id, seq) VALUES (?1, ?2, ?3, ?4)")?;
     for (kind, key) in action::keys(trigger) {
-        statement.execute(params![kind.as_str(), key, body.claim_id.to_string(), at.seq as i64])?;
+        statement.execute(params![kind, key, body.claim_id, at.seq])?;
     }
     Ok(())
 }
@@ -50,7 +50,7 @@ impl Reader {
                    ON t.kind = json_each.value ->> 0 AND t.key = json_each.value ->> 1 \
                    CROSS JOIN claims c ON c.id = t.claim_id ORDER BY c.created_seq DESC LIMIT ?2";
         let mut statement = self.db.prepare_cached(sql)?;
-        let rows = statement.query(params![keys, MAX_CANDIDATES as i64])?;
+        let rows = statement.query(params![keys, MAX_CANDIDATES])?;
         let candidates = self.kept_of(rows, |row| {
             let word = |column: usize| row.get::<_, String>(column);
             let trigger: Trigger = serde_json::from_str(&word(5)?).map_err(malformed)?;

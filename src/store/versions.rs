@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::claims::malformed;
 use super::files::MAIN;
 use super::index::Limit;
+use super::rows::bound;
 use super::{ClaimSummary, Reader, StoreError, json};
 use crate::domain::event::{PositionTaken, Recorded};
 use crate::domain::ids::ClaimId;
@@ -122,7 +123,7 @@ impl Reader {
     ) -> Result<Vec<EditBehind>, StoreError> {
         let sql = "SELECT agent, seq FROM file_edits \
                    WHERE worktree = ?1 AND path = ?2 AND agent <> ?3 AND session IS NOT ?4";
-        let last = params![worktree.map_or(MAIN, Worktree::as_str), path.as_str(), me.agent, me.session];
+        let last = params![worktree.map_or(MAIN, Worktree::as_str), path, me.agent, me.session];
         let last = self.db.prepare_cached(sql)?.query_row(last, |row| Ok((row.get(0)?, row.get(1)?)));
         let Some((by, seq)): Option<(String, i64)> = last.optional()? else { return Ok(Vec::new()) };
         let own = if me.is_seated { Limit::Session(me.session) } else { Limit::Owner(me.agent) };
@@ -153,7 +154,7 @@ impl Reader {
     ) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM firings \
                    WHERE session = ?1 AND guard = ?2 AND seq > ?3 AND agent = ?4 AND matched = ?5)";
-        let told = params![me.session, edit.claim_id.to_string(), edit.seq as i64, me.agent, matched];
+        let told = params![me.session, edit.claim_id, bound(edit.seq), me.agent, matched];
         Ok(self.db.prepare_cached(sql)?.query_row(told, |row| row.get(0))?)
     }
 
@@ -201,7 +202,10 @@ pub(super) fn stored(versions: &Versions) -> Result<Option<String>, StoreError> 
 
 /// A claim is still meant: about what its files hold then.
 pub(super) fn affirmed(db: &Connection, at: &Recorded, body: &PositionTaken) -> Result<(), StoreError> {
+    if body.aside {
+        return Ok(());
+    }
     db.prepare_cached("UPDATE claims SET versions = ?2, affirmed_seq = ?3 WHERE id = ?1")?
-        .execute(params![body.claim_id.to_string(), stored(&body.versions)?, at.seq as i64])?;
+        .execute(params![body.claim_id, stored(&body.versions)?, at.seq])?;
     Ok(())
 }

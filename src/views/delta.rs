@@ -253,6 +253,10 @@ impl Happened {
             if link.asks.contains(&of.agent) {
                 self.about(About::Question(link.superseded_by), seq);
             }
+        } else if let Event::PositionTaken(taken) = event
+            && taken.asks.contains(&of.agent)
+        {
+            self.about(About::Question(taken.claim_id), seq);
         } else if let Event::StatusChanged(change) = event {
             let about = About::Claim(change.claim_id);
             let is_first = !self.waiting.contains_key(&about);

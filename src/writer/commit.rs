@@ -43,7 +43,7 @@ use crate::runner::run::About;
 use crate::standing::{Damage, Standing};
 use crate::store::{Projection, StoreError};
 use crate::system::Sources;
-use crate::versions::{Marks, marks, seen, written};
+use crate::versions::{Dirs, Marks, Moves, marks, seen, written};
 use crate::workspace::{Workspace, WorkspaceError};
 
 /// The most commands in one group. A larger group would only delay its first answer.
@@ -181,8 +181,8 @@ pub struct Committer {
     workspace: Workspace,
     state_home: Option<PathBuf>,
     standing: Standing,
-    /// The files of the current run's claim, as they were when the run began.
-    began: Option<(RunId, Marks)>,
+    /// The files of the current run's claim and the directories above them, as they were when the run began.
+    began: Option<(RunId, Marks, Option<Dirs>)>,
     crash_at: Option<CrashPoint>,
     /// Whether the commands come from the spool. Their authors already have receipts.
     is_replaying: bool,
@@ -218,7 +218,7 @@ impl Committer {
         let standing = Standing::of(workspace, state_home)?;
         let is_whole = !standing.damage.as_ref().is_some_and(Damage::stops_writes);
         let state = fold(&ledger)?;
-        let owes_erasure = ledger.owes_erasure()?;
+        let owes_erasure = ledger.file().owes_erasure()?;
         let mut projection = Projection::open(&workspace.team_memory())?;
         if let Err(error) = if is_whole { projection.catch_up(&ledger) } else { Ok(()) } {
             tracing::error!(%error, "the read models stay behind until `hm rebuild`");
@@ -347,7 +347,7 @@ impl Committer {
             }
             if part.iter().any(is_forget)
                 && let Some(Ok(receipt)) = outcomes.last_mut()
-                && self.ledger.owes_erasure()?
+                && self.ledger.file().owes_erasure()?
                 && !self.erase()?
             {
                 receipt.warnings.push(unfinished());
@@ -583,7 +583,8 @@ impl Committer {
             let named = self.profiles.as_ref().and_then(|profiles| profiles.resolve(agent.as_str()));
             named.is_some_and(|named| named != *agent)
         };
-        let ground = seat::Ground { is_running: &is_running, is_on_roster: &is_on_roster };
+        let checkout = &asked.checkout;
+        let ground = seat::Ground { is_running: &is_running, is_on_roster: &is_on_roster, checkout };
         // The end of a session takes no seat.
         let may_take = !matches!(asked.command, Command::EndSession(_));
         let parent = if let Command::StartSession(start) = &asked.command {
@@ -823,7 +824,7 @@ impl Committer {
             // The erasure would rebuild the read models, and their position is the evidence of the loss.
             return Ok(false);
         }
-        let erased = self.ledger.erase();
+        let erased = self.ledger.file().erase();
         self.crash(CrashPoint::Erased);
         self.state = fold(&self.ledger)?;
         let redacted = self.ledger.redacted()?;
@@ -845,7 +846,7 @@ impl Committer {
             }
         }
         if done {
-            self.ledger.settle_erasure()?;
+            self.ledger.file().settle_erasure()?;
         }
         Ok(done)
     }
@@ -864,7 +865,7 @@ impl Committer {
 
     /// Whether [`Committer::erase`] must be tried again.
     pub fn owes_erasure(&self) -> Result<bool, WriterError> {
-        Ok(self.ledger.owes_erasure()?)
+        Ok(self.ledger.file().owes_erasure()?)
     }
 
     /// Rebuilds the read models in a new file. Events that cannot be folded are left out.
@@ -1032,8 +1033,7 @@ impl Committer {
         }
         let causation = CommandId::from_uuid((self.sources.ids)());
         let events = vec![experiment::started(run_id)];
-        let marks = self.state.run(run_id).map(|run| self.marks_of(run)).unwrap_or_default();
-        self.began = Some((run_id, marks));
+        self.began = self.state.run(run_id).map(|run| (run_id, self.marks_of(run), self.dirs_of(run)));
         let begun = self.commit_items(&[Item::Fact { agent, causation, events, minted: None }])?;
         Ok(begun.iter().all(Result::is_ok).then_some((run_id, plan)))
     }
@@ -1043,10 +1043,15 @@ impl Committer {
         let Some(run) = self.state.run(run_id) else { return Ok(()) };
         let agent = run.requested_by.clone();
         let files = if outcome.state.is_conclusive() { self.files_of(run) } else { Versions::new() };
-        // A file that was written and restored during the run has its old content and a new mark.
-        let began = self.began.take_if(|(began, _)| *began == run_id).map(|(_, marks)| marks);
-        let written = began.map(|began| written(&began, &self.marks_of(run))).unwrap_or_default();
-        let outcome = &RunOutcome { written, ..outcome.clone() };
+        let mut outcome = outcome.clone();
+        if let Some((_, marks, dirs)) = self.began.take_if(|(began, ..)| *began == run_id) {
+            // A file that was written and restored during the run has its old content and a new mark.
+            outcome.written = written(&marks, &self.marks_of(run));
+            let Moves { moved, touched } = dirs.map(|dirs| dirs.moves()).unwrap_or_default();
+            outcome.moved = moved;
+            outcome.touched = touched;
+        }
+        let outcome = &outcome;
         let event_id = (self.sources.ids)();
         let (id, now) = (Some(EventId::from_uuid(event_id)), (self.sources.clock)());
         let events = experiment::ended(&self.state, run_id, id, outcome, &files, now);
@@ -1062,6 +1067,12 @@ impl Committer {
     fn marks_of(&self, run: &Run) -> Marks {
         let there = self.workspace.in_work_tree(run.worktree.as_ref()).ok();
         there.map(|there| marks(there.root(), run.saw.versions.keys())).unwrap_or_default()
+    }
+
+    /// The directories above the files that a run saw; none when the work tree is gone.
+    fn dirs_of(&self, run: &Run) -> Option<Dirs> {
+        let there = self.workspace.in_work_tree(run.worktree.as_ref()).ok()?;
+        Some(Dirs::above(there.root(), run.saw.versions.keys()))
     }
 
     /// The part of its work tree that a run is about.
@@ -1138,7 +1149,7 @@ impl Committer {
 
     /// Work for idle moments: checkpoints both write-ahead logs into their databases.
     pub fn tidy(&self) {
-        self.ledger.checkpoint();
+        self.ledger.file().checkpoint();
         self.projection.checkpoint();
     }
 
@@ -1182,7 +1193,7 @@ impl Committer {
             // The import brought back the missing events.
             self.standing = Standing::default();
         }
-        if self.ledger.owes_erasure()? {
+        if self.ledger.file().owes_erasure()? {
             // The file may hold redactions, which apply here too. Everything imported is folded again.
             self.erase()?;
         } else if imported.added > 0 {

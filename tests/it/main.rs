@@ -52,6 +52,7 @@ mod lists;
 mod locks;
 mod loopholes;
 mod mcp;
+mod moves;
 mod names;
 mod news;
 mod noise;

@@ -121,6 +121,12 @@ pub struct PositionTaken {
     /// Other names that the same pane had: it answers for those too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub formerly: Vec<AgentId>,
+    /// Whether a `still` is about the challenge alone: the challenger looked in another work tree than that of the claim.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub aside: bool,
+    /// Challengers of other content, who are asked whether their challenge is still meant.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<AgentId>,
 }
 
 impl PositionTaken {

@@ -61,6 +61,18 @@ pub struct AgentSeated {
     /// A session of the same pane; the two are one pane from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pane: Option<SessionId>,
+    /// Challenges under its name, of panes that left: the pane takes them over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub takes_over: Vec<Challenged>,
+}
+
+/// A challenge, by its claim and the session in which it was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Challenged {
+    /// The claim.
+    pub claim_id: ClaimId,
+    /// The session.
+    pub session: SessionId,
 }
 
 /// A fact was put where no compaction loses it; it replaces what stood there.

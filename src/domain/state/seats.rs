@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::agent::AgentId;
 use crate::domain::event::{AgentSeated, Event, Recorded};
-use crate::domain::ids::SessionId;
+use crate::domain::ids::{ClaimId, SessionId};
 use crate::domain::session::EndCause;
 use crate::domain::time::Timestamp;
 
@@ -21,6 +21,8 @@ pub struct Pane {
     pub is_seated: bool,
     /// Every seat that it took.
     pub names: BTreeSet<AgentId>,
+    /// Challenges of panes that left, taken over with a seat: name, claim, and the session of the challenge.
+    took_over: BTreeSet<(AgentId, ClaimId, SessionId)>,
 }
 
 /// Every pane, by its first session.
@@ -88,6 +90,23 @@ impl Seats {
         self.first(one) == self.first(other) && self.pane(one).is_some_and(|pane| pane.is_seated)
     }
 
+    /// Whether the pane of a session took over the challenge that another pane made under a name in the session `there`.
+    pub fn took_over(
+        &self,
+        session: Option<&SessionId>,
+        (name, claim_id, there): (&AgentId, ClaimId, Option<&SessionId>),
+    ) -> bool {
+        let Some((pane, there)) = session.and_then(|session| self.pane(session)).zip(there) else {
+            return false;
+        };
+        pane.took_over.contains(&(name.clone(), claim_id, there.clone()))
+    }
+
+    /// Whether the agent of a session is that of its seat.
+    pub fn is_seated(&self, session: Option<&SessionId>) -> bool {
+        session.and_then(|session| self.pane(session)).is_some_and(|pane| pane.is_seated)
+    }
+
     /// Folds one event: first that its pane is alive, then what it says.
     pub(super) fn evolve(&mut self, recorded: &Recorded) {
         if let Some(session) = &recorded.session {
@@ -145,6 +164,9 @@ impl Seats {
         let was = std::mem::replace(&mut pane.agent, seated.agent.clone());
         pane.is_seated = true;
         pane.names.insert(seated.agent.clone());
+        let taken = seated.takes_over.iter();
+        pane.took_over
+            .extend(taken.map(|taken| (seated.agent.clone(), taken.claim_id, taken.session.clone())));
         if was != seated.agent && self.holders.get(&was) == Some(&first) {
             self.left.insert(was);
         }
@@ -159,6 +181,7 @@ impl Seats {
             last_seen: at,
             is_seated: false,
             names: BTreeSet::new(),
+            took_over: BTreeSet::new(),
         });
         pane.open.insert(session.clone());
         pane.last_seen = at;

@@ -10,7 +10,7 @@ const PARTS: i32 = 1_000;
 
 /// Records in a database the version of hm that writes it, for older versions that cannot read it. An older
 /// version keeps the record of a newer one, because data of the newer one may still be there.
-pub(crate) fn sign(db: &Connection) -> Result<(), Error> {
+fn sign(db: &Connection) -> Result<(), Error> {
     let ours = number_of(VERSION);
     if signature(db)? < ours { db.pragma_update(None, "application_id", ours) } else { Ok(()) }
 }
@@ -57,12 +57,12 @@ pub(crate) enum Unmigrated {
     Failed(Error),
 }
 
-/// The name of a migration in a file that [`leave_moved`] makes. An older version of hm shows it in its error.
+/// The name of a migration in a file that [`leave_newer`] makes. An older version of hm shows it in its error.
 const MOVED: &str = "the_memory_moved_update_hm";
 
 /// Makes an empty file whose schema is newer than any version of hm. An older hm that opens it reports that it
 /// is too old.
-pub(crate) fn leave_moved(path: &std::path::Path, runner: Runner) -> Result<(), Error> {
+pub(crate) fn leave_newer(path: &std::path::Path, runner: Runner) -> Result<(), Error> {
     let mut db = Connection::open(path)?;
     // A failure shows in the next statement.
     let _ = runner.run(&mut db);

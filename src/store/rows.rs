@@ -1,0 +1,155 @@
+//! How rows hold the words and texts of the domain, and how a query is put together from conditions.
+
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
+use rusqlite::{Row, ToSql};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::StoreError;
+use crate::domain::action;
+use crate::domain::claim::{
+    Basis, ClaimType, ContradictionKind, Grade, Outcome, Override, Position, Relation, Resolution, Status,
+    Tier,
+};
+use crate::domain::experiment::{Prediction, ProfileName, RunState};
+use crate::domain::plan::TaskStatus;
+use crate::domain::scope::Scope;
+use crate::domain::session::{EndCause, Role, Source};
+use crate::domain::text::{
+    AnchorKey, AnchorValue, Branch, CommandLine, Description, Intent, Prompt, Rationale, Reason, Said,
+    Statement, Title, ToolName, Turn0, Worktree,
+};
+use crate::domain::time::Moment;
+pub(super) use crate::sqlite::bound;
+
+macro_rules! words {
+    ($($word:ty),* $(,)?) => {$(
+        impl ToSql for $word {
+            fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+                Ok(self.as_str().into())
+            }
+        }
+
+        impl FromSql for $word {
+            fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+                value.as_str()?.parse().map_err(FromSqlError::other)
+            }
+        }
+    )*};
+}
+
+words!(
+    action::Kind,
+    Basis,
+    ClaimType,
+    ContradictionKind,
+    EndCause,
+    Grade,
+    Outcome,
+    Override,
+    Position,
+    Prediction,
+    Relation,
+    Resolution,
+    Role,
+    RunState,
+    Source,
+    Status,
+    TaskStatus,
+    Tier,
+);
+
+macro_rules! texts {
+    ($($text:ty),* $(,)?) => {$(
+        impl ToSql for $text {
+            fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+                Ok(self.as_str().into())
+            }
+        }
+    )*};
+}
+
+texts!(
+    AnchorKey,
+    AnchorValue,
+    Branch,
+    CommandLine,
+    Description,
+    Intent,
+    ProfileName,
+    Prompt,
+    Rationale,
+    Reason,
+    Said,
+    Scope,
+    Statement,
+    Title,
+    ToolName,
+    Turn0,
+    Worktree,
+);
+
+/// A value that a column holds as JSON. NULL is read like `null`.
+pub(super) struct Json<T>(pub(super) T);
+
+impl<T: Serialize> ToSql for Json<T> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        let text = serde_json::to_string(&self.0);
+        text.map(ToSqlOutput::from).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+    }
+}
+
+impl<T: DeserializeOwned> FromSql for Json<T> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let text = value.as_str_or_null()?.unwrap_or("null");
+        serde_json::from_str(text).map(Self).map_err(FromSqlError::other)
+    }
+}
+
+/// What a column holds as JSON.
+pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> rusqlite::Result<T> {
+    row.get(column).map(|Json(value)| value)
+}
+
+/// A row that no version of hm writes.
+pub(super) fn malformed(problem: impl ToString) -> StoreError {
+    StoreError::Malformed(problem.to_string())
+}
+
+/// The column that says when something was made, as a moment is compared with it, and the moment's value there.
+pub(super) fn made_at(moment: Moment) -> (&'static str, i64) {
+    match moment {
+        Moment::Seq(seq) => ("created_seq", bound(seq)),
+        Moment::Time(at) => ("created_at", at.ms()),
+    }
+}
+
+/// The conditions of a query and the values bound in them.
+pub(super) struct Select {
+    pub(super) from: String,
+    pub(super) conditions: String,
+    pub(super) values: Vec<Box<dyn ToSql>>,
+}
+
+impl Select {
+    pub(super) fn from(table: &str) -> Self {
+        Self { from: table.to_owned(), conditions: String::new(), values: Vec::new() }
+    }
+
+    pub(super) fn bind(&mut self, value: impl ToSql + 'static) -> String {
+        self.values.push(Box::new(value));
+        format!("?{}", self.values.len())
+    }
+
+    pub(super) fn require(&mut self, condition: &str) {
+        self.conditions.push_str(if self.conditions.is_empty() { "WHERE " } else { " AND " });
+        self.conditions.push_str(condition);
+    }
+
+    pub(super) fn require_if(&mut self, comparison: &str, value: Option<impl ToSql + 'static>) {
+        if let Some(value) = value {
+            let bound = self.bind(value);
+            self.require(&format!("{comparison} {bound}"));
+        }
+    }
+}
