@@ -52,6 +52,7 @@ mod locks;
 mod loopholes;
 mod mcp;
 mod names;
+mod newcomer;
 mod news;
 mod noise;
 mod notes;
