@@ -7,6 +7,7 @@ mod briefing;
 mod briefs;
 mod context;
 mod delta;
+mod digest;
 mod experiments;
 mod explain;
 mod last_change;
@@ -57,6 +58,7 @@ pub use log::{is_noise, log};
 pub use markdown::{event_line, inline, listed};
 pub use names::{event, evidence, notice, resolve, session, shortened};
 pub use receipt::{cited_lines, mark_at_now, receipt_json, receipt_line};
+pub use versions::MARKED;
 pub use why::why;
 
 /// Entries of a list page unless the reader asks for another number; some 4,000 tokens.
@@ -611,7 +613,17 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
             store.mark_news(found.hits.iter_mut().map(|hit| &mut hit.claim), None)?;
             Ok(search_page(seq, &found, now))
         }
-        View::Decisions(filter) => Ok(decisions_page(seq, &store.decisions(filter)?, filter.whole, now)),
+        View::Decisions(filter) => {
+            let page = store.decisions(filter)?;
+            let rest = DecisionFilter { before: page.next, limit: MAX_LIMIT, ..filter.clone() };
+            let rest = page.next.map(|_| store.decisions(&rest)).transpose()?;
+            let mut answer = decisions_page(seq, &page, filter.whole, now);
+            if let Some(rest) = rest {
+                let more = if rest.next.is_some() { "+" } else { "" };
+                answer.text.push_str(&format!("{}{more} older\n", rest.decisions.len()));
+            }
+            Ok(answer)
+        }
         View::Contradictions(filter) => Ok(contradictions_page(seq, &store.contradictions(filter)?, now)),
         View::Contradiction(id) => {
             let unknown = || ViewError::NotFound(unknown_contradiction(*id));

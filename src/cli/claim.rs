@@ -367,9 +367,15 @@ impl List {
         if found.left_out > 0 {
             json["left_out"] = found.left_out.into();
         }
-        let mut text = lists::rows(found.page.claims.iter(), reader.as_ref(), self.whole);
+        let is_wanted = self.status.iter().any(|status| status == Status::Deprecated.as_str());
+        let claims = || found.page.claims.iter().filter(|claim| is_wanted || !claim.rejected);
+        let mut text = lists::rows(claims(), reader.as_ref(), self.whole);
         if text.is_empty() {
             text = "no claims match\n".to_owned();
+        }
+        let not_chosen = found.page.claims.len() - claims().count();
+        if not_chosen > 0 {
+            text.push_str(&format!("{not_chosen} not chosen by decisions: `--status deprecated`\n"));
         }
         text.push_str(&lists::held(&found.held));
         match found.page.next {

@@ -34,7 +34,7 @@ const DECIDED: &str = "SELECT c.id, c.confidence, c.scopes, c.created_seq FROM d
 const ALTERNATIVES: &str = "SELECT a.decision_id, c.statement, a.rejection_reason FROM json_each(?1) \
      CROSS JOIN decision_alternatives a ON a.decision_id = json_each.value \
      CROSS JOIN claims c ON c.id = a.alternative_id ORDER BY a.decision_id, a.seq, a.alternative_id";
-const PREDECESSORS: &str = "SELECT c.superseded_by, c.statement, c.claim_type, c.mended FROM json_each(?1) \
+const PREDECESSORS: &str = "SELECT c.superseded_by, c.statement, c.claim_type, c.mended, c.id FROM json_each(?1) \
      CROSS JOIN claims c ON c.superseded_by = json_each.value ORDER BY c.superseded_by, c.created_seq";
 
 /// A claim that belongs to what a session is about.
@@ -66,6 +66,8 @@ pub struct Rejected {
 /// A claim that another one took the place of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replaced {
+    /// Its id.
+    pub id: String,
     /// What it said.
     pub statement: String,
     /// What kind of statement it was.
@@ -201,7 +203,8 @@ impl Reader {
         let rows = statement.query([serde_json::to_string(claims).map_err(malformed)?])?;
         let found = self.kept_of(rows, |row| {
             let claim_type = row.get::<_, String>(2)?.parse().map_err(malformed)?;
-            let replaced = Replaced { statement: row.get(1)?, claim_type, mended: row.get(3)? };
+            let (statement, mended, id) = (row.get(1)?, row.get(3)?, row.get(4)?);
+            let replaced = Replaced { id, statement, claim_type, mended };
             Ok::<_, StoreError>((row.get::<_, String>(0)?, replaced))
         })?;
         Ok(found.into_iter().collect())

@@ -54,6 +54,7 @@ mod loopholes;
 mod mcp;
 mod moves;
 mod names;
+mod newcomer;
 mod news;
 mod noise;
 mod notes;
