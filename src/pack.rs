@@ -28,8 +28,8 @@ use crate::domain::time::Timestamp;
 use crate::domain::way;
 
 pub use delta::{
-    About, Body, Concern, DeltaOf, MAX_DELTA_CHARS, News, Occasion, RunEnd, TaskMove, Told, Waiting, delta,
-    named_delta,
+    About, Body, Concern, DeltaOf, KNOWN_CHARS, MAX_DELTA_CHARS, Moved, News, Occasion, RunEnd, TaskMove,
+    Told, Waiting, delta, named_delta,
 };
 pub use entries::{
     Anchor, AntiPattern, Attention, Claim, Contradiction, Digest, Entries, Governance, Lock, Message, Peer,

@@ -3,6 +3,7 @@
 mod about;
 mod asked;
 mod attention;
+mod awaited;
 mod briefing;
 mod briefs;
 mod context;
@@ -57,7 +58,7 @@ pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcom
 pub use log::{is_noise, log};
 pub use markdown::{event_line, inline, listed};
 pub use names::{event, evidence, notice, resolve, session, shortened};
-pub use receipt::{cited_lines, mark_at_now, receipt_json, receipt_line};
+pub use receipt::{cited_lines, mark_at_now, receipt_json, receipt_line, without_known};
 pub use versions::MARKED;
 pub use why::why;
 
@@ -429,7 +430,13 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
                     let problem = left_out.problems().next().unwrap_or_default().to_owned();
                     Err(StoreError::Malformed(problem).into())
                 }
-                (Some(answer), left_out) => Ok(answer?.without(left_out.count())),
+                (Some(answer), left_out) => {
+                    let mut answer = answer?.without(left_out.count());
+                    if let (View::Attention(Some(agent)), false) = (view, is_past) {
+                        awaited::add_to(&mut answer, reads, agent, now)?;
+                    }
+                    Ok(answer)
+                }
                 (None, _) => empty(&from, view),
             }
         }

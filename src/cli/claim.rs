@@ -362,6 +362,8 @@ impl List {
         let filter = ClaimFilter { limit, ..self.filter(context)? };
         let (mut reads, reader) = (context.models()?, context.reader()?);
         let latest = is_latest.then_some(lists::ROWS);
+        // What is written meanwhile is news.
+        let (as_of, _) = reads.ask(system::now(), |store| store.folded()).map_err(views::ViewError::from)?;
         let found = views::claims(&mut reads, &filter, latest, reader.as_ref(), system::now())?;
         let mut json = serde_json::to_value(&found.page).map_err(Failure::internal)?;
         if found.left_out > 0 {
@@ -387,6 +389,8 @@ impl List {
             _ => {}
         }
         output::print(context.global.json, &(text + &views::without(found.left_out)), &json)?;
+        let shown: Vec<String> = found.page.claims.iter().map(|claim| claim.id.clone()).collect();
+        context.opened(&shown, as_of.map_or(0, |folded| folded.seq));
         note_damage(&mut reads);
         Ok(())
     }

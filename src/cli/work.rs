@@ -73,6 +73,15 @@ impl Context {
         let mut receipt = block_on(async { Ok(front.submit(submission).await?) })?;
         receipt.warnings.extend(self.told.take());
         views::mark_at_now(&mut self.present(), &mut receipt, Some(&agent), system::now());
+        if let Some(seq) = receipt.seq {
+            if let Some((session, state_home)) =
+                self.client_session().zip(self.environment.state_home.as_deref())
+            {
+                let opened = SessionNews::of(state_home, &self.workspace, &session).opened();
+                views::without_known(&mut receipt, &opened);
+            }
+            self.opened(&receipt.told_of().map(|id| id.to_string()).collect::<Vec<_>>(), seq);
+        }
         Ok(receipt)
     }
 

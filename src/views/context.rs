@@ -493,7 +493,7 @@ fn concerns(lock: &LockView, found: &Found, of: &ContextOf) -> bool {
 }
 
 /// A peer as a pack shows it.
-fn pack_peer(peer: &Peer) -> pack::Peer {
+pub(super) fn pack_peer(peer: &Peer) -> pack::Peer {
     let Peer { agent, client, worktree, branch, wants } = peer.clone();
     pack::Peer { agent, client, worktree, branch, wants: wants.unwrap_or_default() }
 }

@@ -46,6 +46,7 @@ mod import;
 mod init;
 mod integrity;
 mod kill;
+mod known;
 mod laws;
 mod legible;
 mod lists;
