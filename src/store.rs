@@ -3,6 +3,7 @@
 mod about;
 mod at_now;
 mod beside;
+mod claim;
 mod claims;
 mod completions;
 mod contradictions;
@@ -34,11 +35,9 @@ mod versions;
 
 pub use about::{Belonging, Rejected, Replaced};
 pub use at_now::{AtNow, ByNow, by_now};
+pub use claim::{ClaimView, Evidence, PositionHeld, StatusChange};
 pub(crate) use claims::with_basis;
-pub use claims::{
-    ClaimFilter, ClaimPage, ClaimSummary, ClaimView, Evidence, LastChange, PositionHeld, Proof, StatusChange,
-    Warning,
-};
+pub use claims::{ClaimFilter, ClaimPage, ClaimSummary, LastChange, Proof, Warning};
 pub use completions::Matches;
 pub use contradictions::{Contradiction, ContradictionFilter, ContradictionPage, SideView, Target};
 pub use decisions::{
@@ -130,20 +129,14 @@ pub enum StoreError {
     Copy(#[from] crate::ledger::Uncopied),
 }
 
-/// A list or a body as a column holds it.
-fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
-    serde_json::to_string(value).map_err(|error| StoreError::Malformed(error.to_string()))
-}
-
 impl StoreError {
     /// What is wrong with a row, without what to do about it.
     fn bare(&self) -> String {
-        if let Self::Malformed(problem) = self {
-            problem.clone()
-        } else if let Self::Query(error) = self {
-            error.to_string()
-        } else {
-            self.to_string()
+        match self {
+            Self::Malformed(problem) => problem.clone(),
+            Self::Query(rusqlite::Error::FromSqlConversionFailure(_, _, problem)) => problem.to_string(),
+            Self::Query(error) => error.to_string(),
+            other => other.to_string(),
         }
     }
 

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use super::claims::malformed;
 use super::locks::places;
 use super::{ClaimSummary, LockView, Reader, StoreError, TaskView};
 use crate::domain::claim::Status;
@@ -161,13 +160,18 @@ impl Reader {
     /// [`StoreError`].
     pub fn at_now(&self) -> Result<AtNow, StoreError> {
         let mut unfinished = self.db.prepare_cached(
-            "SELECT e.claim_id, coalesce((SELECT letter || number FROM names WHERE names.id = e.id), e.id), \
+            "SELECT e.claim_id, coalesce((SELECT letter || number FROM names WHERE names.id = e.id), e.id) AS name, \
              e.requested_by, e.status FROM experiments e \
              WHERE e.status IN ('queued', 'running') AND e.claim_id IS NOT NULL ORDER BY e.created_seq",
         )?;
         let runs = self.kept_of(unfinished.query([])?, |row| {
-            let status = row.get::<_, String>(3)?.parse().map_err(malformed)?;
-            Ok::<_, StoreError>(Run { claim_id: row.get(0)?, name: row.get(1)?, agent: row.get(2)?, status })
+            let status = row.get("status")?;
+            Ok::<_, StoreError>(Run {
+                claim_id: row.get("claim_id")?,
+                name: row.get("name")?,
+                agent: row.get("requested_by")?,
+                status,
+            })
         })?;
         let mut tasks = self.held_tasks()?;
         let locks = self.locks_beside(&tasks)?;

@@ -3,10 +3,9 @@
 use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 
-use super::rows::{Json, bound};
+use super::rows::{Json, bound, json, only};
 use super::{LockView, Reader, StoreError};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::BadWord;
 use crate::domain::event::{
     IntentDeclared, PhaseAdded, PlanAbandoned, PlanAdded, PlanRenamed, Recorded, TaskAdded, TaskClaimed,
     TaskReleased, TaskUpdated,
@@ -182,23 +181,6 @@ pub(super) fn hand_over(db: &Connection, parent: &SessionId, child: &SessionId) 
 pub(super) fn look_away(db: &Connection, session: &SessionId) -> Result<(), StoreError> {
     db.prepare_cached("DELETE FROM trajectories WHERE session = ?1")?.execute([session])?;
     Ok(())
-}
-
-pub(super) fn list<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: &str) -> rusqlite::Result<Vec<T>> {
-    let text: String = row.get(column)?;
-    serde_json::from_str(&text).map_err(unlike)
-}
-
-/// A word of a vocabulary.
-pub(super) fn word<T>(row: &Row<'_>, column: &str) -> rusqlite::Result<T>
-where
-    T: std::str::FromStr<Err = BadWord>,
-{
-    row.get::<_, String>(column)?.parse().map_err(unlike)
-}
-
-pub(super) fn unlike(error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(error))
 }
 
 /// A task.
@@ -389,27 +371,27 @@ pub(super) fn task(row: &Row<'_>) -> rusqlite::Result<TaskView> {
         name: row.get("name")?,
         title: row.get("title")?,
         description: row.get("description")?,
-        status: word(row, "status")?,
+        status: row.get("status")?,
         phase_id: row.get("phase_id")?,
         phase: row.get("phase")?,
         parent_task_id: row.get("parent_task_id")?,
-        depends_on: list(row, "depends_on")?,
-        waits_for: list(row, "waits_for")?,
-        invalidated: list(row, "invalidated")?,
-        dropped: list(row, "dropped")?,
-        scopes: list(row, "scopes")?,
+        depends_on: json(row, "depends_on")?,
+        waits_for: json(row, "waits_for")?,
+        invalidated: json(row, "invalidated")?,
+        dropped: json(row, "dropped")?,
+        scopes: json(row, "scopes")?,
         added_by: row.get("added_by")?,
         note: row.get("note")?,
         holder: row.get("holder")?,
         session: row.get("session")?,
         worktree: row.get("worktree")?,
-        token: row.get::<_, i64>("token")? as u64,
+        token: row.get("token")?,
         lease_until: row.get("lease_until")?,
-        file_locks: list(row, "file_locks")?,
+        file_locks: json(row, "file_locks")?,
         created_at: row.get("created_at")?,
         touched_at: row.get("touched_at")?,
-        created_seq: row.get::<_, i64>("created_seq")? as u64,
-        seq: row.get::<_, i64>("seq")? as u64,
+        created_seq: row.get("created_seq")?,
+        seq: row.get("seq")?,
     })
 }
 
@@ -479,7 +461,7 @@ impl Reader {
     /// [`StoreError`].
     pub fn has_tasks(&self) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM tasks WHERE id > '')";
-        Ok(self.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+        Ok(self.db.prepare_cached(sql)?.query_row([], only)?)
     }
 
     /// Tasks in a status, oldest first.
@@ -551,10 +533,10 @@ impl Reader {
                     intent: row.get("intent")?,
                     plan_id: row.get("plan_id")?,
                     phase_id: row.get("phase_id")?,
-                    task_ids: list(row, "task_ids")?,
+                    task_ids: json(row, "task_ids")?,
                     agent: row.get("agent")?,
                     shifted_at: row.get("shifted_at")?,
-                    seq: row.get::<_, i64>("seq")? as u64,
+                    seq: row.get("seq")?,
                 })
             })?;
             if let Some(mut looking) = found {
@@ -569,14 +551,14 @@ impl Reader {
 
     /// The phase that work goes on in: this one, or the next of its plan once all of its tasks are over.
     fn current_phase(&self, from: String) -> Result<String, StoreError> {
-        let sql = "SELECT p.id, EXISTS (SELECT 1 FROM tasks t WHERE t.phase_id = p.id), \
-                   EXISTS (SELECT 1 FROM tasks t WHERE t.phase_id = p.id AND t.status NOT IN ('done', 'invalidated')) \
+        let sql = "SELECT p.id, EXISTS (SELECT 1 FROM tasks t WHERE t.phase_id = p.id) AS has_tasks, \
+                   EXISTS (SELECT 1 FROM tasks t WHERE t.phase_id = p.id AND t.status NOT IN ('done', 'invalidated')) AS has_open \
                    FROM phases p WHERE p.plan_id = (SELECT plan_id FROM phases WHERE id = ?1) ORDER BY p.place, p.seq";
         let mut statement = self.db.prepare_cached(sql)?;
         let phases = self.kept_of(statement.query([&from])?, |row| {
             Ok::<_, rusqlite::Error>((
-                row.get::<_, String>(0)?,
-                row.get::<_, bool>(1)? && !row.get::<_, bool>(2)?,
+                row.get::<_, String>("id")?,
+                row.get::<_, bool>("has_tasks")? && !row.get::<_, bool>("has_open")?,
             ))
         })?;
         Ok(current_phase(from, phases))
@@ -590,7 +572,7 @@ impl Reader {
         let title = |table: &str, id: Option<&str>| -> Result<Option<String>, StoreError> {
             let Some(id) = id else { return Ok(None) };
             let mut one = self.db.prepare_cached(&format!("SELECT title FROM {table} WHERE id = ?1"))?;
-            self.kept_one(one.query([id])?, |row| row.get(0))
+            self.kept_one(one.query([id])?, only)
         };
         Ok(Titles { plan: title("plans", plan)?, phase: title("phases", phase)? })
     }
@@ -607,13 +589,13 @@ impl Reader {
         )?;
         let rows = self.kept_of(found.query([bound(limit)])?, |row| {
             Ok::<_, rusqlite::Error>(PlanView {
-                id: row.get(0)?,
+                id: row.get("id")?,
                 name: String::new(),
-                title: row.get(1)?,
-                description: row.get(3)?,
+                title: row.get("title")?,
+                description: row.get("description")?,
                 status: "draft",
-                abandoned_for: row.get(4)?,
-                sot_path: row.get(2)?,
+                abandoned_for: row.get("abandoned_for")?,
+                sot_path: row.get("sot_path")?,
                 phases: Vec::new(),
             })
         })?;
@@ -632,7 +614,7 @@ impl Reader {
         let mut found =
             self.db.prepare_cached("SELECT id, title FROM phases WHERE plan_id = ?1 ORDER BY place, seq")?;
         let rows = self.kept_of(found.query([plan])?, |row| {
-            Ok::<(String, String), rusqlite::Error>((row.get(0)?, row.get(1)?))
+            Ok::<(String, String), rusqlite::Error>((row.get("id")?, row.get("title")?))
         })?;
         rows.into_iter().map(|(id, title)| self.phase(Some(id), title, limit)).collect()
     }
