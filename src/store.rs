@@ -29,16 +29,16 @@ mod scopes;
 mod search;
 mod sessions;
 mod silence;
+mod tasks;
 mod team;
 mod triggers;
 mod versions;
 
 pub use about::{Belonging, Rejected, Replaced};
-pub use at_now::{AtNow, ByNow, by_now};
+pub use at_now::{AtNow, by_now};
 pub use claim::{ClaimView, Evidence, PositionHeld, StatusChange};
 pub(crate) use claims::with_basis;
-pub use claims::{ClaimFilter, ClaimPage, ClaimSummary, LastChange, Proof, Warning};
-pub use completions::Matches;
+pub use claims::{ByNow, Changed, ClaimFilter, ClaimPage, ClaimSummary, LastChange, Proof, Warning};
 pub use contradictions::{Contradiction, ContradictionFilter, ContradictionPage, SideView, Target};
 pub use decisions::{
     AlternativeView, DecisionFilter, DecisionPage, DecisionSummary, DecisionView, NotChosen, OutcomeView,
@@ -47,8 +47,9 @@ pub use experiments::{Attachment, ExperimentFilter, ExperimentPage, ExperimentVi
 pub use fold::{FOLD_VERSION, Projection};
 pub use integrity::{ClaimNamed, TABLES_ABOUT_CLAIMS};
 pub use locks::LockView;
+pub use names::Matches;
 pub use peers::Peer;
-pub use plan::{PhaseView, PlanGraph, PlanView, TaskFilter, TaskView, Titles, TrajectoryView};
+pub use plan::{PhaseView, PlanGraph, PlanView, Titles, TrajectoryView};
 pub use proposals::ProposalView;
 pub use questions::Question;
 pub use researchers::{Finding, ResearcherView};
@@ -56,8 +57,9 @@ pub use retracted::RetractedEvidence;
 pub use search::{BadCursor, Hit, Search, SearchPage, Seen};
 pub use sessions::{AnchorView, BeliefSnapshot, SessionView, SplitView, TurnView};
 pub use silence::Silence;
+pub use tasks::{TaskFilter, TaskView};
 pub use team::{AgentActivity, Counts, LoosenedPolicy, RejectedCommand};
-pub use versions::{Changed, EditBehind, Myself};
+pub use versions::{EditBehind, Myself};
 
 use std::cell::RefCell;
 use std::cmp::Ordering;

@@ -1,4 +1,4 @@
-//! Questions about claims: one, a page of them, and what a page shows.
+//! Claims as lists show them, and the lists.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::index::{Around, Limit};
 use super::rows::{Json, Select, bound, json, made_at, only};
-use super::{ByNow, Changed, Expired, Reader, StoreError};
+use super::{Expired, Reader, StoreError};
 use crate::domain::claim::{Basis, ClaimType, Grade, Status, Trigger};
 use crate::domain::confidence::Standing;
 use crate::domain::ids::{ClaimId, TaskId};
@@ -156,6 +156,31 @@ pub struct ClaimSummary {
     /// Its last change where that is not its creation, in a list that names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_change: Option<LastChange>,
+}
+
+/// What an agent is doing about a claim or a place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ByNow {
+    /// The agent.
+    pub agent: String,
+    /// What it does: `tests it, R11 queued`.
+    pub does: String,
+    /// Whether it is a lock or a task on a directory above the claim, which is news in no list.
+    #[serde(skip)]
+    pub is_above: bool,
+    /// The run by which it tests the claim, and how far that is: `R11 queued`. None where it is at a place of the claim.
+    #[serde(skip)]
+    pub run: Option<String>,
+}
+
+/// A file of a claim that does not hold what the claim is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Changed {
+    /// The file.
+    pub path: String,
+    /// The agent that last edited it, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// What last changed a claim.

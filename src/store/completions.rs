@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::rows::{bound, only};
-use super::{Reader, StoreError};
+use super::{Matches, Reader, StoreError};
 use crate::domain::event::{ClaimCreated, Recorded};
 use crate::domain::ids::SessionId;
 use crate::domain::names::Sort;
@@ -18,15 +18,6 @@ pub(super) fn add(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result
             .execute(params![session, at.seq])?;
     }
     Ok(())
-}
-
-/// What begins as it was typed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Matches {
-    /// As many as were asked for.
-    pub values: Vec<String>,
-    /// How many there are.
-    pub total: u64,
 }
 
 impl Reader {

@@ -4,8 +4,8 @@ use rusqlite::{Row, params};
 
 use super::rows::{bound, only};
 use super::{
-    LeftOut, Reader, StoreError, claim, contradictions, decisions, experiments, former, plan, proposals,
-    researchers, retracted, sessions,
+    LeftOut, Reader, StoreError, claim, contradictions, decisions, experiments, former, proposals,
+    researchers, retracted, sessions, tasks,
 };
 use crate::domain::time::Timestamp;
 
@@ -102,10 +102,10 @@ const SHOWN: [Shown; 15] = [
         read: |row| experiments::view(row).map(drop),
     },
     Shown {
-        select: || plan::TASK.to_owned(),
+        select: || tasks::TASK.to_owned(),
         table: "tasks",
         key: "id",
-        read: |row| Ok(plan::task(row).map(drop)?),
+        read: |row| Ok(tasks::task(row).map(drop)?),
     },
     Shown {
         select: || sessions::SESSION.to_owned(),

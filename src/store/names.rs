@@ -3,7 +3,6 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
-use super::completions::Matches;
 use super::rows::{bound, only};
 use super::{Reader, StoreError};
 use crate::domain::event::Recorded;
@@ -61,6 +60,15 @@ pub(super) const fn table(sort: Sort) -> (&'static str, &'static str) {
         Sort::Run => ("experiments", "command"),
         Sort::Contradiction => ("belief_contradictions", "kind"),
     }
+}
+
+/// What begins as it was typed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Matches {
+    /// As many as were asked for.
+    pub values: Vec<String>,
+    /// How many there are.
+    pub total: u64,
 }
 
 impl Reader {

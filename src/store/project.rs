@@ -19,7 +19,7 @@ use crate::domain::text::Reason;
 use crate::store::index::{self, Entry, LastClaims};
 use crate::store::{
     StoreError, completions, experiments, files, former, locks, names, plan, proposals, questions,
-    researchers, retracted, sessions, silence, triggers, versions,
+    researchers, retracted, sessions, silence, tasks, triggers, versions,
 };
 
 /// What many events change in the same few rows: written once for all events of a transaction.
@@ -81,7 +81,7 @@ pub(super) fn project(
     entry: Option<&Entry>,
 ) -> Result<(), StoreError> {
     tally.saw(recorded);
-    plan::heartbeat(db, recorded)?;
+    tasks::heartbeat(db, recorded)?;
     names::count(db, recorded)?;
     let Some(event) = &recorded.event else {
         return Ok(());
@@ -112,12 +112,12 @@ pub(super) fn project(
         Event::ExperimentCompleted(body) => experiments::completed(db, recorded, body)?,
         Event::PlanAdded(body) => plan::plan_added(db, recorded, body)?,
         Event::PhaseAdded(body) => plan::phase_added(db, recorded, body)?,
-        Event::TaskAdded(body) => plan::task_added(db, recorded, body)?,
-        Event::TaskClaimed(body) => plan::task_claimed(db, recorded, body)?,
-        Event::TaskReleased(body) => plan::task_released(db, recorded, body)?,
+        Event::TaskAdded(body) => tasks::task_added(db, recorded, body)?,
+        Event::TaskClaimed(body) => tasks::task_claimed(db, recorded, body)?,
+        Event::TaskReleased(body) => tasks::task_released(db, recorded, body)?,
         Event::ScopesLocked(body) => locks::locked(db, recorded, body)?,
         Event::ScopesReleased(body) => locks::released(db, body)?,
-        Event::TaskUpdated(body) => plan::task_updated(db, recorded, body)?,
+        Event::TaskUpdated(body) => tasks::task_updated(db, recorded, body)?,
         Event::IntentDeclared(body) => plan::intent_declared(db, recorded, body)?,
         Event::SessionStarted(body) => sessions::started(db, recorded, body)?,
         Event::AgentSeated(body) => sessions::seated(db, recorded, body)?,

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
-use serde::Serialize;
 
 use super::files::MAIN;
 use super::index::Limit;
 use super::rows::{Json, bound, malformed, only};
-use super::{ClaimSummary, Reader, StoreError};
+use super::{Changed, ClaimSummary, Reader, StoreError};
 use crate::domain::event::{PositionTaken, Recorded};
 use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
@@ -65,16 +64,6 @@ pub struct EditBehind {
     pub claim_id: ClaimId,
     /// What it says.
     pub statement: String,
-}
-
-/// A file of a claim that does not hold what the claim is about.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Changed {
-    /// The file.
-    pub path: String,
-    /// The agent that last edited it, where that is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
 }
 
 impl Reader {
