@@ -58,7 +58,7 @@ impl Reader {
         )?;
         let word = format!("\"{}\"", name.to_string().to_lowercase());
         let found = self.kept_of(found.query(params![word, bound(created_seq), MOST])?, |row| {
-            Ok::<_, rusqlite::Error>((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+            Ok::<_, rusqlite::Error>((row.get::<_, String>("id")?, row.get::<_, String>("statement")?))
         })?;
         // The index knows no case.
         let names = |statement: &str| names_in(statement).any(|named| named == name);
