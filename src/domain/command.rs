@@ -205,14 +205,11 @@ impl Command {
         } else if let Self::SpawnResearcher(spawn) = &mut intent {
             spawn.task_id = Uuid::nil().into();
             spawn.turn0 = "-".parse().expect("one character");
-            spawn.mission = None;
         } else if let Self::SplitSession(split) = &mut intent {
             split.child = "-".parse().expect("one printable character");
             split.turn0 = "-".parse().expect("one character");
         } else if let Self::RecordTurn(turn) = &mut intent {
             turn.told = None;
-        } else if let Self::RunExperiment(run) = &mut intent {
-            run.plan = None;
         }
         intent
     }

@@ -4,8 +4,8 @@
 use std::process::{Command, Output, Stdio};
 
 use hivemind::domain::claim::ContradictionKind;
+use hivemind::spool::Spool;
 use hivemind::views::AttentionKind;
-use hivemind::writer::Spool;
 use serde_json::Value;
 
 use crate::harness::{creation, wait_until};

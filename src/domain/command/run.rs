@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::agent::AgentId;
-use crate::domain::experiment::{Plan, Prediction, ProfileName, RunOutcome};
+use crate::domain::experiment::{Prediction, ProfileName, RunOutcome};
 use crate::domain::ids::{ClaimId, RunId, TaskId};
-use crate::domain::text::{CommandLine, Prompt, Reason, Statement, Turn0};
+use crate::domain::text::{CommandLine, Prompt, Reason, Turn0};
 
 /// Run a profile.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,15 +42,6 @@ pub struct RunExperiment {
     /// A smaller cap, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_cap_bytes: Option<u64>,
-    /// What the writer makes of it; it never comes from a front.
-    #[serde(skip)]
-    pub plan: Option<Plan>,
-    /// What the claim says, for the receipt; from the writer, like the plan.
-    #[serde(skip)]
-    pub statement: Option<Statement>,
-    /// The ids of its further runs; from the writer, like the plan.
-    #[serde(skip)]
-    pub further_runs: Vec<RunId>,
 }
 
 /// Tie a run that is over to a claim.
@@ -103,16 +93,4 @@ pub struct SpawnResearcher {
     pub parent_task_id: Option<TaskId>,
     /// What it starts with, packed by the front.
     pub turn0: Turn0,
-    /// What the writer makes of it; it never comes from a front.
-    #[serde(skip)]
-    pub mission: Option<Mission>,
-}
-
-/// Who is sent out, and what runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mission {
-    /// Whom it speaks as.
-    pub agent: AgentId,
-    /// What runs, with what it finds its way back by in its environment.
-    pub plan: Plan,
 }
