@@ -43,7 +43,7 @@ use crate::runner::run::About;
 use crate::standing::{Damage, Standing};
 use crate::store::{Projection, StoreError};
 use crate::system::Sources;
-use crate::versions::{Dirs, Marks, Moves, marks, seen, written};
+use crate::versions::{Dirs, Marks, marks, seen, touched, written};
 use crate::workspace::{Workspace, WorkspaceError};
 
 /// The most commands in one group. A larger group would only delay its first answer.
@@ -1103,10 +1103,11 @@ impl Committer {
         let mut outcome = outcome.clone();
         if let Some((_, marks, dirs)) = self.began.take_if(|(began, ..)| *began == run_id) {
             // A file that was written and restored during the run has its old content and a new mark.
-            outcome.written = written(&marks, &self.marks_of(run));
-            let Moves { moved, touched } = dirs.map(|dirs| dirs.moves()).unwrap_or_default();
-            outcome.moved = moved;
-            outcome.touched = touched;
+            let now = self.marks_of(run);
+            let moves = dirs.map(|dirs| dirs.moves()).unwrap_or_default();
+            outcome.written = written(&marks, &now).into_iter().chain(moves.came).collect();
+            outcome.moved = moves.moved;
+            outcome.touched = touched(&marks, &now).into_iter().chain(moves.touched).collect();
         }
         let outcome = &outcome;
         let event_id = (self.sources.ids)();
