@@ -6,7 +6,6 @@ use std::fmt;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
 
@@ -115,8 +114,8 @@ pub struct Mark {
     links: Vec<Stamp>,
 }
 
-/// The size of a file, and when it was written as its file system says. Any process can set the time.
-type Written = (u64, Option<SystemTime>);
+/// The size of a file, and when it was written as its file system says, in nanoseconds. Any process can set the time.
+type Written = (u64, Option<i128>);
 
 /// What is at a path, and when it changed last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,6 +137,18 @@ impl Stamp {
         let changed_ns = None;
         Self { file: private::name(metadata), changed_ns }
     }
+}
+
+#[cfg(unix)]
+fn modified_ns(metadata: &Metadata) -> Option<i128> {
+    use std::os::unix::fs::MetadataExt;
+    Some(i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec()))
+}
+
+/// Where the system does not say, a change may be any.
+#[cfg(not(unix))]
+const fn modified_ns(_: &Metadata) -> Option<i128> {
+    None
 }
 
 /// The stamp of a path itself, where it is a link.
@@ -187,7 +198,7 @@ pub fn marks<'s>(root: &Path, scopes: impl Iterator<Item = &'s Scope>) -> Marks 
         let Ok(Found::File(file, size)) = open(root, scope) else { return None };
         let links = way(root, scope).links.iter().filter_map(|link| stamp(link)).collect();
         let metadata = file.metadata().ok()?;
-        Some(Mark { file: Stamp::of(&metadata), written: (size, metadata.modified().ok()), links })
+        Some(Mark { file: Stamp::of(&metadata), written: (size, modified_ns(&metadata)), links })
     };
     scopes.filter_map(|scope| Some((scope.clone(), mark(scope)?))).collect()
 }
