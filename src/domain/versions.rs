@@ -259,6 +259,8 @@ enum Since {
     Moved,
     /// A directory above the files may have been moved while the run was under way.
     Touched,
+    /// The file may have been written while the run was under way.
+    FileTouched,
 }
 
 /// The end of a reason that another run settles, because the files may be as they were.
@@ -310,13 +312,14 @@ impl fmt::Display for Change {
             Since::Run => (" was written", " during the run"),
             Since::Moved => (" was moved", " during the run"),
             Since::Touched => (" was touched", " during the run and may have been moved"),
+            Since::FileTouched => (" was touched", " during the run and may have been written"),
         };
         f.write_str(changed)?;
         if let Some(agent) = by {
             write!(f, " by {agent}")?;
         }
         f.write_str(since)?;
-        let is_during = matches!(self.since, Since::Run | Since::Moved | Since::Touched);
+        let is_during = matches!(self.since, Since::Run | Since::Moved | Since::Touched | Since::FileTouched);
         f.write_str(if is_during { RUN_AGAIN } else { "" })
     }
 }
@@ -439,11 +442,16 @@ fn unversioned_change(
     })
 }
 
-/// The first directory above the files of a claim that was moved while a run was under way, or may have been.
-fn moved(outcome: &RunOutcome) -> Option<Change> {
+/// The first directory above the files of a claim that was moved while a run was under way, or what may have been moved or
+/// written then.
+fn moved(run: &Run, outcome: &RunOutcome) -> Option<Change> {
     let moved = outcome.moved.first().map(|dir| (dir, Since::Moved));
-    let (dir, since) = moved.or_else(|| Some((outcome.touched.first()?, Since::Touched)))?;
-    Some(Change { scope: dir.clone(), others: 0, by: None, since })
+    let touched = outcome.touched.first().map(|scope| {
+        let is_file = run.saw.versions.contains_key(scope);
+        (scope, if is_file { Since::FileTouched } else { Since::Touched })
+    });
+    let (scope, since) = moved.or(touched)?;
+    Some(Change { scope: scope.clone(), others: 0, by: None, since })
 }
 
 /// The first file of a claim that was written while a run was under way. `found` are those that the writer found.
@@ -478,7 +486,7 @@ pub fn changed_for(
         .or_else(differed)
         .or_else(|| change(state, worktree, (saw, Since::Queueing), now))
         .or_else(|| written(state, run, claim, &outcome.written))
-        .or_else(|| moved(outcome))
+        .or_else(|| moved(run, outcome))
 }
 
 /// Why a run that is over is no evidence of a claim that it was not queued for.
