@@ -80,6 +80,9 @@ pub struct ExperimentView {
     /// What kind of statement the claim is that it was asked for.
     #[serde(skip)]
     pub claim_type: Option<ClaimType>,
+    /// Whether a file of that claim has a version.
+    #[serde(skip)]
+    pub claim_has_version: bool,
     /// The claims it is tied to.
     pub attached: Vec<Attachment>,
     /// When it was asked for, epoch ms.
@@ -203,6 +206,7 @@ pub(super) const COLUMNS: &str = "SELECT id, profile, command, requested_by, ses
      args, cwd, timeout_ms, outcome, completed_ref, created_at, completed_at, created_seq, prediction, profile_sha256, \
      unstable, series, series_number, series_of, undecided, \
      (SELECT claim_type FROM claims WHERE claims.id = experiments.claim_id), \
+     (SELECT versions IS NOT NULL FROM claims WHERE claims.id = experiments.claim_id) AS has_version, \
      (SELECT letter || number FROM names WHERE names.id = experiments.id) AS name FROM experiments";
 
 impl Reader {
@@ -331,6 +335,7 @@ pub(super) fn view(row: &Row<'_>) -> Result<ExperimentView, StoreError> {
         evidence_event_id: row.get(13)?,
         undecided: row.get(23)?,
         claim_type: word(24)?.map(|kind| kind.parse()).transpose().map_err(malformed)?,
+        claim_has_version: row.get::<_, Option<bool>>("has_version")?.unwrap_or_default(),
         attached: Vec::new(),
         created_at: row.get(14)?,
         completed_at: row.get(15)?,
