@@ -352,23 +352,36 @@ fn changed_challenges<'a>(
     saw: &'a Versions,
     worktree: Option<&'a Worktree>,
 ) -> impl Iterator<Item = (&'a AgentId, Change)> {
-    let Sights { created, .. } = &claim.sights;
-    claim.sights.open(&claim.answered, until).into_iter().filter_map(move |(challenger, sight, since)| {
-        let below = unversioned_change(state, worktree, claim, (sight, since.clone()));
-        let Some(mut change) = change(state, worktree, (sight, since.clone()), saw).or(below) else {
-            return Some((challenger, unversioned_elsewhere(worktree, claim, (sight, since))?));
-        };
-        // A challenger in another work tree sees other content there. The files of this one did not change.
-        let did_not_change = || {
-            sight.is_of_other_tree(worktree)
-                || matches!(since, Since::Challenge(_))
-                    && self::change(state, worktree, (created, Since::Claim), saw).is_none()
-        };
-        if change.by.is_none() && did_not_change() {
-            change.since = Since::Elsewhere(challenger.clone());
-        }
-        Some((challenger, change))
+    let open = claim.sights.open(&claim.answered, until).into_iter();
+    open.filter_map(move |(challenger, sight, since)| {
+        let seen = (challenger, sight, since);
+        Some((challenger, changed_challenge(state, claim, seen, saw, worktree)?))
     })
+}
+
+/// How what one challenger saw differs from these files.
+fn changed_challenge(
+    state: &State,
+    claim: &Claim,
+    (challenger, sight, since): (&AgentId, &Sight, Since),
+    saw: &Versions,
+    worktree: Option<&Worktree>,
+) -> Option<Change> {
+    let created = &claim.sights.created;
+    let below = unversioned_change(state, worktree, claim, (sight, since.clone()));
+    let Some(mut change) = change(state, worktree, (sight, since.clone()), saw).or(below) else {
+        return unversioned_elsewhere(worktree, claim, (sight, since));
+    };
+    // A challenger in another work tree sees other content there. The files of this one did not change.
+    let did_not_change = || {
+        sight.is_of_other_tree(worktree)
+            || matches!(since, Since::Challenge(_))
+                && self::change(state, worktree, (created, Since::Claim), saw).is_none()
+    };
+    if change.by.is_none() && did_not_change() {
+        change.since = Since::Elsewhere(challenger.clone());
+    }
+    Some(change)
 }
 
 /// The challengers of a claim whose open challenges are of other content than these files: a run that sees them answers
