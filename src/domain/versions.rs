@@ -374,23 +374,36 @@ fn changed_challenges<'a>(
     saw: &'a Versions,
     worktree: Option<&'a Worktree>,
 ) -> impl Iterator<Item = (&'a AgentId, Change)> {
-    let Sights { created, .. } = &claim.sights;
-    claim.sights.open(&claim.answered, until).into_iter().filter_map(move |(challenger, sight, since)| {
-        let below = unversioned_change(state, worktree, claim, (sight, since.clone()));
-        let Some(mut change) = change(state, worktree, (sight, since.clone()), saw).or(below) else {
-            return Some((challenger, unversioned_elsewhere(worktree, claim, (sight, since))?));
-        };
-        // A challenger in another work tree sees other content there. The files of this one did not change.
-        let did_not_change = || {
-            sight.is_of_other_tree(worktree)
-                || matches!(since, Since::Challenge(_))
-                    && self::change(state, worktree, (created, Since::Claim), saw).is_none()
-        };
-        if change.by.is_none() && did_not_change() {
-            change.since = Since::Elsewhere(challenger.clone());
-        }
-        Some((challenger, change))
+    let open = claim.sights.open(&claim.answered, until).into_iter();
+    open.filter_map(move |(challenger, sight, since)| {
+        let seen = (challenger, sight, since);
+        Some((challenger, changed_challenge(state, claim, seen, saw, worktree)?))
     })
+}
+
+/// How what one challenger saw differs from these files.
+fn changed_challenge(
+    state: &State,
+    claim: &Claim,
+    (challenger, sight, since): (&AgentId, &Sight, Since),
+    saw: &Versions,
+    worktree: Option<&Worktree>,
+) -> Option<Change> {
+    let created = &claim.sights.created;
+    let below = unversioned_change(state, worktree, claim, (sight, since.clone()));
+    let Some(mut change) = change(state, worktree, (sight, since.clone()), saw).or(below) else {
+        return unversioned_elsewhere(worktree, claim, (sight, since));
+    };
+    // A challenger in another work tree sees other content there. The files of this one did not change.
+    let did_not_change = || {
+        sight.is_of_other_tree(worktree)
+            || matches!(since, Since::Challenge(_))
+                && self::change(state, worktree, (created, Since::Claim), saw).is_none()
+    };
+    if change.by.is_none() && did_not_change() {
+        change.since = Since::Elsewhere(challenger.clone());
+    }
+    Some(change)
 }
 
 /// The challengers of a claim whose open challenges are of other content than these files: a run that sees them answers
@@ -511,9 +524,17 @@ impl fmt::Display for Unlike {
 
 impl Unlike {
     /// The reason with a way forward for the claim.
-    pub fn with_way(&self, claim: ClaimId, (claim_type, scopes): (ClaimType, &[Scope])) -> String {
+    pub fn with_way(
+        &self,
+        claim: ClaimId,
+        (claim_type, scopes): (ClaimType, &[Scope]),
+        again: MeantAgain,
+    ) -> String {
         match self {
-            Self::Other(_) => format!("{self}; {}", way_forward(claim, Some(claim_type), Some(scopes))),
+            Self::Other(_) => {
+                let way = way_forward(claim, Some(claim_type), Some(scopes), again);
+                format!("{self}; {way}")
+            }
             Self::Unseen(_) => {
                 let run = json!({ "profile": "PROFILE", "claim_id": claim });
                 format!("{self}: {}", way::call("run_experiment", &run))
@@ -615,7 +636,10 @@ pub fn witnessed(
             if taken.still && taken.versions.is_empty() {
                 let why =
                     "none of its scopes is a file that can be read, so it has no version that could change";
-                return Err(Rejection::invalid("claim_id", why));
+                let mut refused = Rejection::invalid("claim_id", why);
+                let challenged = challenged_again(&taken.claim_id.to_string());
+                refused.hint = format!("its owner says nothing anew; {challenged}");
+                return Err(refused);
             }
             let is_support = !taken.still && taken.position == Position::Support;
             // A decision says what should be, and rests on no content.
@@ -655,7 +679,8 @@ pub fn witnessed(
                     way_forward(
                         *claim_id,
                         claim.map(|claim| claim.claim_type),
-                        claim.map(|claim| claim.scopes.as_slice())
+                        claim.map(|claim| claim.scopes.as_slice()),
+                        MeantAgain::of(!saw.is_empty()),
                     )
                 ),
                 claim_id: Some(*claim_id),
@@ -666,11 +691,28 @@ pub fn witnessed(
     Ok(decision)
 }
 
+/// How agents say that a claim and its challenges are meant of its files as they are now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MeantAgain {
+    /// A file of the claim has a version.
+    ByStill,
+    /// No scope has one, so only what was seen at the challenges is compared: a challenger challenges again.
+    ByChallenge,
+}
+
+impl MeantAgain {
+    /// For a claim of which a file has a version or none has.
+    pub const fn of(has_version: bool) -> Self {
+        if has_version { Self::ByStill } else { Self::ByChallenge }
+    }
+}
+
 /// What to do about a claim whose files changed. A decision is replaced by another decision.
 pub fn way_forward(
     claim: impl fmt::Display,
     claim_type: Option<ClaimType>,
     scopes: Option<&[Scope]>,
+    again: MeantAgain,
 ) -> String {
     let claim = claim.to_string();
     let scopes = scopes.map_or_else(|| json!(["SCOPE"]), |scopes| json!(scopes));
@@ -691,9 +733,19 @@ pub fn way_forward(
             way::call("create_claim", &instead)
         }
     };
-    let still = way::call("still", &json!({ "claim_id": claim }));
-    format!(
-        "state what holds now: {instead}, or say that it is still meant and run again: {still} by the owner for the \
-         claim, and by each challenger for its challenge, unless the challenger supports or abstains"
-    )
+    let again = match again {
+        MeantAgain::ByStill => format!(
+            "say that it is still meant and run again: {} by the owner for the claim, and by each challenger for its \
+             challenge",
+            way::call("still", &json!({ "claim_id": claim }))
+        ),
+        MeantAgain::ByChallenge => format!("run again after {}", challenged_again(&claim)),
+    };
+    format!("state what holds now: {instead}, or {again}, unless the challenger supports or abstains")
+}
+
+/// The step by which challengers of a claim without a version say that they mean what is there now.
+fn challenged_again(claim: &str) -> String {
+    let again = json!({ "claim_id": claim, "reason": way::REASON });
+    format!("each challenger challenges what is there now: {}", way::call("challenge", &again))
 }
