@@ -620,10 +620,11 @@ impl<'a> Asked<'a> {
         }
         let is_known = is_own || self.opened.contains_key(&summary.id);
         let body = if is_known && !claim.answers_reader {
-            let why = || match self.reasons.get(&id) {
-                Some(reason) => reason.clone(),
-                None if claim.agreed_by.is_empty() => String::new(),
-                None => format!("supported by {}", claim.agreed_by.join(", ")),
+            let why = || {
+                if claim.agreed_by.is_empty() {
+                    return self.reasons.get(&id).cloned().unwrap_or_default();
+                }
+                format!("supported by {}", claim.agreed_by.join(", "))
             };
             Body::Moved(Moved {
                 id: summary.id.clone(),
