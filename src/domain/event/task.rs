@@ -108,7 +108,7 @@ pub struct TaskReleased {
     pub cause: ReleaseCause,
 }
 
-/// A session asked the others to leave scopes alone for a time, without a task.
+/// A session asks the others to leave things alone until a time, without a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScopesLocked {
     /// The session that holds the lock.
