@@ -8,6 +8,7 @@ mod claims;
 mod completions;
 mod contradictions;
 mod decisions;
+mod digest;
 mod experiments;
 mod files;
 mod fold;
@@ -43,6 +44,7 @@ pub use contradictions::{Contradiction, ContradictionFilter, ContradictionPage, 
 pub use decisions::{
     AlternativeView, DecisionFilter, DecisionPage, DecisionSummary, DecisionView, NotChosen, OutcomeView,
 };
+pub use digest::Said;
 pub use experiments::{Attachment, ExperimentFilter, ExperimentPage, ExperimentView};
 pub use fold::{FOLD_VERSION, Projection};
 pub use integrity::{ClaimNamed, TABLES_ABOUT_CLAIMS};

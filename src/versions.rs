@@ -12,10 +12,16 @@ use crate::domain::scope::{MAX_SCOPES, Scope};
 use crate::domain::versions::{Content, MAX_FILE_BYTES, Versions};
 use crate::private;
 
+pub use moves::{Dirs, Moves};
+
+mod moves;
+
 /// Files up to this size are read at once: SHA-256 of them takes some 50 microseconds, and so does a change of threads.
 const SMALL_FILE_BYTES: u64 = 64 << 10;
 /// The most scopes that are looked at at once.
 const FEW_SCOPES: usize = 4;
+/// The most links that lead to one file, as Linux has it.
+const MAX_LINKS: usize = 40;
 
 /// Why a scope has no version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,65 +105,25 @@ fn seen_up_to(most: u64, root: &Path, scopes: &[Scope]) -> Option<Seen> {
 /// Which file is at each scope, and when it was last written, as its file system says. What is no file has none.
 pub type Marks = BTreeMap<Scope, Mark>;
 
-/// A file and its last change, with the directories above it.
+/// A file and its last change, and the same of the links that lead to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
+    file: Stamp,
+    size: u64,
+    links: Vec<Stamp>,
+}
+
+/// What is at a path, and when it changed last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
     /// Device and number.
     file: (u64, u64),
     /// When anything of it changed, in nanoseconds; no process can set it. None where the system does not tell.
     changed_ns: Option<i128>,
-    size: u64,
-    /// The directories from the root of the work tree to the file, without the root.
-    above: Vec<Above>,
 }
 
-/// A directory above a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Above {
-    /// Device and number.
-    file: (u64, u64),
-    /// When the directory itself changed without its entries, as a move does, in nanoseconds. None where its entries
-    /// changed last, or where the system does not tell.
-    moved_ns: Option<i128>,
-}
-
-impl Mark {
-    /// Whether a process replaced or wrote the file between this mark and a later one, or moved a directory above it. A
-    /// move is not seen where the entries of that directory changed afterwards.
-    fn is_other(&self, now: &Self) -> bool {
-        let one_file = |mark: &Self| (mark.file, mark.changed_ns, mark.size, mark.above.len());
-        let moved = |(before, now): (&Above, &Above)| {
-            before.file != now.file || now.moved_ns.is_some() && now.moved_ns != before.moved_ns
-        };
-        one_file(self) != one_file(now) || self.above.iter().zip(&now.above).any(moved)
-    }
-}
-
-/// The directories from a root to a file below it, without the root.
-fn above(root: &Path, path: &Path) -> Vec<Above> {
-    let dirs = path.ancestors().skip(1).take_while(|dir| *dir != root);
-    let mark = |dir: &Path| {
-        let metadata = dir.symlink_metadata().ok()?;
-        #[cfg(unix)]
-        let moved_ns = {
-            use std::os::unix::fs::MetadataExt;
-            let ns = |seconds: i64, more: i64| i128::from(seconds) * 1_000_000_000 + i128::from(more);
-            let changed = ns(metadata.ctime(), metadata.ctime_nsec());
-            (changed != ns(metadata.mtime(), metadata.mtime_nsec())).then_some(changed)
-        };
-        #[cfg(not(unix))]
-        let moved_ns = None;
-        Some(Above { file: private::name(&metadata), moved_ns })
-    };
-    dirs.filter_map(mark).collect()
-}
-
-/// The marks of the files among some scopes, below the canonical root of a work tree.
-pub fn marks<'s>(root: &Path, scopes: impl Iterator<Item = &'s Scope>) -> Marks {
-    let mark = |scope: &Scope| {
-        let Ok(Found::File(file, size)) = open(root, scope) else { return None };
-        let above = above(root, &inside(root, &root.join(scope.as_str())).ok()?);
-        let metadata = file.metadata().ok()?;
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
         #[cfg(unix)]
         let changed_ns = {
             use std::os::unix::fs::MetadataExt;
@@ -165,14 +131,57 @@ pub fn marks<'s>(root: &Path, scopes: impl Iterator<Item = &'s Scope>) -> Marks 
         };
         #[cfg(not(unix))]
         let changed_ns = None;
-        Some(Mark { file: private::name(&metadata), changed_ns, size, above })
+        Self { file: private::name(metadata), changed_ns }
+    }
+}
+
+/// The stamp of a path itself, where it is a link.
+fn stamp(path: &Path) -> Option<Stamp> {
+    Some(Stamp::of(&path.symlink_metadata().ok()?))
+}
+
+/// What lies between a root and what a path leads to.
+#[derive(Debug, Default)]
+struct Way {
+    /// The links that are followed.
+    links: Vec<PathBuf>,
+    /// The directories without links, the root included.
+    dirs: BTreeSet<PathBuf>,
+}
+
+/// The way from the canonical root of a work tree to what a scope leads to.
+fn way(root: &Path, scope: &Scope) -> Way {
+    let mut way = Way::default();
+    let mut path = root.join(scope.as_str());
+    while way.links.len() < MAX_LINKS {
+        let mut parts: Vec<&Path> = path.ancestors().filter(|part| !root.starts_with(part)).collect();
+        parts.reverse();
+        let link = parts.into_iter().find(|part| part.is_symlink());
+        let dirs = link.unwrap_or(&path).ancestors().skip(1).filter_map(|dir| dir.canonicalize().ok());
+        way.dirs.extend(dirs.filter(|dir| dir.starts_with(root)));
+        let Some((link, above)) = link.and_then(|link| Some((link, link.parent()?))) else { break };
+        let Ok(target) = link.read_link() else { break };
+        let rest = path.strip_prefix(link).ok().filter(|rest| !rest.as_os_str().is_empty());
+        let next = rest.map_or_else(|| above.join(&target), |rest| above.join(&target).join(rest));
+        way.links.push(link.to_owned());
+        path = next;
+    }
+    way
+}
+
+/// The marks of the files among some scopes, below the canonical root of a work tree.
+pub fn marks<'s>(root: &Path, scopes: impl Iterator<Item = &'s Scope>) -> Marks {
+    let mark = |scope: &Scope| {
+        let Ok(Found::File(file, size)) = open(root, scope) else { return None };
+        let links = way(root, scope).links.iter().filter_map(|link| stamp(link)).collect();
+        Some(Mark { file: Stamp::of(&file.metadata().ok()?), size, links })
     };
     scopes.filter_map(|scope| Some((scope.clone(), mark(scope)?))).collect()
 }
 
 /// The files that are others now, or were written since they had these marks.
 pub fn written(before: &Marks, now: &Marks) -> BTreeSet<Scope> {
-    let differs = |(scope, mark): &(&Scope, &Mark)| now.get(*scope).is_none_or(|now| mark.is_other(now));
+    let differs = |(scope, mark): &(&Scope, &Mark)| now.get(*scope) != Some(*mark);
     before.iter().filter(differs).map(|(scope, _)| scope.clone()).collect()
 }
 
@@ -289,28 +298,37 @@ mod tests {
     use crate::domain::scope::Scope;
     use crate::domain::versions::{Content, MAX_FILE_BYTES};
 
-    /// Red before: the file itself was the same at both ends.
+    /// Red before: where a link led was looked up at both ends, and nothing was known of the time between.
     #[test]
-    fn a_directory_that_was_away_for_a_while_makes_its_files_written() {
+    fn a_link_that_led_elsewhere_for_a_while_makes_its_file_written() {
         let dir = tempfile::tempdir().expect("a directory");
         let root = dir.path().canonicalize().expect("a root");
-        fs::create_dir_all(root.join("src/deep")).expect("a directory");
-        fs::write(root.join("src/deep/a.rs"), "fn a() {}\n").expect("a file");
-        let scope: Scope = "src/deep/a.rs".parse().expect("a scope");
-        let now = || marks(&root, [&scope].into_iter());
+        for name in ["one", "two"] {
+            fs::create_dir_all(root.join(name)).expect("a directory");
+            fs::write(root.join(name).join("a.rs"), name).expect("a file");
+        }
+        let link = |to: &str, name: &str| {
+            let _ = fs::remove_file(root.join(name));
+            std::os::unix::fs::symlink(to, root.join(name)).expect("a link");
+        };
+        link("one", "dir");
+        link("dir/a.rs", "file");
+        let scopes: [Scope; 2] = ["file", "dir/a.rs"].map(|scope| scope.parse().expect("a scope"));
+        let now = || marks(&root, scopes.iter());
         // The clock of a file system may stand still for some milliseconds.
         let pause = || std::thread::sleep(std::time::Duration::from_millis(50));
         let before = now();
         pause();
-        fs::write(root.join("src/deep/b.rs"), "fn b() {}\n").expect("a file");
-        fs::write(root.join("src/log"), "a run writes\n").expect("a file");
+        fs::write(root.join("one/b.rs"), "beside it").expect("a file");
         assert!(written(&before, &now()).is_empty(), "files beside it");
+        link("two", "dir");
+        link("one", "dir");
+        assert_eq!(written(&before, &now()).len(), 2, "a link above it");
+        let before = now();
         pause();
-        fs::rename(root.join("src"), root.join("away")).expect("it moves");
-        fs::create_dir(root.join("src")).expect("a directory");
-        fs::remove_dir(root.join("src")).expect("it is empty");
-        fs::rename(root.join("away"), root.join("src")).expect("it is back");
-        assert!(written(&before, &now()).contains(&scope), "the directory was away");
+        link("two/a.rs", "file");
+        link("dir/a.rs", "file");
+        assert_eq!(written(&before, &now()), [scopes[0].clone()].into(), "the link itself");
     }
 
     #[test]

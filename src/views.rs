@@ -3,10 +3,12 @@
 mod about;
 mod asked;
 mod attention;
+mod awaited;
 mod briefing;
 mod briefs;
 mod context;
 mod delta;
+mod digest;
 mod experiments;
 mod explain;
 mod last_change;
@@ -27,7 +29,7 @@ use serde_json::{Value, json};
 use crate::config::Config;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::ClaimType;
-use crate::domain::event::CommandRan;
+use crate::domain::event::{CommandRan, MemoryDenied};
 use crate::domain::ids::{ClaimId, EventId, RunId, TaskId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
@@ -56,15 +58,14 @@ pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcom
 pub use log::{is_noise, log};
 pub use markdown::{event_line, inline, listed};
 pub use names::{event, evidence, notice, resolve, session, shortened};
-pub use receipt::{cited_lines, mark_at_now, receipt_json, receipt_line};
+pub use receipt::{cited_lines, mark_at_now, receipt_json, receipt_line, without_known};
+pub use versions::MARKED;
 pub use why::why;
 
 /// Entries of a list page unless the reader asks for another number; some 4,000 tokens.
 pub const DEFAULT_LIMIT: usize = 50;
 /// The most entries of a list page.
 pub const MAX_LIMIT: usize = 500;
-/// The type of the events that [`StatusView::denials`] counts.
-const MEMORY_DENIED: &str = "memory.denied";
 /// Rejected commands that status shows.
 const REJECTED_SHOWN: usize = 5;
 
@@ -429,7 +430,13 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
                     let problem = left_out.problems().next().unwrap_or_default().to_owned();
                     Err(StoreError::Malformed(problem).into())
                 }
-                (Some(answer), left_out) => Ok(answer?.without(left_out.count())),
+                (Some(answer), left_out) => {
+                    let mut answer = answer?.without(left_out.count());
+                    if let (View::Attention(Some(agent)), false) = (view, is_past) {
+                        awaited::add_to(&mut answer, reads, agent, now)?;
+                    }
+                    Ok(answer)
+                }
                 (None, _) => empty(&from, view),
             }
         }
@@ -613,7 +620,17 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
             store.mark_news(found.hits.iter_mut().map(|hit| &mut hit.claim), None)?;
             Ok(search_page(seq, &found, now))
         }
-        View::Decisions(filter) => Ok(decisions_page(seq, &store.decisions(filter)?, filter.whole, now)),
+        View::Decisions(filter) => {
+            let page = store.decisions(filter)?;
+            let rest = DecisionFilter { before: page.next, limit: MAX_LIMIT, ..filter.clone() };
+            let rest = page.next.map(|_| store.decisions(&rest)).transpose()?;
+            let mut answer = decisions_page(seq, &page, filter.whole, now);
+            if let Some(rest) = rest {
+                let more = if rest.next.is_some() { "+" } else { "" };
+                answer.text.push_str(&format!("{}{more} older\n", rest.decisions.len()));
+            }
+            Ok(answer)
+        }
         View::Contradictions(filter) => Ok(contradictions_page(seq, &store.contradictions(filter)?, now)),
         View::Contradiction(id) => {
             let unknown = || ViewError::NotFound(unknown_contradiction(*id));
@@ -838,7 +855,7 @@ fn status(reads: &mut Reads, now: Timestamp) -> Result<(StatusView, LeftOut), Vi
     let ledger = reads.readable_ledger().filter(|_| unreadable.is_none());
     let head = ledger.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq);
     let ledger_seq = horizon.unwrap_or(head);
-    let denials = ledger.map(|ledger| ledger.count(MEMORY_DENIED, horizon)).transpose()?.unwrap_or(0);
+    let denials = ledger.map(|ledger| ledger.count(MemoryDenied::KIND, horizon)).transpose()?.unwrap_or(0);
     let memory = reads.workspace().memory().display().to_string();
     let mut status = StatusView {
         workspace,

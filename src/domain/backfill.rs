@@ -40,69 +40,20 @@ pub struct Seed<'t> {
 
 /// The seeds in an event, in text order. Observations of hooks, and texts that other events repeat, give none.
 pub fn seeds(event: &Event) -> Vec<Seed<'_>> {
-    match event {
-        Event::EventReported(report) => {
-            let claim_type = match report.kind {
-                ReportKind::Finding => ClaimType::Fact,
-                ReportKind::Decision => ClaimType::Decision,
-                ReportKind::Blocker => ClaimType::Negative,
-                ReportKind::FileEdited | ReportKind::CommandRan | ReportKind::Note => return Vec::new(),
-            };
-            let becomes = Becomes::Claim(claim_type);
-            vec![Seed { becomes, text: report.summary.as_str(), scopes: &report.paths }]
-        }
-        Event::MessageSent(message) => tagged(message.text.as_str()),
-        Event::ClaimCreated(_)
-        | Event::StatusChanged(_)
-        | Event::ClaimSuperseded(_)
-        | Event::PositionTaken(_)
-        | Event::EvidenceAdded(_)
-        | Event::EvidenceRetracted(_)
-        | Event::DecisionRecorded(_)
-        | Event::OutcomeRecorded(_)
-        | Event::CommandRejected(_)
-        | Event::SpoolFlushed(_)
-        | Event::OperatorOverridden(_)
-        | Event::PolicyChanged(_)
-        | Event::AttentionSeen(_)
-        | Event::MemoryDenied(_)
-        | Event::ContradictionDetected(_)
-        | Event::ContradictionResolved(_)
-        | Event::TargetAliased(_)
-        | Event::TargetParted(_)
-        | Event::OverrideProposed(_)
-        | Event::OverrideDismissed(_)
-        | Event::PlanAbandoned(_)
-        | Event::PlanRenamed(_)
-        | Event::AnchorRetired(_)
-        | Event::ExperimentQueued(_)
-        | Event::ExperimentStarted(_)
-        | Event::ExperimentCancelRequested(_)
-        | Event::ExperimentCompleted(_)
-        | Event::EventRedacted(_)
-        | Event::LossAccepted(_)
-        | Event::PlanAdded(_)
-        | Event::PhaseAdded(_)
-        | Event::TaskAdded(_)
-        | Event::TaskClaimed(_)
-        | Event::TaskReleased(_)
-        | Event::ScopesLocked(_)
-        | Event::ScopesReleased(_)
-        | Event::TaskUpdated(_)
-        | Event::IntentDeclared(_)
-        | Event::SessionStarted(_)
-        | Event::SessionEnded(_)
-        | Event::AgentSeated(_)
-        | Event::TurnRecorded(_)
-        | Event::AnchorSaved(_)
-        | Event::SessionSplit(_)
-        | Event::Turn0Continued(_)
-        | Event::BeliefsSnapshotted(_)
-        | Event::GuardFired(_)
-        | Event::ToolUsed(_)
-        | Event::CommandRan(_)
-        | Event::FileEdited(_)
-        | Event::ResearcherSpawned(_) => Vec::new(),
+    // Only a report and a message are the words of their author about something else than the memory.
+    if let Event::EventReported(report) = event {
+        let claim_type = match report.kind {
+            ReportKind::Finding => ClaimType::Fact,
+            ReportKind::Decision => ClaimType::Decision,
+            ReportKind::Blocker => ClaimType::Negative,
+            ReportKind::FileEdited | ReportKind::CommandRan | ReportKind::Note => return Vec::new(),
+        };
+        let becomes = Becomes::Claim(claim_type);
+        vec![Seed { becomes, text: report.summary.as_str(), scopes: &report.paths }]
+    } else if let Event::MessageSent(message) = event {
+        tagged(message.text.as_str())
+    } else {
+        Vec::new()
     }
 }
 

@@ -14,6 +14,7 @@ mod overrule;
 mod plan;
 mod researcher;
 mod session;
+mod standing;
 mod target;
 mod told;
 mod verdict;
@@ -51,7 +52,7 @@ use crate::domain::scope::{MAX_SCOPES, Scope};
 use crate::domain::state::{Claim, Fingerprint, State};
 use crate::domain::text::Reason;
 use crate::domain::time::{Hours, Timestamp};
-use crate::domain::versions::{Versions, is_proof_of_meant};
+use crate::domain::versions::{self, Versions, is_proof_of_meant};
 use crate::domain::way;
 
 /// An agent is active while its last event is at most this old: one working day, for `all_active`.
@@ -176,11 +177,9 @@ pub fn decide_seeing(
     now: Timestamp,
     policy: &Policy,
 ) -> Result<Decision, Rejection> {
-    if let Some((argument, text)) =
-        command.texts().into_iter().find(|(argument, text)| way::is_placeholder(argument, text))
-    {
+    if let Some((argument, text)) = placeholder(command) {
         let why = format!("`{text}` stands in our hint for a sentence of yours: write that instead");
-        return Err(Rejection::invalid(argument, why));
+        return Err(Rejection::invalid(&argument, why));
     }
     let mut decision = match command {
         Command::CreateClaim(create) => {
@@ -191,7 +190,7 @@ pub fn decide_seeing(
         }
         Command::TakePosition(take) => take_position(state, (agent, session), take, now, policy),
         Command::AffirmClaim(affirm) => {
-            affirm_claim(state, (agent, session), affirm, versions, (now, policy))
+            affirm_claim(state, (agent, session), affirm, (checkout, versions), (now, policy))
         }
         Command::AddEvidence(add) => evidence::add(state, session, add, now),
         Command::RetractEvidence(retract) => evidence::retract(state, agent, session, retract),
@@ -245,6 +244,18 @@ pub fn decide_seeing(
     told::remember(state, (agent, session), &mut decision);
     told::edited(state, (agent, session, checkout), command, now, &mut decision);
     Ok(decision)
+}
+
+/// The first argument that still holds the placeholder of a hint, with the placeholder.
+fn placeholder(command: &Command) -> Option<(String, String)> {
+    let mut first = None;
+    command.each_text(|field, text| {
+        let argument = field.split('.').next().unwrap_or(field);
+        if first.is_none() && way::is_placeholder(argument, text) {
+            first = Some((argument.to_owned(), text.to_owned()));
+        }
+    });
+    first
 }
 
 /// `replaced` are the claims the new one takes the place of, now or once it is confirmed.
@@ -372,7 +383,11 @@ fn create_claim(
         decision.warnings.extend(dead_end_warnings(state, about, is_news));
     }
     decision.warnings.extend(target::suggestions(state, &scopes));
-    decision.next = Some(asking::next(create, waits_for, supports_needed(policy)));
+    let made_one = |(_, _, claim): (Timestamp, ClaimId, &Claim)| {
+        claim.owner == *agent && claim.session.as_ref() == session
+    };
+    let knows_how = state.recent(now).any(made_one);
+    decision.next = asking::next(create, waits_for, supports_needed(policy), knows_how);
     Ok(decision)
 }
 
@@ -532,6 +547,7 @@ fn take_position(
     if state.is_own(agent, session, claim) {
         refuse_own(claim, take, policy)?;
     }
+    standing::refuse_anothers(state, (agent, session), (take.claim_id, claim), "abstain")?;
     if take.position == Position::Challenge && take.reason.is_none() {
         return Err(Rejection::invalid("reason", "a challenge says why"));
     }
@@ -552,12 +568,11 @@ fn take_position(
         cited.map(|evidence_ref| Cited { evidence_ref, grade: None, why: String::new(), failed: None });
     let mut decision = Decision { cited: cited.into_iter().collect(), ..Decision::default() };
     // A human who types in the session of a pane is not the pane.
-    let is_same_pane = |(name, there): &(&AgentId, &SessionId)| {
+    let is_same_pane = |name: &&AgentId| {
         let are_agents = !name.is_reserved() && !agent.is_reserved();
-        *name != agent && are_agents && state.seats().are_one_pane(session, Some(there))
+        *name != agent && are_agents && state.is_own_position(session, (take.claim_id, claim), name)
     };
-    let instead_of: Vec<AgentId> =
-        claim.taken_in.iter().filter(is_same_pane).map(|(name, _)| name.clone()).collect();
+    let instead_of: Vec<AgentId> = claim.taken_in.keys().filter(is_same_pane).cloned().collect();
     let mut formerly = other_names(state, (agent, session));
     formerly.retain(|name| !instead_of.contains(name));
     let taken = PositionTaken {
@@ -568,11 +583,14 @@ fn take_position(
         instead_of,
         formerly,
         still: false,
+        aside: false,
+        asks: Vec::new(),
         versions: Versions::new(),
         seen_in: None,
     };
     let mut after = claim.clone();
     after.take(agent, session, &taken);
+    let ended = standing::ended(state, (agent, session), claim, &taken);
     decision.events.push(taken.into());
     let status = settled_status(state, &after, now, policy);
     if status != claim.status {
@@ -595,7 +613,11 @@ fn take_position(
         decision.events.extend(events);
         decision.warnings.extend(warning);
     }
-    decision.next = next_step(state, agent, take.position, (take.claim_id, &after, status), now, policy);
+    decision.next = if take.position == Position::Abstain {
+        standing::abstained(state, ended, (take.claim_id, &after, status))
+    } else {
+        next_step(state, agent, take.position, (take.claim_id, &after, status), now, policy)
+    };
     if take.position == Position::Support {
         decision.warnings.extend(contradiction::on_support(state, (agent, session), take.claim_id));
     }
@@ -630,20 +652,24 @@ fn affirm_claim(
     state: &State,
     (agent, session): Speaker<'_>,
     affirm: &AffirmClaim,
-    versions: &Versions,
+    (checkout, versions): (&Checkout, &Versions),
     (now, policy): (Timestamp, &Policy),
 ) -> Result<Decision, Rejection> {
     let AffirmClaim { claim_id, reason } = affirm.clone();
     let claim = claim_in_force(state, claim_id)?;
-    let challenged_as = challenged_as(state, (agent, session), claim);
+    standing::refuse_anothers(state, (agent, session), (claim_id, claim), "still")?;
+    let challenged_as = challenged_as(state, (agent, session), (claim_id, claim));
     let held = claim.positions.get(agent).copied();
     if !state.owns(agent, session, claim) && held != Some(Position::Challenge) && challenged_as.is_empty() {
         return Err(Rejection::new(
             Code::NotAllowed,
             format!("claim {claim_id} is neither owned nor challenged by {agent}"),
             format!(
-                "ask {} or a challenger; or say what you hold of its files as they are now: {}, or {}",
+                "ask {} or a challenger{}; or say what you hold of its files as they are now: {}, or {}",
                 claim.owner,
+                standing::left(state, (claim_id, claim), "still")
+                    .map(|way| format!(" ({way})"))
+                    .unwrap_or_default(),
                 support(claim_id),
                 challenge(claim_id)
             ),
@@ -651,7 +677,9 @@ fn affirm_claim(
     }
     let challenge = (!challenged_as.is_empty()).then_some(Position::Challenge);
     let position = challenge.or(held).unwrap_or(Position::Support);
-    let taken = PositionTaken {
+    let worktree = checkout.worktree.as_ref();
+    let aside = position == Position::Challenge && claim.sights.is_meant_elsewhere(worktree);
+    let mut taken = PositionTaken {
         claim_id,
         position,
         reason,
@@ -659,46 +687,71 @@ fn affirm_claim(
         instead_of: Vec::new(),
         formerly: challenged_as,
         still: true,
+        aside,
+        asks: Vec::new(),
         versions: Versions::new(),
         seen_in: None,
     };
     let supporters = claim.positions.iter().filter(|(_, held)| **held == Position::Support);
     let of_other = supporters.map(|(agent, _)| agent).filter(|agent| claim.sights.saw_other(agent, versions));
     let of_other: Vec<String> = of_other.map(ToString::to_string).collect();
-    let of_other = (!of_other.is_empty()).then(|| {
+    let of_other = (!of_other.is_empty() && !aside).then(|| {
         format!(
             "{} supported other content, which confirms nothing anew: ask for a support of the files as they are now",
             of_other.join(", ")
         )
     });
-    let run = (claim.status == Status::Contested)
-        .then(|| "a blocking run on its files as they are now settles it".to_owned());
     let mut after = claim.clone();
     after.sights.took(u64::MAX, agent, &PositionTaken { versions: versions.clone(), ..taken.clone() });
-    let (lost, without_proof) = lost_proof(state, (claim_id, claim, after), (now, policy)).unzip();
-    let next: Vec<String> = without_proof.into_iter().chain(of_other).chain(run).collect();
+    let lost = lost_proof(state, (claim_id, claim), &mut after, (now, policy));
+    let aside = aside.then(|| standing::aside((claim_id, &after), agent));
+    let run = if aside.is_none() && after.status == Status::Contested {
+        let others = versions::challengers_of_other(state, &after, versions, worktree);
+        taken.asks = others
+            .filter(|challenger| !taken.speaks_for(agent).any(|own| own == *challenger))
+            .cloned()
+            .collect();
+        let again = lost.as_ref().map(|lost| lost.again.as_str());
+        Some(standing::settled_by((claim_id, &taken.asks), again))
+    } else {
+        lost.as_ref().map(|lost| format!("{} is evidence of it", lost.again))
+    };
+    let (lost, without_proof) = lost.map(|lost| (lost.events, lost.said)).unzip();
+    let next: Vec<String> = without_proof.into_iter().chain(aside).chain(of_other).chain(run).collect();
     let next = (!next.is_empty()).then(|| next.join("; "));
     let events = std::iter::once(taken.into()).chain(lost.unwrap_or_default()).collect();
     Ok(Decision { events, next, ..Decision::default() })
 }
 
-/// The other names under which the pane of a speaker challenges a claim.
-fn challenged_as(state: &State, (agent, session): Speaker<'_>, claim: &Claim) -> Vec<AgentId> {
-    let challenges = |name: &AgentId| claim.positions.get(name) == Some(&Position::Challenge);
-    let taken = claim.taken_in.iter();
-    let own = taken.filter(|(_, there)| state.seats().are_one_pane(session, Some(there)));
-    own.map(|(name, _)| name).filter(|name| *name != agent && challenges(name)).cloned().collect()
+/// What a claim comes to that lost its proof.
+struct LostProof {
+    events: Vec<Event>,
+    /// Why, and what the claim is now.
+    said: String,
+    /// The run, as it is queued again.
+    again: String,
 }
 
-/// The moves of a claim that is still meant of other content than its proof saw, and what a receipt says of them: the
-/// positions decide what it is now. `after` is the claim as it is meant now.
+/// The other names under which the pane of a speaker challenges a claim.
+fn challenged_as(
+    state: &State,
+    (agent, session): Speaker<'_>,
+    (id, claim): (ClaimId, &Claim),
+) -> Vec<AgentId> {
+    let is_own = |name: &&AgentId| *name != agent && state.is_own_position(session, (id, claim), name);
+    claim.challengers().filter(is_own).cloned().collect()
+}
+
+/// The moves of a claim that is still meant of other content than its proof saw: the positions decide what it is now.
+/// `after` is the claim as it is meant now, and then as the moves leave it.
 fn lost_proof(
     state: &State,
-    (claim_id, claim, mut after): (ClaimId, &Claim, Claim),
+    (claim_id, claim): (ClaimId, &Claim),
+    after: &mut Claim,
     (now, policy): (Timestamp, &Policy),
-) -> Option<(Vec<Event>, String)> {
+) -> Option<LostProof> {
     let has_proof = claim.is_proven && matches!(claim.status, Status::Confirmed | Status::Contested);
-    let run_id = claim.proof.filter(|_| has_proof && !is_proof_of_meant(state, &after))?;
+    let run_id = claim.proof.filter(|_| has_proof && !is_proof_of_meant(state, after))?;
     let run = state.run(run_id)?;
     let shown = format!("its proof, run {run_id}, is of other content");
     let lost = StatusChanged {
@@ -711,25 +764,21 @@ fn lost_proof(
         leaves_open: claim.answered_challengers().cloned().collect(),
     };
     after.go(&lost);
-    let status = settled_status(state, &after, now, policy);
+    let status = settled_status(state, after, now, policy);
+    after.status = status;
     let mut events = vec![lost.into()];
     if status != Status::Proposed {
         events.push(transition(claim_id, Status::Proposed, status, "its positions stand without the proof"));
     }
     events.extend(contradiction::on_lost_proof(state, claim_id, claim));
-    let said = if status == Status::Contested {
-        let settling = [("blocking", json!(true))];
-        let again = against::repeated(claim_id, run, &settling);
-        format!("once each challenger says that its challenge is still meant, {again} settles it")
-    } else {
-        format!("{} is evidence of it", against::repeated(claim_id, run, &[]))
-    };
+    let blocking = [("blocking", json!(true))];
+    let again = against::repeated(claim_id, run, if status == Status::Contested { &blocking } else { &[] });
     let now = if status == Status::Confirmed {
         "confirmed by positions alone".to_owned()
     } else {
         status.to_string()
     };
-    Some((events, format!("{shown}: the claim is {now} now; {said}")))
+    Some(LostProof { events, said: format!("{shown}: the claim is {now} now"), again })
 }
 
 /// A claim that is confirmed takes the place of the one that it proposed to supersede, where it may. Silence outvotes

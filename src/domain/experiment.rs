@@ -414,6 +414,12 @@ pub struct RunOutcome {
     /// Files of the claim that were replaced or written during the run.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub written: BTreeSet<Scope>,
+    /// Directories above files of the claim that were moved during the run. They may be back.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub moved: BTreeSet<Scope>,
+    /// Directories above files of the claim that changed during the run and may have been moved.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub touched: BTreeSet<Scope>,
 }
 
 impl RunOutcome {
@@ -432,6 +438,8 @@ impl RunOutcome {
             stderr: RunStream::default(),
             meta_sha256: None,
             written: BTreeSet::new(),
+            moved: BTreeSet::new(),
+            touched: BTreeSet::new(),
         }
     }
 

@@ -5,7 +5,9 @@
 
 mod classes;
 mod quantity;
+mod raw;
 mod reading;
+mod shape;
 mod words;
 
 use std::collections::HashSet;

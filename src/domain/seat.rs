@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::agent::AgentId;
+use crate::domain::checkout::Checkout;
 use crate::domain::claim::{Position, Status};
-use crate::domain::event::{AgentSeated, Event};
-use crate::domain::ids::SessionId;
+use crate::domain::event::{AgentSeated, Challenged, Event};
+use crate::domain::ids::{ClaimId, SessionId};
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::session::VANISHED_AFTER_MINUTES;
@@ -58,6 +59,8 @@ pub struct Ground<'a> {
     pub is_running: &'a dyn Fn(&SessionId) -> Option<bool>,
     /// Whether the roster uses a name for another purpose.
     pub is_on_roster: &'a dyn Fn(&AgentId) -> bool,
+    /// The work tree in which the caller is.
+    pub checkout: &'a Checkout,
 }
 
 /// The resolved agent of a command.
@@ -102,26 +105,23 @@ pub fn seat(
             let goes_on = before.is_seated && client.has(&before.agent) && !is_occupied(before, now, ground);
             if goes_on {
                 let mut seat = taken(state, parent, Some(before), client, now, ground);
-                let (agent, session, pane) = (seat.agent.clone(), own.clone(), Some(parent.clone()));
-                let client = Some(client.name.clone());
-                seat.events = vec![AgentSeated { agent, client, session, pane }.into()];
-                seat
+                seat.seated.session.clone_from(own);
+                seat.seated.pane = Some(parent.clone());
+                seat.into()
             } else {
                 let mut seat = taken(state, own, None, client, now, ground);
-                if let Some(told) = &mut seat.told {
-                    told.message.push_str(&format!(
-                        "; you do not go on as {} of session {parent}: that pane is there, or no seat of your client",
-                        before.agent
-                    ));
-                }
-                seat
+                seat.told.message.push_str(&format!(
+                    "; you do not go on as {} of session {parent}: that pane is there, or no seat of your client",
+                    before.agent
+                ));
+                seat.into()
             }
         }
         (Some(pane), ..) if !pane.is_seated || seats.still_holds(own) || !may_take => {
             Seat { agent: pane.agent.clone(), events: Vec::new(), told: None }
         }
         _ => match &unpinned.client {
-            Some(client) if may_take => taken(state, own, pane, client, now, ground),
+            Some(client) if may_take => taken(state, own, pane, client, now, ground).into(),
             _ => return Err(nobody(&format!("session {own} has no agent"))),
         },
     };
@@ -146,11 +146,24 @@ pub fn seat(
             _ => {
                 let client = unpinned.client.as_ref().map(|client| client.name.clone());
                 let (agent, session) = (seat.agent.clone(), session.clone());
-                seat.events.push(AgentSeated { agent, client, session, pane: Some(own.clone()) }.into());
+                let (pane, takes_over) = (Some(own.clone()), Vec::new());
+                seat.events.push(AgentSeated { agent, client, session, pane, takes_over }.into());
             }
         }
     }
     Ok(seat)
+}
+
+/// A seat that a pane takes, and what it is told.
+struct Taken {
+    seated: AgentSeated,
+    told: Warning,
+}
+
+impl From<Taken> for Seat {
+    fn from(Taken { seated, told }: Taken) -> Self {
+        Self { agent: seated.agent.clone(), events: vec![seated.into()], told: Some(told) }
+    }
 }
 
 /// The first free seat: the pane's former one, that of its client, or the lowest number.
@@ -161,21 +174,20 @@ fn taken(
     client: &SeatsOf,
     now: Timestamp,
     ground: &Ground<'_>,
-) -> Seat {
+) -> Taken {
     let seats = state.seats();
     let others = seats.panes().filter(|(first, _)| *first != seats.first(own));
     let sat_on: BTreeSet<&AgentId> =
         others.filter(|(_, pane)| is_occupied(pane, now, ground)).map(|(_, pane)| &pane.agent).collect();
-    // What is said under a name is that agent's: a pane that took the seat could move or withdraw the challenge.
-    let has_spoken = |agent: &AgentId| {
-        let challenged_elsewhere = |claim: &Claim| {
-            claim.status != Status::Deprecated
-                && claim.positions.get(agent) == Some(&Position::Challenge)
-                && !seats.are_one_pane(Some(own), claim.taken_in.get(agent))
-        };
-        client.first.as_ref() != Some(agent) && state.claims().any(|(_, claim)| challenged_elsewhere(claim))
+    // A challenge blocks a numbered seat while it is open: a position has one name, so another pane under that name could
+    // say nothing of its own about the claim.
+    let is_heir = |claim: &Claim, agent: &AgentId| is_heir(state, own, (claim, agent), client, now, ground);
+    let is_blocked = |agent: &AgentId| {
+        client.first.as_ref() != Some(agent)
+            && challenged_elsewhere(state, own, agent, now)
+                .any(|(_, claim)| !claim.answered.contains(agent) && !is_heir(claim, agent))
     };
-    let is_free = |agent: &AgentId| !sat_on.contains(agent) && !has_spoken(agent);
+    let is_free = |agent: &AgentId| !sat_on.contains(agent) && !is_blocked(agent);
     let was = pane.map(|pane| pane.agent.clone());
     let lowest = if client.first.is_some() { 2 } else { 1 };
     let numbered = (lowest..).map(|number| AgentId::seat(&client.word, number));
@@ -194,10 +206,73 @@ fn taken(
             ),
         ),
     };
-    let (code, message) = told;
+    let (code, mut message) = told;
     let (name, session) = (Some(client.name.clone()), own.clone());
-    let event = AgentSeated { agent: agent.clone(), client: name, session, pane: None };
-    Seat { agent, events: vec![event.into()], told: Some(Warning { code, message, claim_id: None }) }
+    let inherited = challenged_elsewhere(state, own, &agent, now).filter(|(_, claim)| is_heir(claim, &agent));
+    let takes_over: Vec<Challenged> = inherited
+        .filter_map(|(claim_id, claim)| {
+            Some(Challenged { claim_id, session: claim.taken_in.get(&agent)?.clone() })
+        })
+        .collect();
+    if let [first, more @ ..] = &takes_over[..] {
+        let more = if more.is_empty() { String::new() } else { format!(" and {} more claims", more.len()) };
+        message.push_str(&format!(
+            "; you take over from the pane before you, which left: {agent} challenges claim {}{more}, and you may \
+             withdraw that or say that it is still meant",
+            first.claim_id
+        ));
+    }
+    let seated = AgentSeated { agent, client: name, session, pane: None, takes_over };
+    Taken { seated, told: Warning { code, message, claim_id: None } }
+}
+
+/// The claims on which a challenge of another pane stands under a name.
+fn challenged_elsewhere<'a>(
+    state: &'a State,
+    own: &'a SessionId,
+    agent: &'a AgentId,
+    now: Timestamp,
+) -> impl Iterator<Item = (ClaimId, &'a Claim)> {
+    state.claims().filter(move |(id, claim)| {
+        claim.status != Status::Deprecated
+            && !claim.is_over(now)
+            && claim.positions.get(agent) == Some(&Position::Challenge)
+            && !state.is_own_position(Some(own), (*id, claim), agent)
+    })
+}
+
+/// Whether a pane that takes a seat takes over the challenge under its name: the challenger left, the pane is in the work
+/// tree of the challenge, and it cannot be the owner of the claim in a new session.
+fn is_heir(
+    state: &State,
+    own: &SessionId,
+    (claim, agent): (&Claim, &AgentId),
+    client: &SeatsOf,
+    now: Timestamp,
+    ground: &Ground<'_>,
+) -> bool {
+    let seats = state.seats();
+    let is_there = |pane: &Pane| is_occupied(pane, now, ground) && !is_gone(pane, ground);
+    let challenger = claim.taken_in.get(agent).and_then(|there| seats.pane(there));
+    let has_left = challenger.is_some_and(|pane| pane.is_seated && is_gone(pane, ground));
+    let is_here =
+        claim.sights.challenged_in(agent).is_some_and(|there| there.worktree == ground.checkout.worktree);
+    let owner = claim.session.as_ref().and_then(|session| Some((seats.first(session), seats.pane(session)?)));
+    let is_of_other = owner.is_none_or(|(first, owner)| {
+        // The name of an owner that left is taken: the owner in a new session, if it is any pane, is that one.
+        let is_back = || {
+            let mut others = seats.panes().filter(|(first, _)| *first != seats.first(own));
+            others.any(|(_, pane)| pane.agent == owner.agent && is_there(pane))
+        };
+        first != seats.first(own) && (!owner.is_seated || !client.has(&owner.agent) || is_back())
+    });
+    has_left && is_here && is_of_other
+}
+
+/// Whether each session of a pane ended, or the processes of its clients are known to be gone.
+fn is_gone(pane: &Pane, ground: &Ground<'_>) -> bool {
+    let mut running = pane.open.iter().filter_map(|session| (ground.is_running)(session)).peekable();
+    pane.open.is_empty() || (running.peek().is_some() && running.all(|is_running| !is_running))
 }
 
 /// Whether a pane still occupies its seat.

@@ -14,6 +14,7 @@ use super::decide::Decision;
 use super::event::{
     ClaimCreated, Event, EventReported, ExperimentQueued, FileEdited, PositionTaken, Recorded,
 };
+use super::experiment::RunOutcome;
 use super::ids::{ClaimId, RunId, SessionId};
 use super::receipt::{Warning, WarningCode};
 use super::rejection::Rejection;
@@ -113,7 +114,9 @@ impl Sights {
                     own.clone_from(&sight);
                 }
             }
-            self.still = Some(sight);
+            if !taken.aside {
+                self.still = Some(sight);
+            }
             return;
         }
         match taken.position {
@@ -150,8 +153,13 @@ impl Sights {
         self.still.as_ref().map_or((&self.created, Since::Claim), |still| (still, Since::Still))
     }
 
+    /// Whether the claim is meant of the files of another work tree than this one.
+    pub(super) fn is_meant_elsewhere(&self, worktree: Option<&Worktree>) -> bool {
+        self.meant().0.is_of_other_tree(worktree)
+    }
+
     /// What a run must have seen to answer the challenges that stood at a position of the ledger, the latest first.
-    fn open(&self, answered: &BTreeSet<AgentId>, until: u64) -> Vec<(&Sight, Since)> {
+    fn open(&self, answered: &BTreeSet<AgentId>, until: u64) -> Vec<(&AgentId, &Sight, Since)> {
         let open = self.challenges.iter();
         let open = open.filter(|(agent, sight)| !answered.contains(*agent) && sight.seq <= until);
         let mut open: Vec<(&AgentId, &Sight)> = open.collect();
@@ -160,7 +168,12 @@ impl Sights {
             let is_still = self.still.as_ref().is_some_and(|still| still.seq == sight.seq);
             if is_still { Since::Still } else { Since::Challenge(agent.clone()) }
         };
-        open.into_iter().map(|(agent, sight)| (sight, since((agent, sight)))).collect()
+        open.into_iter().map(|(agent, sight)| (agent, sight, since((agent, sight)))).collect()
+    }
+
+    /// The work tree in which an agent looked when it last challenged the claim, where that is known.
+    pub(super) fn challenged_in(&self, agent: &AgentId) -> Option<&Checkout> {
+        self.challenges.get(agent)?.seen_in.as_ref()
     }
 
     /// Whether an agent challenged the claim, or said that its challenge is still meant, after a position of the ledger.
@@ -234,12 +247,26 @@ enum Since {
     Elsewhere(AgentId),
     /// The claim is about other content, in another work tree.
     ClaimElsewhere,
+    /// The claim was said to be still meant of other content, in another work tree.
+    StillElsewhere,
     /// The challenge of this agent is about a directory or pattern in another work tree, without a version.
     OtherTree(AgentId),
     Still,
     Queueing,
     /// The file may hold what it held when the run began.
     Run,
+    /// A directory above the files was moved while the run was under way, and may be back.
+    Moved,
+    /// A directory above the files may have been moved while the run was under way.
+    Touched,
+}
+
+/// The end of a reason that another run settles, because the files may be as they were.
+const RUN_AGAIN: &str = ": run it again";
+
+/// Whether another run settles what a run left open for this reason.
+pub fn is_to_run_again(undecided: &str) -> bool {
+    undecided.ends_with(RUN_AGAIN)
 }
 
 /// A file that holds something else than was seen.
@@ -261,6 +288,10 @@ impl fmt::Display for Change {
             write!(f, "the challenge by {challenger} saw ")?;
         } else if *since == Since::ClaimElsewhere {
             f.write_str("the claim saw other content of ")?;
+        } else if matches!(since, Since::Moved | Since::Touched) {
+            f.write_str("the directory ")?;
+        } else if *since == Since::StillElsewhere {
+            f.write_str("the claim was said to be still meant of other content of ")?;
         }
         write!(f, "`{scope}`")?;
         match others {
@@ -270,19 +301,23 @@ impl fmt::Display for Change {
         }
         let (changed, since) = match since {
             Since::Elsewhere(_) => return Ok(()),
-            Since::ClaimElsewhere => return f.write_str(" in another work tree"),
+            Since::ClaimElsewhere | Since::StillElsewhere => return f.write_str(" in another work tree"),
             Since::OtherTree(_) => return f.write_str(" in another work tree, and a run there answers it"),
             Since::Claim => (" changed", " since the claim"),
             Since::Challenge(_) => (" changed", " since the challenge"),
             Since::Still => (" changed", " since the claim was said to be still meant"),
             Since::Queueing => (" changed", " during the run"),
             Since::Run => (" was written", " during the run"),
+            Since::Moved => (" was moved", " during the run"),
+            Since::Touched => (" was touched", " during the run and may have been moved"),
         };
         f.write_str(changed)?;
         if let Some(agent) = by {
             write!(f, " by {agent}")?;
         }
-        f.write_str(since)
+        f.write_str(since)?;
+        let is_during = matches!(self.since, Since::Run | Since::Moved | Since::Touched);
+        f.write_str(if is_during { RUN_AGAIN } else { "" })
     }
 }
 
@@ -314,31 +349,56 @@ pub fn changed_since(
     saw: &Versions,
     worktree: Option<&Worktree>,
 ) -> Option<Change> {
-    let Sights { created, .. } = &claim.sights;
-    let open = waits.map(|until| claim.sights.open(&claim.answered, until)).unwrap_or_default();
-    let mut challenged = open.into_iter().filter_map(|(sight, since)| {
-        let below = unversioned_change(state, worktree, claim, (sight, since.clone()));
-        let Some(mut change) = change(state, worktree, (sight, since.clone()), saw).or(below) else {
-            return unversioned_elsewhere(worktree, claim, (sight, since));
-        };
-        // A challenger in another work tree sees other content there. The files of this one did not change.
-        if let Since::Challenge(challenger) = since
-            && change.by.is_none()
-            && self::change(state, worktree, (created, Since::Claim), saw).is_none()
-        {
-            change.since = Since::Elsewhere(challenger);
-        }
-        Some(change)
-    });
+    let mut challenged =
+        waits.into_iter().flat_map(|until| changed_challenges(state, claim, until, saw, worktree));
     let meant = || {
         let (sight, since) = claim.sights.meant();
         let mut change = change(state, worktree, (sight, since.clone()), saw)?;
-        if since == Since::Claim && change.by.is_none() && sight.is_of_other_tree(worktree) {
-            change.since = Since::ClaimElsewhere;
+        if change.by.is_none() && sight.is_of_other_tree(worktree) {
+            let is_still = since == Since::Still;
+            change.since = if is_still { Since::StillElsewhere } else { Since::ClaimElsewhere };
         }
         Some(change)
     };
-    challenged.next().or_else(meant)
+    challenged.next().map(|(_, change)| change).or_else(meant)
+}
+
+/// How what a challenger saw differs from these files, for each open challenge that stood at a position of the ledger.
+fn changed_challenges<'a>(
+    state: &'a State,
+    claim: &'a Claim,
+    until: u64,
+    saw: &'a Versions,
+    worktree: Option<&'a Worktree>,
+) -> impl Iterator<Item = (&'a AgentId, Change)> {
+    let Sights { created, .. } = &claim.sights;
+    claim.sights.open(&claim.answered, until).into_iter().filter_map(move |(challenger, sight, since)| {
+        let below = unversioned_change(state, worktree, claim, (sight, since.clone()));
+        let Some(mut change) = change(state, worktree, (sight, since.clone()), saw).or(below) else {
+            return Some((challenger, unversioned_elsewhere(worktree, claim, (sight, since))?));
+        };
+        // A challenger in another work tree sees other content there. The files of this one did not change.
+        let did_not_change = || {
+            sight.is_of_other_tree(worktree)
+                || matches!(since, Since::Challenge(_))
+                    && self::change(state, worktree, (created, Since::Claim), saw).is_none()
+        };
+        if change.by.is_none() && did_not_change() {
+            change.since = Since::Elsewhere(challenger.clone());
+        }
+        Some((challenger, change))
+    })
+}
+
+/// The challengers of a claim whose open challenges are of other content than these files: a run that sees them answers
+/// none of those.
+pub(super) fn challengers_of_other<'a>(
+    state: &'a State,
+    claim: &'a Claim,
+    versions: &'a Versions,
+    worktree: Option<&'a Worktree>,
+) -> impl Iterator<Item = &'a AgentId> {
+    changed_challenges(state, claim, u64::MAX, versions, worktree).map(|(challenger, _)| challenger)
 }
 
 /// The first directory or pattern of a claim that a challenger saw in another work tree than this one. What it holds there
@@ -379,6 +439,13 @@ fn unversioned_change(
     })
 }
 
+/// The first directory above the files of a claim that was moved while a run was under way, or may have been.
+fn moved(outcome: &RunOutcome) -> Option<Change> {
+    let moved = outcome.moved.first().map(|dir| (dir, Since::Moved));
+    let (dir, since) = moved.or_else(|| Some((outcome.touched.first()?, Since::Touched)))?;
+    Some(Change { scope: dir.clone(), others: 0, by: None, since })
+}
+
 /// The first file of a claim that was written while a run was under way. `found` are those that the writer found.
 fn written(state: &State, run: &Run, claim: &Claim, found: &BTreeSet<Scope>) -> Option<Change> {
     let by = |scope: &Scope| {
@@ -395,14 +462,14 @@ fn written(state: &State, run: &Run, claim: &Claim, found: &BTreeSet<Scope>) -> 
 }
 
 /// Why a run that ended says nothing about its claim: its files differ from those of the claim, now or when the run was
-/// queued, or do not hold any more what they held then, or were written meanwhile. `now` is what they hold after its end,
-/// `found` are those that are other files now or were written.
+/// queued, or do not hold any more what they held then, or were written or moved meanwhile. `now` is what they hold after
+/// its end.
 pub fn changed_for(
     state: &State,
     (run_id, run): (RunId, &Run),
     claim: &Claim,
     now: &Versions,
-    found: &BTreeSet<Scope>,
+    outcome: &RunOutcome,
 ) -> Option<Change> {
     let (saw, worktree) = (&run.saw, run.worktree.as_ref());
     let differed = || run.differed.clone();
@@ -410,7 +477,8 @@ pub fn changed_for(
     changed_since(state, claim, waits, &saw.versions, worktree)
         .or_else(differed)
         .or_else(|| change(state, worktree, (saw, Since::Queueing), now))
-        .or_else(|| written(state, run, claim, found))
+        .or_else(|| written(state, run, claim, &outcome.written))
+        .or_else(|| moved(outcome))
 }
 
 /// Why a run that is over is no evidence of a claim that it was not queued for.
@@ -541,8 +609,10 @@ pub fn witnessed(
                     "none of its scopes is a file that can be read, so it has no version that could change";
                 return Err(Rejection::invalid("claim_id", why));
             }
-            let supported =
-                state.claim(taken.claim_id).filter(|_| !taken.still && taken.position == Position::Support);
+            let is_support = !taken.still && taken.position == Position::Support;
+            // A decision says what should be, and rests on no content.
+            let is_about_content = |claim: &&Claim| claim.claim_type != ClaimType::Decision;
+            let supported = state.claim(taken.claim_id).filter(is_about_content).filter(|_| is_support);
             let change = supported.and_then(|claim| {
                 changed_since(state, claim, None, &taken.versions, checkout.worktree.as_ref())
             });

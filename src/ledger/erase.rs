@@ -3,12 +3,12 @@
 use rusqlite::{Connection, params};
 
 use super::LedgerError;
-use crate::domain::event::Event;
+use crate::domain::event::{Event, EventRedacted};
 use crate::domain::ids::EventId;
 use crate::sqlite::{self, Error, bound};
 
 /// The type of the event that records an erasure.
-pub(super) const REDACTED: &str = "event.redacted";
+pub(super) const REDACTED: &str = EventRedacted::KIND;
 
 /// An event whose payload an operator erased.
 pub(super) struct Redaction {

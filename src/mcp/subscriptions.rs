@@ -18,7 +18,7 @@ use crate::ledger::Cursor;
 use crate::reads::Reads;
 use crate::store::ClaimFilter;
 use crate::system;
-use crate::views::{View, ViewError};
+use crate::views::{ContextOf, View, ViewError};
 
 /// The least time between two `updated` for one resource. A burst of writes becomes one notification.
 const COALESCE: Duration = Duration::from_millis(250);
@@ -243,6 +243,38 @@ fn is_locked(reads: &mut Reads, claim: ClaimId, event: &Event) -> Result<bool, V
     Ok(scopes.iter().any(|scope| scope.is_at(&about)))
 }
 
+/// Whether an event changes the context of a session. An event of a new type changes it, because most types do.
+fn changes_context(of: &ContextOf, recorded: &Recorded, event: &Event) -> bool {
+    let is_in_none = matches!(
+        event,
+        Event::ToolUsed(_)
+            | Event::CommandRan(_)
+            | Event::GuardFired(_)
+            | Event::SpoolFlushed(_)
+            | Event::ResearcherSpawned(_)
+            | Event::MessageSent(_)
+            | Event::OperatorOverridden(_)
+            | Event::PolicyChanged(_)
+            | Event::AttentionSeen(_)
+            | Event::MemoryDenied(_)
+    );
+    let is_in_its_own = matches!(
+        event,
+        Event::FileEdited(_)
+            | Event::TurnRecorded(_)
+            | Event::SessionStarted(_)
+            | Event::AgentSeated(_)
+            | Event::SessionEnded(_)
+    );
+    if is_in_its_own {
+        recorded.session.as_ref().map(SessionId::as_str) == of.session.as_deref()
+    } else if matches!(event, Event::CommandRejected(_)) {
+        recorded.agent == of.agent
+    } else {
+        !is_in_none
+    }
+}
+
 /// Whether an event changes what a view shows.
 fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, ViewError> {
     let Some(event) = &recorded.event else { return Ok(true) };
@@ -301,64 +333,7 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
             let claim_type = Some(ClaimType::Negative);
             any_claim(reads, &ClaimFilter { claim_type, scope: scope.clone(), ..ClaimFilter::default() })
         }
-        // Nearly every event can change a context, except observations by hooks.
-        View::Context(of) | View::Explained(of, _) => Ok(match event {
-            Event::ToolUsed(_)
-            | Event::CommandRan(_)
-            | Event::GuardFired(_)
-            | Event::SpoolFlushed(_)
-            | Event::ResearcherSpawned(_)
-            | Event::MessageSent(_)
-            | Event::OperatorOverridden(_)
-            | Event::PolicyChanged(_)
-            | Event::AttentionSeen(_)
-            | Event::MemoryDenied(_) => false,
-            Event::FileEdited(_)
-            | Event::TurnRecorded(_)
-            | Event::SessionStarted(_)
-            | Event::AgentSeated(_)
-            | Event::SessionEnded(_) => {
-                recorded.session.as_ref().map(SessionId::as_str) == of.session.as_deref()
-            }
-            Event::CommandRejected(_) => recorded.agent == of.agent,
-            Event::ClaimCreated(_)
-            | Event::StatusChanged(_)
-            | Event::ClaimSuperseded(_)
-            | Event::PositionTaken(_)
-            | Event::EvidenceAdded(_)
-            | Event::EvidenceRetracted(_)
-            | Event::EventReported(_)
-            | Event::DecisionRecorded(_)
-            | Event::OutcomeRecorded(_)
-            | Event::ContradictionDetected(_)
-            | Event::ContradictionResolved(_)
-            | Event::TargetAliased(_)
-            | Event::TargetParted(_)
-            | Event::OverrideProposed(_)
-            | Event::OverrideDismissed(_)
-            | Event::PlanAbandoned(_)
-            | Event::PlanRenamed(_)
-            | Event::AnchorRetired(_)
-            | Event::ExperimentQueued(_)
-            | Event::ExperimentStarted(_)
-            | Event::ExperimentCancelRequested(_)
-            | Event::ExperimentCompleted(_)
-            | Event::EventRedacted(_)
-            | Event::LossAccepted(_)
-            | Event::PlanAdded(_)
-            | Event::PhaseAdded(_)
-            | Event::TaskAdded(_)
-            | Event::TaskClaimed(_)
-            | Event::TaskReleased(_)
-            | Event::ScopesLocked(_)
-            | Event::ScopesReleased(_)
-            | Event::TaskUpdated(_)
-            | Event::IntentDeclared(_)
-            | Event::AnchorSaved(_)
-            | Event::SessionSplit(_)
-            | Event::Turn0Continued(_)
-            | Event::BeliefsSnapshotted(_) => true,
-        }),
+        View::Context(of) | View::Explained(of, _) => Ok(changes_context(of, recorded, event)),
         // Changes by time alone, such as the end of a lease, are notified when the writer records them.
         View::Attention(_) => Ok(event.run_id().is_some()
             || matches!(
@@ -409,8 +384,7 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
                 // The run may belong to a researcher that this agent sent out.
                 || event.run_id().is_some()
                 || event.task_id().is_some()
-                || matches!(event, Event::SessionEnded(ended) if of_it(&ended.session))
-                || matches!(event, Event::SessionSplit(split) if of_it(&split.child)))
+                || event.about().session.is_some_and(of_it))
         }
         View::Turn0(id) => Ok(matches!(event, Event::SessionSplit(split) if split.child.as_str() == id)),
         View::Anchors => Ok(matches!(event, Event::AnchorSaved(_) | Event::AnchorRetired(_))),

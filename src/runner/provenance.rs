@@ -28,6 +28,8 @@ const MAX_PROGRAM_BYTES: u64 = 64 << 20;
 const MAX_CONTENT_BYTES: u64 = 64 << 20;
 /// The most files that are read of what a profile covers.
 const MAX_COVERED_FILES: usize = 20_000;
+/// How git lists a submodule: by its mode.
+const SUBMODULE_MODE: &[u8] = b"160000 ";
 /// How long a tool may take to say its version; `npx` takes a second.
 const VERSION_WITHIN: Duration = Duration::from_secs(5);
 /// The most that is read of a version.
@@ -66,7 +68,7 @@ pub struct Git {
 impl Git {
     /// What git says of a directory; nothing outside a repository or without git.
     pub fn of(dir: &Path, environment: &BTreeMap<String, String>) -> Option<Self> {
-        let status = ["--no-optional-locks", "status", "--porcelain=v2", "--branch"];
+        let status = ["status", "--porcelain=v2", "--branch"];
         let output = git(dir, environment, &status).output().ok().filter(|output| output.status.success())?;
         Some(Self::parse(&String::from_utf8_lossy(&output.stdout)))
     }
@@ -87,9 +89,14 @@ impl Git {
         let top = lines.next();
         self.prefix = lines.next().filter(|prefix| !prefix.is_empty()).map(str::to_owned);
         if let (Some(top), Some(tree), true) = (top, lines.next(), output.status.success()) {
+            let top = Path::new(top);
+            // Git says nothing about what lies in the directory of a submodule that has no repository.
+            let is_hidden = |path: &PathBuf| is_hidden(&top.join(path)).unwrap_or(true);
+            if submodules(top, environment).is_none_or(|paths| paths.iter().any(is_hidden)) {
+                return self;
+            }
             self.tree = Some(tree.to_owned());
-            self.diff =
-                self.dirty.then(|| uncommitted(Path::new(top), environment, key).ok().flatten()).flatten();
+            self.diff = self.dirty.then(|| uncommitted(top, environment, key).ok().flatten()).flatten();
         }
         self
     }
@@ -114,11 +121,11 @@ impl Git {
         let covered =
             |path: &Scope| globs.is_empty() || globs.iter().any(|glob| glob.is_match(path.as_str()));
         let own = |path: &Scope| claim.iter().any(|scope| scope.is_path() && scope.covers(path));
-        let digest = |holds: &dyn Fn(&Scope) -> bool| {
-            digest((root, environment), key, files.iter().filter(|path| holds(path)))
+        let digest = |counts: Counts, holds: &dyn Fn(&Scope) -> bool| {
+            digest((root, environment), key, counts, files.iter().filter(|path| holds(path)))
         };
-        self.covered = digest(&covered);
-        self.own = claim.iter().any(Scope::is_path).then(|| digest(&own)).flatten();
+        self.covered = digest(Counts::BytesAndMode, &covered);
+        self.own = claim.iter().any(Scope::is_path).then(|| digest(Counts::Bytes, &own)).flatten();
         self
     }
 
@@ -162,11 +169,12 @@ impl Git {
     }
 }
 
-/// Git in a directory. A monitor is a program of the repository's choosing, and nothing here may write.
+/// Git in a directory. A monitor is a program of the repository's choosing, and nothing here may write: `git status` and
+/// `git diff` would write the index anew, and `git diff` does not ask whether it may lock.
 fn git(dir: &Path, environment: &BTreeMap<String, String>, arguments: &[&str]) -> Command {
     let mut command = Command::new("git");
     command
-        .args(["-c", "core.fsmonitor=false"])
+        .args(["--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "diff.autoRefreshIndex=false"])
         .args(arguments)
         .current_dir(dir)
         .env_clear()
@@ -188,6 +196,25 @@ fn uncommitted(
     Ok(fits.then(|| content.digest()))
 }
 
+/// The directories of the submodules of a work tree, below its top; none where git does not say.
+fn submodules(top: &Path, environment: &BTreeMap<String, String>) -> Option<Vec<PathBuf>> {
+    let listed = git(top, environment, &["ls-files", "--stage", "-z"]).output();
+    let listed = listed.ok().filter(|listed| listed.status.success())?;
+    let entries = listed.stdout.split(|byte| *byte == 0);
+    let entries = entries.filter(|entry| entry.starts_with(SUBMODULE_MODE));
+    // The mode, the commit and the stage, then the path.
+    let paths = entries.filter_map(|entry| entry.splitn(2, |byte| *byte == b'\t').nth(1));
+    Some(paths.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect())
+}
+
+/// Whether a directory holds something that no repository of its own tells about. One that is not there holds nothing.
+fn is_hidden(dir: &Path) -> io::Result<bool> {
+    if !dir.is_dir() || dir.join(".git").exists() {
+        return Ok(false);
+    }
+    Ok(std::fs::read_dir(dir)?.next().is_some())
+}
+
 /// The files of a work tree that git knows or would know, in their order; none where git does not say.
 fn files(root: &Path, environment: &BTreeMap<String, String>) -> Option<BTreeSet<Scope>> {
     let listed =
@@ -204,11 +231,21 @@ fn files(root: &Path, environment: &BTreeMap<String, String>) -> Option<BTreeSet
     Some(files)
 }
 
+/// What of a file is part of a digest.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Counts {
+    /// What the file holds.
+    Bytes,
+    /// Also whether it can be executed: a test may depend on it.
+    BytesAndMode,
+}
+
 /// The digest of what files hold; none where they are more than [`MAX_COVERED_FILES`] or [`MAX_CONTENT_BYTES`], or one
 /// of them cannot be read.
 fn digest<'f>(
     (root, environment): (&Path, &BTreeMap<String, String>),
     key: &[u8; 32],
+    counts: Counts,
     files: impl Iterator<Item = &'f Scope>,
 ) -> Option<String> {
     let mut content = Content::new(key);
@@ -222,11 +259,12 @@ fn digest<'f>(
             content.mac.update(b"\0absent");
             continue;
         };
+        content.mac.update(&[0]);
         #[cfg(unix)]
-        content.mac.update(&[
-            0,
-            u8::from(std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0),
-        ]);
+        if counts == Counts::BytesAndMode {
+            let mode = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions());
+            content.mac.update(&[u8::from(mode & 0o111 != 0)]);
+        }
         if !content.take_entry(&file, &metadata, environment).ok()? {
             return None;
         }
@@ -293,14 +331,15 @@ impl Content {
         match metadata.file_type() {
             kind if kind.is_symlink() => self.take(std::fs::read_link(file)?.as_os_str().as_bytes()),
             kind if kind.is_file() => self.take(File::open(file)?),
-            // A repository within, or another work tree: its commit, and what differs from it. An empty directory stands
-            // for one that was not fetched.
+            // A repository within, or another work tree: its commit, and what differs from it.
             kind if kind.is_dir() && file.join(".git").exists() => {
                 let head = git(file, environment, &["rev-parse", "HEAD"]).output()?;
                 Ok(self.take(&*head.stdout)? && self.take_uncommitted(file, environment)?)
             }
+            // An empty directory stands for a repository that was not fetched. What another one holds is not known.
+            kind if kind.is_dir() => Ok(!is_hidden(file)?),
             // A pipe would wait for its other end.
-            kind => Ok(kind.is_dir()),
+            _ => Ok(false),
         }
     }
 

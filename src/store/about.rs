@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::claims::ClaimFilter;
-use super::rows::{json, malformed, only};
+use super::rows::{Json, json, only};
 use super::search::{Search, Seen};
 use super::{ClaimSummary, Reader, StoreError};
 use crate::domain::claim::{ClaimType, SearchMode, Status};
@@ -35,7 +35,7 @@ const DECIDED: &str = "SELECT c.id, c.confidence, c.scopes, c.created_seq FROM d
 const ALTERNATIVES: &str = "SELECT a.decision_id, c.statement, a.rejection_reason FROM json_each(?1) \
      CROSS JOIN decision_alternatives a ON a.decision_id = json_each.value \
      CROSS JOIN claims c ON c.id = a.alternative_id ORDER BY a.decision_id, a.seq, a.alternative_id";
-const PREDECESSORS: &str = "SELECT c.superseded_by, c.statement, c.claim_type, c.mended FROM json_each(?1) \
+const PREDECESSORS: &str = "SELECT c.superseded_by, c.statement, c.claim_type, c.mended, c.id FROM json_each(?1) \
      CROSS JOIN claims c ON c.superseded_by = json_each.value ORDER BY c.superseded_by, c.created_seq";
 
 /// A claim that belongs to what a session is about.
@@ -67,6 +67,8 @@ pub struct Rejected {
 /// A claim that another one took the place of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replaced {
+    /// Its id.
+    pub id: String,
     /// What it said.
     pub statement: String,
     /// What kind of statement it was.
@@ -128,7 +130,7 @@ impl Reader {
     /// The text and the scopes of claims, by the position of their creation.
     fn members(&self, seqs: &BTreeSet<u64>) -> Result<Vec<Member>, StoreError> {
         let mut statement = self.db.prepare_cached(MEMBERS)?;
-        let rows = statement.query([serde_json::to_string(seqs).map_err(malformed)?])?;
+        let rows = statement.query([Json(seqs)])?;
         self.kept_of(rows, |row| {
             Ok::<_, StoreError>(Member {
                 seq: row.get("created_seq")?,
@@ -182,7 +184,7 @@ impl Reader {
     /// [`StoreError`].
     pub fn rejected_by(&self, decisions: &[&str]) -> Result<BTreeMap<String, Vec<Rejected>>, StoreError> {
         let mut statement = self.db.prepare_cached(ALTERNATIVES)?;
-        let rows = statement.query([serde_json::to_string(decisions).map_err(malformed)?])?;
+        let rows = statement.query([Json(decisions)])?;
         let found = self.kept_of(rows, |row| {
             let rejected =
                 Rejected { statement: row.get("statement")?, because: row.get("rejection_reason")? };
@@ -201,12 +203,15 @@ impl Reader {
     /// [`StoreError`].
     pub fn replaced_by(&self, claims: &[&str]) -> Result<BTreeMap<String, Replaced>, StoreError> {
         let mut statement = self.db.prepare_cached(PREDECESSORS)?;
-        let rows = statement.query([serde_json::to_string(claims).map_err(malformed)?])?;
+        let rows = statement.query([Json(claims)])?;
         let found = self.kept_of(rows, |row| {
-            let claim_type = row.get("claim_type")?;
-            let replaced =
-                Replaced { statement: row.get("statement")?, claim_type, mended: row.get("mended")? };
-            Ok::<_, StoreError>((row.get::<_, String>("superseded_by")?, replaced))
+            let replaced = Replaced {
+                id: row.get("id")?,
+                statement: row.get("statement")?,
+                claim_type: row.get("claim_type")?,
+                mended: row.get("mended")?,
+            };
+            Ok::<_, rusqlite::Error>((row.get::<_, String>("superseded_by")?, replaced))
         })?;
         Ok(found.into_iter().collect())
     }

@@ -257,6 +257,7 @@ fn claim_superseded(db: &Connection, at: &Recorded, body: &ClaimSuperseded) -> R
 fn position_taken(db: &Connection, at: &Recorded, body: &PositionTaken) -> Result<(), StoreError> {
     if body.still {
         versions::affirmed(db, at, body)?;
+        questions::of_still(db, at, body)?;
         return touch(db, at, body.claim_id);
     }
     former::replaced(db, at, body)?;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::rows::{bound, only};
 use super::{ClaimSummary, Reader, StoreError};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::Status;
+use crate::domain::claim::{Position, Status};
 use crate::domain::event::{ClaimCreated, ClaimSuperseded, PositionTaken, Recorded, StatusChanged};
 use crate::domain::ids::ClaimId;
 
@@ -20,6 +20,9 @@ pub struct Question {
     /// The claim that the agent supported and that this one replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<String>,
+    /// Whether the agent challenges the claim: it is asked whether that is still meant.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_challenged: bool,
     /// The agent's own claim that this one would replace once it is confirmed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub would_replace: Option<String>,
@@ -42,7 +45,9 @@ impl Reader {
     pub fn questions(&self, agent: Option<&str>, limit: usize) -> Result<Vec<Question>, StoreError> {
         let of_agent = if agent.is_some() { "q.agent = ?1" } else { "?1 IS NULL" };
         let sql = format!(
-            "SELECT q.claim_id, q.agent, q.instead_of, q.asked_at, c.objection_until, o.id AS would_replace FROM questions q \
+            "SELECT q.claim_id, q.agent, q.instead_of, q.asked_at, c.objection_until, o.id AS would_replace, \
+             EXISTS (SELECT 1 FROM consensus WHERE claim_id = q.claim_id AND agent = q.agent \
+             AND position = 'challenge') AS is_challenged FROM questions q \
              JOIN claims c ON c.id = q.claim_id \
              LEFT JOIN claims o ON o.id = c.proposes_to_supersede AND o.owner = q.agent AND o.status <> 'deprecated' \
              WHERE {of_agent} AND NOT (q.instead_of IS NULL AND c.objection_until IS NULL AND EXISTS \
@@ -52,7 +57,7 @@ impl Reader {
         let mut statement = self.db.prepare_cached(&sql)?;
         let asked = self.kept_of(statement.query(params![agent, bound(limit)])?, asked)?;
         let mut questions = Vec::new();
-        for Asked { claim, agent, instead_of, would_replace, asked_at, until } in asked {
+        for Asked { claim, agent, instead_of, is_challenged, would_replace, asked_at, until } in asked {
             // The claim's time may be over.
             let summary = self.claim_summary(&claim)?.filter(|claim| claim.status != Status::Deprecated);
             let waits_for = self.waits_for_operator(&claim)?;
@@ -61,6 +66,7 @@ impl Reader {
                 claim,
                 agent,
                 instead_of,
+                is_challenged,
                 would_replace,
                 asked_at,
                 until,
@@ -89,6 +95,7 @@ struct Asked {
     agent: String,
     instead_of: Option<String>,
     would_replace: Option<String>,
+    is_challenged: bool,
     asked_at: i64,
     until: Option<i64>,
 }
@@ -101,6 +108,7 @@ fn asked(row: &Row<'_>) -> rusqlite::Result<Asked> {
         asked_at: row.get("asked_at")?,
         until: row.get("objection_until")?,
         would_replace: row.get("would_replace")?,
+        is_challenged: row.get("is_challenged")?,
     })
 }
 
@@ -114,6 +122,14 @@ pub(super) fn of_supersession(
     body: &ClaimSuperseded,
 ) -> Result<(), StoreError> {
     ask(db, at, body.superseded_by, Some(body.claim_id), &body.asks)
+}
+
+/// The word that a claim is still meant answers for its challenger, and asks those that challenge other content.
+pub(super) fn of_still(db: &Connection, at: &Recorded, body: &PositionTaken) -> Result<(), StoreError> {
+    if body.position == Position::Challenge {
+        answered(db, at, body)?;
+    }
+    ask(db, at, body.claim_id, None, &body.asks)
 }
 
 fn ask(

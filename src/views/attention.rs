@@ -307,7 +307,10 @@ fn is_settled(asked: &Question) -> bool {
 /// A question to one agent.
 fn question(question: &Question) -> Need {
     let claim = &question.claim;
-    let settle = [position("support", &claim.id), challenge(&claim.id), position("abstain", &claim.id)];
+    let again = if question.is_challenged { position("still", &claim.id) } else { challenge(&claim.id) };
+    let support = position("support", &claim.id);
+    let settle = if question.is_challenged { [again, support] } else { [support, again] };
+    let settle = settle.into_iter().chain([position("abstain", &claim.id)]);
     let mut ids = vec![claim.id.clone()];
     let mut what = vec![format!("{} asks: {}", claim.owner, claim.statement)];
     if let Some(old) = &question.would_replace {
@@ -321,6 +324,12 @@ fn question(question: &Question) -> Need {
             "{} replaced a claim that you supported. The new one: {}",
             claim.owner, claim.statement
         )];
+    }
+    if question.is_challenged {
+        what = vec![
+            format!("{}: {}", claim.owner, claim.statement),
+            "you challenge other content of its files than it is about now".to_owned(),
+        ];
     }
     let is_open = claim.status == Status::Proposed;
     let waits_for = question.waits_for.as_ref();

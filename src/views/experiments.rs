@@ -9,7 +9,7 @@ use crate::domain::clean;
 use crate::domain::ids::RunId;
 use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
-use crate::domain::versions::way_forward;
+use crate::domain::versions::{is_to_run_again, way_forward};
 use crate::domain::way;
 use crate::runner::profile::{Catalog, Kind, Known, Origin};
 use crate::store::{Attachment, ExperimentPage, ExperimentView};
@@ -158,11 +158,13 @@ pub(super) fn one(run: &ExperimentView, now: Timestamp) -> String {
 /// Why a run that came to its end says nothing about its claim, and what to do then.
 pub(super) fn undecided(run: &ExperimentView) -> Option<String> {
     let (why, claim) = (run.undecided.as_deref()?, run.claim_id.as_deref()?);
+    let way = if is_to_run_again(why) {
+        String::new()
+    } else {
+        format!("; {}", way_forward(claim, run.claim_type, None))
+    };
     let why = inline(why, 1_000);
-    Some(format!(
-        "it neither confirms nor contradicts claim {claim}: {why}; {}",
-        way_forward(claim, run.claim_type, None)
-    ))
+    Some(format!("it neither confirms nor contradicts claim {claim}: {why}{way}"))
 }
 
 /// What a run wrote, its end where it is long; none when there is no such file. `called` is the name of the run.

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{Answer, EventView, Reads, ViewError, markdown, page};
 use crate::domain::action::is_own_call;
-use crate::domain::event::Event;
+use crate::domain::event::{CommandRan, Event, ToolUsed};
 use crate::ledger::{Filter, Stored};
 
 /// Events that are read at once; noise among them is left out afterwards.
@@ -12,7 +12,7 @@ const CHUNK: usize = 200;
 
 /// Whether an event says nothing that the ledger does not hold otherwise.
 pub fn is_noise(stored: &Stored) -> bool {
-    if !matches!(stored.kind.as_str(), "command.ran" | "tool.used") {
+    if !matches!(stored.kind.as_str(), CommandRan::KIND | ToolUsed::KIND) {
         return false;
     }
     match stored.recorded().ok().and_then(|recorded| recorded.event) {

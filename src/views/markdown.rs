@@ -9,7 +9,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::claim::{Grade, Relation, Status, Tier};
 use crate::domain::clean;
 use crate::domain::decide::HELD;
-use crate::domain::event::CommandRan;
+use crate::domain::event::{CommandRan, MemoryDenied};
 use crate::domain::experiment::{Prediction, RunState};
 use crate::domain::time::Timestamp;
 use crate::schedule::Outcome;
@@ -659,8 +659,9 @@ pub(super) fn status(status: &StatusView) -> String {
     if status.denials > 0 {
         let _ = writeln!(
             text,
-            "denied:    {} for holding a secret: `hivemind://events?type=memory.denied`",
-            status.denials
+            "denied:    {} for holding a secret: `hivemind://events?type={}`",
+            status.denials,
+            MemoryDenied::KIND
         );
     }
     for (name, run) in status.jobs.0.iter().filter(|(_, run)| run.outcome != Outcome::Ok) {

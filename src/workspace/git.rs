@@ -119,7 +119,8 @@ pub(super) fn tracks(top: &Path, below: &Path) -> Option<bool> {
         .arg("-C")
         .arg(top)
         // Keeps settings of the repository from starting programs.
-        .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=", "ls-files", "-z", "--cached", "--"])
+        .args(["--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath="])
+        .args(["ls-files", "-z", "--cached", "--"])
         .arg(below)
         .stdin(std::process::Stdio::null())
         .stderr(std::process::Stdio::null())

@@ -43,7 +43,7 @@ use crate::runner::run::About;
 use crate::standing::{Damage, Standing};
 use crate::store::{Projection, StoreError};
 use crate::system::Sources;
-use crate::versions::{Marks, marks, seen, written};
+use crate::versions::{Dirs, Marks, Moves, marks, seen, written};
 use crate::workspace::{Workspace, WorkspaceError};
 
 /// The most commands in one group. A larger group would only delay its first answer.
@@ -181,8 +181,8 @@ pub struct Committer {
     workspace: Workspace,
     state_home: Option<PathBuf>,
     standing: Standing,
-    /// The files of the current run's claim, as they were when the run began.
-    began: Option<(RunId, Marks)>,
+    /// The files of the current run's claim and the directories above them, as they were when the run began.
+    began: Option<(RunId, Marks, Option<Dirs>)>,
     crash_at: Option<CrashPoint>,
     /// Whether the commands come from the spool. Their authors already have receipts.
     is_replaying: bool,
@@ -583,7 +583,8 @@ impl Committer {
             let named = self.profiles.as_ref().and_then(|profiles| profiles.resolve(agent.as_str()));
             named.is_some_and(|named| named != *agent)
         };
-        let ground = seat::Ground { is_running: &is_running, is_on_roster: &is_on_roster };
+        let checkout = &asked.checkout;
+        let ground = seat::Ground { is_running: &is_running, is_on_roster: &is_on_roster, checkout };
         // The end of a session takes no seat.
         let may_take = !matches!(asked.command, Command::EndSession(_));
         let parent = if let Command::StartSession(start) = &asked.command {
@@ -681,65 +682,7 @@ impl Committer {
             if index == 0 {
                 body["command_hash"] = command_hash(&submission.command).into();
             }
-            let minted = match event {
-                Event::PlanAdded(added) => Some(added.plan_id.uuid()),
-                Event::PhaseAdded(added) => Some(added.phase_id.uuid()),
-                Event::TaskAdded(added) => Some(added.task_id.uuid()),
-                // The id of a claim is the id of the event that created it.
-                Event::ClaimCreated(created) => Some(created.claim_id.uuid()),
-                Event::ExperimentQueued(queued) => Some(queued.run_id.uuid()),
-                Event::EventReported(_)
-                | Event::MessageSent(_)
-                | Event::ToolUsed(_)
-                | Event::CommandRan(_)
-                | Event::FileEdited(_) => submission.command.minted(),
-                // The id of a run that was recorded afterwards is the id of its record.
-                Event::ExperimentCompleted(completed) => {
-                    Some(completed.run_id.uuid()).filter(|id| submission.command.minted() == Some(*id))
-                }
-                Event::StatusChanged(_)
-                | Event::ClaimSuperseded(_)
-                | Event::PositionTaken(_)
-                | Event::EvidenceAdded(_)
-                | Event::EvidenceRetracted(_)
-                | Event::DecisionRecorded(_)
-                | Event::OutcomeRecorded(_)
-                | Event::CommandRejected(_)
-                | Event::SpoolFlushed(_)
-                | Event::OperatorOverridden(_)
-                | Event::PolicyChanged(_)
-                | Event::AttentionSeen(_)
-                | Event::MemoryDenied(_)
-                | Event::ContradictionDetected(_)
-                | Event::ContradictionResolved(_)
-                | Event::TargetAliased(_)
-                | Event::TargetParted(_)
-                | Event::OverrideProposed(_)
-                | Event::OverrideDismissed(_)
-                | Event::PlanAbandoned(_)
-                | Event::PlanRenamed(_)
-                | Event::AnchorRetired(_)
-                | Event::ExperimentStarted(_)
-                | Event::ExperimentCancelRequested(_)
-                | Event::EventRedacted(_)
-                | Event::LossAccepted(_)
-                | Event::TaskClaimed(_)
-                | Event::TaskReleased(_)
-                | Event::ScopesLocked(_)
-                | Event::ScopesReleased(_)
-                | Event::TaskUpdated(_)
-                | Event::IntentDeclared(_)
-                | Event::SessionStarted(_)
-                | Event::SessionEnded(_)
-                | Event::AgentSeated(_)
-                | Event::TurnRecorded(_)
-                | Event::AnchorSaved(_)
-                | Event::SessionSplit(_)
-                | Event::Turn0Continued(_)
-                | Event::BeliefsSnapshotted(_)
-                | Event::GuardFired(_)
-                | Event::ResearcherSpawned(_) => None,
-            };
+            let minted = event.about().own_id(submission.command.minted());
             events.push(self.new_event(minted, event, &body));
         }
         let largest = events.iter().map(|event| event.payload.len()).max().unwrap_or(0);
@@ -1090,8 +1033,7 @@ impl Committer {
         }
         let causation = CommandId::from_uuid((self.sources.ids)());
         let events = vec![experiment::started(run_id)];
-        let marks = self.state.run(run_id).map(|run| self.marks_of(run)).unwrap_or_default();
-        self.began = Some((run_id, marks));
+        self.began = self.state.run(run_id).map(|run| (run_id, self.marks_of(run), self.dirs_of(run)));
         let begun = self.commit_items(&[Item::Fact { agent, causation, events, minted: None }])?;
         Ok(begun.iter().all(Result::is_ok).then_some((run_id, plan)))
     }
@@ -1101,10 +1043,15 @@ impl Committer {
         let Some(run) = self.state.run(run_id) else { return Ok(()) };
         let agent = run.requested_by.clone();
         let files = if outcome.state.is_conclusive() { self.files_of(run) } else { Versions::new() };
-        // A file that was written and restored during the run has its old content and a new mark.
-        let began = self.began.take_if(|(began, _)| *began == run_id).map(|(_, marks)| marks);
-        let written = began.map(|began| written(&began, &self.marks_of(run))).unwrap_or_default();
-        let outcome = &RunOutcome { written, ..outcome.clone() };
+        let mut outcome = outcome.clone();
+        if let Some((_, marks, dirs)) = self.began.take_if(|(began, ..)| *began == run_id) {
+            // A file that was written and restored during the run has its old content and a new mark.
+            outcome.written = written(&marks, &self.marks_of(run));
+            let Moves { moved, touched } = dirs.map(|dirs| dirs.moves()).unwrap_or_default();
+            outcome.moved = moved;
+            outcome.touched = touched;
+        }
+        let outcome = &outcome;
         let event_id = (self.sources.ids)();
         let (id, now) = (Some(EventId::from_uuid(event_id)), (self.sources.clock)());
         let events = experiment::ended(&self.state, run_id, id, outcome, &files, now);
@@ -1120,6 +1067,12 @@ impl Committer {
     fn marks_of(&self, run: &Run) -> Marks {
         let there = self.workspace.in_work_tree(run.worktree.as_ref()).ok();
         there.map(|there| marks(there.root(), run.saw.versions.keys())).unwrap_or_default()
+    }
+
+    /// The directories above the files that a run saw; none when the work tree is gone.
+    fn dirs_of(&self, run: &Run) -> Option<Dirs> {
+        let there = self.workspace.in_work_tree(run.worktree.as_ref()).ok()?;
+        Some(Dirs::above(there.root(), run.saw.versions.keys()))
     }
 
     /// The part of its work tree that a run is about.
@@ -1480,32 +1433,7 @@ fn erased_request(first: &Stored, submission: &Submission) -> Rejection {
 
 /// The entity that a command created or changed, from its first event.
 fn entity_of(first: &Recorded) -> Option<Uuid> {
-    match &first.event {
-        Some(Event::EventRedacted(redaction)) => Some(redaction.event_id.uuid()),
-        Some(
-            Event::EventReported(_)
-            | Event::MessageSent(_)
-            | Event::ExperimentQueued(_)
-            | Event::PlanAdded(_)
-            | Event::PhaseAdded(_)
-            | Event::TaskAdded(_)
-            | Event::ToolUsed(_)
-            | Event::CommandRan(_)
-            | Event::FileEdited(_),
-        ) => Some(first.id.uuid()),
-        Some(Event::PlanAbandoned(abandoned)) => Some(abandoned.plan_id.uuid()),
-        Some(Event::PlanRenamed(renamed)) => Some(renamed.plan_id.uuid()),
-        Some(Event::TaskClaimed(claimed)) => Some(claimed.task_id.uuid()),
-        Some(Event::TaskReleased(released)) => Some(released.task_id.uuid()),
-        Some(Event::TaskUpdated(updated)) => Some(updated.task_id.uuid()),
-        Some(Event::GuardFired(fired)) => Some(fired.guard.uuid()),
-        // Our fronts use UUIDs as ids of child sessions.
-        Some(Event::SessionSplit(split)) => split.child.as_str().parse().ok(),
-        Some(Event::ExperimentCancelRequested(cancel)) => Some(cancel.run_id.uuid()),
-        Some(Event::ExperimentCompleted(completed)) => Some(completed.run_id.uuid()),
-        Some(event) => event.claim_id().map(ClaimId::uuid),
-        None => None,
-    }
+    first.event.as_ref()?.about().entity(first.id)
 }
 
 /// Whether a claim is contested after an event of a challenge.

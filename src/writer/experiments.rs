@@ -494,6 +494,8 @@ pub fn outcome_of(report: &Report) -> RunOutcome {
         stderr: stream_facts(&meta.stderr),
         meta_sha256: Some(report.meta_sha256.clone()),
         written: BTreeSet::new(),
+        moved: BTreeSet::new(),
+        touched: BTreeSet::new(),
     }
 }
 

@@ -94,20 +94,24 @@ async fn another_test_on_one_tree_proves_nothing_about_a_directory() {
     committed(&bench);
     let (owner, other) = panes(&bench).await;
     let id = contested(&bench, (&owner, &other), "the pool gives connections back", "src").await;
-    settle(&owner, "no", &id).await;
+    settle(&owner, "check", &id).await;
     settle(&owner, "yes", &id).await;
     is_kept_open(&owner, &id, SAME).await;
     // Nor does it where a challenger tied the run that contradicts.
     let tied = contested(&bench, (&owner, &other), "vendoring is slow here", "src").await;
-    let against = run(&other, json!({ "profile": "no" })).await;
+    let against = run(&other, json!({ "profile": "check" })).await;
     let attach = json!({ "run_id": against.field("run_id"), "claim_id": tied });
     bench.accepted(&other, "attach_experiment", attach).await;
     settle(&owner, "yes", &tied).await;
     is_kept_open(&owner, &tied, SAME).await;
-    // Another tree is other content.
+    // In another tree the test that failed settles it, where it passes more than once.
     bench.write(FILE, "mended\n");
     for claim in [&id, &tied] {
-        settle(&owner, "yes", claim).await;
+        for test in ["yes", "check"] {
+            settle(&owner, test, claim).await;
+            is_kept_open(&owner, claim, "`src` has no version that shows whether the cause is mended").await;
+        }
+        run(&owner, json!({ "profile": "check", "claim_id": claim, "blocking": true, "repeat": 3 })).await;
         is_proved(&owner, claim).await;
     }
     assert_rebuilds_to_the_same(&bench);
@@ -237,4 +241,48 @@ async fn a_change_beside_the_file_of_the_claim_opens_no_choice_among_tests() {
     run(&owner, flipped).await;
     is_kept_open(&owner, &id, SAME).await;
     assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: a mode, or one more file in a directory, made the failure one of other content, and any test that passed
+/// proved the claim.
+#[tokio::test]
+async fn a_touch_in_a_directory_of_the_claim_wipes_no_failure() {
+    const ANOTHER: &str = "of another test or prediction contradicts it";
+    for (scopes, touch, told) in [
+        (&["src"][..], "mode", "on the same `src`"),
+        (&["src"], "file", "`src` has no version that shows whether the cause is mended"),
+        (&["src/**"], "file", "`src/**` has no version that shows whether the cause is mended"),
+        (&[FILE, "tests"], "file", "on the same `src/a.rs`"),
+    ] {
+        let bench = with_profiles();
+        for (name, script) in [("yes", "exit 0"), ("flaky", "test -e flip")] {
+            profile(&bench, name, script, "\"src/**\", \"tests/**\"", EXPECTING);
+        }
+        bench.write("tests/t.rs", "a test\n");
+        committed(&bench);
+        let (owner, other) = panes(&bench).await;
+        let given = json!({ "statement": "the pool is fair", "claim_type": "fact", "scopes": scopes });
+        let id = bench.accepted(&owner, "create_claim", given).await.field("claim_id").to_owned();
+        let doubt = json!({ "claim_id": id, "reason": "I saw otherwise" });
+        bench.accepted(&other, "challenge", doubt).await;
+        settle(&owner, "flaky", &id).await;
+        bench.write("flip", "");
+        if touch == "mode" {
+            let run = std::process::Command::new("chmod").arg("+x").arg(bench.root().join(FILE)).status();
+            assert!(run.expect("chmod runs").success());
+        } else {
+            bench.write("src/new", "unrelated\n");
+            bench.write("tests/new", "unrelated\n");
+        }
+        settle(&owner, "yes", &id).await;
+        is_kept_open(&owner, &id, ANOTHER).await;
+        is_kept_open(&owner, &id, told).await;
+        // It says how: the failed test again, and more than once.
+        is_kept_open(&owner, &id, "\"profile\":\"flaky\",\"repeat\":3").await;
+        settle(&owner, "flaky", &id).await;
+        assert_eq!(stands(&owner, &id).await.0, "contested");
+        run(&owner, json!({ "profile": "flaky", "claim_id": id, "blocking": true, "repeat": 3 })).await;
+        is_proved(&owner, &id).await;
+        assert_rebuilds_to_the_same(&bench);
+    }
 }

@@ -205,9 +205,11 @@ async fn the_same_content_is_known_beside_a_nested_repository_and_before_the_fir
         profile(&bench, "yes", "exit 0", "\"src/**\"", EXPECTING);
         settle(&owner, "yes", &id, 1).await;
         assert_eq!(stands(&owner, &id).await.0, "contested");
-        // Other content is other content.
+        // On other content the test that failed settles it, where it is stable there.
         bench.write("src/b.rs", "mended\n");
         settle(&owner, "yes", &id, 1).await;
+        assert_eq!(stands(&owner, &id).await.0, "contested");
+        settle(&owner, "flaky", &id, 5).await;
         let (status, reason) = stands(&owner, &id).await;
         assert_eq!(status, "confirmed (proved)", "{reason}");
         assert_rebuilds_to_the_same(&bench);
@@ -237,6 +239,63 @@ async fn where_the_content_is_hidden_one_lucky_run_proves_nothing() {
     assert_rebuilds_to_the_same(&bench);
 }
 
+/// Red before: the directory of a submodule without its repository stood for no content, whatever it held.
+#[tokio::test]
+async fn what_lies_in_a_submodule_without_its_repository_is_not_known() {
+    let bench = Bench::new();
+    profile(&bench, "check", "! grep -rq bug src", "\"src/**\"", EXPECTING);
+    bench.write(FILE, "fine\n");
+    crate::proof::committed(&bench);
+    let commit = "1".repeat(40);
+    let module = format!("160000,{commit},src/module");
+    git(bench.root(), &["update-index", "--add", "--cacheinfo", &module]);
+    git(bench.root(), &["commit", "-qm", "a submodule"]);
+    bench.write("src/module/pool.rs", "a bug\n");
+    let owner = bench.pane(Some("analyst"), Era::Modern).await;
+    let other = bench.pane(Some("devops"), Era::Modern).await;
+    let id = bench.claim(&owner, "the pool is fair", "src").await;
+    challenges(&bench, &other, &id).await;
+    settle(&owner, "check", &id, 1).await;
+    bench.write("src/module/pool.rs", "fine\n");
+    settle(&owner, "check", &id, 1).await;
+    let (status, reason) = stands(&owner, &id).await;
+    assert_eq!(status, "contested", "{reason}");
+    assert!(!reason.contains("on the same"), "{reason}");
+    settle(&owner, "check", &id, 3).await;
+    assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)", "{:?}", stands(&owner, &id).await);
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: `git diff` in a repository within the work tree wrote the index of that repository anew.
+#[tokio::test]
+async fn a_run_writes_no_index_of_git() {
+    let bench = Bench::new();
+    profile(&bench, "yes", "exit 0", "\"src/**\"", EXPECTING);
+    bench.write(FILE, "fine\n");
+    crate::proof::committed(&bench);
+    let nested = bench.root().join("src/nested");
+    std::fs::create_dir(&nested).expect("a directory");
+    let own = ["-c", "user.name=t", "-c", "user.email=t@t"];
+    bench.write("src/nested/a", "a\n");
+    git(&nested, &["init", "-q"]);
+    git(&nested, &["add", "a"]);
+    git(&nested, &[&own[..], &["commit", "-qm", "one"]].concat());
+    let repositories = [bench.root(), nested.as_path()];
+    let indexes =
+        || repositories.map(|repository| std::fs::read(repository.join(".git/index")).expect("an index"));
+    // The same bytes at another time: git would note that it looked.
+    for file in [FILE, "src/nested/a"] {
+        let file = std::fs::File::options().write(true).open(bench.root().join(file)).expect("a file");
+        file.set_modified(std::time::UNIX_EPOCH).expect("a time");
+    }
+    let before = indexes();
+    let owner = bench.pane(Some("analyst"), Era::Modern).await;
+    let id = bench.claim(&owner, "the pool is fair", "src").await;
+    let answer = run(&owner, json!({ "profile": "yes", "claim_id": id })).await;
+    assert_eq!(answer.body["run_state"], "succeeded", "{}", answer.text);
+    assert!(before == indexes(), "the index is as it was");
+}
+
 /// Red before: the digest of what the profile covers gave up at a repository within it.
 #[tokio::test]
 async fn a_repository_below_the_scope_is_part_of_the_content() {
@@ -264,8 +323,8 @@ async fn a_repository_below_the_scope_is_part_of_the_content() {
     assert!(reason.contains("1 passed, 1 failed on the same content"), "{reason}");
     // A mend within it counts.
     bench.write("src/nested/pool.rs", "mended\n");
-    settle(&owner, "yes", &id, 1).await;
-    assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)");
+    settle(&owner, "flaky", &id, 5).await;
+    assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)", "{:?}", stands(&owner, &id).await);
     assert_rebuilds_to_the_same(&bench);
 }
 

@@ -1,5 +1,7 @@
 //! Panes that nothing pins: each is the agent of its seat, no two are the same, and none confirms what it said itself.
 
+mod standing;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command as Process, Stdio};
@@ -20,7 +22,7 @@ use hivemind::domain::seat::{self, Seat, SeatsOf, Unpinned};
 use hivemind::domain::session::Source;
 use hivemind::domain::state::State;
 use hivemind::domain::time::Timestamp;
-use hivemind::domain::versions::{Content, Versions};
+use hivemind::domain::versions::{Content, Versions, witnessed};
 use hivemind::system;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -48,9 +50,15 @@ struct Search {
     their_claims: Vec<ClaimId>,
     /// Whether this machine knows the processes of the clients, and they run.
     running: Option<bool>,
+    /// The sessions of the pane before its client was started anew: for the rules, it is another pane since.
+    left: BTreeSet<SessionId>,
+    /// Whether all are in one work tree.
+    is_one_tree: bool,
     moved: usize,
     went_on: usize,
     confirmed_theirs: usize,
+    took_over: usize,
+    kept_out: usize,
 }
 
 fn session(name: &str) -> SessionId {
@@ -70,6 +78,7 @@ impl Search {
     fn new(seed: u64) -> Self {
         let mut dice = Dice::new(seed);
         let running = *dice.pick(&[None, Some(false), Some(true)]);
+        let is_one_tree = dice.below(2) == 0;
         Self {
             state: State::default(),
             dice,
@@ -80,9 +89,13 @@ impl Search {
             my_claims: Vec::new(),
             their_claims: Vec::new(),
             running,
+            left: BTreeSet::new(),
+            is_one_tree,
             moved: 0,
             went_on: 0,
             confirmed_theirs: 0,
+            took_over: 0,
+            kept_out: 0,
         }
     }
 
@@ -100,7 +113,14 @@ impl Search {
     ) -> Result<(), Rejection> {
         let now = Timestamp::from_ms(self.now);
         let running = self.running;
-        let ground = seat::Ground { is_running: &|_| running, is_on_roster: &|_| false };
+        let is_other_tree = !self.is_one_tree && self.others.contains(session);
+        let checkout = Checkout {
+            worktree: is_other_tree.then(|| "beside".parse().expect("a name")),
+            branch: "main".parse().ok(),
+        };
+        let ground = seat::Ground { is_running: &|_| running, is_on_roster: &|_| false, checkout: &checkout };
+        let holds = Content::Sha256([u8::try_from(self.dice.below(2)).expect("0 or 1"); 32]);
+        let versions = Versions::from([("src".parse().expect("a scope"), holds)]);
         let seat = match &unpinned {
             None => Seat { agent: AgentId::recorded(agent), events: Vec::new(), told: None },
             Some(unpinned) => {
@@ -114,23 +134,27 @@ impl Search {
             }
         };
         let before = self.state.sit_down(&seat.events, now);
-        let decided = decide::decide(
+        let decided = decide::decide_seeing(
             &self.state,
             &seat.agent,
             Some(session),
-            &Checkout::default(),
+            (&checkout, &versions),
             command,
             now,
             &Policy::default(),
-        );
+        )
+        .and_then(|decision| witnessed(&self.state, decision, &versions, &checkout));
         let decision = match decided {
             Ok(decision) => decision,
             Err(rejection) => {
                 self.state.stand_up(before);
+                self.kept_out += usize::from(rejection.message.contains("is another pane's"));
                 return Err(rejection);
             }
         };
-        self.moved += usize::from(seat.told.is_some_and(|told| told.message.contains("another pane took")));
+        let told = |what| seat.told.as_ref().is_some_and(|told| told.message.contains(what));
+        self.moved += usize::from(told("another pane took"));
+        self.took_over += usize::from(told("you take over from the pane before you"));
         let causation = hivemind::domain::ids::CommandId::from_uuid(self.id());
         for event in decision.events.into_iter().chain(seat.events) {
             let id =
@@ -166,7 +190,7 @@ impl Search {
                 ..fact(&statement)
             })
         };
-        let (choice, is_known) = (self.dice.below(12), self.dice.below(2) == 0);
+        let (choice, is_known) = (self.dice.below(13), self.dice.below(2) == 0);
         match (choice, claim(&mut self.dice)) {
             (0..=3, Some(claim)) => take(claim, Position::Support),
             (4, Some(claim)) => take(claim, Position::Challenge),
@@ -200,6 +224,7 @@ impl Search {
                 unless_objection_minutes: None,
             }),
             (10, _) => create(ClaimType::Decision, None),
+            (11, Some(claim_id)) => Command::AffirmClaim(AffirmClaim { claim_id, reason: None }),
             _ => create(ClaimType::Fact, None),
         }
     }
@@ -213,8 +238,54 @@ impl Search {
         Command::StartSession(StartSession { source, client: None, parent_session })
     }
 
+    fn unpinned(pane: Option<SessionId>) -> Option<Unpinned> {
+        Some(Unpinned { pane, client: Some(claude()), named: None })
+    }
+
+    /// `/clear`: the client leaves its session for the next one.
+    fn clear(&mut self) {
+        let own = self.dice.pick(&self.mine).clone();
+        let next = session(&format!("clear-{}", self.ids));
+        let start =
+            Command::StartSession(StartSession { source: Source::Clear, client: None, parent_session: None });
+        if self.submit(("", Self::unpinned(Some(own.clone()))), &next, &start).is_ok() {
+            self.mine.push(next);
+            let _ = self.submit(("", Self::unpinned(None)), &own, &Command::EndSession(EndSession {}));
+        }
+    }
+
+    /// The client is started anew and tells of no session before.
+    fn restart(&mut self) {
+        let next = session(&format!("again-{}", self.ids));
+        for own in std::mem::replace(&mut self.mine, vec![next]) {
+            // A client that is killed does not end its session. The machine knows that it does not run.
+            if self.running != Some(false) || self.dice.below(2) == 0 {
+                let _ = self.submit(("", Self::unpinned(None)), &own, &Command::EndSession(EndSession {}));
+            }
+            self.left.insert(own);
+        }
+        let (own, source) = (self.mine[0].clone(), Source::Startup);
+        let start = Command::StartSession(StartSession { source, client: None, parent_session: None });
+        self.submit(("", Self::unpinned(None)), &own, &start).expect("a session starts");
+    }
+
+    /// The challenges by others of what the pane claimed, each with its session.
+    fn challenges_of_mine(&self) -> BTreeSet<(ClaimId, AgentId, SessionId)> {
+        let claims = self.my_claims.iter().map(|id| (*id, self.state.claim(*id).expect("a claim")));
+        let all = claims.flat_map(|(id, claim)| {
+            let there = |agent: &AgentId| claim.taken_in.get(agent).cloned();
+            claim.challengers().filter_map(move |agent| Some((id, agent.clone(), there(agent)?)))
+        });
+        all.filter(|(_, _, there)| !self.mine.contains(there) && !self.left.contains(there)).collect()
+    }
+
     /// Something the pane does, in one of the ways there are to do it.
     fn step_of_mine(&mut self) {
+        match self.dice.below(24) {
+            0 => return self.restart(),
+            1 => return self.clear(),
+            _ => {}
+        }
         let own = self.dice.pick(&self.mine).clone();
         let moment = self.dice.below(10);
         let command = match moment {
@@ -341,9 +412,18 @@ impl Search {
             if self.dice.below(3) == 0 {
                 self.step_of_others()
             } else {
-                self.step_of_mine()
+                let before = self.challenges_of_mine();
+                self.step_of_mine();
+                let (after, seats) = (self.challenges_of_mine(), self.state.seats());
+                // A session that goes on from that of a challenger is the challenger.
+                let is_mine =
+                    |there: &SessionId| self.mine.iter().any(|own| seats.first(own) == seats.first(there));
+                let gone = before.difference(&after).filter(|(_, _, there)| !is_mine(there));
+                let gone: Vec<_> = gone.collect();
+                assert!(gone.is_empty(), "an owner ended the challenges of others: {gone:?}");
             }
-            for claim in &self.my_claims {
+            // Its support after it was started anew is that of another pane.
+            for claim in self.my_claims.iter().filter(|_| self.left.is_empty()) {
                 let claim = self.state.claim(*claim).expect("a claim that was made");
                 assert_ne!(claim.status, Status::Confirmed, "one pane confirmed its own: {claim:?}");
             }
@@ -361,7 +441,7 @@ impl Search {
 #[test]
 fn one_pane_is_no_quorum() {
     let seed = seed("seats");
-    let (mut moved, mut confirmed, mut went_on) = (0, 0, 0);
+    let (mut moved, mut confirmed, mut went_on, mut took_over, mut kept_out) = (0, 0, 0, 0, 0);
     for sequence in 0..if long() { 200_000 } else { 10_000 } {
         let mut search = Search::new(seed.wrapping_mul(1_000_003).wrapping_add(sequence));
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| search.run(24)));
@@ -369,11 +449,17 @@ fn one_pane_is_no_quorum() {
         moved += search.moved;
         confirmed += search.confirmed_theirs;
         went_on += search.went_on;
+        took_over += search.took_over;
+        kept_out += search.kept_out;
     }
     // The search goes where it could fail: panes lose their seats, what they support of others is confirmed, and they
     // go on from panes that left.
-    let reached = format!("{moved} seats were lost, {confirmed} claims confirmed, {went_on} panes went on");
-    assert!(moved > 1_000 && confirmed > 1_000 && went_on > 100, "{reached}");
+    let reached = format!(
+        "{moved} seats were lost, {confirmed} claims confirmed, {went_on} panes went on, {took_over} took over a \
+         challenge, {kept_out} were refused one"
+    );
+    let seats = moved > 1_000 && confirmed > 1_000 && went_on > 100;
+    assert!(seats && took_over > 20 && kept_out > 20, "{reached}");
 }
 
 // --- the writer --------------------------------------------------------------------------------------------------

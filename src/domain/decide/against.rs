@@ -1,24 +1,25 @@
-//! Which earlier run keeps a claim from being proved by a later one: agents choose the test and the prediction, and a choice
-//! among outcomes is no proof.
+//! An earlier run that contradicts a claim can prevent its proof by a later run. Agents choose the test and the
+//! prediction, and a selected outcome is no proof.
 
 use serde_json::{Value, json};
 
 use crate::domain::claim::Relation;
 use crate::domain::experiment::Prediction;
 use crate::domain::ids::{ClaimId, RunId};
+use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, Run, State};
 use crate::domain::versions::differ;
 use crate::domain::way;
 
-/// So many equal runs prove a claim against an earlier failure of the same test on the same files of the claim, after
-/// another file of the profile changed, or where it is not known whether the content changed: one run may pass by chance.
+/// Number of equal runs that prove a claim against an earlier failure of the same test, if no file with a version
+/// changed since. A single run may pass by chance, or after an unrelated change.
 const REPEATS_AFTER_A_TOUCH: u32 = 3;
 
-/// A run that contradicts the claim on the content that this run saw, as the end of the sentence "run ID supports it, and".
+/// The end of the sentence "run ID supports it, and", if another run contradicts the claim on the content of this run.
 ///
-/// A contradiction that an agent took back still counts if its run was about the claim. Where it is not known whether the
-/// content is the same, the other run counts unless a series repeats it: the same test with the same prediction. Where no
-/// file with a version differs, it counts against the other prediction of the same test.
+/// A contradiction that an agent retracted still counts if its run was about the claim. The content is another one only
+/// if a file with a version has other bytes. Otherwise the contradiction counts until a series repeats the other run:
+/// the same test with the same prediction.
 pub(super) fn contradicted(
     state: &State,
     (claim_id, claim): (ClaimId, &Claim),
@@ -30,50 +31,57 @@ pub(super) fn contradicted(
     let taken_back = claim.taken_back.iter().filter_map(|event| state.run_that_ended_with(*event));
     let taken_back = taken_back.filter(|(_, other)| is_about_it(other));
     let others = in_force.chain(taken_back).filter(|(id, _)| *id != run_id);
-    // The claim predicted nothing of a run that was tied to it afterwards. If that is the outcome which the claim predicts
+    // A run attached to the claim afterwards had no prediction. If its outcome is the outcome that the claim predicts
     // of this run, it speaks for the claim.
     let others = others
         .filter(|(_, other)| is_about_it(other) || !is_same_test(other, run) || other.state != run.state);
     let predicted = |run: &Run| run.prediction.unwrap_or(Prediction::Passes);
-    let repeats = |other: &Run| is_same_test(other, run) && predicted(other) == predicted(run);
-    let is_flipped =
-        |other: &Run| is_about_it(other) && is_same_test(other, run) && predicted(other) != predicted(run);
-    let are_repeated = run.series.is_some_and(|series| series.of >= REPEATS_AFTER_A_TOUCH);
-    let mut touched = None;
+    let is_repeated = |other: &Run| is_same_test(other, run) && predicted(other) == predicted(run);
+    let are_enough = run.series.is_some_and(|series| series.of >= REPEATS_AFTER_A_TOUCH);
+    let settling = [("blocking", json!(true)), ("repeat", json!(REPEATS_AFTER_A_TOUCH))];
+    let mut unsettled = None;
     for (id, other) in others {
-        match likeness(claim, other, run) {
-            // Only other bytes of a file with a version turn the prediction of a claim about.
-            Likeness::Other if !differ(&other.saw.versions, &run.saw.versions) && is_flipped(other) => {
-                return Some(format!("run {id} of the same test with the other prediction contradicts it"));
-            }
+        let like = likeness(claim, other, run);
+        match like {
             Likeness::Other => {}
             Likeness::Same => return Some(format!("run {id} contradicts it on the same content")),
-            Likeness::Touched | Likeness::Unknown if repeats(other) && are_repeated => {}
-            like @ (Likeness::Touched | Likeness::Unknown) if repeats(other) => {
-                touched = touched.or(Some((id, like)))
+            Likeness::Touched | Likeness::Unversioned | Likeness::Unknown if !is_repeated(other) => {
+                let again = match other.profile {
+                    Some(_) => format!(": {}", repeated(claim_id, other, &settling)),
+                    None => String::new(),
+                };
+                let since = since(&like, claim, run);
+                return Some(format!("run {id} of another test or prediction contradicts it{since}{again}"));
             }
-            Likeness::Touched | Likeness::Unknown => {
-                return Some(format!(
-                    "run {id} of another test or prediction contradicts it, and it is not known that the content changed since"
-                ));
+            Likeness::Touched | Likeness::Unversioned | Likeness::Unknown if are_enough => {}
+            Likeness::Touched | Likeness::Unversioned | Likeness::Unknown => {
+                unsettled = unsettled.or(Some((id, like)));
             }
         }
     }
-    let settling = [("blocking", json!(true)), ("repeat", json!(REPEATS_AFTER_A_TOUCH))];
-    touched.map(|(id, like)| {
-        let again = repeated(claim_id, run, &settling);
-        if matches!(like, Likeness::Unknown) {
-            return format!(
-                "run {id} contradicted it, and it is not known that the content changed since: {again}"
-            );
-        }
-        let file = run.saw.versions.keys().next().or(claim.scopes.first());
-        let file = file.map_or_else(String::new, |file| format!(" `{file}`"));
-        format!("run {id} contradicted it on the same{file}: {again}")
-    })
+    let (id, like) = unsettled?;
+    let since = since(&like, claim, run);
+    Some(format!("run {id} contradicted it{since}: {}", repeated(claim_id, run, &settling)))
 }
 
-/// The call that runs what a run ran about a claim, with more arguments.
+/// The end of the sentence "run ID contradicted it": how the content has changed since that run.
+fn since(like: &Likeness, claim: &Claim, run: &Run) -> String {
+    let versions = &run.saw.versions;
+    let mut paths = claim.scopes.iter().filter(|scope| scope.is_path());
+    let named = |scope: Option<&Scope>| scope.map_or_else(|| "it".to_owned(), |scope| format!("`{scope}`"));
+    match like {
+        Likeness::Touched => format!(" on the same {}", named(versions.keys().next().or(paths.next()))),
+        Likeness::Unversioned => {
+            let scope = named(paths.find(|scope| !versions.contains_key(*scope)));
+            format!(", and {scope} has no version that shows whether the cause is mended")
+        }
+        Likeness::Other | Likeness::Same | Likeness::Unknown => {
+            ", and it is not known that the content changed since".to_owned()
+        }
+    }
+}
+
+/// The call that repeats a run for a claim, with more arguments.
 pub(super) fn repeated(claim_id: ClaimId, run: &Run, more: &[(&str, Value)]) -> String {
     let mut call = json!({ "claim_id": claim_id, "profile": run.profile });
     if let Some(prediction) = run.prediction.filter(|prediction| *prediction != Prediction::Passes) {
@@ -96,13 +104,15 @@ fn is_same_test(one: &Run, other: &Run) -> bool {
     }
 }
 
-/// How the content of an earlier run is to that of this one.
+/// How the content of an earlier run compares with the content of this run.
 enum Likeness {
-    /// The claim's own files differ.
+    /// A file of the claim with a version has other bytes.
     Other,
-    /// The claim's own files are the same, and others that the profile covers differ.
+    /// The claim's files with a version are equal, and other files differ.
     Touched,
-    /// Nothing that the profile covers differs, as far as is known.
+    /// The difference lies in a directory or fits a pattern. It may belong to the claim and has no version.
+    Unversioned,
+    /// The known content of all files that the profile covers is equal.
     Same,
     Unknown,
 }
@@ -114,27 +124,27 @@ fn likeness(claim: &Claim, other: &Run, run: &Run) -> Likeness {
     }
     let are_alike = !ours.is_empty() && ours == theirs;
     let mut paths = claim.scopes.iter().filter(|scope| scope.is_path());
-    // The digests also tell apart what is the same to a reader of the files: modes, links and what git lists.
+    // The digests also differ in modes, links and the file list of git. A reader of the files does not see these.
     let are_all_alike = are_alike && paths.all(|scope| !scope.is_glob() && ours.contains_key(scope));
     let (Some(here), Some(there)) = (&run.key, &other.key) else {
         return if are_alike { Likeness::Same } else { Likeness::Unknown };
     };
-    // A run about another claim, or about none, has a digest of other files.
+    // The digest of a run about another claim, or about none, covers other files.
     let have_own = other.claim == run.claim && here.own.is_some() && there.own.is_some();
     if have_own && here.own != there.own && !are_all_alike {
-        return Likeness::Other;
+        return if are_alike { Likeness::Touched } else { Likeness::Unversioned };
     }
     let are_trees_known = here.tree.is_some() && there.tree.is_some();
     if are_trees_known && here.tree == there.tree {
         return Likeness::Same;
     }
-    // Where the claim's own files have no version and no digest, a difference may be theirs.
+    // If the claim's own files have no version and no digest, the difference may lie in them.
     let is_own_known = are_alike || other.claim == run.claim && here.own.is_some();
     match (&here.covered, &there.covered) {
-        // What can settle the claim covers its files.
+        // A profile that can settle the claim covers its files.
         (Some(here), Some(there)) if run.scopes == other.scopes && here == there => Likeness::Same,
         (Some(_), Some(_)) if run.scopes == other.scopes && is_own_known => Likeness::Touched,
-        (Some(_), Some(_)) if run.scopes == other.scopes && are_trees_known => Likeness::Other,
+        (Some(_), Some(_)) if run.scopes == other.scopes && are_trees_known => Likeness::Unversioned,
         (Some(_), Some(_)) if run.scopes == other.scopes => Likeness::Unknown,
         _ if !are_trees_known => {
             if are_alike {

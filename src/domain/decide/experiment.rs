@@ -360,8 +360,8 @@ pub(crate) fn ended(
     let End { over, unstable, stable_again, is_mixed } = end(state, run_id, run, outcome, now);
     let about = run.claim.and_then(|id| Some((id, state.claim(id)?)));
     let changed = about.filter(|_| outcome.state.is_conclusive());
-    let changed = changed
-        .and_then(|(_, claim)| versions::changed_for(state, (run_id, run), claim, files, &outcome.written));
+    let changed =
+        changed.and_then(|(_, claim)| versions::changed_for(state, (run_id, run), claim, files, outcome));
     let changed = changed.map(|change| change.to_string());
     // The last run of a series speaks for all: where one of them says nothing, they say nothing.
     let others = run.series.into_iter().flat_map(|series| state.series(series.first));

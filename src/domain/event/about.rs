@@ -1,0 +1,210 @@
+//! What each event is about. Every question of the kind "whose event is this" is answered from [`Event::about`].
+
+use uuid::Uuid;
+
+use super::Event;
+use crate::domain::claim::Status;
+use crate::domain::ids::{ClaimId, EventId, RunId, SessionId, TaskId};
+
+/// What an event is about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct About<'e> {
+    /// The claims that it changes. Of two, the claim that was there first comes first.
+    pub claims: [Option<ClaimId>; 2],
+    /// The task.
+    pub task: Option<TaskId>,
+    /// The run.
+    pub run: Option<RunId>,
+    /// The session that the event names in its body.
+    pub session: Option<&'e SessionId>,
+    /// Where the event has its own id from.
+    pub id: OwnId,
+    /// What a receipt names as made or changed, for an event that does not make it under its own id.
+    pub changes: Option<Uuid>,
+    /// Whether words of an agent or names of its files may stand in it: what an erasure erases.
+    pub words: bool,
+}
+
+/// Where an event has its own id from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum OwnId {
+    /// The writer makes a new one.
+    #[default]
+    Fresh,
+    /// The event makes something that goes by the id of the event. Its body names that id.
+    Body(Uuid),
+    /// The command brings it. The body does not name it.
+    Command,
+}
+
+impl About<'_> {
+    fn claim(id: ClaimId) -> Self {
+        Self { claims: [Some(id), None], changes: Some(id.uuid()), ..Self::default() }
+    }
+
+    fn claims(first: ClaimId, second: ClaimId) -> Self {
+        Self { claims: [Some(first), Some(second)], ..Self::claim(first) }
+    }
+
+    fn task(id: TaskId) -> Self {
+        Self { task: Some(id), ..Self::changed(id.uuid()) }
+    }
+
+    fn run(id: RunId) -> Self {
+        Self { run: Some(id), ..Self::changed(id.uuid()) }
+    }
+
+    fn changed(id: Uuid) -> Self {
+        Self { changes: Some(id), ..Self::default() }
+    }
+
+    fn made(id: Uuid) -> Self {
+        Self { id: OwnId::Body(id), ..Self::default() }
+    }
+
+    fn told() -> Self {
+        Self { id: OwnId::Command, ..Self::default() }
+    }
+
+    fn with_words(self) -> Self {
+        self.words_if(true)
+    }
+
+    fn words_if(self, words: bool) -> Self {
+        Self { words, ..self }
+    }
+
+    /// The id that the event must have; none where the writer makes a new one. `minted` is the id that the command
+    /// brings.
+    pub const fn own_id(&self, minted: Option<Uuid>) -> Option<Uuid> {
+        match self.id {
+            OwnId::Fresh => None,
+            OwnId::Body(id) => Some(id),
+            OwnId::Command => minted,
+        }
+    }
+
+    /// What the event makes or changes, as a receipt names it. `own` is the id of the event.
+    pub const fn entity(&self, own: EventId) -> Option<Uuid> {
+        match (self.changes, self.id) {
+            (Some(id), _) => Some(id),
+            (None, OwnId::Fresh) => None,
+            (None, OwnId::Body(_) | OwnId::Command) => Some(own.uuid()),
+        }
+    }
+}
+
+impl<'e> About<'e> {
+    fn session(id: &'e SessionId) -> Self {
+        Self { session: Some(id), ..Self::default() }
+    }
+}
+
+impl Event {
+    /// What this event is about: one arm for each type, without a wildcard.
+    pub fn about(&self) -> About<'_> {
+        match self {
+            Self::ClaimCreated(new) => {
+                let id = OwnId::Body(new.claim_id.uuid());
+                About { id, task: new.origin_task_id, ..About::claim(new.claim_id) }.with_words()
+            }
+            // The agent that deprecates a claim gives the reason. The end of a run may name a file. Every other reason
+            // is a sentence of this program.
+            Self::StatusChanged(of) => About::claim(of.claim_id)
+                .words_if(of.to == Status::Deprecated || of.from == Status::PendingProof),
+            Self::ClaimSuperseded(link) => About::claims(link.claim_id, link.superseded_by),
+            Self::PositionTaken(of) => {
+                About::claim(of.claim_id).words_if(of.reason.is_some() || !of.versions.is_empty())
+            }
+            Self::EvidenceAdded(of) => About::claim(of.claim_id).words_if(of.note.is_some()),
+            Self::EvidenceRetracted(of) => About::claim(of.claim_id).with_words(),
+            Self::OverrideProposed(of) => About::claim(of.claim_id).with_words(),
+            Self::OverrideDismissed(of) => About::claim(of.claim_id).words_if(of.reason.is_some()),
+            Self::DecisionRecorded(of) => About::claim(of.claim_id).with_words(),
+            Self::OutcomeRecorded(of) => About::claim(of.claim_id).words_if(of.notes.is_some()),
+            Self::ContradictionDetected(of) => About::claims(of.left.claim_id, of.right.claim_id),
+            Self::ContradictionResolved(of) => About::claims(of.left.claim_id, of.right.claim_id),
+            Self::TargetAliased(_) | Self::TargetParted(_) => About::default().with_words(),
+            Self::ExperimentQueued(new) => {
+                let (claims, run) = ([new.claim_id, None], Some(new.run_id));
+                About { claims, run, ..About::made(new.run_id.uuid()) }.with_words()
+            }
+            Self::ExperimentStarted(of) => About::run(of.run_id),
+            Self::ExperimentCancelRequested(of) => About::run(of.run_id),
+            // The record of a run that was never queued here goes by the id of the run.
+            Self::ExperimentCompleted(of) => {
+                About { id: OwnId::Command, ..About::run(of.run_id) }.with_words()
+            }
+            Self::ResearcherSpawned(of) => {
+                let session = Some(&of.child);
+                About { session, run: Some(of.run_id), ..About::task(of.task_id) }.with_words()
+            }
+            Self::PlanAdded(new) => About::made(new.plan_id.uuid()).with_words(),
+            Self::PlanAbandoned(of) => About::changed(of.plan_id.uuid()).with_words(),
+            Self::PlanRenamed(of) => About::changed(of.plan_id.uuid()).with_words(),
+            Self::PhaseAdded(new) => About::made(new.phase_id.uuid()).with_words(),
+            Self::TaskAdded(new) => {
+                About { task: Some(new.task_id), ..About::made(new.task_id.uuid()) }.with_words()
+            }
+            Self::TaskClaimed(of) => About { session: Some(&of.session), ..About::task(of.task_id) }
+                .words_if(!of.file_locks.is_empty() || of.worktree.is_some()),
+            Self::TaskReleased(of) => About::task(of.task_id),
+            Self::TaskUpdated(of) => About::task(of.task_id).words_if(of.note.is_some()),
+            Self::ScopesLocked(of) => About::session(&of.session).with_words(),
+            Self::ScopesReleased(of) => About::session(&of.session).with_words(),
+            Self::SessionStarted(of) => About::session(&of.session).words_if(!of.checkout.is_empty()),
+            Self::SessionEnded(of) => About::session(&of.session),
+            Self::AgentSeated(of) => About::session(&of.session),
+            Self::SessionSplit(of) => {
+                // Our fronts use UUIDs as ids of child sessions.
+                let changes = of.child.as_str().parse().ok();
+                About { changes, ..About::session(&of.child) }.with_words()
+            }
+            Self::Turn0Continued(of) => About::session(&of.child).with_words(),
+            Self::BeliefsSnapshotted(of) => About { session: of.session.as_ref(), ..About::default() },
+            Self::GuardFired(of) => About::changed(of.guard.uuid()).with_words(),
+            Self::EventReported(_)
+            | Self::MessageSent(_)
+            | Self::ToolUsed(_)
+            | Self::CommandRan(_)
+            | Self::FileEdited(_) => About::told().with_words(),
+            Self::EventRedacted(of) => About::changed(of.event_id.uuid()),
+            Self::CommandRejected(_)
+            | Self::IntentDeclared(_)
+            | Self::TurnRecorded(_)
+            | Self::AnchorSaved(_)
+            | Self::AnchorRetired(_)
+            | Self::OperatorOverridden(_) => About::default().with_words(),
+            Self::SpoolFlushed(_)
+            | Self::MemoryDenied(_)
+            | Self::LossAccepted(_)
+            | Self::PolicyChanged(_)
+            | Self::AttentionSeen(_) => About::default(),
+        }
+    }
+
+    /// The claim that this event changes; of two, the claim that was there first.
+    pub fn claim_id(&self) -> Option<ClaimId> {
+        self.about().claims[0]
+    }
+
+    /// Every claim that this event changes.
+    pub fn claims(&self) -> Vec<ClaimId> {
+        self.about().claims.into_iter().flatten().collect()
+    }
+
+    /// The task that this event is about.
+    pub fn task_id(&self) -> Option<TaskId> {
+        self.about().task
+    }
+
+    /// The run that this event is about.
+    pub fn run_id(&self) -> Option<RunId> {
+        self.about().run
+    }
+
+    /// Whether words of an agent or names of its files may stand in it: what an erasure erases.
+    pub fn holds_words(&self) -> bool {
+        self.about().words
+    }
+}
