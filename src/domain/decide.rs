@@ -164,11 +164,9 @@ pub fn decide(
     policy: &Policy,
 ) -> Result<Decision, Rejection> {
     let Facts { checkout, versions, .. } = facts;
-    if let Some((argument, text)) =
-        command.texts().into_iter().find(|(argument, text)| way::is_placeholder(argument, text))
-    {
+    if let Some((argument, text)) = placeholder(command) {
         let why = format!("`{text}` stands in our hint for a sentence of yours: write that instead");
-        return Err(Rejection::invalid(argument, why));
+        return Err(Rejection::invalid(&argument, why));
     }
     let mut decision = match command {
         Command::CreateClaim(create) => {
@@ -234,6 +232,18 @@ pub fn decide(
     told::remember(state, (agent, session), &mut decision);
     told::edited(state, (agent, session, checkout), command, now, &mut decision);
     Ok(decision)
+}
+
+/// The first argument that still holds the placeholder of a hint, with the placeholder.
+fn placeholder(command: &Command) -> Option<(String, String)> {
+    let mut first = None;
+    command.each_text(|field, text| {
+        let argument = field.split('.').next().unwrap_or(field);
+        if first.is_none() && way::is_placeholder(argument, text) {
+            first = Some((argument.to_owned(), text.to_owned()));
+        }
+    });
+    first
 }
 
 /// `replaced` are the claims the new one takes the place of, now or once it is confirmed.
@@ -361,7 +371,11 @@ fn create_claim(
         decision.warnings.extend(dead_end_warnings(state, about, is_news));
     }
     decision.warnings.extend(target::suggestions(state, &scopes));
-    decision.next = Some(asking::next(create, waits_for, supports_needed(policy)));
+    let made_one = |(_, _, claim): (Timestamp, ClaimId, &Claim)| {
+        claim.owner == *agent && claim.session.as_ref() == session
+    };
+    let knows_how = state.recent(now).any(made_one);
+    decision.next = asking::next(create, waits_for, supports_needed(policy), knows_how);
     Ok(decision)
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use uuid::Uuid;
 
 use crate::domain::ids::EventId;
@@ -14,8 +14,8 @@ pub const SHORTEST_END: usize = 6;
 const DIGITS: usize = 32;
 
 /// A name of an event that is cited as evidence. Its meaning depends on the session and on the ledger.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub enum EvidenceName {
     /// The last command or run of the citing session.
     Last,
@@ -104,9 +104,12 @@ impl fmt::Display for EvidenceName {
     }
 }
 
-impl From<EvidenceName> for String {
-    fn from(name: EvidenceName) -> Self {
-        name.to_string()
+impl Serialize for EvidenceName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Id(id) => id.serialize(serializer),
+            Self::Last | Self::End(_) => serializer.collect_str(self),
+        }
     }
 }
 

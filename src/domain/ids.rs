@@ -18,7 +18,7 @@ macro_rules! uuid_id {
     ($(#[$doc:meta])* $name:ident, $noun:literal) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
+        #[serde(try_from = "String", into = "Uuid")]
         pub struct $name(Uuid);
 
         impl $name {
@@ -58,9 +58,15 @@ macro_rules! uuid_id {
             }
         }
 
-        impl From<$name> for String {
+        impl From<$name> for Uuid {
             fn from(id: $name) -> Self {
-                id.to_string()
+                id.0
+            }
+        }
+
+        impl From<Uuid> for $name {
+            fn from(id: Uuid) -> Self {
+                Self(id)
             }
         }
     };

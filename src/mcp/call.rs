@@ -23,6 +23,7 @@ use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
 use crate::domain::privacy::{self, Denial, Secrets};
 use crate::domain::receipt::{Receipt, Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
+use crate::domain::texts::each_text;
 use crate::domain::versions::Versions;
 use crate::hooks::Client;
 use crate::identity::Speaker;
@@ -141,11 +142,14 @@ impl Server {
             Ok(prepared) => prepared,
             Err(rejection) => return Err(self.guarded(&call, rejection).await),
         };
-        let agent = submission.agent.clone();
+        let (agent, session) = (submission.agent.clone(), submission.session.clone());
         let mut receipt = self.front().submit(submission).await?;
         receipt.warnings.extend(told);
         receipt.warnings.extend(unknown);
         self.with_reads(|reads| views::mark_at_now(reads, &mut receipt, Some(&agent), system::now()));
+        if let Some((seq, session)) = receipt.seq.zip(session) {
+            self.opened(&receipt.told_of().map(|id| id.to_string()).collect::<Vec<_>>(), seq, &session);
+        }
         Ok(receipt)
     }
 
@@ -252,8 +256,8 @@ impl Server {
     /// A refusal that is safe to show. It quotes arguments, and an argument may hold a secret.
     async fn guarded(&self, call: &Call, rejection: Rejection) -> Rejection {
         let mut texts = Vec::new();
-        call.arguments.iter().for_each(|(_, value)| collect_texts(value, &mut texts));
-        let texts = texts.into_iter().map(|text| ("arguments", text));
+        each_text(&call.arguments, |_, text| texts.push(text.to_owned()));
+        let texts = texts.iter().map(|text| ("arguments", text.as_str()));
         let Some(denial) = self.front().deny(&call.tool, texts) else { return rejection };
         let named = call.arguments.get("agent").and_then(Value::as_str);
         match self.speaker(call, named) {
@@ -268,24 +272,11 @@ impl Server {
 pub(super) fn denial(front: &Front, method: &str, request: impl Serialize) -> Option<Denial> {
     let request = serde_json::to_value(request).expect("a request is plain data");
     let mut texts = Vec::new();
-    collect_texts(&request, &mut texts);
-    texts.into_iter().find_map(|text| {
+    each_text(&request, |_, text| texts.push(text.to_owned()));
+    texts.iter().find_map(|text| {
         let decoded = percent_encoding::percent_decode_str(text).decode_utf8_lossy();
-        front.deny(method, [text, &decoded].into_iter().map(|text| ("arguments", text)))
+        front.deny(method, [text, &*decoded].into_iter().map(|text| ("arguments", text)))
     })
-}
-
-/// Collects every text in a value, field names included.
-fn collect_texts<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
-    match value {
-        Value::String(text) => texts.push(text),
-        Value::Array(values) => values.iter().for_each(|value| collect_texts(value, texts)),
-        Value::Object(fields) => fields.iter().for_each(|(name, value)| {
-            texts.push(name);
-            collect_texts(value, texts);
-        }),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
 }
 
 /// Parses the arguments. An error describes the problem in the words of the target type.

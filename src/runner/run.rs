@@ -276,6 +276,8 @@ pub fn run(
         watched.problem = Some(why);
     }
     let hidden = |texts: &[String]| texts.iter().map(|text| redacted(text, &secrets)).collect();
+    // The gate refuses a record with a secret. Names in the repository must not cost the record of a finished run.
+    let hidden_name = |name: Option<String>| name.map(|name| redacted(&name, &secrets));
     let mut meta = Meta {
         schema_version: Meta::SCHEMA_VERSION.to_owned(),
         run_id: order.run_id,
@@ -289,7 +291,12 @@ pub fn run(
         left_behind: watched.left_behind,
         program,
         tool: tool.map(|tool| redacted(&tool, &secrets)),
-        git: git.map(|git| Git { status_porcelain: hidden(&git.status_porcelain), ..git }),
+        git: git.map(|git| Git {
+            branch: hidden_name(git.branch),
+            prefix: hidden_name(git.prefix),
+            status_porcelain: hidden(&git.status_porcelain),
+            ..git
+        }),
         host: Host::here(),
         env_fingerprint,
         env_names,

@@ -21,7 +21,7 @@ use crate::runner::helper::{Helper, Message};
 use crate::runner::report::Report;
 use crate::runner::run::{About, StreamKey};
 use crate::runner::{Order, tree};
-use crate::versions::{Dirs, Marks, Moves, marks, seen, written};
+use crate::versions::{Dirs, Marks, marks, seen, touched, written};
 use crate::workspace::Workspace;
 
 /// The files of a run's claim and the directories above them, as they were when the run began.
@@ -166,10 +166,11 @@ impl Runs {
         let files = if outcome.state.is_conclusive() { self.files_of(run) } else { Versions::new() };
         if let Some(Began { marks, dirs }) = began {
             // A file that was written and restored during the run has its old content and a new mark.
-            outcome.written = written(&marks, &self.marks_of(run));
-            let Moves { moved, touched } = dirs.map(|dirs| dirs.moves()).unwrap_or_default();
-            outcome.moved = moved;
-            outcome.touched = touched;
+            let now = self.marks_of(run);
+            let moves = dirs.map(|dirs| dirs.moves()).unwrap_or_default();
+            outcome.written = written(&marks, &now).into_iter().chain(moves.came).collect();
+            outcome.moved = moves.moved;
+            outcome.touched = touched(&marks, &now).into_iter().chain(moves.touched).collect();
         }
         let first_id = Some(EventId::from_uuid((committer.sources.ids)()));
         let now = committer.now();

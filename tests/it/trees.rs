@@ -592,6 +592,12 @@ async fn a_name_that_looks_like_a_secret_is_not_kept_and_stops_nothing() {
     accepted(&pane, "report_event", finding).await;
     let said = trees.payloads(&["event.reported"]).pop().expect("a report").1;
     assert_eq!((&said["worktree"], &said["branch"]), (&json!("(withheld)"), &Value::Null));
+    // The record of a finished run is refused by no name either.
+    git(&trees.root("main"), &["switch", "-q", "-c", &format!("run/{KEY}")]);
+    let typed = "--operator-override test experiment run --thread-id t --test-id t -- true";
+    trees.shown("main", &[&["--agent", "operator"][..], &typed.split(' ').collect::<Vec<_>>()].concat());
+    let said = trees.payloads(&["experiment.completed"]).pop().expect("a run").1;
+    assert_eq!(said["git"]["branch"], "run/[redacted:aws-key]");
 }
 
 #[tokio::test]

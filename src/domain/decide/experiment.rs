@@ -23,7 +23,7 @@ use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, Run, State};
 use crate::domain::text::{Reason, Statement};
 use crate::domain::time::Timestamp;
-use crate::domain::versions::{self, Versions};
+use crate::domain::versions::{self, MeantAgain, Versions};
 use crate::domain::way;
 
 /// How often one request may run a profile: enough for a rate below 15 %, and a queue that still moves.
@@ -257,7 +257,9 @@ fn said(state: &State, (run_id, run): (RunId, &Run), (id, claim): (ClaimId, &Cla
     let unstable = run.key.as_ref().and_then(|key| state.stability().of(key, None, now).unstable);
     let mut verdict = verdict((claim.status, &claim.scopes), run, prediction, unstable);
     if let Some(unlike) = versions::unlike_claim(run, claim) {
-        verdict = verdict.about_another_version(&unlike.with_way(id, (claim.claim_type, &claim.scopes)));
+        let again = MeantAgain::of(!run.saw.versions.is_empty());
+        let way = unlike.with_way(id, (claim.claim_type, &claim.scopes), again);
+        verdict = verdict.about_another_version(&way);
     }
     let relation = verdict.relation.unwrap_or(Relation::Mentions);
     let meaning = Some(format!("claim {id}: run {run_id} {}", verdict.why));

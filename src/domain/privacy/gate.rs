@@ -16,9 +16,15 @@ pub struct Denial {
     pub command: Label,
 }
 
-/// Scans every text of a submission.
+/// Scans every text of a submission; the first secret is the denial.
 pub fn deny(submission: &Submission, secrets: &Secrets) -> Option<Denial> {
-    deny_texts(submission.command.name(), submission.texts().into_iter(), secrets)
+    let mut denial = None;
+    submission.each_text(|field, text| {
+        if denial.is_none() {
+            denial = denied(submission.command.name(), field, text, secrets);
+        }
+    });
+    denial
 }
 
 /// Scans named texts; the first secret is the denial.
@@ -27,10 +33,12 @@ pub fn deny_texts<'t>(
     mut texts: impl Iterator<Item = (&'t str, &'t str)>,
     secrets: &Secrets,
 ) -> Option<Denial> {
-    texts.find_map(|(field, text)| {
-        let rule = scan(text, secrets).into_iter().next()?.rule;
-        Some(Denial { rule: Label::of(&rule), field: Label::of(field), command: Label::of(command) })
-    })
+    texts.find_map(|(field, text)| denied(command, field, text, secrets))
+}
+
+fn denied(command: &str, field: &str, text: &str, secrets: &Secrets) -> Option<Denial> {
+    let rule = scan(text, secrets).into_iter().next()?.rule;
+    Some(Denial { rule: Label::of(&rule), field: Label::of(field), command: Label::of(command) })
 }
 
 impl From<Denial> for Rejection {
