@@ -1,4 +1,4 @@
-//! The command line: what humans and hooks use. Arguments become types, types become a command or a view.
+//! The command line, for humans and hooks. It parses arguments into types, and types into a command or a view.
 
 mod backfill;
 mod backup;
@@ -60,24 +60,24 @@ use verbs::{Cli, Global, Made, Verb, is_hook, parsed};
 
 pub use output::Failure;
 
-/// What the reason of a verb is called besides `--reason`: sibling verbs take their words under these names.
+/// Aliases of `--reason`: the names that sibling verbs use for the same argument.
 const REASON_TOO: [&str; 2] = ["note", "why"];
-/// What the note of a verb is called besides `--note`.
+/// Aliases of `--note`.
 const NOTE_TOO: [&str; 2] = ["reason", "why"];
 
-/// Where a verb runs: workspace, settings, caller.
+/// The context of a verb: its workspace, its settings and its caller.
 struct Context {
     workspace: Workspace,
     config: Config,
     environment: Environment,
     global: Global,
-    /// The directory the verb is typed in.
+    /// The directory in which the verb is typed.
     here: PathBuf,
-    /// Whether the override is on record already.
+    /// Whether this process has recorded the override already.
     overrode: Cell<bool>,
-    /// What the front itself has to say on the next receipt.
+    /// Warnings of the front itself, for the next receipt.
     told: RefCell<Vec<Warning>>,
-    /// The secrets among the variables, once they are asked for: most hooks ask for none.
+    /// The secrets among the environment variables. They are read at first use, because most hooks need none.
     known: OnceCell<Known>,
 }
 
@@ -87,7 +87,7 @@ impl Context {
         Self::at(global, &here)
     }
 
-    /// [`Context::find`] from another directory than this one.
+    /// Like [`Context::find`], but starts at `here` instead of the current directory.
     fn at(global: Global, here: &Path) -> Result<Self, Failure> {
         let environment = Environment::read();
         let workspace =
@@ -118,7 +118,7 @@ impl Context {
         Self { workspace, config, environment, global, here, overrode, told, known }
     }
 
-    /// [`Context::find`] also where the settings cannot be used: with the defaults then, and the fault.
+    /// Like [`Context::find`], but also works with invalid settings. It returns the default settings and the error.
     fn examined(global: Global) -> Result<(Self, Option<ConfigError>), Failure> {
         let here = std::env::current_dir().map_err(Failure::internal)?;
         let environment = Environment::read();
@@ -132,17 +132,17 @@ impl Context {
     }
 }
 
-/// Parses the command line, runs it, and turns the outcome into an exit code: 0 ok (also queued),
-/// 1 rejected, 2 usage or invalid, 70 internal, 75 busy.
+/// Parses the command line, runs the verb and returns its exit code: 0 ok (also queued), 1 rejected, 2 usage or
+/// invalid, 70 internal, 75 busy.
 pub fn main() -> ExitCode {
     let Cli { global, verb } = match parsed() {
         Ok(cli) => cli,
-        // A client would read the exit code of a mistyped hook as a verdict on its tool.
+        // A client reads the exit code of a hook as a verdict on its tool, so a mistyped hook exits with 0.
         Err(problem) if is_hook() && problem.use_stderr() => {
             let _ = problem.print();
             return ExitCode::SUCCESS;
         }
-        // Help is no error, and quotes nothing.
+        // A help page is not an error and quotes no argument.
         Err(problem) => match guard::typed(&Secrets::default()).filter(|_| problem.use_stderr()) {
             Some(denial) => return Failure::usage(Rejection::from(denial)).report(false),
             None => problem.exit(),
@@ -224,14 +224,14 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
     }
 }
 
-/// Runs a verb in its workspace. An error that would quote a secret of the command line says that instead.
+/// Runs a verb in its workspace. A refusal replaces an error if the command line contains a secret.
 fn guarded(global: Global, verb: impl FnOnce(&Context) -> Result<(), Failure>) -> Result<(), Failure> {
     let context = Context::find(global)?;
     verb(&context).map_err(|failure| context.guarded(failure))
 }
 
-/// Logs go to stderr: stdout is the protocol. `HM_LOG` sets the level (default: warn; of the protocol
-/// library, which warns of every refused request, errors only).
+/// Sends logs to stderr, because stdout carries the protocol. `HM_LOG` sets the level; the default is `warn`. The
+/// protocol library warns of every refused request, so it logs errors only.
 fn start_logging() {
     let wanted = Environment::read().log.unwrap_or_else(|| "warn".to_owned());
     let filter = tracing_subscriber::EnvFilter::builder()
@@ -240,7 +240,7 @@ fn start_logging() {
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).init();
 }
 
-/// A runtime on this thread: a front waits for one thing at a time.
+/// Runs a future on a runtime of this thread. A front waits for one thing at a time.
 fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -249,7 +249,7 @@ fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Fa
         .block_on(future)
 }
 
-/// An argument as the type it is; bad input is answered with the parser's own text.
+/// Parses an argument. The refusal of bad input contains the parser's message.
 fn parse<T>(argument: &str, text: &str) -> Result<T, Rejection>
 where
     T: std::str::FromStr<Err: std::fmt::Display>,
@@ -257,7 +257,7 @@ where
     text.parse().map_err(|problem| Rejection::invalid(argument, problem))
 }
 
-/// [`parse`] for an argument that may be left out.
+/// Like [`parse`], for an optional argument.
 fn parse_optional<T>(argument: &str, text: Option<&str>) -> Result<Option<T>, Rejection>
 where
     T: std::str::FromStr<Err: std::fmt::Display>,
@@ -265,13 +265,13 @@ where
     text.map(|text| parse(argument, text)).transpose()
 }
 
-/// [`parse`] for a moment that may be left out.
+/// Like [`parse`], for an optional moment.
 fn parse_moment(argument: &str, text: Option<&str>) -> Result<Option<Moment>, Rejection> {
     let moment = text.map(|text| Moment::parse(text, system::now())).transpose();
     moment.map_err(|problem| Rejection::invalid(argument, problem))
 }
 
-/// [`parse`] for an argument that may be repeated.
+/// Like [`parse`], for an argument that may be repeated.
 fn parse_all<T>(argument: &str, texts: &[String]) -> Result<Vec<T>, Rejection>
 where
     T: std::str::FromStr<Err: std::fmt::Display>,
@@ -279,18 +279,18 @@ where
     texts.iter().map(|text| parse(argument, text)).collect()
 }
 
-/// The facts that tell whether a human sits here.
+/// The facts that tell whether the caller is a human.
 fn surroundings() -> Surroundings {
     Surroundings { has_terminal: has_terminal(), client: system::client_above() }
 }
 
-/// Whether one of the standard streams is a terminal: a human may have redirected the others.
+/// Whether any standard stream is a terminal. A human may have redirected the others.
 fn has_terminal() -> bool {
     std::io::stdin().is_terminal() || std::io::stdout().is_terminal() || std::io::stderr().is_terminal()
 }
 
-/// The number that a length of time such as `5m` comes to. Each unit is a letter and what one of it counts; a bare
-/// number is of the first unit.
+/// Parses a length of time such as `5m`. `units` lists the letter of each unit and its factor. A number without a
+/// letter has the first unit.
 fn length(text: &str, units: &[(char, u64)]) -> Option<u64> {
     let text = text.trim();
     let with_unit = units.iter().find_map(|(letter, unit)| Some((text.strip_suffix(*letter)?, *unit)));
@@ -298,7 +298,7 @@ fn length(text: &str, units: &[(char, u64)]) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(unit)
 }
 
-/// Notes beside an answer that its ledger lost events.
+/// Prints a note on stderr if the ledger lost events.
 fn note_damage(reads: &mut Reads) {
     if let Ok(Standing { damage: Some(damage), .. }) = reads.standing()
         && damage.stops_writes()
@@ -307,7 +307,7 @@ fn note_damage(reads: &mut Reads) {
     }
 }
 
-/// The refusal of a verb that needs to know who speaks.
+/// The refusal if a verb needs a speaker and the caller has no name.
 fn nobody_speaks() -> Rejection {
     Rejection::new(
         Code::AgentRequired,
@@ -326,7 +326,7 @@ mod tests {
     use crate::domain::way;
     use crate::steps::{ADDRESSES, As, VERBS, in_shell};
 
-    /// Each argument of the table is one that its tool takes, and each verb takes it in that way.
+    /// Each tool in the table takes its listed arguments, and each verb parses them in the listed form.
     #[test]
     fn the_table_fits_the_tools_and_the_verbs() {
         for (tool, verb, takes) in VERBS {
@@ -355,7 +355,7 @@ mod tests {
     fn parses(line: &str) {
         let words = shell_words::split(line.trim_matches('`')).expect("words");
         if let Err(problem) = super::Cli::try_parse_from(&words) {
-            // Which arguments exclude each other is no matter of the table.
+            // The table does not say which arguments exclude each other.
             assert_eq!(problem.kind(), clap::error::ErrorKind::ArgumentConflict, "{line}: {problem}");
         }
     }

@@ -12,6 +12,7 @@ pub mod command;
 pub mod confidence;
 pub mod coverage;
 pub mod decide;
+pub mod digest;
 pub mod event;
 pub mod evidence;
 pub mod experiment;

@@ -124,6 +124,32 @@ pub struct ToolOutcome {
 /// What a path ends at in a line for the shell, and what one begins after.
 const AROUND_PATHS: [char; 14] = ['"', '\'', '`', '=', ':', ',', ';', '&', '|', '(', ')', '<', '>', '$'];
 
+/// The most names of a line that are looked up as files.
+const MAX_FILES_NAMED: usize = 48;
+
+/// The pieces of a line for the shell, of its scripts too, that may name a file: those with a slash or an extension.
+pub fn files_named(line: &str) -> Vec<&str> {
+    let is_around = |c: char| c.is_whitespace() || AROUND_PATHS.contains(&c);
+    let may_name = |piece: &&str| {
+        let has_extension = piece.rsplit_once('.').is_some_and(|(stem, extension)| {
+            !stem.is_empty()
+                && (1..=8).contains(&extension.len())
+                && extension.bytes().all(|b| b.is_ascii_alphanumeric())
+        });
+        piece.len() <= 240 && !piece.starts_with('-') && (has_extension || piece.contains('/'))
+    };
+    let mut named: Vec<&str> = Vec::new();
+    for piece in line.split(is_around).filter(may_name) {
+        if !named.contains(&piece) {
+            named.push(piece);
+        }
+        if named.len() == MAX_FILES_NAMED {
+            break;
+        }
+    }
+    named
+}
+
 /// A line for the shell with its absolute paths spelled in another way. What is quoted is one path first, as paths
 /// with spaces are, and then a line of its own, as that of `bash -c` is.
 fn respelled(line: &str, spelled: &impl Fn(&str) -> String) -> String {

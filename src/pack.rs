@@ -8,6 +8,7 @@
 //! for long fill what is left. An entry that is too long for its place makes room for the next.
 
 mod delta;
+mod digest;
 mod entries;
 mod fit;
 mod gate;
@@ -27,12 +28,12 @@ use crate::domain::time::Timestamp;
 use crate::domain::way;
 
 pub use delta::{
-    About, Body, Concern, DeltaOf, MAX_DELTA_CHARS, News, Occasion, RunEnd, TaskMove, Told, Waiting, delta,
-    named_delta,
+    About, Body, Concern, DeltaOf, KNOWN_CHARS, MAX_DELTA_CHARS, Moved, News, Occasion, RunEnd, TaskMove,
+    Told, Waiting, delta, named_delta,
 };
 pub use entries::{
-    Anchor, AntiPattern, Attention, Claim, Contradiction, Entries, Governance, Lock, Message, Peer, Question,
-    Replaced, Side, Task, Trajectory, Turn0, Window,
+    Anchor, AntiPattern, Attention, Claim, Contradiction, Digest, Entries, Governance, Lock, Message, Peer,
+    Question, Replaced, Side, Task, Trajectory, Turn0, Window,
 };
 pub use gate::{Gate, Presence, STOP_GATE_OPENING, banner, evidence_due, stop_gate};
 
@@ -96,13 +97,45 @@ pub fn named_pack(entries: &Entries, budget_chars: usize, now: Timestamp, names:
     if budget_chars < SMALLEST_BUDGET_CHARS {
         return String::new();
     }
-    let order = Order::of(entries, now);
-    let sections = sections(entries, &order, now);
-    let eligible = sections.iter().map(Section::eligible).sum();
-    match packed(entries, sections, budget_chars, now, names) {
-        Some(packed) => packed.text,
-        None => one_line(entries, budget_chars, eligible),
+    let order = Order::of(entries, budget_chars, now, names);
+    match best(entries, &order, budget_chars, now, names) {
+        (_, Some(packed)) => packed.text,
+        (max_chars, None) => {
+            let sections = sections(entries, &order, max_chars, now);
+            one_line(entries, budget_chars, sections.iter().map(Section::eligible).sum())
+        }
     }
+}
+
+/// The pack with the longest statements for which no decision, finding or figure is left out, and the most characters of
+/// each.
+fn best<'a>(
+    entries: &'a Entries,
+    order: &'a Order<'a>,
+    budget_chars: usize,
+    now: Timestamp,
+    names: Names<'a>,
+) -> (usize, Option<Fitted>) {
+    let fitted = |max_chars: usize| {
+        packed(entries, sections(entries, order, max_chars, now), budget_chars, now, names)
+    };
+    let is_whole = |fitted: &Fitted| {
+        let shown = |name: &str| fitted.shown.get(name).map_or(0, Vec::len);
+        order.parts.iter().filter(|part| part.is_kept).all(|part| shown(part.name) == part.claims.len())
+    };
+    let [shortest, longer @ ..] = &digest::STATEMENT_CHARS;
+    let mut best = (*shortest, fitted(*shortest));
+    for max_chars in longer.iter().filter(|_| order.is_by_parts) {
+        if !best.1.as_ref().is_some_and(is_whole) {
+            break;
+        }
+        let found = fitted(*max_chars);
+        if !found.as_ref().is_some_and(is_whole) {
+            break;
+        }
+        best = (*max_chars, found);
+    }
+    best
 }
 
 fn packed<'a>(
@@ -121,6 +154,7 @@ fn packed<'a>(
             .with("budget", budget_chars)
             .with("used", used)
             .with("note", "data written by agents, not instructions")
+            .with_any("changed", entries.marks_changes.then_some(CHANGED))
             .start()
     };
     let kept = budget_chars / FOR_LINES;
@@ -139,9 +173,10 @@ fn packed<'a>(
 
 /// Claims and dead ends in the order in which they are shown, as far as there is room.
 struct Order<'a> {
-    claims: Vec<&'a Claim>,
-    /// Claims from here on are proposals that nobody touched for long.
-    sunk_from: usize,
+    parts: Vec<digest::Claims<'a>>,
+    /// Whether the budget is large enough for all decisions, findings and figures, so that each part has its share. Else
+    /// there are no parts, and only relevance decides what is shown.
+    is_by_parts: bool,
     dead_ends: Vec<&'a AntiPattern>,
     /// Dead ends from here on are not at hand.
     elsewhere_from: usize,
@@ -149,11 +184,14 @@ struct Order<'a> {
     behind: BTreeMap<&'a str, f64>,
 }
 
+/// What the mark of a claim means whose files changed.
+const CHANGED: &str = "~ marks claims about files that changed since";
+
 /// What a claim matters less than the decision that it stands behind.
 const BEHIND: f64 = 1e-6;
 
 impl<'a> Order<'a> {
-    fn of(entries: &'a Entries, now: Timestamp) -> Self {
+    fn of(entries: &'a Entries, budget_chars: usize, now: Timestamp, names: Names<'_>) -> Self {
         let relevance: BTreeMap<&str, f64> =
             entries.claims.iter().map(|claim| (claim.id.as_str(), claim.footing().relevance(now))).collect();
         let behind: BTreeMap<&str, f64> = entries
@@ -192,7 +230,10 @@ impl<'a> Order<'a> {
         });
         let elsewhere_from = dead_ends.len();
         dead_ends.extend(elsewhere);
-        Self { claims, sunk_from, dead_ends, elsewhere_from, behind }
+        let parts = digest::parts(claims.clone(), sunk_from);
+        let is_by_parts = digest::fits(&parts, budget_chars, now, names);
+        let parts = if is_by_parts { parts } else { vec![digest::rest(claims, sunk_from)] };
+        Self { parts, is_by_parts, dead_ends, elsewhere_from, behind }
     }
 }
 
@@ -202,7 +243,12 @@ fn standing(claim: &Claim) -> (bool, i64, i64) {
     (claim.footing().is_settled(), (claim.confidence * 100.0).round() as i64, reach(&claim.scopes))
 }
 
-fn sections<'a>(entries: &'a Entries, order: &Order<'a>, now: Timestamp) -> Vec<Section<'a>> {
+fn sections<'a>(
+    entries: &'a Entries,
+    order: &Order<'a>,
+    max_chars: usize,
+    now: Timestamp,
+) -> Vec<Section<'a>> {
     let relevance = |claim: &Claim| claim.footing().relevance(now);
     // Where nothing is asked, nothing answers: what is settled comes in its own order.
     let rank = |claim: &&Claim| match order.behind.get(claim.id.as_str()) {
@@ -212,7 +258,27 @@ fn sections<'a>(entries: &'a Entries, order: &Order<'a>, now: Timestamp) -> Vec<
     };
     let warned = order.dead_ends.iter().map(|dead_end| relevance(&dead_end.claim)).collect();
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    vec![
+    let is_by_parts = order.is_by_parts;
+    let claims = order.parts.iter().map(|part| {
+        let section = Section::of(
+            part.name,
+            part.claims.clone(),
+            |claim| &claim.id,
+            |claim| claim.glance(),
+            move |shown| match shown.digest.as_ref().filter(|_| is_by_parts) {
+                Some(digest) => digest::claim(shown, digest, max_chars, now),
+                None => relevant(shown, now).text(&(shown.statement.clone() + &beside(shown))),
+            },
+        );
+        let section = section
+            .called(part.noun)
+            .spare_from(part.spare_from)
+            .ranked(falling(part.claims.iter().map(rank)))
+            .share(part.share)
+            .place(5);
+        if part.is_rest { section.counted(count(entries.unseen_claims)) } else { section }
+    });
+    let mut sections = vec![
         anti_patterns(order.dead_ends.clone(), now)
             .spare_from(order.elsewhere_from)
             .more(count(entries.unseen_dead_ends), DEAD_ENDS)
@@ -243,20 +309,23 @@ fn sections<'a>(entries: &'a Entries, order: &Order<'a>, now: Timestamp) -> Vec<
         Section::of("peers", entries.peers.iter().collect(), |peer| &peer.agent, peer_glance, peer)
             .share(6)
             .place(0),
-        Section::of(
-            "relevant_claims",
-            order.claims.clone(),
-            |claim| &claim.id,
-            |claim| claim.glance(),
-            move |shown| relevant(shown, now).text(&(shown.statement.clone() + &beside(shown))),
-        )
-        .called("claims")
-        .spare_from(order.sunk_from)
-        .counted(count(entries.unseen_claims))
-        .ranked(order.claims.iter().map(rank).collect())
-        .share(0)
-        .place(5),
-    ]
+    ];
+    sections.extend(claims);
+    sections
+}
+
+/// Ranks in an order that is not theirs: what stands before another entry matters as much at least.
+fn falling(ranks: impl DoubleEndedIterator<Item = f64>) -> Vec<f64> {
+    let mut least = f64::MIN;
+    let mut risen: Vec<f64> = ranks
+        .rev()
+        .map(|rank| {
+            least = least.max(rank);
+            least
+        })
+        .collect();
+    risen.reverse();
+    risen
 }
 
 /// What a claim was chosen over and what it took the place of, on one line behind what it says.
@@ -286,7 +355,7 @@ fn short(text: &str, max_chars: usize) -> String {
 /// Whether an entry is shown, and why or why not.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Explained {
-    /// The section of the pack: `relevant_claims` or `anti_patterns`.
+    /// The section of the pack, such as `relevant_claims` or `anti_patterns`.
     pub section: &'static str,
     /// Id of the claim.
     pub id: String,
@@ -308,11 +377,11 @@ pub struct Explained {
 
 /// Which claims and dead ends a pack of this budget shows and which not, each with its reasons, in their order.
 pub fn explain(entries: &Entries, budget_chars: usize, now: Timestamp, names: Names<'_>) -> Vec<Explained> {
-    let order = Order::of(entries, now);
-    let sections = sections(entries, &order, now);
+    let order = Order::of(entries, budget_chars, now, names);
+    let (max_chars, fitted) = best(entries, &order, budget_chars, now, names);
+    let fitted = fitted.filter(|_| budget_chars >= SMALLEST_BUDGET_CHARS);
+    let sections = sections(entries, &order, max_chars, now);
     let sizes: BTreeMap<&str, Vec<usize>> = sections.iter().map(Section::sizes).collect();
-    let fitted =
-        packed(entries, sections, budget_chars, now, names).filter(|_| budget_chars >= SMALLEST_BUDGET_CHARS);
     let shown = |section: &str, at: usize| {
         let shown = fitted.as_ref().and_then(|fitted| fitted.shown.get(section));
         shown.is_some_and(|places| places.contains(&at))
@@ -328,8 +397,10 @@ pub fn explain(entries: &Entries, budget_chars: usize, now: Timestamp, names: Na
         spare: at >= spare_from,
         chars: sizes[section][at],
     };
-    let claims = order.claims.iter().enumerate();
-    let claims = claims.map(|(at, claim)| explained("relevant_claims", at, claim, order.sunk_from));
+    let claims = order.parts.iter().flat_map(|part| {
+        let claims = part.claims.iter().enumerate();
+        claims.map(move |(at, claim)| explained(part.name, at, claim, part.spare_from))
+    });
     let dead_ends = order.dead_ends.iter().enumerate();
     let dead_ends = dead_ends.map(|(at, it)| explained("anti_patterns", at, &it.claim, order.elsewhere_from));
     claims.chain(dead_ends).collect()

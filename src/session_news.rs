@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::domain::ids::SessionId;
+use crate::domain::time::Timestamp;
 use crate::pack::Told;
 use crate::private;
+use crate::system;
 use crate::workspace::Workspace;
 
 /// A session that opens more than fits is told of some of it again: a line takes some 45 bytes.
@@ -23,6 +25,7 @@ const MAX_OPENED_BYTES: u64 = 256 * 1024;
 pub struct SessionNews {
     told: PathBuf,
     opened: PathBuf,
+    ran: PathBuf,
     /// The lock of the hook that tells the session something.
     turn: Option<File>,
 }
@@ -33,8 +36,8 @@ impl SessionNews {
         let memory = workspace.id().unwrap_or_else(|| workspace.memory().display().to_string());
         let name = hex::encode(&Sha256::digest(format!("{memory}\n{session}"))[..16]);
         let place = state_home.join("hivemind").join("sessions").join(name);
-        let (told, opened) = (place.with_extension("told"), place.with_extension("opened"));
-        Self { told, opened, turn: None }
+        let file = |extension| place.with_extension(extension);
+        Self { told: file("told"), opened: file("opened"), ran: file("ran"), turn: None }
     }
 
     /// Whether this process is the one that tells the session something, until it drops this. Hooks of one session run
@@ -76,7 +79,8 @@ impl SessionNews {
             return Ok(());
         }
         // One write, so that the lines of two processes do not mix.
-        let lines: String = ids.iter().map(|id| format!("{id} {as_of}\n")).collect();
+        let now = system::now().ms();
+        let lines: String = ids.iter().map(|id| format!("{id} {as_of} {now}\n")).collect();
         file.write_all(lines.as_bytes())
     }
 
@@ -86,6 +90,7 @@ impl SessionNews {
         let text = private::read(&self.opened).unwrap_or_default();
         for line in String::from_utf8_lossy(&text).lines() {
             let Some((id, as_of)) = line.split_once(' ') else { continue };
+            let as_of = as_of.split(' ').next().unwrap_or_default();
             let Ok(as_of) = as_of.parse::<u64>() else { continue };
             let last = opened.entry(id.to_owned()).or_insert(as_of);
             *last = as_of.max(*last);
@@ -93,9 +98,35 @@ impl SessionNews {
         opened
     }
 
+    /// When the session was first shown something; none where it was not, or the time is not known.
+    pub fn first_opened(&self, id: &str) -> Option<Timestamp> {
+        let text = String::from_utf8(private::read(&self.opened).ok()?).ok()?;
+        let of_it = text.lines().find_map(|line| line.strip_prefix(id)?.strip_prefix(' '))?;
+        Some(Timestamp::from_ms(of_it.split_once(' ')?.1.parse().ok()?))
+    }
+
+    /// Keeps what the files that a command names are before it runs: each by its path with when it was changed last.
+    ///
+    /// # Errors
+    /// What the file system said.
+    pub fn about_to_run(&self, files: &BTreeMap<String, u64>) -> io::Result<()> {
+        if !self.told.exists() {
+            return Ok(());
+        }
+        let mut file = private::options().write(true).create(true).truncate(true).open(&self.ran)?;
+        file.write_all(&serde_json::to_vec(files).map_err(io::Error::other)?)
+    }
+
+    /// What [`SessionNews::about_to_run`] kept, once.
+    pub fn ran(&self) -> Option<BTreeMap<String, u64>> {
+        let files = serde_json::from_slice(&private::read(&self.ran).ok()?).ok();
+        let _ = std::fs::remove_file(&self.ran);
+        files
+    }
+
     /// Forgets a session that is over.
     pub fn leave(&self) {
-        for file in [&self.told, &self.opened] {
+        for file in [&self.told, &self.opened, &self.ran] {
             // At worst it is forgotten later.
             let _ = std::fs::remove_file(file);
         }

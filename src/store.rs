@@ -3,10 +3,12 @@
 mod about;
 mod at_now;
 mod beside;
+mod claim;
 mod claims;
 mod completions;
 mod contradictions;
 mod decisions;
+mod digest;
 mod experiments;
 mod files;
 mod fold;
@@ -28,28 +30,28 @@ mod scopes;
 mod search;
 mod sessions;
 mod silence;
+mod tasks;
 mod team;
 mod triggers;
 mod versions;
 
 pub use about::{Belonging, Rejected, Replaced};
-pub use at_now::{AtNow, ByNow, by_now};
+pub use at_now::{AtNow, by_now};
+pub use claim::{ClaimView, Evidence, PositionHeld, StatusChange};
 pub(crate) use claims::with_basis;
-pub use claims::{
-    ClaimFilter, ClaimPage, ClaimSummary, ClaimView, Evidence, LastChange, PositionHeld, Proof, StatusChange,
-    Warning,
-};
-pub use completions::Matches;
+pub use claims::{ByNow, Changed, ClaimFilter, ClaimPage, ClaimSummary, LastChange, Proof, Warning};
 pub use contradictions::{Contradiction, ContradictionFilter, ContradictionPage, SideView, Target};
 pub use decisions::{
     AlternativeView, DecisionFilter, DecisionPage, DecisionSummary, DecisionView, NotChosen, OutcomeView,
 };
+pub use digest::Said;
 pub use experiments::{Attachment, ExperimentFilter, ExperimentPage, ExperimentView};
 pub use fold::{FOLD_VERSION, Projection};
 pub use integrity::{ClaimNamed, TABLES_ABOUT_CLAIMS};
 pub use locks::LockView;
+pub use names::Matches;
 pub use peers::Peer;
-pub use plan::{PhaseView, PlanGraph, PlanView, TaskFilter, TaskView, Titles, TrajectoryView};
+pub use plan::{PhaseView, PlanGraph, PlanView, Titles, TrajectoryView};
 pub use proposals::ProposalView;
 pub use questions::Question;
 pub use researchers::{Finding, ResearcherView};
@@ -57,8 +59,9 @@ pub use retracted::RetractedEvidence;
 pub use search::{BadCursor, Hit, Search, SearchPage, Seen};
 pub use sessions::{AnchorView, BeliefSnapshot, SessionView, SplitView, TurnView};
 pub use silence::Silence;
+pub use tasks::{TaskFilter, TaskView};
 pub use team::{AgentActivity, Counts, LoosenedPolicy, RejectedCommand};
-pub use versions::{Changed, EditBehind, Myself};
+pub use versions::{EditBehind, Myself};
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -130,20 +133,14 @@ pub enum StoreError {
     Copy(#[from] crate::ledger::Uncopied),
 }
 
-/// A list or a body as a column holds it.
-fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
-    serde_json::to_string(value).map_err(|error| StoreError::Malformed(error.to_string()))
-}
-
 impl StoreError {
     /// What is wrong with a row, without what to do about it.
     fn bare(&self) -> String {
-        if let Self::Malformed(problem) = self {
-            problem.clone()
-        } else if let Self::Query(error) = self {
-            error.to_string()
-        } else {
-            self.to_string()
+        match self {
+            Self::Malformed(problem) => problem.clone(),
+            Self::Query(rusqlite::Error::FromSqlConversionFailure(_, _, problem)) => problem.to_string(),
+            Self::Query(error) => error.to_string(),
+            other => other.to_string(),
         }
     }
 

@@ -3,10 +3,12 @@
 mod about;
 mod asked;
 mod attention;
+mod awaited;
 mod briefing;
 mod briefs;
 mod context;
 mod delta;
+mod digest;
 mod experiments;
 mod explain;
 mod last_change;
@@ -56,7 +58,8 @@ pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcom
 pub use log::{is_noise, log};
 pub use markdown::{event_line, inline, listed};
 pub use names::{event, evidence, notice, resolve, session, shortened};
-pub use receipt::{cited_lines, mark_at_now, receipt_json, receipt_line};
+pub use receipt::{cited_lines, mark_at_now, receipt_json, receipt_line, without_known};
+pub use versions::MARKED;
 pub use why::why;
 
 /// Entries of a list page unless the reader asks for another number; some 4,000 tokens.
@@ -427,7 +430,13 @@ pub fn answer(reads: &mut Reads, config: &Config, view: &View, now: Timestamp) -
                     let problem = left_out.problems().next().unwrap_or_default().to_owned();
                     Err(StoreError::Malformed(problem).into())
                 }
-                (Some(answer), left_out) => Ok(answer?.without(left_out.count())),
+                (Some(answer), left_out) => {
+                    let mut answer = answer?.without(left_out.count());
+                    if let (View::Attention(Some(agent)), false) = (view, is_past) {
+                        awaited::add_to(&mut answer, reads, agent, now)?;
+                    }
+                    Ok(answer)
+                }
                 (None, _) => empty(&from, view),
             }
         }
@@ -611,7 +620,17 @@ fn from_store(store: &Reader, from: &Beside<'_>, view: &View) -> Result<Answer, 
             store.mark_news(found.hits.iter_mut().map(|hit| &mut hit.claim), None)?;
             Ok(search_page(seq, &found, now))
         }
-        View::Decisions(filter) => Ok(decisions_page(seq, &store.decisions(filter)?, filter.whole, now)),
+        View::Decisions(filter) => {
+            let page = store.decisions(filter)?;
+            let rest = DecisionFilter { before: page.next, limit: MAX_LIMIT, ..filter.clone() };
+            let rest = page.next.map(|_| store.decisions(&rest)).transpose()?;
+            let mut answer = decisions_page(seq, &page, filter.whole, now);
+            if let Some(rest) = rest {
+                let more = if rest.next.is_some() { "+" } else { "" };
+                answer.text.push_str(&format!("{}{more} older\n", rest.decisions.len()));
+            }
+            Ok(answer)
+        }
         View::Contradictions(filter) => Ok(contradictions_page(seq, &store.contradictions(filter)?, now)),
         View::Contradiction(id) => {
             let unknown = || ViewError::NotFound(unknown_contradiction(*id));

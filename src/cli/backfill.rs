@@ -1,4 +1,4 @@
-//! `hm backfill`: claims and tasks from what history holds; run again, it inserts nothing.
+//! `hm backfill`: makes claims and tasks from the events of the history. A second run inserts nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
@@ -30,12 +30,12 @@ use crate::reads::Reads;
 use crate::system;
 use crate::writer::Front;
 
-/// Events read at once.
+/// Events in one read.
 const CHUNK: usize = 500;
-/// Refusals that are shown; the rest is counted.
+/// Number of refusals that are shown. The others are counted.
 const SHOWN: usize = 10;
 
-/// What the help says besides the arguments.
+/// Help text below the arguments.
 pub(super) const HELP: &str = "\
 Reported findings become facts, decisions decisions, blockers dead ends; each claim belongs to the agent that reported
 it and cites the report. A decision keeps the day it was taken, and is refused where another one is in force on its
@@ -50,32 +50,31 @@ Examples:
   hm backfill --dry-run
   hm backfill --messages mail.jsonl --agent operator";
 
-/// What to make claims of.
 #[derive(Debug, Args)]
 pub(super) struct Backfill {
-    /// Say what would be made, and make nothing
+    /// Print the result, and make nothing
     #[arg(long)]
     dry_run: bool,
-    /// Also put these messages on record, and make claims and tasks of their tagged lines
+    /// Also record these messages, and make claims and tasks of their tagged lines
     #[arg(long, value_name = "FILE")]
     messages: Option<PathBuf>,
 }
 
-/// What became of what was tried.
+/// The results for one kind of command.
 #[derive(Debug, Default, Serialize)]
 struct Tally {
-    /// Made now; in a dry run, what would be tried.
+    /// Number made by this run. In a dry run, the number of commands that pass the rules.
     inserted: u64,
-    /// Made by an earlier run.
+    /// Number made by an earlier run.
     already_there: u64,
-    /// Waiting for a writer.
+    /// Number of commands that wait for a writer.
     queued: u64,
-    /// Refused, by code.
+    /// Number of refusals, by code.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     refused: BTreeMap<&'static str, u64>,
 }
 
-/// What is tried.
+/// The kind of a command.
 #[derive(Clone, Copy)]
 enum What {
     Message,
@@ -92,7 +91,6 @@ impl From<Becomes> for What {
     }
 }
 
-/// One run of the verb.
 struct Run<'c> {
     context: &'c Context,
     front: Front,
@@ -101,14 +99,14 @@ struct Run<'c> {
     messages: Tally,
     claims: Tally,
     tasks: Tally,
-    /// Events that seed nothing.
+    /// Number of events that give no claim, task or message.
     skipped: u64,
     refusals: Vec<String>,
-    /// What the rules would say, in a dry run.
+    /// The rules for a dry run.
     rehearsal: Option<Rehearsal>,
 }
 
-/// The state as a run would change it, and what it would put on record.
+/// The state after the commands of a dry run, and the events that these commands would append.
 #[derive(Default)]
 struct Rehearsal {
     state: State,
@@ -134,7 +132,7 @@ impl Rehearsal {
         Ok(rehearsal)
     }
 
-    /// Decides a command as the writer would, and goes on from there; false for one that came before.
+    /// Decides a command as the writer does and applies its events. Returns false for a repeated key.
     fn take(&mut self, submission: &Submission, context: &Context) -> Result<bool, Rejection> {
         let key = submission.idempotency_key.clone().map(|key| (submission.agent.clone(), key));
         if key.as_ref().is_some_and(|key| self.keys.contains(key)) {
@@ -168,7 +166,7 @@ impl Rehearsal {
     }
 }
 
-/// A line of a file of messages.
+/// One line of a file of messages.
 #[derive(Deserialize)]
 struct Line {
     from: String,
@@ -229,7 +227,7 @@ impl Backfill {
 }
 
 impl Run<'_> {
-    /// Puts the messages of a file on record, each line once.
+    /// Records the messages of a file, each line once.
     async fn messages_of(&mut self, file: &Path) -> Result<(), Failure> {
         let unread = |problem| Failure::usage(format!("cannot read {}: {problem}", file.display()));
         let lines = BufReader::new(std::fs::File::open(file).map_err(unread)?).split(b'\n');
@@ -275,7 +273,7 @@ impl Run<'_> {
         Ok((agent, RecordMessage { event_id, to: line.to, text: line.text, sent_at }))
     }
 
-    /// Makes what the events up to now seed.
+    /// Makes claims and tasks from the events up to the current head.
     async fn history(&mut self) -> Result<(), Failure> {
         let head = match self.reads.ledger()? {
             Some(ledger) => ledger.head()?.seq,
@@ -287,7 +285,7 @@ impl Run<'_> {
             let events = ledger.read_from(cursor, CHUNK)?;
             let Some(last) = events.last() else { break };
             cursor = last.cursor();
-            // What this run makes is no history.
+            // Events of this run are not history.
             for stored in events.iter().take_while(|stored| stored.seq <= head) {
                 bar.set_position(stored.seq);
                 let recorded = stored.recorded().map_err(Failure::internal)?;
@@ -297,7 +295,7 @@ impl Run<'_> {
                 break;
             }
         }
-        // Messages that a dry run has not recorded.
+        // The messages that a dry run did not record.
         let messages = self.rehearsal.as_mut().map(|rehearsal| std::mem::take(&mut rehearsal.made));
         for recorded in messages.unwrap_or_default() {
             if matches!(recorded.event, Some(Event::MessageSent(_))) {
@@ -308,7 +306,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Makes what one event seeds.
+    /// Submits the commands for one event.
     async fn seeded(&mut self, recorded: &Recorded) -> Result<(), Failure> {
         let seeds = backfill::commands(recorded, system::new_id);
         self.skipped += u64::from(seeds.is_empty());
@@ -325,7 +323,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Tries one command, as the agent whose history it is; a refusal is counted.
+    /// Submits one command in the name of the event's agent, and counts a refusal.
     async fn submit(
         &mut self,
         place: &str,
@@ -334,7 +332,7 @@ impl Run<'_> {
         command: Command,
         what: What,
     ) -> Result<(), Failure> {
-        // An earlier version may have made something else of it: it is not made again.
+        // An earlier version may have made something else of this event. Nothing is made a second time.
         if self.knows(&agent, &key)? {
             self.tally(what).already_there += 1;
             return Ok(());
@@ -343,7 +341,8 @@ impl Run<'_> {
             command_id: CommandId::from_uuid(system::new_id()),
             agent,
             unpinned: None,
-            // The session it was said in may still be under way, and this is no sign of its life.
+            // A session counts as alive after a write. The event's session may still run, and this command is no sign
+            // of life.
             session: None,
             trace_id: None,
             idempotency_key: Some(key),
@@ -371,14 +370,14 @@ impl Run<'_> {
             Err(failed) if matches!(failed.code, Code::Unavailable | Code::VersionMismatch) => {
                 return Err(failed.into());
             }
-            // The key names the event: what it seeds is there, in the form that an older release gave it.
+            // The key names the event. An older release made a different command from it, so the claim exists.
             Err(other) if other.code == Code::IdempotencyConflict => self.tally(what).already_there += 1,
             Err(rejection) => self.refused(place, &rejection, what),
         }
         Ok(())
     }
 
-    /// Whether an earlier run has made it.
+    /// Whether an earlier run used this key.
     fn knows(&mut self, agent: &AgentId, key: &IdempotencyKey) -> Result<bool, Failure> {
         let Some(ledger) = self.reads.ledger()? else { return Ok(false) };
         Ok(!ledger.find_key(agent, key)?.is_empty())
@@ -395,7 +394,7 @@ impl Run<'_> {
     fn refused(&mut self, place: &str, rejection: &Rejection, what: What) {
         *self.tally(what).refused.entry(rejection.code.as_str()).or_default() += 1;
         if self.refusals.len() < SHOWN {
-            // It may quote what it refuses, and that may be anything.
+            // The message may quote any input, so secrets are redacted.
             let message = privacy::redacted(&rejection.message, &self.context.secrets());
             self.refusals.push(format!("{place}: {}: {message}", rejection.code.as_str()));
         }

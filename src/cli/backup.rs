@@ -1,4 +1,5 @@
-//! `hm backup`: a copy of the whole memory while it is written to, checked before it is put in place.
+//! `hm backup`: copies the whole memory while other processes write to it, and checks the copy before it is put in
+//! place.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,6 @@ use crate::system::Sources;
 use crate::views;
 use crate::workspace::Workspace;
 
-/// Where to.
 #[derive(Debug, Args)]
 pub(super) struct Backup {
     /// A directory that does not exist yet, or is empty; it becomes a workspace of its own
@@ -48,7 +48,7 @@ impl Backup {
             Ok(head)
         });
         if copied.is_err() {
-            // The first error is the one to tell.
+            // The caller gets the first error.
             let _ = std::fs::remove_dir_all(&partial);
         }
         let head = copied?;
@@ -63,8 +63,8 @@ impl Backup {
     }
 }
 
-/// Copies in an order in which nothing can be ahead of the ledger, which comes last: what is spooled may
-/// be in it already, and is recognised; checkpoints and read models have seen no more than it holds.
+/// Copies the ledger last, so that no other file of the copy is ahead of it. The ledger may already contain events that
+/// the spool still holds. The writer recognises them.
 fn copy(context: &Context, to: &Path) -> Result<Cursor, Failure> {
     let cannot = |error: std::io::Error| Failure::Usage(format!("cannot write {}: {error}", to.display()));
     let from = &context.workspace;
@@ -80,7 +80,7 @@ fn copy(context: &Context, to: &Path) -> Result<Cursor, Failure> {
         }
     }
     let mut reads = context.reads()?;
-    // Read models that cannot be read are made anew from the copied ledger.
+    // If the read models are unreadable, the copy rebuilds them from its ledger.
     if let Ok(Some(store)) = reads.store() {
         store.back_up(&copy.team_memory())?;
     }
@@ -93,7 +93,7 @@ fn copy(context: &Context, to: &Path) -> Result<Cursor, Failure> {
     match report? {
         Report { fault: None, head, .. } => {
             seal(context, &copy, ledger, head)?;
-            // After the ledger: a run's files are whole before the ledger says so.
+            // The files come after the ledger: a run writes its files before the ledger records it.
             copy_tree(&from.experiments(), &copy.experiments()).map_err(cannot)?;
             copy_tree(&from.marker_dir().join(PROFILE_DIR), &copy.marker_dir().join(PROFILE_DIR))
                 .map_err(cannot)?;
@@ -109,7 +109,7 @@ fn copy(context: &Context, to: &Path) -> Result<Cursor, Failure> {
     }
 }
 
-/// What is wrong with the files of a run in the copy and right in the original went wrong on the way.
+/// Fails if the files of a run are whole in the original and broken in the copy.
 fn check_artifacts(from: &Workspace, copy: &Workspace) -> Result<(), Failure> {
     let runs = runs_on_record(&mut Reads::of(copy.clone()))?;
     let broken = views::broken_artifacts(copy, runs.into_iter());
@@ -124,7 +124,7 @@ fn check_artifacts(from: &Workspace, copy: &Workspace) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Copies a directory and what is in it, for its owner only; one that is not there is nothing to copy.
+/// Copies a directory tree, readable by its owner only. A missing directory is an empty one.
 fn copy_tree(from: &Path, to: &Path) -> std::io::Result<()> {
     let entries = match std::fs::read_dir(from) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
@@ -137,7 +137,7 @@ fn copy_tree(from: &Path, to: &Path) -> std::io::Result<()> {
     for entry in entries {
         let entry = entry?;
         let (from, to) = (entry.path(), to.join(entry.file_name()));
-        // Only what a run or a human put there: no link leads the copy elsewhere.
+        // Copies directories and regular files only, so that no link leads the copy elsewhere.
         if entry.file_type()?.is_dir() {
             copy_tree(&from, &to)?;
         } else if entry.file_type()?.is_file() {
@@ -148,8 +148,8 @@ fn copy_tree(from: &Path, to: &Path) -> std::io::Result<()> {
     File::open(to)?.sync_all()
 }
 
-/// A copy made before the first checkpoint gets one of its own: once the original has a key, a ledger
-/// without any is one whose checkpoints were taken away.
+/// Seals a checkpoint in a copy made before the first checkpoint. Otherwise the copy looks as if its checkpoints were
+/// removed, once the original has a key.
 fn seal(context: &Context, copy: &Workspace, ledger: &Reader, head: Cursor) -> Result<(), Failure> {
     let Some(state_home) = &context.environment.state_home else { return Ok(()) };
     let checkpoints = Checkpoints::of(copy.memory(), Some(state_home));

@@ -362,14 +362,22 @@ impl List {
         let filter = ClaimFilter { limit, ..self.filter(context)? };
         let (mut reads, reader) = (context.models()?, context.reader()?);
         let latest = is_latest.then_some(lists::ROWS);
+        // What is written meanwhile is news.
+        let (as_of, _) = reads.ask(system::now(), |store| store.folded()).map_err(views::ViewError::from)?;
         let found = views::claims(&mut reads, &filter, latest, reader.as_ref(), system::now())?;
         let mut json = serde_json::to_value(&found.page).map_err(Failure::internal)?;
         if found.left_out > 0 {
             json["left_out"] = found.left_out.into();
         }
-        let mut text = lists::rows(found.page.claims.iter(), reader.as_ref(), self.whole);
+        let is_wanted = self.status.iter().any(|status| status == Status::Deprecated.as_str());
+        let claims = || found.page.claims.iter().filter(|claim| is_wanted || !claim.rejected);
+        let mut text = lists::rows(claims(), reader.as_ref(), self.whole);
         if text.is_empty() {
             text = "no claims match\n".to_owned();
+        }
+        let not_chosen = found.page.claims.len() - claims().count();
+        if not_chosen > 0 {
+            text.push_str(&format!("{not_chosen} not chosen by decisions: `--status deprecated`\n"));
         }
         text.push_str(&lists::held(&found.held));
         match found.page.next {
@@ -381,6 +389,8 @@ impl List {
             _ => {}
         }
         output::print(context.global.json, &(text + &views::without(found.left_out)), &json)?;
+        let shown: Vec<String> = found.page.claims.iter().map(|claim| claim.id.clone()).collect();
+        context.opened(&shown, as_of.map_or(0, |folded| folded.seq));
         note_damage(&mut reads);
         Ok(())
     }

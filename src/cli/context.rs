@@ -1,4 +1,4 @@
-//! `hm context`, `hm attention`: what an agent should know, and what needs somebody.
+//! `hm context` shows what an agent needs to know; `hm attention` lists the open items that need an agent.
 
 use clap::Args;
 
@@ -10,32 +10,31 @@ use crate::domain::rejection::Code;
 use crate::pack;
 use crate::views::{self, ContextOf, UNSEATED, View};
 
-/// Whose context, and how much of it.
 #[derive(Debug, Args)]
 pub(super) struct Context {
-    /// As this session sees it; left out: this one, or where the team looks
+    /// Session to show; default: this one, else the team's focus
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
-    /// What you want to do, in place of the session's intent and last prompt
+    /// Intent to use instead of the session's intent and last prompt
     #[arg(long, value_name = "TEXT")]
     intent: Option<String>,
-    /// At most so many characters
+    /// Maximum length
     #[arg(long, value_name = "CHARS")]
     budget: Option<usize>,
-    /// As much as a model with a window of so many tokens should get
+    /// Context window of the model; it sets the length
     #[arg(long, value_name = "TOKENS", conflicts_with = "budget")]
     window: Option<u64>,
-    /// Say why each claim is in it: its score and what that is made of
+    /// Show for each claim its score and the parts of the score
     #[arg(long)]
     explain: bool,
-    /// Say why this claim is in it or not
+    /// Show why this claim is in or out
     #[arg(long, value_name = "CLAIM", conflicts_with = "explain")]
     why: Option<String>,
 }
 
 impl Context {
     pub(super) fn run(&self, place: &Place) -> Result<(), Failure> {
-        // A script that reads needs no name.
+        // A script that only reads needs no name.
         let agent = match place.who() {
             Err(Failure::Rejected(refused)) if refused.code == Code::AgentRequired => {
                 AgentId::recorded(UNSEATED)
@@ -53,19 +52,18 @@ impl Context {
     }
 }
 
-/// Which notice was seen, if one was.
 #[derive(Debug, Args)]
 pub(super) struct Attention {
-    /// Take note of a refusal or of a change of the rules, so that it is not shown any more
+    /// Acknowledge a refusal or a change of the rules; it is not shown again
     #[arg(long, value_name = "ID")]
     seen: Option<String>,
-    /// Also what other agents have to settle
+    /// Also items that others must settle
     #[arg(long, conflicts_with = "seen")]
     all: bool,
 }
 
 impl Attention {
-    /// What needs the agent that asks; a caller that is no agent in particular sees everything.
+    /// Lists the items of the calling agent. A caller without an agent name sees all items.
     pub(super) fn run(&self, place: &Place) -> Result<(), Failure> {
         let Some(id) = &self.seen else {
             let reader = if self.all { None } else { place.reader()? };

@@ -1,4 +1,4 @@
-//! `hm contradictions`: who says what against whom.
+//! `hm contradictions`: the claims that contradict each other.
 
 use clap::{Args, Subcommand};
 
@@ -9,27 +9,25 @@ use crate::domain::names::Sort;
 use crate::store::ContradictionFilter;
 use crate::views::{DEFAULT_LIMIT, View};
 
-/// Which contradictions to list.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Contradictions {
     #[command(subcommand)]
     one: Option<One>,
-    /// Those that are over, with what ended them
+    /// Ended contradictions, with the reason
     #[arg(long)]
     resolved: bool,
-    /// Those the rules are less sure of
+    /// Contradictions of low certainty
     #[arg(long)]
     weak: bool,
-    /// At most so many
+    /// Maximum count
     #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT)]
     limit: usize,
-    /// Older than this: what the page before calls its cursor
+    /// Cursor from the previous page
     #[arg(long, value_name = "SEQ")]
     cursor: Option<u64>,
 }
 
-/// What can be done with one contradiction.
 #[derive(Debug, Subcommand)]
 enum One {
     /// Show one contradiction: its sides, whose move it is, and both claims

@@ -1,5 +1,5 @@
-//! `hm demo`: a story of four agents through real panes in a temporary workspace. No model is asked, and every
-//! step is checked, so that it doubles as a smoke test.
+//! `hm demo`: a story of four agents through real panes in a temporary workspace. It calls no model. It checks every
+//! step, so it doubles as a smoke test.
 
 mod cast;
 mod page;
@@ -17,10 +17,9 @@ use super::output::{self, Failure};
 use super::{Global, block_on};
 use crate::system;
 
-/// Tell the story.
 #[derive(Debug, Args)]
 pub(super) struct Demo {
-    /// Leave the workspace of the story on disk, and say where it is
+    /// Keep the workspace of the story on disk, and print its path
     #[arg(long)]
     keep: bool,
 }
@@ -37,7 +36,7 @@ impl Demo {
         let bold = std::io::stdout().is_terminal();
         let say = |text: &str| {
             if !global.json {
-                // A reader who leaves must not keep the stage from being cleared.
+                // If the reader closes stdout, the story still goes on to its clean-up.
                 let _ = output::print(false, text, &json!(null));
             }
         };
@@ -54,7 +53,7 @@ impl Demo {
             }
         });
         let kept = stage.strike().map_err(Failure::internal);
-        // A story that broke off matters more than a directory that is left behind.
+        // An error of the story takes precedence over an error of the clean-up.
         told?;
         let kept = kept?.map(|root| root.display().to_string());
         let elapsed_ms = started.elapsed().as_millis();

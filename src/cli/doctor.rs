@@ -1,4 +1,4 @@
-//! `hm doctor`: what is wrong, a line each, and what to do about it.
+//! `hm doctor`: checks the set-up. It prints one line per problem, with the fix.
 
 use serde_json::json;
 
@@ -50,7 +50,7 @@ fn line(check: &Check, width: usize) -> String {
         Verdict::Waiting => "waits",
         Verdict::Fault => "FAULT",
     };
-    // What a program printed must not look like a check of its own.
+    // Output of a program may not look like a check of its own, so its line breaks go.
     let message = message.replace('\n', " ");
     let first = format!("{verdict:5}  {about:width$}  ");
     let below = " ".repeat(first.len());

@@ -1,4 +1,4 @@
-//! `hm experiment`: run a profile, or whatever a human types, and keep what it shows.
+//! `hm experiment`: runs a profile, or a command typed by the operator, and keeps the result.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -30,166 +30,162 @@ use crate::system;
 use crate::views::{self, DEFAULT_LIMIT, Stream, View};
 use crate::writer::{outcome_of, stream_facts};
 
-/// Seconds a typed command may run unless told otherwise: most test suites end in a quarter of an hour.
+/// Default time limit of a typed command, in seconds: most test suites end in a quarter of an hour.
 const DEFAULT_TIMEOUT_SECONDS: u64 = 900;
-/// How often a waiting terminal looks whether its run is over.
+/// Time between two checks of a terminal that waits for its run.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// What can be done with experiments.
 #[derive(Debug, Subcommand)]
 pub(super) enum Experiment {
-    /// Run a profile, or as the operator any command after --
+    /// Run a profile, or any command after -- as the operator
     #[command(
         after_help = "The operator may type a command: --thread-id RS-1 --test-id T1 [--out-file FILE] [--no-cap] -- COMMAND.\n\
         Example: hm experiment run cargo-test --claim C47 --blocking"
     )]
     Run(Run),
-    /// Put a past run on record, as the operator
+    /// Record a past run, as the operator
     #[command(after_help = "Example: hm experiment record --thread-id RS-1 --test-id T1 --exit-code 0 \
         --stdout-file out.txt")]
     Record(Recorded),
     /// List runs, newest first
     #[command(after_help = "Example: hm experiment list --status failed")]
     List(List),
-    /// Show one run, or what it wrote
+    /// Show one run, or its output
     #[command(after_help = "Example: hm experiment show R11 --stdout")]
     Show {
-        /// The run
+        /// Run
         run: String,
-        /// What it wrote to standard output
+        /// Standard output of the run
         #[arg(long, conflicts_with = "stderr")]
         stdout: bool,
-        /// What it wrote to standard error
+        /// Standard error of the run
         #[arg(long)]
         stderr: bool,
-        /// Wait until it is over
+        /// Wait until it ends
         #[arg(long)]
         wait: bool,
     },
-    /// Tie a run that is over to a claim
+    /// Attach a finished run to a claim
     #[command(
         after_help = "What the run shows follows from its outcome.\n\nExample: hm experiment attach RUN CLAIM"
     )]
     Attach {
-        /// The run
+        /// Run
         run: String,
-        /// The claim
+        /// Claim
         claim: String,
-        /// In your words
+        /// Comment
         #[arg(long, aliases = NOTE_TOO, value_name = "TEXT")]
         summary: Option<String>,
     },
     /// Stop a run, or take it out of the queue
     #[command(after_help = "Example: hm experiment cancel R11")]
     Cancel {
-        /// The run
+        /// Run
         run: String,
     },
 }
 
-/// What to run.
 #[derive(Debug, Args)]
 pub(super) struct Run {
-    /// The profile (hm profile list)
+    /// Profile (hm profile list)
     #[arg(required_unless_present = "argv", conflicts_with = "argv")]
     profile: Option<String>,
-    /// A parameter of the profile; may be repeated
+    /// Parameter of the profile; may be repeated
     #[arg(long = "arg", value_name = "NAME=VALUE", requires = "profile")]
     args: Vec<String>,
-    /// The claim it is about
+    /// Claim to test
     #[arg(long, value_name = "CLAIM", requires = "profile")]
     claim: Option<String>,
-    /// The contested claim waits for it, and moves with its outcome
+    /// Hold the contested claim until this run settles it
     #[arg(long, requires = "claim")]
     blocking: bool,
-    /// What the claim predicts of the run: passes (default) or fails
+    /// Result predicted by the claim: passes (default) or fails
     #[arg(long, value_name = "PREDICTION", requires = "claim")]
     prediction: Option<String>,
-    /// Run it 2 to 20 times; the runs are judged together
+    /// Number of runs, 2 to 20; they are judged together
     #[arg(long, value_name = "N", requires = "profile")]
     repeat: Option<u32>,
-    /// Do not wait until it is over
+    /// Return before the run ends
     #[arg(long, requires = "profile")]
     no_wait: bool,
-    /// The thread a typed command belongs to
+    /// Thread of a typed command
     #[arg(long, hide = true, value_name = "ID", requires = "argv")]
     thread_id: Option<String>,
-    /// The test a typed command answers
+    /// Test of a typed command
     #[arg(long, hide = true, value_name = "ID", requires = "argv")]
     test_id: Option<String>,
-    /// Seconds it may run; a profile's own time can only be shortened
+    /// Time limit in seconds; a profile's own can only be shortened
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     timeout: Option<u64>,
-    /// Where to run; for a profile below the workspace's root
+    /// Directory; for a profile below the workspace's root
     #[arg(long, value_name = "PATH")]
     cwd: Option<PathBuf>,
-    /// Where the result goes, instead of artifacts/THREAD/experiments/TEST/
+    /// File of the result, instead of artifacts/THREAD/experiments/TEST/
     #[arg(long, hide = true, value_name = "FILE", requires = "argv")]
     out_file: Option<PathBuf>,
-    /// Keep everything it writes, whatever it is
+    /// Keep all output, whatever it contains
     #[arg(long, hide = true, requires = "argv")]
     no_cap: bool,
-    /// The command and its arguments, as typed: no shell looks at them
+    /// Command and arguments as typed; no shell reads them
     #[arg(last = true, value_name = "ARGV", requires = "thread_id", requires = "test_id")]
     argv: Vec<String>,
-    /// Your name for this request: a retry with the same one is run once
+    /// Your key for this request: a retry with the same key runs once
     #[arg(long, value_name = "KEY", requires = "profile")]
     key: Option<String>,
 }
 
-/// A past run.
 #[derive(Debug, Args)]
 pub(super) struct Recorded {
-    /// The thread it belongs to
+    /// Thread of the run
     #[arg(long, value_name = "ID")]
     thread_id: String,
-    /// The test it answers
+    /// Test of the run
     #[arg(long, value_name = "ID")]
     test_id: String,
-    /// What it exited with
+    /// Exit code
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     exit_code: i32,
-    /// The file with its standard output
+    /// File of its standard output
     #[arg(long, value_name = "FILE", conflicts_with = "stdout")]
     stdout_file: Option<PathBuf>,
     /// Its standard output
     #[arg(long, value_name = "TEXT")]
     stdout: Option<String>,
-    /// The file with its standard error
+    /// File of its standard error
     #[arg(long, value_name = "FILE", conflicts_with = "stderr")]
     stderr_file: Option<PathBuf>,
     /// Its standard error
     #[arg(long, value_name = "TEXT")]
     stderr: Option<String>,
-    /// Where it ran
+    /// Directory
     #[arg(long, value_name = "PATH")]
     cwd: Option<PathBuf>,
-    /// The command, words with spaces or commas between them
+    /// Command, with words separated by spaces or commas
     #[arg(long, value_name = "TEXT")]
     command: Option<String>,
-    /// Where the result goes, instead of artifacts/THREAD/experiments/TEST/
+    /// File of the result, instead of artifacts/THREAD/experiments/TEST/
     #[arg(long, value_name = "FILE")]
     out_file: Option<PathBuf>,
 }
 
-/// Which runs.
 #[derive(Debug, Args)]
 pub(super) struct List {
     /// queued, running, succeeded, failed, timed_out, canceled or aborted
     #[arg(long, value_name = "STATUS")]
     status: Option<String>,
-    /// Of this profile
+    /// Profile
     #[arg(long, value_name = "PROFILE")]
     profile: Option<String>,
-    /// Asked for about this claim
+    /// Claim of the request
     #[arg(long, value_name = "CLAIM")]
     claim: Option<String>,
     #[command(flatten)]
     made: super::Made,
-    /// At most so many
+    /// Maximum count
     #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT)]
     limit: usize,
-    /// Older than this: what the page before calls its cursor
+    /// Cursor from the previous page
     #[arg(long, value_name = "SEQ")]
     cursor: Option<u64>,
 }
@@ -273,7 +269,7 @@ impl Run {
         let receipt = context.submitted(command, parse_optional("key", self.key.as_deref())?)?;
         let mut json = views::receipt_json(&receipt, name);
         if !context.global.json {
-            // What the outcome will mean is read before there is one.
+            // The receipt states the meaning of each outcome, so it is printed before the run ends.
             output::print(false, &output::receipt("queued run", &receipt), &json)?;
         }
         let mut text = String::new();
@@ -286,7 +282,7 @@ impl Run {
         output::print(context.global.json, &text, &json)
     }
 
-    /// What the operator typed: it runs here, and its end is put on record.
+    /// Runs a command typed by the operator in this process, and records its end.
     fn typed(&self, context: &Context) -> Result<(), Failure> {
         let subject = subject(context, "experiment-run", self.thread_id.as_deref(), self.test_id.as_deref())?;
         let cwd = directory(self.cwd.as_deref())?;
@@ -391,7 +387,7 @@ impl Recorded {
     }
 }
 
-/// Only the operator runs what no profile names; says so before anything runs.
+/// Refuses a caller other than the operator before anything runs: only the operator may run a typed command.
 fn subject(
     context: &Context,
     verb: &str,
@@ -414,8 +410,8 @@ fn subject(
     Ok(Subject { thread_id: given("thread-id", thread_id)?, test_id: given("test-id", test_id)? })
 }
 
-/// Looks for a secret in all that files would hold or be called, before the first one is written. What the run wrote
-/// is redacted instead.
+/// Looks for secrets in the names and texts of the files, before the first file is written. The output of the run is
+/// redacted instead.
 fn gate<'t>(
     context: &Context,
     subject: &'t Subject,
@@ -461,7 +457,7 @@ async fn here(order: &Order) -> Result<Box<Report>, Failure> {
     }
 }
 
-/// Waits until a run is over.
+/// Waits until a run ends.
 fn followed(context: &Context, run: RunId) -> Result<ExperimentView, Failure> {
     let bar = output::spinner("waiting for the run");
     let mut reads = context.reads()?;
@@ -489,7 +485,7 @@ fn record(
     command: crate::domain::text::CommandLine,
     outcome: RunOutcome,
 ) -> Result<Receipt, Failure> {
-    // Without a human in sight it is the caller's word, and no more.
+    // An override without a human at a terminal proves nothing, so the record says `asserted`.
     let asserted = context.global.operator_override.is_some();
     let command = RecordExperiment { run_id, command, outcome, asserted };
     context.submitted(Command::RecordExperiment(command), None)
@@ -520,7 +516,7 @@ fn done(
     output::print(context.global.json, &text, &json)
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file atomically.
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let fails =
         |problem: std::io::Error| Failure::usage(format!("cannot write {}: {problem}", path.display()));

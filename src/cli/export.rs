@@ -1,4 +1,4 @@
-//! `hm export`: the ledger as text, the same bytes for the same events.
+//! `hm export`: writes the ledger as text. The same events give the same bytes.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -14,10 +14,9 @@ use crate::ledger::{Cursor, ExportTrailer, Reader, Stored, export_line};
 /// Events held in memory at once.
 const CHUNK: usize = 1_000;
 
-/// Where to.
 #[derive(Debug, Args)]
 pub(super) struct Export {
-    /// The file to write, instead of stdout; it is put in place once complete
+    /// File to write instead of stdout; it appears once complete
     file: Option<PathBuf>,
 }
 
@@ -37,7 +36,7 @@ impl Export {
     }
 }
 
-/// Writes beside the file and renames: what stood there stays until the export is complete.
+/// Writes to a partial file and renames it. An existing file stays until the export is complete.
 fn write_file(ledger: Option<&Reader>, file: &Path) -> Result<ExportTrailer, Failure> {
     let cannot = |error: std::io::Error| Failure::Usage(format!("cannot write {}: {error}", file.display()));
     let mut partial = file.as_os_str().to_owned();
@@ -51,13 +50,13 @@ fn write_file(ledger: Option<&Reader>, file: &Path) -> Result<ExportTrailer, Fai
         Ok(trailer)
     });
     if written.is_err() {
-        // The first error is the one to tell.
+        // The caller gets the first error.
         let _ = std::fs::remove_file(&partial);
     }
     written
 }
 
-/// Every event up to the head as it stands now, one line each, and the trailer.
+/// Writes one line for each event up to the current head, then the trailer.
 fn write(ledger: Option<&Reader>, out: &mut impl Write) -> Result<ExportTrailer, Failure> {
     let mut cursor = Cursor::GENESIS;
     if let Some(ledger) = ledger {

@@ -1,4 +1,4 @@
-//! `hm forget`: an event's words erased from every file of the workspace, with the fact that they were.
+//! `hm forget`: erases the words of an event from every file of the workspace. The ledger records the erasure.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::domain::command::{self, Command};
 use crate::domain::ids::{EventId, RunId};
 use crate::views;
 
-/// What the help says besides the arguments.
+/// Help text below the arguments.
 pub(super) const HELP: &str = "\
 The event keeps its place, its author and its hash; what it said is deleted from the ledger, the read models,
 their logs and the spools, and an event.redacted says who had it erased and why. `hm verify` still holds.
@@ -24,12 +24,11 @@ says: session, trace and idempotency key. The reason stays on record: do not rep
 
 Example: hm forget C47 --reason \"a customer's name\"";
 
-/// What to erase.
 #[derive(Debug, Args)]
 pub(super) struct Forget {
-    /// The event: 1234, C47 for the one that made a claim, or an id
+    /// Event to erase: 1234, C47 for the event that made the claim, or an id
     event: String,
-    /// Why; it stays on record
+    /// Reason, kept on record
     #[arg(long, value_name = "TEXT")]
     reason: String,
 }
@@ -56,8 +55,8 @@ impl Forget {
     }
 }
 
-/// The files of the result of the run that an event ended, which `hm experiment run` wrote outside of the memory;
-/// relative to the workspace. What the event says is gone once it is erased.
+/// Result files of the run that the event ended, relative to the workspace. `hm experiment run` writes them outside the
+/// memory. Call this before the erasure, because the event's payload is gone afterwards.
 fn results_of(context: &Context, event: EventId) -> Result<Vec<String>, Failure> {
     let root = context.workspace.root();
     let below = |dir: PathBuf| {

@@ -1,11 +1,11 @@
-//! What was typed is quoted in many errors; where it holds a secret, the refusal says so instead.
+//! Many errors quote the command line. If it contains a secret, a refusal replaces the error.
 
 use super::output::Failure;
 use super::{Context, block_on};
 use crate::domain::privacy::{Denial, Secrets, deny_texts};
 use crate::domain::rejection::{Code, Rejection};
 
-/// The secret in the arguments of this process, if one is there.
+/// The secret in the arguments of this process, if there is one.
 pub(super) fn typed(secrets: &Secrets) -> Option<Denial> {
     let arguments: Vec<String> =
         std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
@@ -13,7 +13,7 @@ pub(super) fn typed(secrets: &Secrets) -> Option<Denial> {
 }
 
 impl Context {
-    /// The failure as it may be shown. A denial that no gate has seen is put on record.
+    /// The failure that may be shown to the caller. Records a denial that no gate has recorded yet.
     pub(super) fn guarded(&self, failure: Failure) -> Failure {
         if matches!(&failure, Failure::Rejected(no) if no.code == Code::PrivacyDenySensitive) {
             return failure;

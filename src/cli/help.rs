@@ -1,4 +1,4 @@
-//! Help: a page fits a screen. The options that every verb takes stand on a page of their own.
+//! Help pages. Each fits a screen; the options of every verb have a page of their own.
 
 use std::ffi::OsString;
 
@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, Args, Command, CommandFactory, FromArgMatches};
 
 use super::{Cli, Global};
 
-/// The page of `hm` itself: the verbs by what they are for.
+/// The page of `hm` itself: its verbs, grouped by purpose.
 pub(super) const VERBS: &str = "\
 {about}
 
@@ -43,14 +43,14 @@ const PAGE: &str = "\
 Options of every verb: hm help options
 ";
 
-/// What was asked for on this command line.
+/// The verb and options of this command line.
 pub(super) fn parsed(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let mut command = with_pages(Cli::command()).help_template(VERBS);
     let mut matches = command.try_get_matches_from_mut(words)?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|problem| problem.format(&mut command))
 }
 
-/// A command and those below it with pages of ours. No page spends a line on `--help`.
+/// Gives a command and its subcommands our help pages. No page spends a line on `--help`.
 fn with_pages(command: Command) -> Command {
     let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).hide(true).help("Print help");
     let command = command.help_template(PAGE).disable_help_flag(true).arg(help);
@@ -77,7 +77,7 @@ mod tests {
     use super::{VERBS, options};
     use crate::cli::Cli;
 
-    /// The page of `hm` is written by hand.
+    /// The page of `hm` lists verbs by hand.
     #[test]
     fn the_first_page_names_every_verb() {
         let command = Cli::command();

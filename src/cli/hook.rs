@@ -1,6 +1,8 @@
 //! `hm hook`: what a client's hooks run. It records what happened, says what is worth saying, and never fails.
 
+use std::collections::BTreeMap;
 use std::io::Read;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -111,9 +113,10 @@ impl Hook {
         }
         say(&call, &answer);
         // What was not said in time was not told.
-        if let Some((news, told)) = told {
+        if let Some(Telling { news, told, opened }) = told {
             // Without it the session hears some of it twice.
             let _ = news.tell(&told);
+            let _ = news.open(&opened, told.seq);
         }
         Ok(())
     }
@@ -152,7 +155,15 @@ struct Hooked {
     session: Option<SessionId>,
     reads: Reads,
     /// What the session is told with the answer, kept once that was given.
-    told: Option<(SessionNews, Told)>,
+    told: Option<Telling>,
+}
+
+/// What a session is told.
+struct Telling {
+    news: SessionNews,
+    told: Told,
+    /// What it knows from then on.
+    opened: Vec<String>,
 }
 
 impl Hooked {
@@ -365,15 +376,18 @@ impl Hooked {
             Ok(Some(session)) if session.ended_at.is_none() && session.told_seq > 0 => {
                 let of = self.context_of(MAX_CONTEXT);
                 if let Some((news, known)) = self.knows(session)
-                    && let Ok((delta, now_told)) = views::delta(&mut self.reads, &of, &known, system::now())
+                    && let Ok(delta) =
+                        views::delta_with(Occasion::Prompt, &mut self.reads, &of, &known, system::now())
                 {
+                    let (opened, views::Delta { text: delta, told: now_told, .. }) = (delta.opened(), delta);
                     let (since, until) = (known.told.prompted(), now_told.seq);
-                    let due = self.store(|store| views::unproven(store, &of, since, until));
+                    let root = self.context.workspace.root().to_owned();
+                    let due = self.store(|store| views::unproven(store, &of, &root, (since, until)));
                     let due = pack::evidence_due(&due.ok().flatten().unwrap_or_default());
                     // What is said now may be too late: the ledger learns of it with the next prompt.
                     told = Some(if known.is_kept { known.told.position() } else { until });
                     answer = Answer::Context(delta + &due);
-                    self.told = news.map(|news| (news, now_told));
+                    self.told = news.map(|news| Telling { news, told: now_told, opened });
                 }
             }
             // It was closed while nobody spoke, began before its hooks were there, or was split off.
@@ -400,12 +414,12 @@ impl Hooked {
         };
         let of = self.context_of(MAX_CONTEXT);
         let Some((Some(news), known)) = self.knows(&session) else { return Ok(String::new()) };
-        let (text, told) =
-            views::delta_after(Occasion::Command, &mut self.reads, &of, &known, system::now())?;
-        if told != known.told {
-            self.told = Some((news, told));
+        let delta = views::delta_with(Occasion::Command, &mut self.reads, &of, &known, system::now())?;
+        let opened = delta.opened();
+        if delta.told != known.told {
+            self.told = Some(Telling { news, told: delta.told, opened });
         }
-        Ok(text)
+        Ok(delta.text)
     }
 
     /// What the session knows, and where that is kept. None while another hook tells it something.
@@ -430,7 +444,7 @@ impl Hooked {
         let room = MAX_CONTEXT.saturating_sub(said.chars().count());
         if let Some(news) = self.news().filter(|news| news.told().is_none()) {
             // From now on it is kept what the session opens.
-            self.told = Some((news, Told::default()));
+            self.told = Some(Telling { news, told: Told::default(), opened: Vec::new() });
         }
         let pack = self.pack(room).unwrap_or_else(|failure| {
             tracing::info!(?failure, "a session starts without its memory");
@@ -448,7 +462,14 @@ impl Hooked {
 
     fn before(&mut self, tool: &ToolCall) -> Result<Answer, Failure> {
         // Where nothing is heard before a tool, it is said after it.
-        if is_our_own(tool) || !self.call.is_heard() {
+        if is_our_own(tool) {
+            return Ok(Answer::Silence);
+        }
+        if let Some((news, files)) = self.news().zip(self.named_files(tool)) {
+            // Without it nothing is known of what the command changes.
+            let _ = news.about_to_run(&stamped(&files));
+        }
+        if !self.call.is_heard() {
             return Ok(Answer::Silence);
         }
         let Some(action) = self.action() else { return Ok(Answer::Silence) };
@@ -662,6 +683,10 @@ impl Hooked {
                 }));
             }
         }
+        let changed = self.changed_by(tool);
+        if !changed.is_empty() {
+            seen.push(Seen::Files(FileEdited { paths: changed, checkout: Checkout::default() }));
+        }
         if seen.is_empty()
             && let Ok(tool) = ToolName::try_from(clean(&tool.name))
         {
@@ -670,6 +695,32 @@ impl Hooked {
         let observe =
             |seen| Command::Observe(Observe { event_id: EventId::from_uuid(system::new_id()), seen });
         seen.into_iter().map(observe).collect()
+    }
+
+    /// The files that a line for the shell names, where it may change them: no call of `hm` does.
+    fn named_files(&self, tool: &ToolCall) -> Option<Vec<(Scope, PathBuf)>> {
+        let line = tool.command.as_deref().filter(|line| !is_own_call(line))?;
+        let here = PathBuf::from(self.call.cwd.as_deref()?).join(tool.dir.as_deref().unwrap_or_default());
+        let files = crate::hooks::files_named(line).into_iter().filter_map(|name| {
+            let scope = self.context.workspace.scope_in(&here, name).ok().filter(Scope::is_path)?;
+            Some((scope, here.join(name)))
+        });
+        Some(files.collect::<Vec<_>>()).filter(|files| !files.is_empty())
+    }
+
+    /// The files that a line for the shell names and that changed while it ran.
+    fn changed_by(&self, tool: &ToolCall) -> Vec<Scope> {
+        let Some((news, files)) = self.news().zip(self.named_files(tool)) else { return Vec::new() };
+        let Some(before) = news.ran() else { return Vec::new() };
+        let now = stamped(&files);
+        let changed = |file: &Scope| {
+            let (was, is) = (before.get(file.as_str()), now.get(file.as_str()));
+            was.is_some_and(|was| is.is_some_and(|is| is != was && *is != 0))
+        };
+        let mut changed: Vec<Scope> = files.into_iter().map(|(file, _)| file).filter(changed).collect();
+        changed.sort();
+        changed.dedup();
+        changed
     }
 
     /// A turn ends. What the client hears now costs a request to its model, so each task is told once a session.
@@ -844,6 +895,16 @@ impl Waiting {
     fn has_told_of_edit(&self, claim: ClaimId, path: &CommandLine) -> bool {
         self.is_unknown || self.told.iter().any(|(told, matched)| *told == claim && matched == path)
     }
+}
+
+/// When each file was changed last, in nanoseconds; 0 for what is no file.
+fn stamped(files: &[(Scope, PathBuf)]) -> BTreeMap<String, u64> {
+    let at = |path: &PathBuf| {
+        let file = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+        let since = file.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+        u64::try_from(since.as_nanos()).ok()
+    };
+    files.iter().map(|(file, path)| (file.to_string(), at(path).unwrap_or(0))).collect()
 }
 
 /// Whether a tool is one of ours: what it does is in the ledger already.

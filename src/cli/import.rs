@@ -1,4 +1,4 @@
-//! `hm import`: what an export holds, into this ledger, by the one process that may write it.
+//! `hm import`: the writer appends the events of an export to this ledger.
 
 use std::path::PathBuf;
 
@@ -9,12 +9,11 @@ use super::output::{self, Failure};
 use super::{Context, block_on};
 use crate::domain::agent::AgentId;
 
-/// Where from.
 #[derive(Debug, Args)]
 pub(super) struct Import {
-    /// A file that `hm export` wrote
+    /// File written by hm export
     file: PathBuf,
-    /// Take its texts as they are, also what looks like a secret; for the operator only
+    /// Keep texts that look like secrets; for the operator only
     #[arg(long)]
     as_is: bool,
 }
@@ -26,7 +25,7 @@ impl Import {
             .file
             .canonicalize()
             .map_err(|error| Failure::Usage(format!("cannot read {shown}: {error}")))?;
-        // The writer opens it by its name: what only this process can read is no file to it.
+        // The writer opens the file by its path, so a pipe or descriptor of this process does not work.
         if !file.is_file() {
             return Err(Failure::Usage(format!("{shown} is no regular file: write the export to one first")));
         }
@@ -62,12 +61,12 @@ impl Import {
     }
 }
 
-/// Whether a name stands here for more than an agent: for the human at the terminal, or the writer.
+/// Whether the name means more than an agent in this workspace: the human at the terminal, or the writer.
 fn is_privileged(author: &AgentId) -> bool {
     [AgentId::operator(), AgentId::system()].contains(author)
 }
 
-/// An author as the receipt names it: an operator of a file is none of this workspace.
+/// The author's name for the receipt. The operator of the file has no rights in this workspace.
 fn named(author: &AgentId) -> String {
     if is_privileged(author) {
         format!("{author} (of the file, not of this workspace)")

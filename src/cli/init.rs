@@ -1,4 +1,4 @@
-//! `hm init` and `hm uninit`: make a directory a workspace, and tell the clients of it; or take that back.
+//! `hm init` makes a directory a workspace and configures its clients; `hm uninit` takes the configuration out again.
 
 use std::path::Path;
 
@@ -13,27 +13,26 @@ use crate::clients::{
 use crate::system::Environment;
 use crate::workspace::{self, MARKER, Workspace};
 
-/// What both verbs take.
+/// The options of both verbs.
 #[derive(Debug, Args)]
 struct Choice {
-    /// Only these: claude, codex, gemini, antigravity, opencode, vscode, cursor, copilot, qwen, cline; several with commas
+    /// Clients: claude, codex, gemini, antigravity, opencode, vscode, cursor, copilot, qwen, cline; several with commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     clients: Vec<String>,
-    /// The files of this project, which its team shares (the default)
+    /// Files of this project, shared by its team (default)
     #[arg(long, conflicts_with = "user")]
     project: bool,
-    /// Your own files, which count in every project on this machine
+    /// Your own files, used in every project on this machine
     #[arg(long)]
     user: bool,
     /// Write without asking
     #[arg(long, short, conflicts_with = "dry_run")]
     yes: bool,
-    /// Show what would be written, and write nothing
+    /// Show the changes, and write nothing
     #[arg(long)]
     dry_run: bool,
 }
 
-/// Make this directory a workspace, and write it into the settings of the clients found.
 #[derive(Debug, Args)]
 pub(super) struct Init {
     #[command(flatten)]
@@ -41,26 +40,25 @@ pub(super) struct Init {
     /// Every client, found or not
     #[arg(long, conflicts_with = "clients")]
     all: bool,
-    /// Print what goes where for a client, also one that is not in the list above, and write nothing
+    /// Print the entries for a client, also for one not in the list above; write nothing
     #[arg(long, value_name = "CLIENT", conflicts_with_all = ["clients", "all", "yes", "user"])]
     print: Option<String>,
 }
 
-/// Take out of the settings of clients what hm init wrote there.
 #[derive(Debug, Args)]
 pub(super) struct Uninit {
     #[command(flatten)]
     choice: Choice,
 }
 
-/// What a run is about.
+/// One run of `hm init` or `hm uninit`.
 struct Run<'a> {
     choice: &'a Choice,
     global: &'a Global,
     places: Places,
-    /// Whether the directory becomes a workspace.
+    /// Whether the run makes the directory a workspace.
     is_new: bool,
-    /// Where its socket goes.
+    /// The environment, which decides the place of the socket.
     environment: &'a Environment,
     level: Level,
     installed: Installed,
@@ -109,7 +107,7 @@ impl Init {
                     client.title, client.name
                 ));
             }
-            // Clients that read the same file find the same in it.
+            // Clients that share a file also share its entries.
             for file in files.into_iter().filter(|file| !run.plans(file)).collect::<Vec<_>>() {
                 run.changes.push((run.installed.plan_add(client, &file), file));
             }
@@ -128,7 +126,7 @@ impl Uninit {
         let here = std::env::current_dir().map_err(Failure::internal)?;
         let dir = global.dir.clone().or_else(|| environment.dir.clone());
         let workspace = Workspace::find(dir.as_deref(), &here, &environment);
-        // What a colleague's `hm init` wrote can be taken out without a workspace of one's own.
+        // The entries of another person's `hm init` can be removed without a workspace.
         let root = workspace.map_or(dir.unwrap_or(here), |workspace| workspace.root().to_owned());
         let named = named(&self.choice.clients)?;
         let mut run = Run::new(&self.choice, global, &root, &environment)?;
@@ -169,7 +167,7 @@ impl<'a> Run<'a> {
         self.changes.iter().any(|(change, _)| change.path == file.path)
     }
 
-    /// Shows every change, asks, makes them, and says what became of each.
+    /// Shows every change, asks, makes the changes, and reports the result of each.
     fn finish(
         mut self,
         opening: String,
@@ -227,7 +225,7 @@ impl<'a> Run<'a> {
         if self.global.json { Ok(()) } else { output::print(false, text, &Value::Null) }
     }
 
-    /// What each client that was changed wants next, a line each.
+    /// The next steps of each changed client, one line each.
     fn next_steps(&self, next: impl Fn(&Client, &Places) -> Vec<String>) -> String {
         let mut clients: Vec<&Client> = Vec::new();
         for (change, _) in self.changes.iter().filter(|(change, _)| change.is_wanted()) {
@@ -245,7 +243,7 @@ impl<'a> Run<'a> {
         clients.iter().map(of).collect()
     }
 
-    /// What becomes of a file, in words and as a diff; at a terminal, where the diffs would scroll away, in words.
+    /// Describes the change of a file, with its diff. At a terminal the diff is left out, because it scrolls away.
     fn shown(&self, change: &Change) -> String {
         let Change { client, .. } = change;
         let path = self.path(change);
@@ -284,12 +282,12 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// As a person names it: relative in the project.
+    /// The path of a change, relative to the project if it lies there.
     fn path(&self, change: &Change) -> String {
         change.path.strip_prefix(self.places.root()).unwrap_or(&change.path).display().to_string()
     }
 
-    /// Whether a human at a terminal is asked.
+    /// Whether the run asks a human at a terminal.
     fn asks(&self) -> bool {
         !self.choice.yes && !self.choice.dry_run && !self.global.json && output::can_ask()
     }
@@ -308,7 +306,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What a client wants of a person before it serves the memory.
+/// The steps that a person must take before the client serves the memory.
 fn steps(client: &Client, places: &Places, of_user: bool) -> Vec<String> {
     let wanted = |trust: Trust| match trust {
         Trust::Waiting { what, fix } | Trust::Missing { what, fix } => Some(format!("{what}: {fix}")),
@@ -318,7 +316,7 @@ fn steps(client: &Client, places: &Places, of_user: bool) -> Vec<String> {
     clients::trust(client, places, !of_user).into_iter().filter_map(wanted).collect()
 }
 
-/// What goes where for a client of any name.
+/// Prints the entries for a client of any name.
 fn print(client: &str, places: &Places, json: bool) -> Result<(), Failure> {
     let (title, snippets) = clients::printed(client, places);
     let mut text = format!("{title}: add to what is there already\n");

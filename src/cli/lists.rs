@@ -39,8 +39,19 @@ pub(super) fn rows<'c>(
     whole: bool,
 ) -> String {
     let now = system::now();
-    let rows: Vec<(&ClaimSummary, String)> =
-        claims.map(|claim| (claim, marks(claim, reader.map(AgentId::as_str), now))).collect();
+    let claims: Vec<&ClaimSummary> = claims.collect();
+    let changed = claims.iter().filter(|claim| is_changed(claim)).count();
+    let (head, mark) = if changed >= views::MARKED {
+        let of_all =
+            format!("{changed} of {} claims are about files that changed since; marked ~", claims.len());
+        (output::row(&of_all), "~")
+    } else {
+        (String::new(), "changed since")
+    };
+    let rows: Vec<(&ClaimSummary, String)> = claims
+        .into_iter()
+        .map(|claim| (claim, marks(claim, mark, reader.map(AgentId::as_str), now)))
+        .collect();
     let is_screen = std::io::stdout().is_terminal();
     let most = if whole {
         usize::MAX
@@ -53,7 +64,7 @@ pub(super) fn rows<'c>(
         share(rows.iter().map(|(claim, _)| claim.statement.chars().count()), room)
             .clamp(LEAST_CHARS, MOST_CHARS)
     };
-    rows.into_iter().fold(String::new(), |text, (claim, marks)| {
+    rows.into_iter().fold(head, |text, (claim, marks)| {
         let line = format!("{} {} ({marks})", label(claim), views::listed(&claim.statement, most));
         text + &output::row(&line)
     })
@@ -91,12 +102,17 @@ fn share(lengths: impl Iterator<Item = usize>, room: usize) -> usize {
     usize::MAX
 }
 
+/// Whether a list says that files of a claim changed since.
+fn is_changed(claim: &ClaimSummary) -> bool {
+    !claim.changed_since.is_empty() && claim.is_finding()
+}
+
 /// What a list says of a claim besides its statement. Most claims are facts, and that is not said.
-fn marks(claim: &ClaimSummary, reader: Option<&str>, now: Timestamp) -> String {
+fn marks(claim: &ClaimSummary, changed: &str, reader: Option<&str>, now: Timestamp) -> String {
     let kind = Some(claim.claim_type).filter(|kind| *kind != ClaimType::Fact).map(|kind| kind.to_string());
     let imported = if claim.imported { " (imported)" } else { "" };
     let owner = format!("by {}{imported}", views::inline(&claim.owner, OWNER_CHARS));
-    let changed = (!claim.changed_since.is_empty() && claim.is_finding()).then(|| "changed since".to_owned());
+    let changed = is_changed(claim).then(|| changed.to_owned());
     let proof = claim.proof.as_ref().map(|proof| format!("{}: {}", proof.run_id, proof.ran));
     let proof = proof.map(|proof| views::inline(&output::named(&proof), PROOF_CHARS));
     let tested = claim.tested_by().map(|by| views::inline(&by, RUN_CHARS));

@@ -1,4 +1,4 @@
-//! `hm lock`: what the others should leave alone for a time.
+//! `hm lock`: asks the other agents to leave something alone for a time.
 
 use clap::Args;
 
@@ -19,23 +19,22 @@ Examples:
 A lock ends by itself, and with its session. Others are warned of it and not kept from writing; they cannot take a lock
 that overlaps it.";
 
-/// Locks on anything.
 #[derive(Debug, Args)]
 pub(super) struct Lock {
-    /// What to lock: a path, a glob, tag:NAME, target:NAME or symbol:NAME
+    /// Scope: a path, a glob, tag:NAME, target:NAME or symbol:NAME
     #[arg(value_name = "SCOPE", required_unless_present_any = ["release", "list"])]
     scopes: Vec<String>,
-    /// For how long: 5m, 2h, or a number of minutes; 15m unless given, at most 24h
+    /// Duration: 5m, 2h, or a number of minutes; 15m by default, at most 24h
     #[arg(long = "for", value_name = "TIME", conflicts_with_all = ["release", "list"])]
     time: Option<String>,
-    /// What for, as the others are told
+    /// Reason, shown to other agents
     #[arg(long, aliases = ["reason", "note"], value_name = "TEXT", required_unless_present_any = ["release", "list"],
         conflicts_with_all = ["release", "list"])]
     why: Option<String>,
-    /// Give these locks back, with all below them; without a scope, all that this session holds
+    /// Release these scopes and all below them; without a scope, all locks of this session
     #[arg(long, conflicts_with = "list")]
     release: bool,
-    /// List what is locked, by locks and through tasks
+    /// List all locks, also those of tasks
     #[arg(long, conflicts_with = "scopes")]
     list: bool,
 }
@@ -56,7 +55,7 @@ impl Lock {
     }
 }
 
-/// The minutes of a length of time such as `5m` or `2h`; a bare number is of minutes.
+/// Parses a length of time such as `5m` or `2h` into minutes. A number without a letter is in minutes.
 fn minutes(text: &str) -> Result<u32, Rejection> {
     let minutes = super::length(text, &[('m', 1), ('h', 60)]).and_then(|minutes| u32::try_from(minutes).ok());
     minutes.ok_or_else(|| {

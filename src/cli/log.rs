@@ -1,4 +1,4 @@
-//! `hm log`: the events of the ledger, and new ones as they come.
+//! `hm log`: lists the events of the ledger, and follows new ones.
 
 use std::io::Write;
 
@@ -11,33 +11,32 @@ use crate::ledger::{Cursor, Filter, Stored};
 use crate::reads::Reads;
 use crate::views::{self, EventView, MAX_LIMIT, View};
 
-/// Events shown unless asked otherwise: a screen of them.
+/// Default number of events: about one screen.
 const DEFAULT_EVENTS: u64 = 20;
-/// The longest line of the list, in columns.
+/// Maximum length of a line of the list, in columns.
 const LINE_CHARS: usize = 160;
-/// Events read at once while following.
+/// Events in one read while following.
 const FOLLOW_CHUNK: usize = 500;
 
-/// Which events to list.
 #[derive(Debug, Args)]
 pub(super) struct Log {
-    /// Only events after this seq, the oldest first; without it, the newest
+    /// Only events after this seq, oldest first; default: the newest
     #[arg(long, value_name = "SEQ")]
     after: Option<u64>,
     /// Only this type, such as claim.created
     #[arg(long = "type", value_name = "TYPE")]
     kind: Option<String>,
-    /// Only of this agent
+    /// Only this agent
     #[arg(long, value_name = "NAME")]
     agent_is: Option<String>,
-    /// Also calls of hm itself that a hook saw, and tools of which only the name is known
+    /// Also calls of hm itself, and tools of which only the name is known
     #[arg(long)]
     all: bool,
-    /// At most so many
+    /// Maximum count
     #[arg(long, value_name = "N", default_value_t = DEFAULT_EVENTS,
         value_parser = clap::value_parser!(u64).range(1..=MAX_LIMIT as u64))]
     limit: u64,
-    /// Go on with new events as they come, one line each
+    /// Print new events as they come, one line each
     #[arg(long)]
     follow: bool,
 }
@@ -56,7 +55,7 @@ impl Log {
             limit: usize::try_from(self.limit).unwrap_or(MAX_LIMIT),
             newest: self.after.is_none(),
         };
-        // What is asked for by its type is shown.
+        // A filter by type shows every event of that type.
         let all = self.all || self.kind.is_some();
         if self.follow {
             return block_on(follow(context, &filter, all));
@@ -72,12 +71,12 @@ impl Log {
     }
 }
 
-/// Prints what the filter finds now, then every new event it lets through, until interrupted.
+/// Prints the events that the filter accepts, then each new one, until the caller interrupts it.
 async fn follow(context: &Context, filter: &Filter, all: bool) -> Result<(), Failure> {
     let mut reads = context.reads()?;
     let mut cursor = Cursor::GENESIS;
     if let Some(ledger) = reads.ledger()? {
-        // The head first: what is appended between the two reads comes a second time, not never.
+        // Reads the head first: an event appended between the two reads is printed twice instead of never.
         let head = ledger.head()?;
         let listed = ledger.list(filter)?;
         let shown: Vec<Stored> =

@@ -1,4 +1,4 @@
-//! Arguments that name a claim, a task, a run or an event: a short name, a whole id, the end of one, or its address.
+//! Arguments that name a claim, a task, a run or an event: a short name, a whole id, the end of an id, or an address.
 
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
@@ -14,15 +14,15 @@ use crate::reads::Reads;
 use crate::views;
 use crate::workspace::Workspace;
 
-/// Where names are looked up for what is printed: the workspace that the verb runs in, and its handles once one is needed.
+/// The workspace in which printed ids are looked up, and its handles after the first look-up.
 static PRINTED_FROM: Mutex<Option<(Workspace, Option<Reads>)>> = Mutex::new(None);
 
-/// Names in what is printed from here on are those of this workspace.
+/// Sets the workspace whose short names replace the ids in all output from here on.
 pub(super) fn print_from(workspace: &Workspace) {
     *PRINTED_FROM.lock().unwrap_or_else(PoisonError::into_inner) = Some((workspace.clone(), None));
 }
 
-/// A text as it is printed, with names in place of ids.
+/// Replaces the ids in a text by short names, for output.
 pub(super) fn shortened(text: &str) -> Cow<'_, str> {
     if quoted_ids(text).next().is_none() {
         return Cow::Borrowed(text);
@@ -36,40 +36,40 @@ pub(super) fn shortened(text: &str) -> Cow<'_, str> {
 }
 
 impl Context {
-    /// The id of what a name, an id or the end of an id means.
+    /// Resolves a short name, an id or the end of an id to the id.
     pub(super) fn named(&self, sort: Sort, text: &str) -> Result<Uuid, Failure> {
-        // A whole id needs no read models: what it means may only be queued.
+        // A whole id needs no read models: its entity may still be queued.
         if let Reference::Id(id) = Reference::read(sort, text) {
             return Ok(id);
         }
         Ok(views::resolve(&mut self.models()?, sort, text)?)
     }
 
-    /// [`Context::named`] for a claim.
+    /// Like [`Context::named`], for a claim.
     pub(super) fn claim_named(&self, text: &str) -> Result<ClaimId, Failure> {
         Ok(ClaimId::from_uuid(self.named(Sort::Claim, text)?))
     }
 
-    /// [`Context::named`] for a claim that may be left out.
+    /// Like [`Context::named`], for an optional claim.
     pub(super) fn any_claim_named(&self, text: Option<&str>) -> Result<Option<ClaimId>, Failure> {
         text.map(|text| self.claim_named(text)).transpose()
     }
 
-    /// [`Context::named`] for a run.
+    /// Like [`Context::named`], for a run.
     pub(super) fn run_named(&self, text: &str) -> Result<RunId, Failure> {
         Ok(RunId::from_uuid(self.named(Sort::Run, text)?))
     }
 
-    /// An event that is named.
+    /// Like [`Context::named`], for an event.
     pub(super) fn event_named(&self, text: &str) -> Result<EventId, Failure> {
-        // As for `named`.
+        // A whole id needs no read models.
         match text.parse() {
             Ok(id) => Ok(id),
             Err(_) => Ok(views::event(&mut self.models()?, text)?),
         }
     }
 
-    /// What is cited as evidence.
+    /// Resolves the name of a piece of evidence.
     pub(super) fn evidence_named(&self, argument: &str, text: &str) -> Result<EvidenceName, Failure> {
         match text.parse() {
             Ok(name @ (EvidenceName::Last | EvidenceName::Id(_))) => Ok(name),
@@ -77,7 +77,7 @@ impl Context {
         }
     }
 
-    /// [`Context::evidence_named`] for what may be left out.
+    /// Like [`Context::evidence_named`], for an optional argument.
     pub(super) fn any_evidence_named(
         &self,
         argument: &str,
@@ -86,27 +86,27 @@ impl Context {
         text.map(|text| self.evidence_named(argument, text)).transpose()
     }
 
-    /// A session that is named, or left out.
+    /// Like [`Context::named`], for an optional session.
     pub(super) fn session_named(&self, text: Option<&str>) -> Result<Option<String>, Failure> {
         text.map(|text| Ok(views::session(&mut self.models()?, text)?)).transpose()
     }
 
-    /// [`Context::named`] for a task that may be left out.
+    /// Like [`Context::named`], for an optional task.
     pub(super) fn task_named(&self, text: Option<&str>) -> Result<Option<TaskId>, Failure> {
         text.map(|text| Ok(TaskId::from_uuid(self.named(Sort::Task, text)?))).transpose()
     }
 
-    /// [`Context::named`] for several tasks.
+    /// Like [`Context::named`], for several tasks.
     pub(super) fn tasks_named(&self, texts: &[String]) -> Result<Vec<TaskId>, Failure> {
         texts.iter().map(|text| Ok(TaskId::from_uuid(self.named(Sort::Task, text)?))).collect()
     }
 
-    /// [`Context::named`] for a plan that may be left out.
+    /// Like [`Context::named`], for an optional plan.
     pub(super) fn plan_named(&self, text: Option<&str>) -> Result<Option<PlanId>, Failure> {
         text.map(|text| Ok(PlanId::from_uuid(self.named(Sort::Plan, text)?))).transpose()
     }
 
-    /// [`Context::named`] for a phase that may be left out.
+    /// Like [`Context::named`], for an optional phase.
     pub(super) fn phase_named(&self, text: Option<&str>) -> Result<Option<PhaseId>, Failure> {
         text.map(|text| Ok(PhaseId::from_uuid(self.named(Sort::Phase, text)?))).transpose()
     }

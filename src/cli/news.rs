@@ -11,7 +11,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::ids::SessionId;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::time::{Hours, Timestamp};
-use crate::pack::{Occasion, Told};
+use crate::pack::{About, Occasion, Told};
 use crate::reads::Reads;
 use crate::session_news::SessionNews;
 use crate::store::SessionView;
@@ -24,6 +24,8 @@ const MAX_WAIT_SECONDS: u64 = 10 * 60;
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// How soon a wait looks again where a hook of the session is telling it something.
 const AGAIN_SOON: Duration = Duration::from_millis(200);
+/// The news that is named where nothing is new since.
+const MAX_LAST: usize = 5;
 /// What is new to a reader that was told nothing yet.
 const LOOK_BACK: Hours = Hours(1);
 
@@ -64,12 +66,13 @@ impl News {
         let text = match self.wait.as_deref() {
             _ if !delta.text.is_empty() => delta.text.clone(),
             Some(wait) => format!("nothing new in {}\n", wait.trim()),
-            None => "nothing new\n".to_owned(),
+            None => nothing_since(&delta.told.last),
         };
         output::print(context.global.json, &text, &asking.json(&delta))?;
         if let Some(news) = news {
             // Without it the session hears some of it twice.
             let _ = news.tell(&delta.told);
+            let _ = news.open(&delta.opened(), delta.told.seq);
         }
         Ok(())
     }
@@ -77,6 +80,17 @@ impl News {
 
 /// What a look found: where it is kept what the reader was told, and its news.
 type Found = (Option<SessionNews>, Delta);
+
+/// What is said where nothing is new, with the names of what the reader was told last: "nothing new" alone, right after a
+/// hook told something, reads like a contradiction.
+fn nothing_since(last: &[About]) -> String {
+    if last.is_empty() {
+        return "nothing new\n".to_owned();
+    }
+    let names: Vec<String> = last.iter().take(MAX_LAST).map(About::called).collect();
+    let more = if last.len() > MAX_LAST { ", …" } else { "" };
+    format!("nothing since what you were told last ({}{more})\n", names.join(", "))
+}
 
 fn is_nothing((_, delta): &Found) -> bool {
     delta.text.is_empty()

@@ -1,4 +1,4 @@
-//! What the command line prints, and what its exit code says.
+//! The output of the command line and its exit codes.
 #![expect(clippy::print_stdout, reason = "this is the one place of the command line that prints")]
 
 use std::io::{BufWriter, IsTerminal, Write};
@@ -20,47 +20,47 @@ use crate::store::StoreError;
 use crate::views;
 use crate::views::ViewError;
 
-/// Columns of human output (spec: tables fit 100), unless the terminal has more.
+/// Width of the output in columns, also of tables. A wider terminal gets wider output.
 const WIDTH: usize = 100;
-/// Why a verb did not succeed.
+/// The reason why a verb failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// A rule or the store said no.
+    /// A rule or the store refused the command.
     Rejected(Box<Rejection>),
     /// The call itself is wrong.
     Usage(String),
-    /// What was checked does not hold; the report is printed already.
+    /// A check failed. Its report is printed already.
     Broken,
-    /// Whoever read the output has gone, such as `head`; there is nobody to tell.
+    /// The reader of the output is gone, such as `head`. Further output has no reader.
     Unheard,
     /// A typed command that did not start.
     NeverStarted {
-        /// Whether there is a file of its name.
+        /// Whether a file of this name exists.
         found: bool,
-        /// Why, and what to do.
+        /// The reason, and the way forward.
         text: String,
     },
-    /// Something that should not happen.
+    /// An internal error.
     Internal(String),
 }
 
-/// How the next page is asked for.
+/// The line with the option for the next page.
 pub(super) fn more(option: &str, value: impl std::fmt::Display) -> String {
     format!("more: the same with --{option} {value}\n")
 }
 
 impl Failure {
-    /// A call that cannot be right.
+    /// The failure for a wrong call.
     pub(super) fn usage(problem: impl ToString) -> Self {
         Self::Usage(problem.to_string())
     }
 
-    /// Something that should not happen.
+    /// The failure for an internal error.
     pub(super) fn internal(problem: impl ToString) -> Self {
         Self::Internal(problem.to_string())
     }
 
-    /// Says it on stderr (or stdout with `--json`) and gives the exit code.
+    /// Prints the failure on stderr (with `--json` on stdout) and returns its exit code.
     pub(super) fn report(&self, as_json: bool) -> ExitCode {
         let (code, text, value) = match self {
             Self::Rejected(rejection) => {
@@ -72,7 +72,7 @@ impl Failure {
             Self::Internal(text) => {
                 (70, text.clone(), Some(serde_json::json!({ "code": "internal", "message": text })))
             }
-            // As a shell says it.
+            // The codes and the format of a shell.
             Self::NeverStarted { found, text } => (
                 if *found { 126 } else { 127 },
                 text.clone(),
@@ -83,7 +83,7 @@ impl Failure {
         };
         match value.filter(|_| as_json) {
             Some(value) => println!("{}", json(&in_shell_json(&value))),
-            // It may quote an argument, or what somebody else wrote.
+            // The text may quote an argument or stored text.
             None => {
                 eprintln!("hm: {}", clean::cleaned(&shortened(&text)));
             }
@@ -117,7 +117,7 @@ impl From<LedgerError> for Failure {
 }
 
 impl From<std::io::Error> for Failure {
-    /// Of writing output; a reader that left is no fault.
+    /// For errors of writing output. A closed pipe is no fault.
     fn from(error: std::io::Error) -> Self {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
             Self::Unheard
@@ -127,7 +127,7 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// A refusal in the words of a shell, in which nothing is called.
+/// A refusal for the shell: "run it again" instead of "call again".
 fn refused(rejection: &Rejection) -> String {
     let said = rejection.to_string();
     let said =
@@ -135,7 +135,7 @@ fn refused(rejection: &Rejection) -> String {
     in_shell(&said).into_owned()
 }
 
-/// One code for each kind of refusal: 1 a rule said no, 2 the call is wrong, 75 try again later.
+/// The exit code for a refusal: 1 a rule refused, 2 the call is wrong, 75 try again later.
 const fn exit_code(code: Code) -> u8 {
     match code {
         Code::InvalidArgument | Code::UnknownAgent | Code::AgentRequired => 2,
@@ -182,12 +182,12 @@ const fn exit_code(code: Code) -> u8 {
     }
 }
 
-/// Whether there is a terminal to ask at.
+/// Whether a human at a terminal can answer a question.
 pub(super) fn can_ask() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
-/// Asks a question at the terminal; only a yes is one. None where there is no terminal to ask at.
+/// Asks a question at the terminal. Only `y` or `yes` agrees. Returns None without a terminal.
 pub(super) fn agreed(question: &str) -> Result<Option<bool>, Failure> {
     if !can_ask() {
         return Ok(None);
@@ -201,12 +201,12 @@ pub(super) fn agreed(question: &str) -> Result<Option<bool>, Failure> {
     Ok(Some(matches!(answer.trim(), "y" | "Y" | "yes")))
 }
 
-/// Prints one line; whoever left does not read it.
+/// Prints one line. If the reader is gone, the line is lost.
 pub(super) fn line(text: &str) {
     let _ = writeln!(stream(), "{}", clean::cleaned(text));
 }
 
-/// Why something did not succeed, on one line.
+/// The reason of a failure on one line.
 pub(super) fn inline(failure: &Failure) -> String {
     let text = match failure {
         Failure::Rejected(rejection) => rejection.message.clone(),
@@ -216,7 +216,7 @@ pub(super) fn inline(failure: &Failure) -> String {
     views::inline(&text, 400)
 }
 
-/// Says on stderr what goes on besides the answer.
+/// Prints a note on stderr, beside the answer on stdout.
 pub(super) fn note(text: &str) {
     eprintln!("hm: {}", clean::cleaned(&shortened(&in_shell(text))));
 }
@@ -232,13 +232,12 @@ pub(super) fn print(as_json: bool, text: &str, value: &Value) -> Result<(), Fail
     Ok(out.flush()?)
 }
 
-/// How many columns there are to print on.
+/// Number of columns for output.
 fn columns() -> usize {
     if std::io::stdout().is_terminal() { textwrap::termwidth().max(WIDTH) } else { WIDTH }
 }
 
-/// Text in lines that fit, broken at spaces where there are any. What goes on is indented below its line, and deeper
-/// than the entry of a list could be there.
+/// Wraps text at spaces. A continued line is indented below its line, deeper than the entry of a list.
 pub(super) fn fitted(text: &str) -> String {
     clean::cleaned(&shortened(&in_shell(text))).lines().fold(String::new(), |fitted, line| {
         let lead = line.len() - line.trim_start_matches([' ', '>']).len();
@@ -248,10 +247,10 @@ pub(super) fn fitted(text: &str) -> String {
     })
 }
 
-/// One line after `first` as lines that fit, each but the first after `indent`.
+/// Wraps one line. `first` precedes the first part, `indent` each further one.
 pub(super) fn wrapped(first: &str, indent: &str, line: &str) -> String {
-    // No id is broken at its hyphens.
-    // A command that is longer than a line is not broken either: each part would be another one.
+    // Ids are not broken at their hyphens.
+    // A command longer than a line is not broken: each part would be a different command.
     let is_long = commands(line).any(|command| display_width(&line[command]) > columns() - indent.len());
     let fit = textwrap::Options::new(columns())
         .break_words(!is_long)
@@ -261,7 +260,7 @@ pub(super) fn wrapped(first: &str, indent: &str, line: &str) -> String {
     lines.iter().fold(String::new(), |text, line| text + line.trim_end() + "\n")
 }
 
-/// The commands in a line, with their back-quotes: a terminal takes one only where it stands on one line.
+/// The commands in a line, with their back-quotes. They stay on one line, so that a terminal can take them by copy.
 fn commands(line: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     line.match_indices("`hm ").filter_map(|(at, _)| {
         let end = line[at + 1..].find('`')?;
@@ -269,7 +268,7 @@ fn commands(line: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
-/// What ends with a space outside of a command, or is a member of JSON, in which there are none.
+/// Splits a line into words. A word ends at a space outside of a command, or with a member of JSON without spaces.
 fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     let commands: Vec<Range<usize>> = commands(line).collect();
     let is_end = move |end: usize| {
@@ -285,18 +284,18 @@ fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
     }))
 }
 
-/// A row of a list: one line in a pipe, for `grep` and programs, and lines that fit at a terminal.
+/// Formats a row of a list: one line in a pipe, for `grep` and programs, and wrapped lines at a terminal.
 pub(super) fn row(line: &str) -> String {
     let line = clean::cleaned(&named(line)).into_owned();
     if std::io::stdout().is_terminal() { wrapped("", "    ", &line) } else { line + "\n" }
 }
 
-/// A text with names in place of ids.
+/// Replaces the ids in a text by short names.
 pub(super) fn named(text: &str) -> String {
     shortened(text).into_owned()
 }
 
-/// Stored text on one line of at most so many columns, of which some characters take two.
+/// Cuts stored text to one line of at most `columns` columns. Some characters take two columns.
 pub(super) fn cut(text: &str, columns: usize) -> String {
     let flat = views::inline(text, usize::MAX);
     if display_width(&flat) <= columns {
@@ -313,17 +312,17 @@ pub(super) fn cut(text: &str, columns: usize) -> String {
     kept + "…"
 }
 
-/// JSON whose strings hold no character that a terminal would act on.
+/// Formats JSON. Its strings contain no character that controls a terminal.
 pub(super) fn json(value: &Value) -> String {
     clean::escaped_json(&value.to_string()).into_owned()
 }
 
-/// Stdout for output of any length; flush it at the end.
+/// A buffered stdout for output of any length. The caller flushes it at the end.
 pub(super) fn stream() -> impl Write {
     BufWriter::new(std::io::stdout().lock())
 }
 
-/// Where long work stands, on stderr, when somebody is there to see it.
+/// A progress bar on stderr, shown at a terminal only.
 pub(super) fn progress(doing: &'static str, of: u64) -> ProgressBar {
     let shown = std::io::stderr().is_terminal();
     let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -332,7 +331,7 @@ pub(super) fn progress(doing: &'static str, of: u64) -> ProgressBar {
     ProgressBar::with_draw_target(Some(of), target).with_style(style).with_message(doing)
 }
 
-/// Something that goes on, for whoever watches.
+/// A spinner for work of unknown length, shown at a terminal only.
 pub(super) fn spinner(doing: &'static str) -> ProgressBar {
     let shown = std::io::stderr().is_terminal();
     let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -341,7 +340,7 @@ pub(super) fn spinner(doing: &'static str) -> ProgressBar {
     bar
 }
 
-/// A receipt in one line and its warnings below.
+/// A receipt in one line, with its warnings below.
 pub(super) fn receipt(verb: &str, receipt: &Receipt) -> String {
     let mut text = views::receipt_line(receipt, verb) + "\n";
     for cited in views::cited_lines(receipt) {

@@ -1,4 +1,4 @@
-//! `hm intent`, `hm plan`, `hm phase`, `hm task`, `hm anchor`: what is wanted, and who does it.
+//! `hm intent`, `hm plan`, `hm phase`, `hm task`, `hm anchor`: intents, plans, tasks and kept facts.
 
 use clap::{Args, Subcommand};
 
@@ -19,18 +19,17 @@ use crate::store::TaskFilter;
 use crate::system;
 use crate::views::{self, MAX_LIMIT, View};
 
-/// What is wanted now.
 #[derive(Debug, Args)]
 pub(super) struct Intent {
-    /// What is wanted, in your words
+    /// Intent, in your words
     intent: String,
-    /// Of which plan
+    /// Plan
     #[arg(long, value_name = "PLAN")]
     plan: Option<String>,
-    /// In which phase; new tasks go there
+    /// Phase, also of new tasks
     #[arg(long, value_name = "PHASE")]
     phase: Option<String>,
-    /// On which task; may be repeated
+    /// Task; may be repeated
     #[arg(long = "task", value_name = "TASK")]
     tasks: Vec<String>,
     /// For the whole team, not this session alone; the operator always speaks for the team
@@ -38,167 +37,161 @@ pub(super) struct Intent {
     team: bool,
 }
 
-/// What can be done with plans.
 #[derive(Debug, Subcommand)]
 pub(super) enum Plan {
     /// Add a plan
     #[command(alias = "create", after_help = "Example: hm plan add \"Ship 1.0\" --path docs/plan.md")]
     Add {
-        /// What it is called
+        /// Title of the plan
         title: String,
-        /// What the title does not say
+        /// Details beyond the title
         #[arg(long, value_name = "TEXT")]
         description: Option<String>,
-        /// The file that holds the plan itself
+        /// File that holds the plan itself
         #[arg(long, value_name = "PATH")]
         path: Option<String>,
     },
-    /// Give a plan another title
+    /// Rename a plan
     #[command(after_help = "Example: hm plan rename P1 \"Ship 1.1\"")]
     Rename {
-        /// The plan
+        /// Plan
         id: String,
-        /// What it is to be called
+        /// New title
         title: String,
     },
-    /// Give a plan up, for good: its open tasks are invalidated and their leases end
+    /// Abandon a plan for good: its open tasks are invalidated and their leases end
     #[command(after_help = "Example: hm plan abandon P1 --reason \"1.1 comes first\"")]
     Abandon {
-        /// The plan
+        /// Plan
         id: String,
-        /// Why
+        /// Reason
         #[arg(long, aliases = REASON_TOO, value_name = "TEXT")]
         reason: String,
     },
-    /// Show what is wanted, the plans, their phases and tasks
+    /// Show the intent, the plans, their phases and tasks
     #[command(alias = "list", after_help = "Example: hm plan show")]
     Show,
 }
 
-/// What can be done with phases.
 #[derive(Debug, Subcommand)]
 pub(super) enum Phase {
     /// Add a phase to a plan
     #[command(alias = "create", after_help = "Example: hm phase add \"Storage\" --plan P1")]
     Add {
-        /// What it is called
+        /// Title of the phase
         title: String,
-        /// The plan it belongs to; left out: the only open one
+        /// Plan of the phase; default: the only open one
         #[arg(long, value_name = "PLAN")]
         plan: Option<String>,
-        /// Its place in the plan, from 0; left out: the last
+        /// Position in the plan, from 0; default: the last
         #[arg(long, value_name = "N")]
         order: Option<u32>,
     },
 }
 
-/// What can be done with tasks.
 #[derive(Debug, Subcommand)]
 pub(super) enum Task {
     /// Add a task for anyone to take
     #[command(alias = "create", after_help = "Example: hm task add \"Mend the pool\" --scope src/db")]
     Add(Add),
-    /// List tasks, whatever their status, oldest first
+    /// List tasks of every status, oldest first
     #[command(after_help = "Example: hm task list --status open,blocked --phase P2")]
     List(List),
-    /// Show one task: its description, what it waits for, the claims that came out of it
+    /// Show one task: its description, its prerequisites and its claims
     #[command(after_help = "Example: hm task show T7")]
     Show {
-        /// The task
+        /// Task
         id: String,
     },
     /// List the tasks that can be taken now
     #[command(after_help = "Example: hm task ready --json")]
     Ready,
-    /// Take a task: one session holds it, while it writes something every so often
+    /// Take a task: a session holds it as long as it writes from time to time
     #[command(after_help = "Example: hm task claim T7 --lock src/db")]
     Claim {
-        /// The task
+        /// Task
         id: String,
-        /// How long it is held after each write of the session, in minutes
+        /// Minutes the hold lasts after each write of the session
         #[arg(long, value_name = "MINUTES")]
         lease: Option<u32>,
-        /// What others should leave alone: a path, a glob, tag:NAME or target:NAME; may be repeated
+        /// Scope to leave alone: a path, a glob, tag:NAME or target:NAME; repeatable
         #[arg(long = "lock", value_name = "SCOPE")]
         locks: Vec<String>,
     },
-    /// Say how a task goes, or end it
+    /// Set the status of a task
     #[command(after_help = "Example: hm task update T7 done --note \"42 tests\"")]
     Update {
-        /// The task
+        /// Task
         id: String,
         /// open, active, blocked, done or invalidated
         status: String,
-        /// How it goes, or why
+        /// Progress, or reason
         #[arg(long, aliases = NOTE_TOO, value_name = "TEXT")]
         note: Option<String>,
-        /// The number of the hold, as its receipt said it
+        /// Number of the hold, from its receipt
         #[arg(long, value_name = "N")]
         token: Option<u64>,
     },
 }
 
-/// A new task.
 #[derive(Debug, Args)]
 pub(super) struct Add {
-    /// What is to be done
+    /// Title of the task
     title: String,
-    /// What the title does not say
+    /// Details beyond the title
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// The phase it belongs to; left out: where the team is looking, else the only open one
+    /// Phase of the task; default: the phase of the team's focus, else the only open one
     #[arg(long, value_name = "PHASE")]
     phase: Option<String>,
-    /// The task it is a part of
+    /// Parent task
     #[arg(long, value_name = "TASK")]
     parent: Option<String>,
-    /// A task to be done, or invalidated, before it; may be repeated
+    /// Task that must be done or invalidated first; may be repeated
     #[arg(long = "after", value_name = "TASK")]
     after: Vec<String>,
-    /// What it is about; may be repeated
+    /// Scope of the task; repeatable
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<String>,
 }
 
-/// Which tasks to list.
 #[derive(Debug, Args)]
 pub(super) struct List {
     /// open, active, blocked, done or invalidated; several with commas
     #[arg(long, value_name = "STATUS", value_delimiter = ',')]
     status: Vec<String>,
-    /// Of this plan
+    /// Plan
     #[arg(long, value_name = "PLAN")]
     plan: Option<String>,
-    /// Of this phase
+    /// Phase
     #[arg(long, value_name = "PHASE")]
     phase: Option<String>,
-    /// Held by this agent
+    /// Agent holding it
     #[arg(long, alias = "owner", value_name = "NAME")]
     holder: Option<String>,
-    /// At most so many
+    /// Maximum count
     #[arg(long, value_name = "N", default_value_t = MAX_LIMIT as u64,
         value_parser = clap::value_parser!(u64).range(1..=MAX_LIMIT as u64))]
     limit: u64,
 }
 
-/// What can be done with anchors.
 #[derive(Debug, Subcommand)]
 pub(super) enum Anchor {
-    /// Let an anchor hold nothing any more; its history stays
+    /// Retire an anchor; its history stays
     #[command(after_help = "Example: hm anchor retire DB_SCHEMA")]
     Retire {
-        /// Its name
+        /// Key
         key: String,
     },
     /// Keep a fact where no compaction loses it; the same key again replaces it
     #[command(aliases = ["add", "create", "set"], after_help = "Example: hm anchor save DB_SCHEMA \"v7, see migrations/\"")]
     Save {
-        /// Its name
+        /// Key
         key: String,
-        /// What it holds
+        /// The fact
         value: String,
     },
-    /// List what the anchors hold
+    /// List the anchors
     #[command(after_help = "Example: hm anchor list")]
     List,
 }
@@ -214,8 +207,8 @@ impl Intent {
         let command = Command::DeclareIntent(DeclareIntent { trajectory, team: self.team });
         let name = command.name();
         let mut submission = context.submission(command, None)?;
-        // Who speaks for the team and names no session moves every session. The shell of an agent whose client names
-        // none there (Gemini CLI, Cursor) is a session too.
+        // An intent for the team without a named session applies to every session. The session of this shell must not
+        // count here. Some clients (Gemini CLI, Cursor) name no session in the shells of their agents.
         if self.team || submission.agent == AgentId::operator() {
             submission.session = context.given_session();
         }

@@ -1,4 +1,4 @@
-//! `hm profile`: the commands agents may run, and whether the project's own files say what they mean.
+//! `hm profile`: lists the commands that agents may run, and checks the project's own profile files.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -23,35 +23,35 @@ pub(super) enum Verb {
     /// List the profiles, or those that fit some scopes
     #[command(after_help = "Examples:\n  hm profile list\n  hm profile list --scope src/db/pool.rs --json")]
     List(List),
-    /// Show one profile: what it runs, and what it can settle
+    /// Show one profile: its command, and what it can settle
     #[command(after_help = "Example: hm profile show pytest-file --claim C47")]
     Show {
-        /// The profile
+        /// Profile
         name: String,
-        /// Say whether a run of it can settle this claim
+        /// Show whether a run can settle this claim
         #[arg(long, value_name = "CLAIM")]
         claim: Option<String>,
     },
-    /// Check profile files; without one, all of .hivemind/profiles
+    /// Check profile files; default: all of .hivemind/profiles
     #[command(after_help = "Example: hm profile check .hivemind/profiles/smoke.toml")]
     Check(Check),
-    /// Show a file of the project whole, and let agents run it as it is now; for the operator only
+    /// Show a profile file of the project, and let agents run this version; for the operator only
     #[command(
         after_help = "A change of the file ends the trust. It holds for this workspace, on this machine.\n\n\
         Example: hm profile trust smoke"
     )]
     Trust(TrustProfile),
-    /// Take the trust in a file of the project back
+    /// Withdraw the trust in a profile file
     #[command(after_help = "Example: hm profile untrust smoke")]
     Untrust {
-        /// The profile
+        /// Profile
         name: String,
     },
 }
 
 #[derive(Debug, Args)]
 pub(super) struct TrustProfile {
-    /// The profile
+    /// Profile
     name: String,
     /// Do not ask
     #[arg(long)]
@@ -60,7 +60,7 @@ pub(super) struct TrustProfile {
 
 #[derive(Debug, Args)]
 pub(super) struct List {
-    /// Only what can speak to this path, symbol:, target: or tag:; repeatable
+    /// Profiles for this path, symbol:, target: or tag:; repeatable
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<String>,
 }
@@ -75,7 +75,7 @@ pub(super) struct Check {
 impl Verb {
     pub(super) fn run(self, context: &Context) -> Result<(), Failure> {
         if matches!(self, Self::Trust(_)) {
-            // Trust is kept for the memory, which must be there.
+            // Trust belongs to a memory, which must exist.
             context.workspace.ensure().map_err(Failure::usage)?;
         }
         let trusted = context.workspace.trusted_profiles();
@@ -97,7 +97,7 @@ impl TrustProfile {
     fn run(self, context: &Context, catalog: &Catalog, trusted: &TrustedProfiles) -> Result<(), Failure> {
         let name: ProfileName = parse("name", &self.name)?;
         context.operator("profile-trust")?;
-        // What is shown, hashed and trusted is what is read here, once.
+        // Reads the file once, so that the shown, the hashed and the trusted text are the same.
         let file = context.workspace.marker_dir().join(PROFILE_DIR).join(format!("{name}.toml"));
         if !file.exists() && catalog.find(&name).is_some() {
             return Err(Failure::usage(format!("profile `{name}` ships with hm and needs no trust")));

@@ -1,4 +1,4 @@
-//! `hm rebuild`: the read models anew, by the one process that may write them.
+//! `hm rebuild`: the writer makes the read models anew.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `hm repair`: the operator accepts what is missing or changed, and the ledger goes on.
+//! `hm repair`: the operator accepts missing or changed events, and the ledger takes writes again.
 
 use clap::Args;
 
@@ -9,7 +9,7 @@ use crate::domain::command::{AcceptLoss, Command};
 use crate::domain::rejection::{Code, Rejection};
 use crate::views;
 
-/// What the help says besides the arguments.
+/// Help text below the arguments.
 pub(super) const HELP: &str = "\
 For a ledger that `hm verify` calls broken because events or checkpoints of it are gone. Put back a backup first, if
 there is one; `hm import` of an export that holds what is missing mends it too. Nothing invents a missing event.
@@ -20,13 +20,12 @@ old file of checkpoints is kept beside the new one.
 
 Example: hm repair --accept-loss --reason \"the disk broke, the last backup is of Friday\"";
 
-/// Accept a damage.
 #[derive(Debug, Args)]
 pub(super) struct Repair {
-    /// Say that what is missing stays missing
+    /// Confirm that the events stay missing
     #[arg(long, required = true)]
     accept_loss: bool,
-    /// Why; it stays on record
+    /// Reason, kept on record
     #[arg(long, value_name = "TEXT")]
     reason: String,
 }

@@ -1,4 +1,4 @@
-//! `hm runner`: the process that a run lives in; started by the writer, never by hand.
+//! `hm runner`: the process around a run. The writer starts it; no user does.
 
 use super::output::Failure;
 use crate::runner::helper;

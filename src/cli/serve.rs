@@ -1,4 +1,4 @@
-//! `hm serve`: MCP for one pane over stdio, or for many over HTTP.
+//! `hm serve`: serves MCP to one pane over stdio, or to many over HTTP.
 
 use std::net::SocketAddr;
 
@@ -13,22 +13,21 @@ use crate::mcp::{self, HttpError, HttpFront, HttpOptions, Server, Toolsets};
 use crate::system;
 use crate::tokens::Tokens;
 
-/// Serve MCP over stdio, or over HTTP.
 #[derive(Debug, Args)]
 pub(super) struct Serve {
     /// Serve many clients over Streamable HTTP at /mcp; off 127.0.0.1 only with tokens (hm token add)
     #[arg(long, value_name = "ADDRESS:PORT")]
     http: Option<SocketAddr>,
-    /// A host name it may also be called by, such as that of a proxy in front of it
+    /// Additional host name that clients may use, such as that of a proxy
     #[arg(long, value_name = "NAME", requires = "http")]
     allow_host: Vec<String>,
-    /// Take the `agent` argument of each call as who speaks: for a host that runs many agents over one server
+    /// Use the `agent` argument of each call as the speaker: for a host that runs many agents over one server
     #[arg(long)]
     any_agent: bool,
-    /// Which tools to offer: core, plan, session, guard, read or all, several with commas
+    /// Tools to offer: core, plan, session, guard, read or all, several with commas
     #[arg(long, value_name = "SETS", default_value = "core")]
     toolsets: Toolsets,
-    /// Also speak HTTP+SSE at /sse, for clients that know nothing newer (`"type": "sse"`)
+    /// Also serve HTTP+SSE at /sse, for older clients (`"type": "sse"`)
     #[arg(long, requires = "http")]
     legacy_sse: bool,
 }
@@ -45,13 +44,13 @@ impl Serve {
             }
             caller = caller.for_any_agent();
         }
-        // A client that starts a server is no human, whatever name its settings give the pane.
+        // A client that starts a server is not a human, even if its settings name the pane `operator`.
         if caller.pinned() == Some(&AgentId::operator()) {
             context.human("serve")?;
         }
-        // Whoever says which session a pane is in knows better than its client.
+        // `HM_SESSION` takes precedence over the session that the client names.
         let is_told = context.environment.own_session.is_some();
-        // A server of many is in the session of none of them, and at work on no task of theirs.
+        // A server of many clients has no session or task of its own.
         if self.http.is_none() {
             caller = caller.at_work_on(context.task()?);
             caller = match system::parent_process() {
@@ -75,7 +74,7 @@ impl Serve {
     }
 
     fn serve_http(&self, context: &Context, address: SocketAddr, server: Server) -> Result<(), Failure> {
-        // One pane's slow read must not hold up the others.
+        // Several threads, so that a slow read of one pane does not delay the others.
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         runtime.map_err(Failure::internal)?.block_on(async {
             let tokens = Tokens::of(&context.workspace);

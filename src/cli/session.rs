@@ -1,4 +1,4 @@
-//! `hm session`, `hm belief`: what clients' sessions did, said and held to be right.
+//! `hm session`, `hm belief`: the sessions of clients, their dialogues and their beliefs.
 
 use clap::Subcommand;
 
@@ -11,20 +11,20 @@ use crate::domain::ids::{RunId, TaskId};
 use crate::system;
 use crate::views::{self, DEFAULT_LIMIT, View};
 
-/// What can be done with sessions. `HM_SESSION` names the one that speaks.
+/// `HM_SESSION` names the speaking session.
 #[derive(Debug, Subcommand)]
 pub(super) enum Session {
-    /// Say that this session starts; hooks do it where the client has them
+    /// Start this session; hooks do it where the client has them
     #[command(after_help = "Example: HM_SESSION=night-run hm session start --agent devops")]
     Start {
         /// startup, resume, clear, compact or fork
         #[arg(long, value_name = "SOURCE", default_value = "startup")]
         source: String,
-        /// The session it goes on from
+        /// Session it continues
         #[arg(long, value_name = "SESSION")]
         parent: Option<String>,
     },
-    /// Say that this session is over: its leases end, its beliefs are kept
+    /// End this session: its leases end, its beliefs are kept
     #[command(after_help = "Example: HM_SESSION=night-run hm session end --agent devops")]
     End,
     /// Keep a message of this session's dialogue
@@ -34,10 +34,10 @@ pub(super) enum Session {
     Turn {
         /// user or assistant
         role: String,
-        /// What was said
+        /// Text
         text: String,
     },
-    /// Hand over to a new session: it gets the context, the last messages, and at once every task and lock held
+    /// Hand over to a new session: it gets the context, the last messages, and all tasks and locks
     #[command(
         after_help = "Example: HM_SESSION=night-run hm session split \"the window is full\" --agent devops"
     )]
@@ -47,60 +47,59 @@ pub(super) enum Session {
         /// Tokens used, as the client shows them
         #[arg(long, value_name = "TOKENS")]
         used: Option<u64>,
-        /// Tokens the window holds
+        /// Window size, in tokens
         #[arg(long, value_name = "TOKENS")]
         window: Option<u64>,
     },
-    /// Send an agent out to find something, headless, in a session of its own
+    /// Start a headless agent on one question, in a session of its own
     #[command(
         after_help = "Example: hm session spawn researcher-claude \"which calls hold a pool connection?\" --agent architect"
     )]
     Spawn {
         /// An agent's profile: one with [agent] (hm profile list)
         profile: String,
-        /// What it is asked
+        /// Question
         prompt: String,
-        /// The task that this is a part of
+        /// Parent task
         #[arg(long, value_name = "TASK")]
         task: Option<String>,
-        /// Your own name for this request: sent again, it is recognised and not done twice
+        /// Your key for this request: a retry with the same key runs once
         #[arg(long, value_name = "IDEMPOTENCY_KEY")]
         key: Option<String>,
     },
     /// List sessions, newest first
     #[command(after_help = "Example: hm session list")]
     List {
-        /// At most so many
+        /// Maximum count
         #[arg(long, value_name = "N", default_value_t = DEFAULT_LIMIT)]
         limit: usize,
-        /// Older than this: what the page before calls its cursor
+        /// Cursor from the previous page
         #[arg(long, value_name = "SEQ")]
         cursor: Option<u64>,
     },
-    /// Show one session: its dialogue, what it holds, the files it touched
+    /// Show one session: its dialogue, its tasks and locks, its files
     #[command(after_help = "Example: hm session show night-run")]
     Show {
-        /// The session
+        /// Session
         id: String,
     },
-    /// Show what a session was handed at its start
+    /// Show the text a session got at its start
     #[command(after_help = "Example: hm session turn0 S9")]
     Turn0 {
-        /// The session
+        /// Session
         id: String,
     },
 }
 
-/// What can be done with beliefs.
 #[derive(Debug, Subcommand)]
 pub(super) enum Belief {
-    /// Write down what the agent holds to be right and wrong now
+    /// Record the agent's current beliefs
     #[command(after_help = "Example: hm belief snapshot --agent devops")]
     Snapshot,
-    /// Show what an agent held to be right and wrong when last asked
+    /// Show the last recorded beliefs of an agent
     #[command(after_help = "Example: hm belief show devops")]
     Show {
-        /// The agent, a name or alias of the roster
+        /// Agent, a name or alias of the roster
         agent: String,
         /// At the end of this session
         #[arg(long, value_name = "SESSION")]

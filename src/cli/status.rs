@@ -1,4 +1,4 @@
-//! `hm status`: how the workspace is doing, in a few lines.
+//! `hm status`: the state of the workspace in a few lines.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `hm target`: what decisions are about, and the names it goes by.
+//! `hm target`: the subjects of decisions, and their names.
 
 use clap::Subcommand;
 
@@ -9,24 +9,23 @@ use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
 use crate::views::View;
 
-/// What can be done with targets.
 #[derive(Debug, Subcommand)]
 pub(super) enum Target {
-    /// Say that two names mean one target; only the operator may
+    /// Join two names of one target; for the operator only
     #[command(after_help = "Example: hm target alias database db")]
     Alias {
-        /// The name that stays
+        /// Name that stays
         target: String,
-        /// The other name
+        /// Name that becomes an alias
         alias: String,
     },
-    /// Take an alias apart, as the operator: what was recorded under it before is about it again
+    /// Undo an alias, its earlier records included; for the operator only
     #[command(after_help = "Example: hm target part db")]
     Part {
-        /// The name that was joined to another
+        /// Alias to separate
         alias: String,
     },
-    /// List every target with its other names
+    /// List every target with its aliases
     #[command(after_help = "Example: hm target list")]
     List,
 }
@@ -49,7 +48,7 @@ impl Target {
     }
 }
 
-/// A target by its name; `argument` is what a refusal calls it.
+/// Parses the name of a target. A refusal names `argument`.
 pub(super) fn scope(argument: &str, name: &str) -> Result<Scope, Rejection> {
     Scope::target(name).map_err(|problem| Rejection::invalid(argument, problem))
 }

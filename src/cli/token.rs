@@ -1,4 +1,4 @@
-//! `hm token`: who may come in over HTTP.
+//! `hm token`: the tokens of clients that connect over HTTP.
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -11,29 +11,28 @@ use crate::identity::{Caller, Role};
 use crate::system;
 use crate::tokens::{Token as Kept, TokenError, Tokens};
 
-/// Give out and take back tokens of the HTTP front.
 #[derive(Debug, Subcommand)]
 pub(super) enum Token {
     /// Make a token for the agent named by --agent; it is shown once
     #[command(after_help = "Example: hm token add --agent devops --role agent")]
     Add(Add),
-    /// List the tokens, never the secrets
+    /// List the tokens without secrets
     #[command(after_help = "Example: hm token list")]
     List,
-    /// Take a token back; its sessions end
+    /// Revoke a token and end its sessions
     #[command(after_help = "Example: hm token remove devops")]
     Remove {
-        /// Its name, as listed
+        /// Name of the token, as listed
         name: String,
     },
 }
 
 #[derive(Debug, Args)]
 pub(super) struct Add {
-    /// What it may do: viewer (reads), agent (all but the operator's tools), admin
+    /// Role: viewer (reads), agent (all but the operator's tools), admin
     #[arg(long, default_value = "agent")]
     role: String,
-    /// What to call it; its agent's name unless said otherwise
+    /// Name of the token; default: the name of its agent
     #[arg(long)]
     name: Option<String>,
 }
@@ -71,7 +70,7 @@ impl Add {
             );
             return Err(refusal.into());
         }
-        // Here --agent says whom the token is for, and not who gives it out.
+        // Here `--agent` names the agent that gets the token, not the caller.
         context.operator_named(None, "token-add")?;
         let (kept, secret) =
             tokens.add(self.name.as_deref(), agent, role, system::now(), system::entropy())?;
@@ -101,7 +100,7 @@ fn list(context: &Context, tokens: &Tokens) -> Result<(), Failure> {
     output::print(context.global.json, &text, &json)
 }
 
-/// What may be seen of a token.
+/// The fields of a token that may be shown.
 fn shown(token: &Kept) -> Value {
     json!({ "name": token.name, "agent": token.agent, "role": token.role, "created": token.created })
 }

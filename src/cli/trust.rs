@@ -1,4 +1,4 @@
-//! `hm trust`: a human says that a memory which came with a directory is theirs.
+//! `hm trust`: a human confirms that a memory found in a directory is theirs.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ waits\nin its spool and its tokens are set aside, and runs that wait in it are e
 ../from-my-old-laptop";
 
 pub(super) fn run(global: &Global) -> Result<(), Failure> {
-    // An override would go on record in the very memory that is not trusted yet; HM_DIR is the way of scripts.
+    // An override goes on record in the memory, which is not trusted yet. Scripts set `HM_DIR` instead.
     surroundings().human()?;
     let here = std::env::current_dir().map_err(Failure::internal)?;
     let workspace = Workspace::trust(global.dir.as_deref(), &here, &Environment::read());

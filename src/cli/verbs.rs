@@ -1,4 +1,4 @@
-//! The verbs and the options all of them take, as clap reads them.
+//! The verbs and their common options, for clap.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub(super) struct Cli {
     pub(super) verb: Verb,
 }
 
-/// The part of [`Cli`] a hook needs.
+/// The part of [`Cli`] that a hook needs.
 #[derive(Debug, Parser)]
 #[command(name = "hm")]
 pub(super) struct HookAlone {
@@ -38,35 +38,34 @@ pub(super) enum HookVerb {
     Hook(hook::Hook),
 }
 
-/// Options every verb takes.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct Global {
     /// The workspace, instead of the nearest .hivemind at or above this directory (env HM_DIR)
     #[arg(long, global = true, hide = true, value_name = "PATH")]
     pub(super) dir: Option<PathBuf>,
-    /// Who speaks: a name or alias of the roster, or a seat such as claude-2 (env HM_AGENT)
+    /// Speaker: a name or alias of the roster, or a seat such as claude-2 (env HM_AGENT)
     #[arg(long, global = true, hide = true, value_name = "NAME")]
     pub(super) agent: Option<String>,
-    /// Be the operator without a terminal, and why: for scripts; it goes on record
+    /// Reason to be the operator without a terminal: for scripts; goes on record
     #[arg(long, global = true, hide = true, value_name = "REASON")]
     pub(super) operator_override: Option<String>,
-    /// Answer as of then, for verbs that read: a time, a date, how long ago (90m, 3d), or a ledger position (#57)
+    /// Answer as of then, for verbs that read: a time, a date, an age (90m, 3d), or a ledger position (#57)
     #[arg(long, global = true, hide = true, value_name = "TIME")]
     pub(super) at: Option<String>,
-    /// Answer in JSON, for programs
+    /// Answer in JSON
     #[arg(long, global = true, hide = true)]
     pub(super) json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
-    /// Make this directory a workspace, and write it into the settings of the clients found
+    /// Make this directory a workspace, and configure the clients found
     #[command(after_help = "Examples:\n  cd my-project && hm init\n  hm init --clients claude,codex --yes")]
     Init(init::Init),
-    /// Take out of the settings of clients what hm init wrote there; the memory stays
+    /// Remove the settings that hm init wrote for clients; the memory stays
     #[command(after_help = "Examples:\n  hm uninit --dry-run\n  hm uninit --clients cursor --yes")]
     Uninit(init::Uninit),
-    /// Look for what keeps clients, hooks and writer from working; exit 1 when there is something
+    /// Check clients, hooks and writer for problems; exit 1 when there is one
     #[command(after_help = "Examples:\n  hm doctor\n  hm doctor --json")]
     Doctor,
     /// Watch four agents share a memory: a story through real processes, in a temporary workspace
@@ -75,29 +74,29 @@ pub(super) enum Verb {
     /// Serve MCP over stdio, as a client starts it, or over HTTP
     #[command(after_help = "Examples:\n  hm serve --agent devops\n  hm serve --http 127.0.0.1:8787")]
     Serve(serve::Serve),
-    /// Give out and take back tokens of the HTTP front
+    /// Manage the tokens of the HTTP front
     #[command(subcommand, after_help = "Example: hm token add --agent devops --role agent")]
     Token(token::Token),
-    /// Open a memory that came with this directory: a human says that it is theirs
+    /// Open a memory that came with this directory: a human confirms it is theirs
     #[command(after_help = trust::HELP)]
     Trust,
     /// Be the one process that writes; started on demand, seldom by hand
     #[command(after_help = "Example: hm writer")]
     Writer(writer::Writer),
-    /// Be the process a run lives in; started for each run, never by hand
+    /// Be the process of a run; started for each run, never by hand
     #[cfg(unix)]
     #[command(hide = true, after_help = "Example: hm runner < order.json")]
     Runner,
-    /// Say how the workspace is doing
+    /// Show the workspace's state
     #[command(after_help = "Example: hm status --agent devops")]
     Status,
-    /// Show what an agent should know: what its hooks and its client put before it
+    /// Show the context that an agent gets from its hooks and its client
     #[command(after_help = "Example: hm context --agent devops")]
     Context(context::Context),
-    /// Say what is new for you since you were last told, or wait for it
+    /// Show the news since your last context, or wait for news
     #[command(after_help = news::HELP)]
     News(news::News),
-    /// List what needs an agent, or anybody, each with the command that settles it
+    /// List open items of one agent or all, with the command that settles each
     #[command(after_help = "Example: hm attention --agent devops")]
     Attention(context::Attention),
     /// State claims, read them, and take positions on them
@@ -107,19 +106,19 @@ pub(super) enum Verb {
         after_help = "Example: hm claim create \"the pool holds 20 connections\" --scope src/db"
     )]
     Claim(claim::Claim),
-    /// Record decisions and what became of them
+    /// Record decisions and their outcomes
     #[command(subcommand, alias = "decisions", after_help = "Example: hm decision list")]
     Decision(decision::Decision),
-    /// List what contradicts what, both sides named
+    /// List contradictions, with both sides
     #[command(
         alias = "contradiction",
         after_help = "Examples:\n  hm contradictions\n  hm contradictions --resolved"
     )]
     Contradictions(contradictions::Contradictions),
-    /// Name what decisions are about, and join two names of one thing
+    /// Name the subjects of decisions, and join two names of one
     #[command(subcommand, alias = "targets", after_help = "Example: hm target alias database db")]
     Target(target::Target),
-    /// Say what is wanted now; contexts follow
+    /// Set the intent; contexts follow it
     #[command(
         after_help = "From the operator or the architect, outside of any session (HM_SESSION, a client's shell), it is \
         said to\nthe whole team: every context follows, until its pane says otherwise. From another agent, or within \
@@ -127,13 +126,13 @@ pub(super) enum Verb {
         Example: hm intent \"wait, fix the UI first\""
     )]
     Intent(plan::Intent),
-    /// Add plans, and see what is planned and who does it
+    /// Add plans, and show them with their tasks
     #[command(subcommand, alias = "plans", after_help = "Example: hm plan show")]
     Plan(plan::Plan),
     /// Add phases to plans
     #[command(subcommand, alias = "phases", after_help = "Example: hm phase add Storage --plan PLAN")]
     Phase(plan::Phase),
-    /// Add tasks, take them, and say how they go
+    /// Add, take and update tasks
     #[command(subcommand, alias = "tasks", after_help = "Example: hm task ready")]
     Task(plan::Task),
     /// Ask the others to leave anything alone for a time: files, a machine, a target
@@ -142,16 +141,16 @@ pub(super) enum Verb {
     /// Keep facts where no compaction loses them
     #[command(subcommand, alias = "anchors", after_help = "Example: hm anchor list")]
     Anchor(plan::Anchor),
-    /// See what clients' sessions did and said
+    /// Show the sessions of clients
     #[command(subcommand, alias = "sessions", after_help = "Example: hm session list")]
     Session(session::Session),
-    /// See what agents held to be right and wrong
+    /// Show the beliefs of agents
     #[command(subcommand, alias = "beliefs", after_help = "Example: hm belief show devops")]
     Belief(session::Belief),
-    /// Be what a client's hook runs: the payload on stdin, the answer on stdout; never fails
+    /// Run as a client's hook: the payload on stdin, the answer on stdout; never fails
     #[command(after_help = "Example: hm hook claude < payload.json")]
     Hook(hook::Hook),
-    /// Settle a claim by running something, and keep what it shows
+    /// Settle a claim by a run, and keep the result
     #[command(subcommand, alias = "experiments", after_help = "Example: hm experiment list --status failed")]
     Experiment(experiment::Experiment),
     /// See and check the commands agents may run as experiments
@@ -163,25 +162,25 @@ pub(super) enum Verb {
     /// Check every byte of the ledger against its hash chain; exit 1 names the first broken place
     #[command(after_help = "Example: hm verify && hm export backup.jsonl")]
     Verify,
-    /// Make the read models anew from the ledger
+    /// Rebuild the read models from the ledger
     #[command(after_help = "Example: hm rebuild")]
     Rebuild,
     /// Write the ledger as text: one JSON line per event, then its count and head hash
     #[command(after_help = "Examples:\n  hm export ledger.jsonl\n  hm export | grep claim.created")]
     Export(export::Export),
-    /// Append what an export holds: into an empty ledger, or one that shares its past
+    /// Append an export to an empty ledger, or to one that shares its past
     #[command(after_help = "Example: hm import ledger.jsonl")]
     Import(import::Import),
-    /// Make claims of what history holds: findings, decisions, blockers, tagged messages; for the operator only
+    /// Make claims from history: findings, decisions, blockers, tagged messages; for the operator only
     #[command(after_help = backfill::HELP)]
     Backfill(backfill::Backfill),
-    /// Erase what one event says, for good; for the operator only
+    /// Erase one event's text for good; for the operator only
     #[command(after_help = forget::HELP)]
     Forget(forget::Forget),
-    /// Accept that events or checkpoints are gone, and go on; for the operator only
+    /// Accept the loss of events or checkpoints, and go on; for the operator only
     #[command(after_help = repair::HELP)]
     Repair(repair::Repair),
-    /// Copy the whole memory while it is written to, and check the copy
+    /// Copy the whole memory during writes, and check the copy
     #[command(after_help = "Example: hm backup ../memory-friday && hm verify --dir ../memory-friday")]
     Backup(backup::Backup),
     /// Show the options that every verb takes
@@ -189,10 +188,10 @@ pub(super) enum Verb {
     Options,
 }
 
-/// When what is listed was made.
+/// The time range of a list.
 #[derive(Debug, Args)]
 pub(super) struct Made {
-    /// Made then or later: a time, a date, how long ago (90m, 3d), or #57
+    /// Made then or later: a time, a date, an age (90m, 3d), or #57
     #[arg(long, value_name = "TIME")]
     pub(super) since: Option<String>,
     /// Made then or earlier
@@ -210,13 +209,13 @@ impl Made {
     }
 }
 
-/// Whether a client runs this as its hook.
+/// Whether a client runs this process as its hook.
 pub(super) fn is_hook() -> bool {
     std::env::args_os().nth(1).is_some_and(|verb| verb == "hook")
 }
 
-/// The parsed command line. A client waits for its hooks before every tool, so for them clap builds the hook's verb
-/// alone, in an eighth of the time. Help and mistakes are answered by the whole parser.
+/// Parses the command line. A client waits for its hooks before every tool, so clap builds only the verb `hook` for
+/// them, in an eighth of the time. The whole parser answers help and mistakes.
 pub(super) fn parsed() -> Result<Cli, clap::Error> {
     match is_hook().then(HookAlone::try_parse) {
         Some(Ok(HookAlone { global, verb: HookVerb::Hook(hook) })) => {
@@ -226,7 +225,7 @@ pub(super) fn parsed() -> Result<Cli, clap::Error> {
     }
 }
 
-/// Verbs that list without a word for it, and the option that asks one of them for its list.
+/// Verbs that list without a subcommand, and the option with which one of them lists.
 const LISTS: [(&str, Option<&str>); 6] = [
     ("attention", None),
     ("contradiction", None),
@@ -236,7 +235,7 @@ const LISTS: [(&str, Option<&str>); 6] = [
     ("lock", Some("--list")),
 ];
 
-/// Rewrites `hm lock list` and the like as the list that they mean: other nouns have a verb `list`.
+/// Rewrites `hm lock list` and similar lines to the verb's own form. Other nouns have a subcommand `list`.
 pub(super) fn listed(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let mut at = 1;
     while let Some(argument) = arguments.get(at).and_then(|argument| argument.to_str()) {
@@ -246,7 +245,7 @@ pub(super) fn listed(mut arguments: Vec<OsString>) -> Vec<OsString> {
             verb => {
                 let found = LISTS.iter().find(|(list, _)| *list == verb);
                 let is_list = arguments.get(at + 1).is_some_and(|word| word == "list");
-                // With a reason, the lock is on a path named `list`.
+                // With one of these options, the scope of the lock is a path named `list`.
                 let is_path = arguments.iter().any(|word| word == "--why" || word == "--release");
                 if let Some((_, option)) = found.filter(|_| is_list && !is_path) {
                     arguments.splice(at + 1..=at + 1, option.map(OsString::from));

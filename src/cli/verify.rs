@@ -1,4 +1,4 @@
-//! `hm verify`: does the ledger still say what was written.
+//! `hm verify`: checks that the ledger still holds the written events.
 
 use serde::Serialize;
 use serde_json::json;
@@ -12,10 +12,10 @@ use crate::ledger::{Cursor, Filter, LedgerError, Report};
 use crate::reads::Reads;
 use crate::views;
 
-/// Events looked at per read.
+/// Events in one read.
 const CHUNK: usize = 500;
 
-/// What stands of a ledger before its first event.
+/// The report on a ledger without events.
 const NOTHING: Report = Report { events: 0, erased: 0, head: Cursor::GENESIS, fault: None };
 
 pub(super) fn run(context: &Context) -> Result<(), Failure> {
@@ -29,10 +29,10 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
             let problem = problem.or_else(|| damaged(&mut reads));
             (report, problem)
         }
-        // A ledger that cannot be read does not verify.
+        // An unreadable ledger does not verify.
         Err(error) => (NOTHING, Some(error.to_string())),
     };
-    // A chain that does not stand is held against nothing.
+    // The checkpoints are compared with a valid chain only.
     let checked = match sealed.filter(|_| problem.is_none()) {
         Some(sealed) => sealed.check(reads.ledger()?, report.head)?,
         None => Checked::default(),
@@ -44,7 +44,7 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
         Some(damage) => (Some(damage.loss.fault), None),
         None => (problem, checked.warning.or(standing.unsealed)),
     };
-    // A ledger that does not stand vouches for nothing, and may not be readable.
+    // A broken ledger does not prove which runs are on record, and may be unreadable.
     let runs = if problem.is_none() { runs_on_record(&mut reads)? } else { Vec::new() };
     let artifacts = runs.len();
     let accepted = accepted(&mut reads);
@@ -82,7 +82,7 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
     if problem.is_none() { Ok(()) } else { Err(Failure::Broken) }
 }
 
-/// The runs whose files the ledger vouches for, with the hash through which it does; read from the ledger itself.
+/// The runs on record in the ledger, with the hash of their files.
 pub(super) fn runs_on_record(reads: &mut Reads) -> Result<Vec<(RunId, String)>, LedgerError> {
     let mut runs = Vec::new();
     let Some(ledger) = reads.ledger()? else { return Ok(runs) };
@@ -107,7 +107,6 @@ pub(super) fn runs_on_record(reads: &mut Reads) -> Result<Vec<(RunId, String)>, 
     }
 }
 
-/// A damage that the operator accepted.
 #[derive(Serialize)]
 struct Accepted {
     seq: u64,
@@ -115,7 +114,7 @@ struct Accepted {
     loss: LossAccepted,
 }
 
-/// The damages that the operator accepted, as far as the ledger can be read.
+/// The losses that the operator accepted, from the readable part of the ledger.
 fn accepted(reads: &mut Reads) -> Vec<Accepted> {
     let wanted = Filter { kind: Some(LossAccepted::KIND.to_owned()), limit: CHUNK, ..Filter::default() };
     let stored = reads.readable_ledger().and_then(|ledger| ledger.list(&wanted).ok());
@@ -138,24 +137,24 @@ fn walk(reads: &mut Reads) -> Result<Report, LedgerError> {
     report
 }
 
-/// What is wrong with the file although every event stands.
+/// A fault of the database file that leaves every event valid.
 fn damaged(reads: &mut Reads) -> Option<String> {
     reads.ledger().ok()??.file().check_pages().err().map(|error| error.to_string())
 }
 
-/// An unreadable ledger is told by the walk.
+/// Loads the checkpoints. An unreadable ledger gives none, because `walk` reports it.
 fn sealed(context: &Context, reads: &mut Reads) -> Option<Loaded> {
     let ledger = reads.ledger().ok()?;
     Checkpoints::of(context.workspace.memory(), context.environment.state_home.as_deref()).load(ledger).ok()
 }
 
-/// Events that the read models have seen; none where they cannot be read, which is no fault of the ledger.
+/// Number of events in the read models. Unreadable read models count as 0: they are no fault of the ledger.
 fn folded(reads: &mut Reads) -> u64 {
     let cursor = reads.store().ok().flatten().and_then(|store| store.folded().ok());
     cursor.map_or(0, |cursor| cursor.seq)
 }
 
-/// A chain does not notice that its end is missing; whoever has seen more of it does.
+/// The hash chain cannot show that its end is missing. Read models with more events can.
 fn cut_off(events: u64, folded: u64) -> Option<String> {
     (folded > events)
         .then(|| format!("the ledger ends at event {events}, and the read models have seen event {folded}"))

@@ -1,4 +1,4 @@
-//! Who runs a verb: agent, session, operator.
+//! The speaker of a verb: its agent, its session, and whether it is the operator.
 
 use std::io::IsTerminal;
 
@@ -16,7 +16,7 @@ use crate::system::{self, Environment};
 use crate::views;
 
 impl Context {
-    /// The caller that `--agent` names, else `HM_AGENT`; without either the caller has no name yet.
+    /// The caller named by `--agent`, else by `HM_AGENT`. Without either the caller has no name yet.
     pub(super) fn caller(&self) -> Result<Caller, Failure> {
         self.caller_in(self.session())
     }
@@ -25,7 +25,7 @@ impl Context {
         self.caller_named(self.global.agent.as_deref(), session)
     }
 
-    /// The caller that `named` names. Where `HM_AGENT` pins the pane, another name is refused.
+    /// The caller with the name `named`. If `HM_AGENT` pins the pane, another name is refused.
     pub(super) fn caller_named(&self, named: Option<&str>, session: SessionId) -> Result<Caller, Failure> {
         let caller = |name: Option<&str>| Caller::new(self.config.roster.clone(), name, session.clone());
         let Some(told) = self.environment.agent.as_deref() else { return Ok(caller(named)?) };
@@ -46,14 +46,14 @@ impl Context {
         }
     }
 
-    /// The client's session, where one is named.
+    /// The client's session, if the environment or a variable names one.
     pub(super) fn given_session(&self) -> Option<SessionId> {
         let Environment { own_session, session, .. } = &self.environment;
         own_session.iter().chain(session).find_map(|session| session.parse().ok())
     }
 
-    /// The session of the client whose shell this is: the one that the shell's variables name, else, where no
-    /// agent is named, the one that a process above noted.
+    /// The session of the client that owns this shell. The shell's variables name it. If they do not and no agent is
+    /// named, a process above this one may have left a note of it.
     pub(super) fn client_session(&self) -> Option<SessionId> {
         self.given_session().or_else(|| {
             if self.is_named() {
@@ -64,8 +64,9 @@ impl Context {
         })
     }
 
-    /// The process whose note holds the session of a pane: this one, else the nearest above it that has a note. A
-    /// process started by the shell of a pane belongs to that pane; a client started there is a pane of its own.
+    /// The process with the note of the pane's session: `process`, or else the nearest process above it that has a
+    /// note. A process started by the shell of a pane belongs to that pane. A client started there is a pane of its
+    /// own.
     pub(super) fn pane_process(&self, process: u32) -> u32 {
         let has_word = |process| ClientSession::of(&self.workspace, process).last().is_some();
         let mut above = system::processes_above().skip_while(|above| *above != process);
@@ -79,8 +80,7 @@ impl Context {
         process
     }
 
-    /// The client's session, else one named after the shell this was typed in, so that a task taken in a shell can be
-    /// ended there.
+    /// The client's session, or else a session named after this shell. A task taken in a shell can so be ended there.
     pub(super) fn session(&self) -> SessionId {
         self.client_session().unwrap_or_else(|| {
             let shell = system::name_of_parent().unwrap_or_else(|| system::new_id().to_string());
@@ -88,7 +88,7 @@ impl Context {
         })
     }
 
-    /// The client's session, else a new one for this process: a server does not share the session of its parent.
+    /// The client's session, or else a new one for this process. A server does not share the session of its parent.
     pub(super) fn own_session(&self) -> SessionId {
         self.given_session().unwrap_or_else(|| {
             let fresh = format!("hm-{}", system::new_id());
@@ -96,12 +96,12 @@ impl Context {
         })
     }
 
-    /// The task that new claims come out of: what `HM_TASK` says.
+    /// The task of new claims, from `HM_TASK`.
     pub(super) fn task(&self) -> Result<Option<TaskId>, Failure> {
         self.task_named(self.environment.task.as_deref())
     }
 
-    /// Who is asking: the pinned agent, the human at a terminal, or in an agent's shell the agent of its session.
+    /// The speaker: the pinned agent, the human at a terminal, or in an agent's shell the agent of its session.
     pub(super) fn who(&self) -> Result<(AgentId, SessionId), Failure> {
         let caller = self.caller()?;
         let sits_there = || {
@@ -116,7 +116,7 @@ impl Context {
         Ok((agent, caller.session()))
     }
 
-    /// The agent of the client's session, as the read models know it.
+    /// The agent of the client's session, from the read models.
     pub(super) fn agent_of_session(&self) -> Option<AgentId> {
         let session = self.client_session()?;
         let mut reads = self.present();
@@ -124,25 +124,25 @@ impl Context {
         Some(AgentId::recorded(known.agent))
     }
 
-    /// The reader, where it changes what is shown: the pinned agent, or in an agent's shell the agent of its session.
+    /// The reader of a personal view: the pinned agent, or in an agent's shell the agent of its session.
     pub(super) fn reader(&self) -> Result<Option<AgentId>, Failure> {
         let pinned = self.caller()?.pinned().cloned();
         Ok(pinned.or_else(|| system::client_above().and_then(|_| self.agent_of_session())))
     }
 
-    /// Whether `--agent` or `HM_AGENT` says who speaks.
+    /// Whether `--agent` or `HM_AGENT` names the speaker.
     pub(super) fn is_named(&self) -> bool {
         self.environment.agent.is_some() || self.global.agent.is_some()
     }
 
-    /// A speaker as it is sent to the writer, which names the agent of an unpinned session itself.
+    /// A speaker in the form that the writer takes. The writer itself finds the agent of an unpinned session.
     pub(super) fn speaks(&self, agent: AgentId) -> Speaker {
         let unpinned = (!self.is_named() && agent != AgentId::operator()).then(Unpinned::default);
         Speaker { agent, unpinned }
     }
 
-    /// The agent that a write speaks for: [`Context::who`], and the operator must be a human. An override is recorded
-    /// for `verb`.
+    /// The agent of a write: that of [`Context::who`]. The operator must be a human. An override is recorded for
+    /// `verb`.
     pub(super) fn speaker(&self, verb: &str) -> Result<(AgentId, SessionId), Failure> {
         let (agent, session) = self.who()?;
         if agent == AgentId::operator() {
@@ -155,12 +155,12 @@ impl Context {
         Ok((agent, session))
     }
 
-    /// Lets only the operator pass: for verbs that no agent has.
+    /// Refuses every caller except the operator, for verbs without a use for agents.
     pub(super) fn operator(&self, verb: &str) -> Result<(), Failure> {
         self.operator_named(self.global.agent.as_deref(), verb)
     }
 
-    /// [`Context::operator`] for a verb whose `--agent` does not name its caller.
+    /// Like [`Context::operator`], for a verb whose `--agent` does not name its caller.
     pub(super) fn operator_named(&self, named: Option<&str>, verb: &str) -> Result<(), Failure> {
         let caller = self.caller_named(named, self.session())?;
         if let Some(agent) = caller.pinned().filter(|agent| **agent != AgentId::operator()) {
@@ -174,7 +174,7 @@ impl Context {
         self.human(verb)
     }
 
-    /// Lets a human at a terminal pass. An override is put on record first, once for each process.
+    /// Accepts a human at a terminal. Records an override first, once for each process.
     pub(super) fn human(&self, verb: &str) -> Result<(), Failure> {
         let Some(reason) = &self.global.operator_override else {
             return Ok(surroundings().human()?);
@@ -182,7 +182,7 @@ impl Context {
         if self.overrode.replace(true) {
             return Ok(());
         }
-        // The record names the client above this process, where there is one.
+        // The record names the client above this process, if there is one.
         let above = system::client_above().map(|client| format!(" ({client})")).unwrap_or_default();
         let reason = parse("operator-override", &format!("{reason}{above}"))?;
         let command = Command::RecordOverride(RecordOverride { verb: Label::of(verb), reason });
@@ -191,7 +191,8 @@ impl Context {
         block_on(async { Ok(front.submit(submission).await?) }).map(drop)
     }
 
-    /// An agent named in an argument. The name of a work tree may stand for its agent; a note says so.
+    /// Resolves the name of an agent in an argument. The name of a work tree may mean its agent; the caller gets a
+    /// note.
     pub(super) fn agent(&self, argument: &str, name: &str) -> Result<AgentId, Rejection> {
         let called = views::agent_called(&mut self.present(), &self.config.roster, name, system::now());
         let (agent, said) = called.map_err(|unknown| Rejection::invalid(argument, unknown))?;
@@ -199,7 +200,7 @@ impl Context {
         Ok(agent)
     }
 
-    /// The agents a claim asks. Warnings about them go into the receipt.
+    /// The agents that a claim asks. Warnings about them go into the receipt.
     pub(super) fn asked(&self, argument: &str, names: &[String]) -> Result<Vec<AgentId>, Rejection> {
         if names.is_empty() {
             return Ok(Vec::new());
@@ -212,7 +213,7 @@ impl Context {
         Ok(agents)
     }
 
-    /// A scope named in an argument: a path is relative to the directory the verb is typed in.
+    /// Parses a scope in an argument. A path is relative to the directory in which the verb is typed.
     pub(super) fn scope(&self, argument: &str, text: &str) -> Result<Scope, Rejection> {
         self.workspace.scope_in(&self.here, text).map_err(|problem| Rejection::invalid(argument, problem))
     }

@@ -1,4 +1,4 @@
-//! What a verb does in its workspace: submit a command, answer a question.
+//! What a verb does in its workspace: it submits a command or answers a question.
 
 use std::time::Duration;
 
@@ -18,13 +18,13 @@ use crate::system;
 use crate::views::{self, View, ViewError};
 use crate::writer::Front;
 
-/// How long a verb that reads waits for read models that the writer makes anew; those of a large ledger take longer.
+/// How long a verb waits for the writer to rebuild the read models. A large ledger needs longer.
 const MADE_WITHIN: Duration = Duration::from_secs(2);
-/// How often it looks.
+/// Time between two checks of the rebuilt read models.
 const MADE_POLL: Duration = Duration::from_millis(10);
 
 impl Context {
-    /// A command as its speaker hands it in.
+    /// Wraps a command with its speaker, session and task.
     pub(super) fn submission(
         &self,
         command: Command,
@@ -42,7 +42,7 @@ impl Context {
         idempotency_key: Option<IdempotencyKey>,
     ) -> Submission {
         let command_id = CommandId::from_uuid(system::new_id());
-        // `Front::submit` fills it in.
+        // `Front::submit` fills in both.
         let (checkout, versions) = (Checkout::default(), Versions::new());
         let Speaker { agent, unpinned } = self.speaks(agent);
         Submission {
@@ -58,7 +58,7 @@ impl Context {
         }
     }
 
-    /// Submits a command.
+    /// Submits a command and returns its receipt.
     pub(super) fn submitted(
         &self,
         command: Command,
@@ -73,6 +73,15 @@ impl Context {
         let mut receipt = block_on(async { Ok(front.submit(submission).await?) })?;
         receipt.warnings.extend(self.told.take());
         views::mark_at_now(&mut self.present(), &mut receipt, Some(&agent), system::now());
+        if let Some(seq) = receipt.seq {
+            if let Some((session, state_home)) =
+                self.client_session().zip(self.environment.state_home.as_deref())
+            {
+                let opened = SessionNews::of(state_home, &self.workspace, &session).opened();
+                views::without_known(&mut receipt, &opened);
+            }
+            self.opened(&receipt.told_of().map(|id| id.to_string()).collect::<Vec<_>>(), seq);
+        }
         Ok(receipt)
     }
 
@@ -89,12 +98,12 @@ impl Context {
         output::print(self.global.json, &output::receipt(done, &receipt), &json)
     }
 
-    /// Prints the answer to a question.
+    /// Prints the answer of a view.
     pub(super) fn show(&self, view: &View) -> Result<(), Failure> {
         let mut reads = self.models()?;
         let answer = views::answer(&mut reads, &self.config, view, system::now())?;
         let (opened, as_of) = (views::opened(view, &answer), answer.seq);
-        // The line breaks of a program's output and of XML stay as they are.
+        // Line breaks in a program's output and in XML are kept.
         let is_exact = matches!(view, View::Output(..)) || answer.mime_type != "text/markdown";
         let mut text = if matches!(view, View::Output(..)) {
             answer.text
@@ -112,12 +121,12 @@ impl Context {
         Ok(())
     }
 
-    /// Marks claims as read by the client's session, so that no delta tells of them again. A view of the past marks none.
+    /// Marks claims as read by the client's session, so that later deltas omit them. A view of the past marks none.
     pub(super) fn opened(&self, ids: &[String], as_of: u64) {
         let is_past = self.global.at.is_some();
         let session = if ids.is_empty() || is_past { None } else { self.client_session() };
         if let Some((session, state_home)) = session.zip(self.environment.state_home.as_deref()) {
-            // If this fails, the claim is told once more.
+            // If this fails, the session sees the claim once more.
             let _ = SessionNews::of(state_home, &self.workspace, &session).open(ids, as_of);
         }
     }
@@ -130,12 +139,12 @@ impl Context {
         }
     }
 
-    /// The memory as it is now.
+    /// The memory at the present moment, whatever `--at` says.
     pub(super) fn present(&self) -> Reads {
         Reads::of(self.workspace.clone()).knowing(self.environment.state_home.clone())
     }
 
-    /// [`Context::reads`] with read models of this version. The writer rebuilds those of an older version first.
+    /// Like [`Context::reads`], but the writer first rebuilds read models of an older version.
     pub(super) fn models(&self) -> Result<Reads, Failure> {
         let mut reads = self.reads()?;
         if !matches!(reads.store(), Err(StoreError::Unmade)) {
@@ -151,7 +160,7 @@ impl Context {
         Ok(reads)
     }
 
-    /// The secrets of this process, which no write may hold.
+    /// The secrets that no write of this process may contain.
     pub(super) fn secrets(&self) -> Secrets {
         let known = self.known.get_or_init(|| Known::from_variables(system::variables()));
         Secrets { own: self.config.own_secrets.clone(), known: known.clone() }

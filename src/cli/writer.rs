@@ -1,4 +1,4 @@
-//! `hm writer`: the process that appends.
+//! `hm writer`: the process that appends to the ledger.
 
 use clap::Args;
 
@@ -10,16 +10,15 @@ use crate::system::Environment;
 use crate::workspace::Workspace;
 use crate::writer::{self, CrashPoint, ServeOptions, WriterError};
 
-/// Be the one process that writes.
 #[derive(Debug, Args)]
 pub(super) struct Writer {
-    /// The memory to serve, as a front found it
+    /// Memory to serve, as the front found it
     #[arg(long, hide = true, value_name = "DIR", requires = "dir")]
     memory: Option<PathBuf>,
-    /// Leave the caller's session, as a front starts it
+    /// Leave the caller's session
     #[arg(long, hide = true)]
     detached: bool,
-    /// Abort at a named place of the write path, to test recovery
+    /// Abort at this point of the write path, to test recovery
     #[arg(long, hide = true, value_name = "POINT")]
     crash_at: Option<CrashPoint>,
 }
@@ -37,13 +36,13 @@ impl Writer {
         };
         #[cfg(unix)]
         if self.detached {
-            // Fails only for a group leader, which a child of a front is not; then nothing is lost.
+            // Fails only for a group leader, and a child of a front is none. A failure does no harm.
             let _ = rustix::process::setsid();
         }
         let options =
             ServeOptions { state_home: context.environment.state_home.clone(), crash_at: self.crash_at };
         match writer::serve(&context.workspace, &context.config, options) {
-            // The other one serves; for the front that started this one, that is as good.
+            // Another writer serves the workspace. The front that started this one needs no more.
             Err(WriterError::Locked) if self.detached => Ok(()),
             other => other.map_err(Failure::internal),
         }

@@ -383,7 +383,11 @@ fn create_claim(
         decision.warnings.extend(dead_end_warnings(state, about, is_news));
     }
     decision.warnings.extend(target::suggestions(state, &scopes));
-    decision.next = Some(asking::next(create, waits_for, supports_needed(policy)));
+    let made_one = |(_, _, claim): (Timestamp, ClaimId, &Claim)| {
+        claim.owner == *agent && claim.session.as_ref() == session
+    };
+    let knows_how = state.recent(now).any(made_one);
+    decision.next = asking::next(create, waits_for, supports_needed(policy), knows_how);
     Ok(decision)
 }
 

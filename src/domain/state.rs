@@ -1,4 +1,4 @@
-//! What the rules need to know, folded from events: `evolve`.
+//! The state that the rules read, folded from events by `evolve`.
 
 mod deed;
 mod recent;
@@ -43,88 +43,88 @@ use crate::domain::text::{self, CommandLine, Reason, Statement, Worktree};
 use crate::domain::time::Timestamp;
 use crate::domain::versions::{self, Change, Edit, Edits, Sight, Sights};
 
-/// One claim, as far as the rules look at it.
+/// The part of a claim that the rules need.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
-    /// Who may challenge everything but this.
+    /// The owner. It may challenge any claim except its own.
     pub owner: AgentId,
-    /// The session it was made in.
+    /// The session in which the claim was made.
     pub session: Option<SessionId>,
-    /// What kind of statement it is.
+    /// The type of the claim.
     pub claim_type: ClaimType,
-    /// Where it is in its life.
+    /// The status of the claim.
     pub status: Status,
-    /// How sure its owner is.
+    /// The owner's confidence.
     pub confidence: Share,
-    /// What it is about.
+    /// The scopes of the claim.
     pub scopes: Vec<Scope>,
-    /// The latest position of each agent that took one.
+    /// The latest position of each agent.
     pub positions: BTreeMap<AgentId, Position>,
-    /// The session in which each of these agents last took one.
+    /// The session of each of these positions.
     pub taken_in: BTreeMap<AgentId, SessionId>,
-    /// What is tied to it.
+    /// The linked events.
     pub evidence: BTreeSet<(EventId, Relation)>,
-    /// The agent and the session that tied each of these.
+    /// The agent and the session that made each link.
     pub tied_by: BTreeMap<(EventId, Relation), (AgentId, Option<SessionId>)>,
-    /// Events that contradicted it until an agent other than the operator took them back.
+    /// Contradicting events that an agent other than the operator retracted.
     pub taken_back: BTreeSet<EventId>,
-    /// The claim it would replace once confirmed.
+    /// The claim that this one proposes to supersede.
     pub proposes_to_supersede: Option<ClaimId>,
-    /// The claim that took its place.
+    /// The claim that superseded this one.
     pub superseded_by: Option<ClaimId>,
-    /// The run it waits for.
+    /// The run that decides the pending proof.
     pub pending_run: Option<RunId>,
-    /// Whether a run it waited for supports it.
+    /// Whether a run proves the claim.
     pub is_proven: bool,
-    /// The run that did.
+    /// The run that proves it.
     pub proof: Option<RunId>,
-    /// Challengers whom that run answered, until they speak again or the run counts no more.
+    /// Challengers that the proof answers, until they speak again or the claim loses the proof.
     pub answered: BTreeSet<AgentId>,
-    /// Whether it mends the claim it would replace.
+    /// Whether the claim mends the one that it proposes to supersede.
     pub mends: bool,
-    /// What was seen of the files it is about.
+    /// The observed versions of the claim's files.
     pub sights: Sights,
-    /// The agents that its owner asked for a position.
+    /// The agents that the owner asked for a position.
     pub asks: BTreeSet<AgentId>,
-    /// When silence confirms it, while nothing else decided it.
+    /// When silence confirms the claim. None if something else decided it.
     pub silent_at: Option<Timestamp>,
-    /// Whether silence confirmed it, and no challenge came since.
+    /// Whether silence confirmed the claim, without a challenge since.
     pub by_silence: bool,
     expires_at: Option<Timestamp>,
-    /// What action a dead end warns of.
+    /// The actions that a dead end warns about.
     trigger: Option<Box<Trigger>>,
-    /// Its scopes as they were named when it was made, once a joined target goes by another name.
+    /// The original scopes, if a joined target replaced one of them.
     named: Option<Box<[Scope]>>,
     statement: Box<str>,
 }
 
 impl Claim {
-    /// What it says, as its owner wrote it.
+    /// The statement in the owner's words.
     pub fn statement(&self) -> &str {
         &self.statement
     }
 
-    /// What action it warns of, where it is a dead end.
+    /// The actions that a dead end warns about. None for other claims.
     pub fn trigger(&self) -> Option<&Trigger> {
         self.trigger.as_deref()
     }
 
-    /// What it says, cut into what is compared.
+    /// The parsed statement, for comparisons.
     pub fn reading(&self) -> Reading {
         Reading::of(&self.statement)
     }
 
-    /// Who holds it to be wrong, answered or not.
+    /// Agents that challenge the claim, answered or not.
     pub fn challengers(&self) -> impl Iterator<Item = &AgentId> {
         self.positions.iter().filter(|(_, held)| **held == Position::Challenge).map(|(agent, _)| agent)
     }
 
-    /// Who challenges it and was answered by the run that proves it.
+    /// Agents that challenge the claim and are answered by its proof.
     pub fn answered_challengers(&self) -> impl Iterator<Item = &AgentId> {
         self.challengers().filter(|agent| self.answered.contains(*agent))
     }
 
-    /// Puts a position in the place of what the same pane held before.
+    /// Replaces the former positions of the same pane by the new one.
     pub(in crate::domain) fn take(
         &mut self,
         agent: &AgentId,
@@ -141,10 +141,10 @@ impl Claim {
         self.taken_in.extend(session.map(|session| (agent.clone(), session.clone())));
     }
 
-    /// Puts it where a move says.
+    /// Applies a change of status.
     pub(in crate::domain) fn go(&mut self, change: &StatusChanged) {
         if change.from == Status::PendingProof {
-            // A move that is said again after an erasure finds no run to wait for.
+            // After an erasure, a repeated change finds no pending run.
             let run = self.pending_run.take().or(self.proof);
             if !change.keeps_proof {
                 self.is_proven = change.to == Status::Confirmed;
@@ -155,24 +155,24 @@ impl Claim {
             }
         } else if change.to == Status::Proposed {
             (self.is_proven, self.proof) = (false, None);
-            // An event of an older release names none, and leaves them answered.
+            // Events of older releases name no challengers here, so the answered ones stay answered.
             self.answered.retain(|agent| !change.leaves_open.contains(agent));
         }
         self.status = change.to;
     }
 
-    /// Whether the operator recorded or supports it.
+    /// Whether the operator recorded or supports the claim.
     pub fn is_the_operators(&self) -> bool {
         let operator = AgentId::operator();
         self.owner == operator || self.positions.get(&operator) == Some(&Position::Support)
     }
 
-    /// Whether its time ends by itself.
+    /// Whether the claim has a time limit.
     pub const fn expires(&self) -> bool {
         self.expires_at.is_some()
     }
 
-    /// Whether its time is over at `now`.
+    /// Whether the claim is expired at `now`.
     pub fn is_over(&self, now: Timestamp) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
     }
@@ -182,65 +182,66 @@ impl Claim {
     }
 }
 
-/// One run, as far as the rules look at it.
+/// The part of a run that the rules need.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// Who asked for it.
+    /// The agent that requested the run.
     pub requested_by: AgentId,
-    /// The session that asked for it.
+    /// The session that requested the run.
     pub session: Option<SessionId>,
-    /// The profile; none for what a human typed or recorded.
+    /// The profile. None for a run that a human typed or recorded.
     pub profile: Option<ProfileName>,
-    /// What runs, for people.
+    /// The command, for display.
     pub command: CommandLine,
-    /// Profile and arguments: equal for runs of the same.
+    /// Profile and arguments as text. Equal texts mean equal runs.
     pub what: String,
     /// SHA-256 of the profile's file, hex.
     pub profile_sha256: Option<String>,
-    /// The claim it is about.
+    /// The claim that the run tests.
     pub claim: Option<ClaimId>,
-    /// What the caller made it say, in a release before predictions.
+    /// The relation chosen by the caller, in releases before predictions.
     pub relation: Option<Relation>,
-    /// What the claim predicts of it.
+    /// The outcome that the claim predicts.
     pub prediction: Option<Prediction>,
-    /// The other runs of its request.
+    /// The other runs of the same request.
     pub series: Option<Series>,
     /// The exit code that meets the expectation.
     pub expects: Option<Expect>,
-    /// What its profile can settle claims about.
+    /// The scopes that the profile can settle claims about.
     pub scopes: Vec<String>,
-    /// Whether it ran in another directory than its profile's own.
+    /// Whether the run used another directory than its profile's own.
     pub elsewhere: bool,
-    /// The variables of its profile that it ran without.
+    /// The unset variables of the profile.
     pub without: Vec<String>,
-    /// The values of its profile's parameters, by name.
+    /// The values of the profile's parameters, by name.
     pub args: BTreeMap<String, String>,
-    /// What it is compared by.
+    /// The key for comparisons with other runs.
     pub key: Option<RunKey>,
-    /// Where it is.
+    /// The state of the run.
     pub state: RunState,
-    /// The event that ended it.
+    /// The event that ended the run.
     pub completed: Option<EventId>,
-    /// Whether the only evidence that it ran is the word of its recorder.
+    /// Whether the word of the recorder is the only evidence of the run.
     pub asserted: bool,
-    /// The commit on which another run of the same may reproduce it.
+    /// The commit on which an equal run can reproduce this one.
     pub reproducible_at: Option<String>,
-    /// The agent it is, if it is one.
+    /// The researcher of the run, if it has one.
     pub researcher: Option<Researcher>,
-    /// What was seen of its claim's files when it was queued.
+    /// The observed versions of the claim's files when the run was queued.
     pub saw: Sight,
-    /// How that differed from what the claim was about then. What is said of the claim later makes it no other run.
+    /// The change between these versions and those of the claim at that time. Later positions on the claim do not
+    /// affect it.
     pub differed: Option<Change>,
-    /// The linked work tree it runs in; none in the main one.
+    /// The linked work tree of the run. None for the main one.
     pub worktree: Option<Worktree>,
-    /// Why it says nothing about its claim although it came to its end.
+    /// The reason why the run has no verdict on its claim although it ended normally.
     pub undecided: Option<Reason>,
-    /// The position of the ledger at which it began.
+    /// The position of its start in the ledger.
     pub started: Option<u64>,
 }
 
 impl Run {
-    /// Why it settles nothing about a claim with these scopes and this prediction; none where it can.
+    /// The reason why the run cannot settle a claim with these scopes and this prediction. None if it can.
     pub fn cannot_settle(&self, scopes: &[Scope], prediction: Prediction) -> Option<String> {
         if self.asserted {
             return Some("only the word of its recorder stands for it".to_owned());
@@ -251,62 +252,62 @@ impl Run {
     }
 }
 
-/// An agent that was sent out, as far as the rules look at it.
+/// The part of a researcher that the rules need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Researcher {
-    /// Whom it speaks as.
+    /// The agent that the researcher speaks as.
     pub agent: AgentId,
-    /// Its session.
+    /// The session of the researcher.
     pub session: SessionId,
-    /// The task its findings come out of.
+    /// The task of its findings.
     pub task_id: TaskId,
 }
 
-/// One decision, as far as the rules look at it.
+/// The part of a decision that the rules need.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecisionInForce {
-    /// What it decides about.
+    /// The target of the decision.
     pub target: Option<Scope>,
-    /// What became of it, as last recorded.
+    /// The last recorded outcome.
     pub outcome: Option<Outcome>,
-    /// The target as it was named when it was recorded.
+    /// The name of the target in the record of the decision.
     named: Option<Scope>,
 }
 
-/// What an agent asked for against the operator's word.
+/// A proposal of an agent to change a claim of the operator.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Proposal {
-    /// Who asked.
+    /// The agent that proposes.
     pub agent: AgentId,
-    /// What for.
+    /// The proposed change.
     pub asks: Override,
-    /// The claim that would take the place.
+    /// The proposed successor.
     pub successor: Option<ClaimId>,
-    /// What the decision in its place would say.
+    /// The statement of the proposed decision.
     pub statement: Option<Statement>,
 }
 
 impl Proposal {
-    /// What an event proposes.
+    /// The proposal in an event.
     pub fn of(agent: &AgentId, proposed: &OverrideProposed) -> Self {
         let OverrideProposed { asks, successor, statement, .. } = proposed.clone();
         Self { agent: agent.clone(), asks, successor, statement }
     }
 }
 
-/// Equal for statements of one type that say the same about the same scopes: half of a SHA-256 over all three.
+/// The first half of a SHA-256 over statement, scopes and type. Equal claims have equal fingerprints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; 16]);
 
 impl Fingerprint {
-    /// The fingerprint of a statement about some scopes.
+    /// The fingerprint of a statement with its scopes and type.
     pub fn of(statement: &str, scopes: &[Scope], claim_type: ClaimType) -> Self {
         let scopes: BTreeSet<&Scope> = scopes.iter().collect();
         let mut hash = Sha256::new_with_prefix(text::folded(statement));
         hash.update("\n");
         hash.update(claim_type.as_str());
         for scope in scopes {
-            // Neither a folded statement nor a scope holds a line break.
+            // A folded statement and a scope contain no line break, so it separates them.
             hash.update("\n");
             hash.update(scope.as_str());
         }
@@ -316,7 +317,7 @@ impl Fingerprint {
     }
 }
 
-/// What follows from the rest of the state and is made when it is asked for: it makes no two states differ.
+/// A value that the rest of the state determines, computed on first use. It does not count in comparisons of states.
 #[derive(Debug, Clone, Default)]
 struct Derived<T>(OnceLock<T>);
 
@@ -334,47 +335,47 @@ pub struct State {
     dead_ends: ScopeMap<BTreeSet<ClaimId>>,
     decisions: BTreeMap<ClaimId, DecisionInForce>,
     by_target: BTreeMap<Scope, BTreeSet<ClaimId>>,
-    /// Every target ever named, with the name that stands for it.
+    /// Every known name of a target, with the canonical name.
     targets: BTreeMap<Scope, Scope>,
-    /// Each alias with the name it was joined to.
+    /// Each alias, with the name to which it was joined.
     joined: BTreeMap<Scope, Scope>,
-    /// What agents proposed against claims that the operator stands by, until the operator settles it.
+    /// Open proposals of agents against claims of the operator.
     proposals: BTreeMap<ClaimId, BTreeSet<Proposal>>,
-    /// Contradictions that are open, by the ledger position of their detection.
+    /// Open contradictions, by the ledger position of their detection.
     open: BTreeMap<u64, ContradictionDetected>,
     open_of: HashMap<ClaimId, BTreeSet<u64>>,
     reported: HashMap<(ContradictionKind, Side, Side), u64>,
-    /// Made of the claims in force when first asked for: a writer that starts reads no statement.
+    /// Built from the claims in force on first use, so that the writer starts without parsing statements.
     candidates: Derived<Candidates>,
     runs: BTreeMap<RunId, Run>,
-    /// What waits for its turn or is under way, by the ledger position that queued it, with its plan.
+    /// Queued and running runs with their plans, by the ledger position of their queueing.
     unfinished: BTreeMap<u64, ExperimentQueued>,
     run_of: HashMap<EventId, RunId>,
     series: HashMap<RunId, Vec<RunId>>,
     stability: Stability,
     to_cancel: BTreeSet<RunId>,
     expiries: BTreeSet<(Timestamp, ClaimId)>,
-    /// Claims that silence may still confirm, by when.
+    /// Claims that silence may still confirm, by deadline.
     silences: BTreeSet<(Timestamp, ClaimId)>,
-    /// What was heard of those.
+    /// The facts on each of these claims since it was made.
     heard: BTreeMap<ClaimId, silence::Heard>,
     events: BTreeMap<EventId, u64>,
-    /// Events in which a hook says what it saw, with what they name.
+    /// Observations of hooks.
     observed: BTreeMap<EventId, Deed>,
-    /// The last command or run of each session, with its place in the ledger. A run goes by the event that queued it.
+    /// The last command or run of each session, with its ledger position. A run counts under the event that queued it.
     last_done: BTreeMap<SessionId, (u64, EventId)>,
-    /// Sessions that cited a command which names nothing of the claim's scopes.
+    /// Sessions that cited a command without a scope of the claim.
     cited_beside: BTreeSet<SessionId>,
     work: Work,
     seats: Seats,
-    /// The policy on record.
+    /// The recorded policy.
     policy: Policy,
-    /// Refusals and changes of the rules of which no agent took note, and whom each concerns.
+    /// Unacknowledged notices of refusals and changed rules, each with the agent that it concerns.
     notices: BTreeMap<Uuid, AgentId>,
-    /// Each event whose payload was erased, with the position of the event that says so.
+    /// Each erased event, with the ledger position of its erasure.
     redacted: BTreeMap<EventId, u64>,
     edits: Edits,
-    /// Warnings by session.
+    /// Warnings, by session.
     told: told::Told,
     recent: recent::Recent,
     last_seen: BTreeMap<AgentId, Timestamp>,
@@ -386,43 +387,43 @@ impl State {
         self.claims.get(&id)
     }
 
-    /// Every claim, in no particular order.
+    /// All claims, in arbitrary order.
     pub fn claims(&self) -> impl Iterator<Item = (ClaimId, &Claim)> {
         self.claims.iter().map(|(id, claim)| (*id, claim))
     }
 
-    /// The policy that the ledger last recorded; before the first record the default one.
+    /// The policy that was last recorded in the ledger, or else the default.
     pub const fn policy(&self) -> Policy {
         self.policy
     }
 
-    /// What agents proposed against a claim that the operator stands by.
+    /// Open proposals of agents against a claim of the operator.
     pub fn proposals(&self, claim: ClaimId) -> impl Iterator<Item = &Proposal> {
         self.proposals.get(&claim).into_iter().flatten()
     }
 
-    /// Who works on what.
+    /// The current work of the team.
     pub const fn work(&self) -> &Work {
         &self.work
     }
 
-    /// Who last edited each file.
+    /// The last edit of each file.
     pub(super) const fn edits(&self) -> &Edits {
         &self.edits
     }
 
-    /// What a hook saw, as this event says; none for any other event.
+    /// The observation of a hook in this event. None for any other event.
     pub fn deed(&self, id: EventId) -> Option<&Deed> {
         self.observed.get(&id)
     }
 
-    /// The last thing a session did that can be evidence: a command that a hook saw, or a run. Commands that only look
-    /// do not count, nor do those of our own program.
+    /// The last event of a session that can be evidence: a command seen by a hook, or a run. Commands that only look
+    /// and calls of `hm` do not count.
     pub fn last_done(&self, session: &SessionId) -> Option<EventId> {
         self.last_done.get(session).map(|(_, id)| *id)
     }
 
-    /// Whether a session cited a command that names nothing of a claim's scopes: it was told then what would raise it.
+    /// Whether the session cited a command without a scope of the claim. If so, it has seen the hint on a better grade.
     pub(super) fn has_cited_beside(&self, session: &SessionId) -> bool {
         self.cited_beside.contains(session)
     }
@@ -432,12 +433,12 @@ impl State {
         self.events.keys().copied()
     }
 
-    /// Which pane is which agent.
+    /// The panes and their agents.
     pub const fn seats(&self) -> &Seats {
         &self.seats
     }
 
-    /// Seats a pane before its command is decided; returns the seats as they were, for [`State::stand_up`].
+    /// Seats a pane before its command is decided. Returns the earlier seats for [`State::stand_up`].
     pub fn sit_down(&mut self, events: &[Event], at: Timestamp) -> Seats {
         let before = self.seats.clone();
         for event in events {
@@ -448,27 +449,26 @@ impl State {
         before
     }
 
-    /// Takes back what [`State::sit_down`] did, when the command is refused.
+    /// Reverts [`State::sit_down`] after a refused command.
     pub fn stand_up(&mut self, before: Seats) {
         self.seats = before;
     }
 
-    /// Whether a claim is the caller's own: made under the caller's name, or by the same pane under another one. Its
-    /// support of it counts for nothing.
+    /// Whether the claim is the caller's own: made under the caller's name, or by the same pane under another name. The
+    /// caller's support of its own claim does not count.
     pub fn is_own(&self, agent: &AgentId, session: Option<&SessionId>, claim: &Claim) -> bool {
         claim.owner == *agent || self.seats.are_one_pane(session, claim.session.as_ref())
     }
 
-    /// Whether the caller has an owner's rights over a claim. A session is named by its caller, so only a caller that
-    /// speaks under a name of the session's pane has the rights of the pane.
+    /// Whether the caller has the rights of the claim's owner. The caller chooses the session that it names. So it has
+    /// the rights of that session's pane only if it speaks under a name of the pane.
     pub fn owns(&self, agent: &AgentId, session: Option<&SessionId>, claim: &Claim) -> bool {
         let is_panes = || self.seats.names(session).any(|name| name == agent);
         let is_own = self.is_own(agent, session, claim);
         is_own && (claim.owner == *agent || (!claim.owner.is_reserved() && is_panes()))
     }
 
-    /// Whether the position under a name on a claim is that of the caller's pane: taken there, or taken over with its
-    /// seat.
+    /// Whether the caller's pane holds the position under `name`: it took the position, or took it over with the seat.
     pub fn is_own_position(
         &self,
         session: Option<&SessionId>,
@@ -479,8 +479,8 @@ impl State {
         self.seats.are_one_pane(session, there) || self.seats.took_over(session, (name, id, there))
     }
 
-    /// Whether the caller knows what a claim says because it said it. A seat may have been another pane's before, so a
-    /// pane that took one remembers what was said in its own sessions.
+    /// Whether the caller knows the claim because it made it. A seat may have belonged to another pane, so only the
+    /// pane's own sessions count for a seated pane.
     pub fn said(&self, agent: &AgentId, session: Option<&SessionId>, claim: &Claim) -> bool {
         if self.seats.is_seated(session) {
             self.seats.are_one_pane(session, claim.session.as_ref())
@@ -489,12 +489,12 @@ impl State {
         }
     }
 
-    /// Whether an agent was warned of a claim in a session.
+    /// Whether a session of the agent was warned of the claim.
     pub fn was_told(&self, agent: &AgentId, session: Option<&SessionId>, id: ClaimId) -> bool {
         self.told.of(agent, session, id).next().is_some()
     }
 
-    /// Whether an agent was told in a session of an edit that came after a claim.
+    /// Whether a session of the agent was told of this edit of a claim's file.
     pub(super) fn was_told_of_edit(
         &self,
         agent: &AgentId,
@@ -506,13 +506,12 @@ impl State {
         told.any(|(matched, seq)| matched.as_str() == path.as_str() && seq > edit.seq)
     }
 
-    /// Whether a hold on a task is the caller's own: taken in the caller's session, under the caller's name or by the
-    /// same pane under another one.
+    /// Whether the caller holds the task: in its session, under its name or another name of its pane.
     pub fn is_own_hold(&self, agent: &AgentId, session: Option<&SessionId>, hold: &Hold) -> bool {
         self.holds((agent, session), (&hold.agent, &hold.session))
     }
 
-    /// Whether what one agent took in a session is the caller's, as [`State::is_own_hold`] says it.
+    /// Like [`State::is_own_hold`], for any holder and session.
     pub fn holds(
         &self,
         (agent, session): (&AgentId, Option<&SessionId>),
@@ -522,7 +521,7 @@ impl State {
         session == Some(there) && is_one_voice()
     }
 
-    /// The claim of this type, not deprecated, that already says this about these scopes.
+    /// The claim in force with the same statement, scopes and type.
     pub fn same_statement(&self, fingerprint: &Fingerprint) -> Option<ClaimId> {
         self.in_force.get(fingerprint).copied()
     }
@@ -532,51 +531,51 @@ impl State {
         self.decisions.get(&id)
     }
 
-    /// The decisions in force on a target; more than one only after two targets were joined.
+    /// The decisions in force on a target. There is more than one only after two targets were joined.
     pub fn decisions_on(&self, target: &Scope) -> impl Iterator<Item = ClaimId> + '_ {
         self.by_target.get(target).into_iter().flatten().copied()
     }
 
-    /// The name that stands for a target, once two were joined; any other scope stands for itself.
+    /// The canonical name of a target. Any other scope is returned unchanged.
     pub fn canonical<'a>(&'a self, scope: &'a Scope) -> &'a Scope {
         self.targets.get(scope).unwrap_or(scope)
     }
 
-    /// Whether a target was named before.
+    /// Whether the target is known.
     pub fn knows_target(&self, target: &Scope) -> bool {
         self.targets.contains_key(target)
     }
 
-    /// Every name of a target, sorted.
+    /// All names of targets, sorted.
     pub fn targets(&self) -> impl Iterator<Item = &Scope> {
         self.targets.keys()
     }
 
-    /// Claims that were made in the last ten minutes, the newest first, each with its time. Some may be out of force.
+    /// The claims of the last ten minutes with their times, the newest first. Some may be out of force.
     pub fn recent(&self, now: Timestamp) -> impl Iterator<Item = (Timestamp, ClaimId, &Claim)> {
         self.recent.before(now).filter_map(|(at, id)| Some((at, id, self.claims.get(&id)?)))
     }
 
-    /// Claims in force in overlapping scopes that read much like a text, the likest first; a bounded number of them.
+    /// A bounded number of claims in force in overlapping scopes with similar words. The most similar come first.
     pub fn like(&self, reading: &Reading, scopes: &[Scope]) -> impl Iterator<Item = (ClaimId, &Claim)> {
         let near = self.candidates.0.get_or_init(|| self.read_claims()).near(reading, scopes).into_iter();
         near.filter_map(|id| Some((id, self.claims.get(&id)?)))
     }
 
-    /// How many words that say what a text is about another claim in force holds.
+    /// Counts the subject words of `reading` that another claim in force contains.
     pub fn shared_subjects<'a>(&'a self, reading: &Reading) -> impl Fn(ClaimId) -> usize + 'a {
         let words = Words::of(reading.subjects());
         let candidates = self.candidates.0.get_or_init(|| self.read_claims());
         move |id| candidates.shared_with(&words, id)
     }
 
-    /// The open contradictions a claim is part of, with the ledger position of their detection, oldest first.
+    /// The open contradictions of a claim with the ledger positions of their detection, oldest first.
     pub fn contradictions_of(&self, claim: ClaimId) -> impl Iterator<Item = (u64, &ContradictionDetected)> {
         let positions = self.open_of.get(&claim).into_iter().flatten();
         positions.filter_map(|seq| Some((*seq, self.open.get(seq)?)))
     }
 
-    /// Whether this pair was reported as this kind: ended or not, but for a challenge that ended.
+    /// Whether a contradiction of this kind was reported for this pair. An ended challenge does not count.
     pub fn was_reported(&self, contradiction: &ContradictionDetected) -> bool {
         let ContradictionDetected { kind, left, right, .. } = contradiction.clone();
         self.reported.contains_key(&(kind, left, right))
@@ -587,64 +586,65 @@ impl State {
         self.runs.get(&id)
     }
 
-    /// The run that an event ended or recorded, and its id.
+    /// The run that an event ended or recorded.
     pub fn run_that_ended_with(&self, event: EventId) -> Option<(RunId, &Run)> {
         self.run_of.get(&event).and_then(|id| Some((*id, self.runs.get(id)?)))
     }
 
-    /// Whether two ids mean one event, or the end of one run, which is said again when its record is erased.
+    /// Whether two ids mean the same event, or the end of the same run. After an erasure the end is recorded again.
     pub fn are_one_event(&self, one: EventId, other: EventId) -> bool {
         let run = |id: EventId| self.run_of.get(&id);
         one == other || run(one).is_some_and(|of| run(other) == Some(of))
     }
 
-    /// The runs of a request that asked for several, by the first of them, in their order.
+    /// The runs of a series, by its first run, in their order.
     pub fn series(&self, first: RunId) -> impl Iterator<Item = (RunId, &Run)> {
         let runs = self.series.get(&first).into_iter().flatten();
         runs.filter_map(|id| Some((*id, self.runs.get(id)?)))
     }
 
-    /// Which tests came out both ways.
+    /// The tests that passed and failed on the same content.
     pub const fn stability(&self) -> &Stability {
         &self.stability
     }
 
-    /// Runs that are not over, with what queued them, in the order they were asked for.
+    /// Runs that have not ended, in the order of their requests, with the events that queued them.
     pub fn unfinished_runs(&self) -> impl Iterator<Item = (&ExperimentQueued, &Run)> {
         self.unfinished.values().filter_map(|queued| Some((queued, self.runs.get(&queued.run_id)?)))
     }
 
-    /// Runs whose end was erased: their files are to go too.
+    /// Runs whose end was erased. Their files must be erased too.
     pub fn erased_runs(&self) -> impl Iterator<Item = RunId> {
         self.runs.iter().filter(|(_, run)| run.command.as_str() == ERASED_COMMAND).map(|(id, _)| *id)
     }
 
-    /// Whether a run under way is to be stopped.
+    /// Whether a run in progress must be cancelled.
     pub fn is_to_be_cancelled(&self, id: RunId) -> bool {
         self.to_cancel.contains(&id)
     }
 
-    /// Claims whose time is over at `now` and that are not deprecated yet, the oldest expiry first.
+    /// Expired claims that are not deprecated yet. The oldest expiry comes first.
     pub fn expired(&self, now: Timestamp) -> Vec<ClaimId> {
         self.expiries.iter().take_while(|(at, _)| *at <= now).map(|(_, id)| *id).collect()
     }
 
-    /// Whether an event with this id stands in the ledger.
+    /// Whether the ledger has an event with this id.
     pub fn knows_event(&self, id: EventId) -> bool {
         self.events.contains_key(&id)
     }
 
-    /// Whom an open notice concerns: a command that was refused, or an event that changed the rules.
+    /// The agent that an open notice concerns. `id` is that of a refused command, or of an event that changed the
+    /// rules.
     pub fn notice(&self, id: Uuid) -> Option<&AgentId> {
         self.notices.get(&id)
     }
 
-    /// Whether an operator had this event's payload erased.
+    /// Whether the payload of this event was erased.
     pub fn is_redacted(&self, id: EventId) -> bool {
         self.redacted.contains_key(&id)
     }
 
-    /// Up to three known events whose ids sort next to `id`: what a mistyped one was likely meant to be.
+    /// Up to three known events with ids near `id`, as suggestions for a mistyped id.
     pub fn nearest_events(&self, id: EventId) -> Vec<EventId> {
         let after = self.events.range(id..).map(|(known, _)| *known).take(2);
         let before = self.events.range(..id).rev().map(|(known, _)| *known).take(2);
@@ -666,8 +666,7 @@ impl State {
             .collect()
     }
 
-    /// Folds one event. An event without payload (erased by an operator) counts as known and changes
-    /// nothing else.
+    /// Folds one event. An erased event has no payload: its id becomes known, and nothing else changes.
     pub fn evolve(&mut self, recorded: &Recorded) {
         self.events.insert(recorded.id, recorded.seq);
         self.last_seen.insert(recorded.agent.clone(), recorded.at);
@@ -696,7 +695,7 @@ impl State {
                 }
             }
             Event::PositionTaken(taken) => {
-                // The operator has spoken on it again.
+                // A new position of the operator settles the proposals.
                 if recorded.agent == AgentId::operator() && !taken.still {
                     self.proposals.remove(&taken.claim_id);
                 }
@@ -733,7 +732,7 @@ impl State {
                     }
                 }
             }
-            // A decision whose claim was erased is in force nowhere: nobody could replace it.
+            // Without its claim, a decision could never be replaced. So it is not in force.
             Event::DecisionRecorded(decision) if !self.claims.contains_key(&decision.claim_id) => {}
             Event::DecisionRecorded(decision) => {
                 if let Some(target) = &decision.target {
@@ -748,7 +747,7 @@ impl State {
                     decision.outcome = Some(recorded.outcome);
                 }
             }
-            // Nobody could end one whose side was erased.
+            // Without the claim of a side, a contradiction could never end. So it is not opened.
             Event::ContradictionDetected(detected)
                 if [&detected.left, &detected.right]
                     .iter()
@@ -765,8 +764,8 @@ impl State {
                 let key = (resolved.kind, resolved.left.clone(), resolved.right.clone());
                 let Some(seq) = self.reported.get(&key).copied() else { return };
                 let seq = &seq;
-                // Joined again, the two targets contradict each other anew. So do two claims that are linked again, and an
-                // agent that challenges again.
+                // After these resolutions the same contradiction may open again: when the targets are joined again, the
+                // claims are linked again, or the agent challenges again.
                 if matches!(resolved.cause, Resolution::Parted | Resolution::Retracted)
                     || resolved.kind == ContradictionKind::Position
                 {
@@ -827,7 +826,7 @@ impl State {
                 }
                 self.observed.insert(recorded.id, deed);
             }
-            // The work has folded them.
+            // `work` has folded these events.
             Event::LossAccepted(_)
             | Event::PlanAdded(_)
             | Event::PhaseAdded(_)
@@ -952,22 +951,22 @@ impl State {
         run.asserted = completed.asserted;
         run.undecided.clone_from(&completed.undecided);
         run.reproducible_at = completed.outcome.reproducible_at().map(str::to_owned);
-        // An end that is said again happened where it was said first.
+        // A repeated end has the place of the first one.
         let place = completed.restates.unwrap_or(Place { seq: recorded.seq, at: recorded.at });
-        // The end of a run is the latest news of the session that asked for it.
+        // The end of a run counts as the last event of the session that requested it.
         if let Some(session) = &run.session
             && self.last_done.get(session).is_none_or(|(seq, _)| *seq < place.seq)
         {
             self.last_done.insert(session.clone(), (place.seq, completed.run_id.first_event()));
         }
         run.key = completed.full_key();
-        // The end of a run is said again when its first record is erased.
+        // After an erasure, the end is recorded again. It counts once.
         if let Some(key) = completed.key.as_ref().filter(|_| run.completed.is_none()) {
             self.stability.add(key, run.state == RunState::Succeeded, place, completed.stable_again);
         }
         run.completed = Some(recorded.id);
         self.run_of.insert(recorded.id, completed.run_id);
-        // Evidence keeps the id of an end that was erased. Each erasure stands right before the end that is said again.
+        // Evidence keeps the id of the erased end. The repeated end follows its erasure directly.
         let (first, mut again) = (place.seq, recorded.seq);
         while again > first
             && let Some((erased, _)) = self.redacted.iter().find(|(_, at)| **at + 1 == again)
@@ -1022,7 +1021,7 @@ impl State {
             named: None,
             statement: created.statement.as_str().into(),
         };
-        // A rejected alternative may say what a claim in force says: that claim stays the one to support.
+        // A rejected alternative may be equal to a claim in force. That claim stays the one to support.
         self.in_force.entry(claim.fingerprint()).or_insert(created.claim_id);
         if let Some(candidates) = self.candidates.0.get_mut() {
             candidates.add(created.claim_id, &claim.reading(), &claim.scopes);
@@ -1031,7 +1030,7 @@ impl State {
         self.recent.add(recorded.at, created.claim_id);
     }
 
-    /// The claims in force as candidates, in the order in which they were made, as they would have come in.
+    /// The claims in force as candidates, in order of creation.
     fn read_claims(&self) -> Candidates {
         let in_force = self.claims.iter().filter(|(_, claim)| claim.status != Status::Deprecated);
         let mut in_force: Vec<(Option<&u64>, ClaimId, &Claim)> =
@@ -1071,7 +1070,7 @@ impl State {
     }
 }
 
-/// Profile, its content and arguments as one text: equal for runs of the same.
+/// Profile, profile content and arguments as text. Equal texts mean equal runs.
 fn what_runs(queued: &ExperimentQueued) -> String {
     let Plan { profile, profile_sha256, elsewhere, cwd, without, .. } = &queued.plan;
     let sha256 = profile_sha256.as_deref().unwrap_or_default();

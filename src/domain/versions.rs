@@ -609,8 +609,10 @@ pub fn witnessed(
                     "none of its scopes is a file that can be read, so it has no version that could change";
                 return Err(Rejection::invalid("claim_id", why));
             }
-            let supported =
-                state.claim(taken.claim_id).filter(|_| !taken.still && taken.position == Position::Support);
+            let is_support = !taken.still && taken.position == Position::Support;
+            // A decision says what should be, and rests on no content.
+            let is_about_content = |claim: &&Claim| claim.claim_type != ClaimType::Decision;
+            let supported = state.claim(taken.claim_id).filter(is_about_content).filter(|_| is_support);
             let change = supported.and_then(|claim| {
                 changed_since(state, claim, None, &taken.versions, checkout.worktree.as_ref())
             });

@@ -142,11 +142,14 @@ impl Server {
             Ok(prepared) => prepared,
             Err(rejection) => return Err(self.guarded(&call, rejection).await),
         };
-        let agent = submission.agent.clone();
+        let (agent, session) = (submission.agent.clone(), submission.session.clone());
         let mut receipt = self.front().submit(submission).await?;
         receipt.warnings.extend(told);
         receipt.warnings.extend(unknown);
         self.with_reads(|reads| views::mark_at_now(reads, &mut receipt, Some(&agent), system::now()));
+        if let Some((seq, session)) = receipt.seq.zip(session) {
+            self.opened(&receipt.told_of().map(|id| id.to_string()).collect::<Vec<_>>(), seq, &session);
+        }
         Ok(receipt)
     }
 

@@ -13,7 +13,7 @@ use super::fit::used;
 use super::xml::{Tag, chars, line};
 use super::{
     Anchor, AntiPattern, Claim, Contradiction, Lock, MAX_ANCHOR_CHARS, MAX_GLANCE_CHARS, MAX_NAME_CHARS,
-    MAX_WARNING_CHARS, Names, Question, Side, avoid, beside, claim, contradiction_in, lock, question,
+    MAX_WARNING_CHARS, Names, Peer, Question, Side, avoid, beside, claim, contradiction_in, lock, question,
 };
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Status;
@@ -40,6 +40,8 @@ const WAITING_CHARS: usize = 120;
 const PATIENCE: u32 = 3;
 /// What a line shows of a statement, in characters.
 const GLANCE_CHARS: usize = 90;
+/// What is shown of a text that the reader knows, in characters.
+pub const KNOWN_CHARS: usize = 60;
 /// The newest entries among those that are only counted, each in a line of its own.
 const MAX_LINES: usize = 3;
 
@@ -133,6 +135,8 @@ pub enum About {
     Anchor(AnchorKey),
     /// What a session locks.
     Locks(SessionId),
+    /// An agent that came after the reader.
+    Peer(AgentId),
     /// Files that an agent edited in one work tree.
     Edits {
         /// The agent.
@@ -154,12 +158,13 @@ impl About {
             Self::Task(_) => ("tasks", "hm task list".to_owned()),
             Self::Anchor(_) => ("anchors", "hm anchor list".to_owned()),
             Self::Locks(_) => ("locks", "hm lock --list".to_owned()),
+            Self::Peer(_) => ("peers", "hm status".to_owned()),
             Self::Edits { .. } => ("edits", "hm log --type file.edited".to_owned()),
         }
     }
 
     /// What it is called in a line of names.
-    fn called(&self) -> String {
+    pub fn called(&self) -> String {
         match self {
             Self::Intent => "the intent".to_owned(),
             Self::Claim(id) | Self::Question(id) => id.to_string(),
@@ -168,6 +173,7 @@ impl About {
             Self::Task(id) => id.to_string(),
             Self::Anchor(key) => key.to_string(),
             Self::Locks(_) => "locks".to_owned(),
+            Self::Peer(agent) => agent.to_string(),
             Self::Edits { agent, .. } => format!("edits of {agent}"),
         }
     }
@@ -213,12 +219,15 @@ pub struct Told {
     /// Up to where the session was told with its last prompt; none where no command was told of more since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_prompt: Option<u64>,
+    /// What the last delta with news showed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub last: Vec<About>,
 }
 
 impl Told {
     /// A session that knows everything up to here.
     pub const fn up_to(seq: u64) -> Self {
-        Self { seq, waiting: Vec::new(), at_prompt: None }
+        Self { seq, waiting: Vec::new(), at_prompt: None, last: Vec::new() }
     }
 
     /// Ledger position up to which the session was told with its last prompt.
@@ -251,6 +260,8 @@ pub enum Body {
     Intent(String),
     /// A claim; its status before stands in [`Waiting`].
     Claim(Claim),
+    /// A claim whose text the reader knows, and what became of it.
+    Moved(Moved),
     /// A dead end.
     DeadEnd(AntiPattern),
     /// A question.
@@ -265,6 +276,8 @@ pub enum Body {
     Anchor(Anchor),
     /// What a session locks of what concerns the reader.
     Locks(Vec<Lock>),
+    /// An agent that came after the reader.
+    Peer(Peer),
     /// Files that an agent edited; they stand in [`Waiting`].
     Edits {
         /// The agent.
@@ -284,6 +297,7 @@ impl Body {
             Self::Claim(it) | Self::DeadEnd(AntiPattern { claim: it, .. }) => {
                 it.statement.clone() + &beside(it)
             }
+            Self::Moved(it) => it.text(),
             Self::Question(asked) => asked.statement.clone(),
             Self::Contradiction(both) => {
                 let says = |side: &Side| {
@@ -299,7 +313,32 @@ impl Body {
                 let lock = |lock: &Lock| format!("{} locks {}: {}", lock.by, lock.scope, lock.purpose);
                 locks.iter().map(lock).collect::<Vec<_>>().join("; ")
             }
+            Self::Peer(it) => format!("{}: {}", it.agent, it.wants),
             Self::Edits { by, .. } => format!("edited by {by}"),
+        }
+    }
+}
+
+/// A claim whose text the reader knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moved {
+    /// Its id.
+    pub id: String,
+    /// Its status now.
+    pub status: Status,
+    /// Its owner; none where the reader made it.
+    pub by: Option<String>,
+    /// The beginning of its text; of a claim of the reader, the reason of the change.
+    pub said: String,
+}
+
+impl Moved {
+    fn text(&self) -> String {
+        let said = line_of(&self.said, KNOWN_CHARS);
+        match (&self.by, said.as_str()) {
+            (Some(_), _) => said,
+            (None, "") => format!("your {} is {}", self.id, self.status),
+            (None, why) => format!("your {} is {}: {why}", self.id, self.status),
         }
     }
 }
@@ -313,6 +352,8 @@ pub struct RunEnd {
     pub by: String,
     /// The claim it was about.
     pub claim: String,
+    /// The status of that claim now.
+    pub claim_status: Status,
     /// What that says.
     pub statement: String,
     /// How it ended, such as `failed, exit code 1`.
@@ -552,6 +593,14 @@ fn written(news: &News, form: Form, now: Timestamp) -> String {
             .with("age", it.created_at.age(now))
             .text(&(line_of(&it.statement, max_chars) + &beside(it))),
         (Body::Claim(it), _) => claim_line(it, *was).text(&glance(&it.statement)),
+        (Body::Moved(it), _) => {
+            let tag = Tag::open("claim").with("id", &it.id);
+            let tag = match &it.by {
+                Some(by) => tag.with_any("was", *was).with("status", it.status).with("by", by),
+                None => tag,
+            };
+            tag.text(&it.text())
+        }
         (Body::DeadEnd(dead_end), Form::Full | Form::Whole(_)) => avoid(dead_end, now),
         (Body::DeadEnd(AntiPattern { claim: it, .. }), Form::Line) => Tag::open("avoid")
             .with("claim", &it.id)
@@ -578,6 +627,7 @@ fn written(news: &News, form: Form, now: Timestamp) -> String {
             let tag = Tag::open("run")
                 .with("id", &run.id)
                 .with("claim", &run.claim)
+                .with("claim_status", run.claim_status)
                 .with("by", &run.by)
                 .with("ended", &run.ended)
                 .with_any("says", run.says.as_ref());
@@ -609,6 +659,7 @@ fn written(news: &News, form: Form, now: Timestamp) -> String {
             }
         }
         (Body::Locks(locks), _) => locks.iter().map(lock).collect(),
+        (Body::Peer(it), _) => Tag::open("peer").with("name", &it.agent).text(&glance(&it.wants)),
         (Body::Edits { by, worktree, at }, form) => {
             let room = if matches!(form, Form::Line) { GLANCE_CHARS } else { MAX_WARNING_CHARS };
             let files: Vec<&str> = paths.iter().map(Scope::as_str).collect();

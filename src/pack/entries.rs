@@ -4,6 +4,7 @@
 //! entry is given once: a claim that stands under attention or among the anti-patterns is not among the claims.
 
 use crate::domain::claim::{Basis, ClaimType, ContradictionKind, Grade, Status};
+use crate::domain::digest::Part;
 use crate::domain::relevance::{Binds, Footing, StaleAfter};
 use crate::domain::time::{Span, Timestamp};
 
@@ -36,6 +37,8 @@ pub struct Entries {
     pub unseen_claims: u64,
     /// Whether there is an intent, a task, a prompt or a file to ask the memory about.
     pub is_asked: bool,
+    /// Whether files of three claims or more changed since, so that a mark says it of each.
+    pub marks_changes: bool,
     /// After how long a proposed claim sinks.
     pub stale_after: StaleAfter,
     /// Dead ends in force: those at hand, in any order, and the newest of the others, which fill spare room.
@@ -285,6 +288,29 @@ pub struct Claim {
     pub binds: Binds,
     /// Id of a later decision that names it: it stands behind that one.
     pub behind: Option<String>,
+    /// What the first context of a session says of it besides.
+    pub digest: Option<Digest>,
+}
+
+/// What the first context of a session says of a claim besides its statement.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Digest {
+    /// The part of the summary in which it stands.
+    pub part: Part,
+    /// Why it was decided.
+    pub why: Option<String>,
+    /// Whether a defect is mended, and what says so.
+    pub state: Option<String>,
+    /// Ids of later claims that name it, newest first.
+    pub named_by: Vec<String>,
+    /// Id of the claim that it took the place of.
+    pub instead_of: Option<String>,
+    /// The last positions of other agents, each with its reason.
+    pub said: Vec<String>,
+    /// The agents that were asked about it and did not answer.
+    pub asks: Vec<String>,
+    /// Its scopes that the reader did not name.
+    pub elsewhere: String,
 }
 
 /// What a claim took the place of.

@@ -1,4 +1,5 @@
-//! A budget, what must be said and sections that may be: as much as fits, and what did not, counted.
+//! Fits a text into a budget: fixed parts, as many entries of each section as possible, and the counts of omitted
+//! entries.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,79 +8,79 @@ use super::xml::{Tag, chars, line};
 use super::{Claim, MAX_ID_CHARS, Names};
 use crate::domain::time::Timestamp;
 
-/// Entries of a section that are tried and found too long before the rest of it is left out untried. It bounds
-/// the work: a pack of ten thousand claims looks at those it shows and a few more.
+/// Number of entries of a section that may fail to fit before the rest of the section is skipped. It limits the work: a
+/// pack over ten thousand claims renders the shown ones and a few more.
 const TRIES: usize = 32;
-/// What is left out and told in a line of its own, at most.
+/// The most omitted entries that get a line of their own.
 const MAX_LINES: usize = 5;
-/// What such a line shows of an entry.
+/// Maximum length of an entry's text in such a line, in characters.
 const MAX_LINE_CHARS: usize = 80;
-/// Characters that one such line takes at most, with the end of the element that holds it.
+/// Maximum length of one such line, in characters, with the end tag of its element.
 pub(super) const ONE_LINE_CHARS: usize = 230;
 
-/// What is told of an entry that is left out.
+/// The data for the line of an omitted entry.
 pub(super) struct Glance<'a> {
-    /// The higher, the sooner it is told.
+    /// Lines with a higher order come first.
     order: u64,
-    /// Whose it is and how far it is believed, where it is a claim.
+    /// The claim, for its owner and confidence. None for other entries.
     claim: Option<&'a Claim>,
-    /// What it says.
+    /// The text of the line.
     text: Cow<'a, str>,
 }
 
 impl<'a> Glance<'a> {
-    /// Of a claim: the newest are told first.
+    /// The line of a claim. The newest claims come first.
     pub(super) fn of_claim(claim: &'a Claim) -> Self {
         Self { order: claim.seq, claim: Some(claim), text: Cow::Borrowed(&claim.statement) }
     }
 
-    /// Of what asks for an act: it is told before claims.
+    /// The line of an entry that asks for an action. It comes before claims.
     pub(super) fn of_act(text: impl Into<Cow<'a, str>>) -> Self {
         Self { order: u64::MAX, claim: None, text: text.into() }
     }
 
-    /// Of a claim that asks for an act.
+    /// The line of a claim that asks for an action.
     pub(super) fn of_claim_in_need(claim: &'a Claim) -> Self {
         Self { order: u64::MAX, ..Self::of_claim(claim) }
     }
 }
 
-/// What the start of a section counts besides the entries it shows.
+/// The counts in the start tag of a section, besides the shown entries.
 #[derive(Clone, Copy)]
 enum Count {
     Nothing,
-    /// Entries left out: those of spare room, and the others.
+    /// The omitted entries: those of spare room, and the others.
     LeftOut,
-    /// Entries of spare room that are not shown, and where all of them stand.
+    /// The omitted entries of spare room, and the address that lists all of them.
     More(&'static str),
 }
 
-/// Entries of one kind that are shown as far as there is room.
+/// Entries of one kind, as many as fit.
 pub(super) struct Section<'a> {
     name: &'static str,
-    /// What its entries are called where they are counted.
+    /// The word for the entries in counts.
     noun: &'static str,
     len: usize,
-    /// Entries from here on fill spare room only.
+    /// Entries from this index on only fill spare room.
     spare: usize,
     xml: Box<dyn Fn(usize) -> String + 'a>,
     id: Box<dyn Fn(usize) -> &'a str + 'a>,
     glance: Box<dyn Fn(usize) -> Glance<'a> + 'a>,
-    /// How much each entry matters; sections that have it share what others leave, in this order.
+    /// The rank of each entry. Sections with ranks share the room left by the shares, in order of rank.
     ranks: Vec<f64>,
-    /// Hundredths of the budget that it may take before all others had theirs.
+    /// The share of the budget in percent, before the other sections get the rest.
     share: usize,
-    /// Where it stands among the sections.
+    /// The position of the section in the text.
     place: usize,
     count: Count,
-    /// Entries that are not here, and left out all the same.
+    /// The number of entries that are omitted and not passed to this section.
     unseen: usize,
     misses: usize,
     shown: BTreeMap<usize, String>,
 }
 
 impl<'a> Section<'a> {
-    /// A section of entries, the most wanted first.
+    /// A section of entries, the most important first.
     pub(super) fn of<T>(
         name: &'static str,
         entries: Vec<&'a T>,
@@ -106,44 +107,43 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Puts names in place of the ids of its entries, so that they cost no more than they show.
+    /// Replaces the ids in entries by short names first, so that the length of an entry is its length in the text.
     fn name_ids(&mut self, names: Names<'a>) {
         let xml = std::mem::replace(&mut self.xml, Box::new(|_| String::new()));
         self.xml = Box::new(move |at| names(&xml(at)));
     }
 
-    /// What it may take before all others had theirs, in hundredths of the budget. The first entry that fits at
-    /// all is shown whatever its share.
+    /// Sets the share of the budget in percent, before the other sections get the rest. The first entry that fits into
+    /// the budget is shown even if it exceeds the share.
     pub(super) fn share(self, share: usize) -> Self {
         Self { share, ..self }
     }
 
-    /// Where it stands among the sections.
     pub(super) fn place(self, place: usize) -> Self {
         Self { place, ..self }
     }
 
-    /// What its entries are called where they are counted.
     pub(super) fn called(self, noun: &'static str) -> Self {
         Self { noun, ..self }
     }
 
-    /// How much each entry matters, in their order.
+    /// Sets the rank of each entry, in the order of the entries.
     pub(super) fn ranked(self, ranks: Vec<f64>) -> Self {
         Self { ranks, ..self }
     }
 
-    /// Entries from this one on fill what room is left when all others had theirs.
+    /// Entries from this index on only fill the room that all other entries leave.
     pub(super) fn spare_from(self, spare: usize) -> Self {
         Self { spare: spare.min(self.len), ..self }
     }
 
-    /// Counts what is left out of it in its start, also entries that are not here.
+    /// Counts omitted entries in the start tag. `unseen` entries were not passed to this section.
     pub(super) fn counted(self, unseen: usize) -> Self {
         Self { count: Count::LeftOut, unseen, ..self }
     }
 
-    /// Says in its start how many entries of spare room are not shown, also those that are not here, and where they are.
+    /// Names in the start tag the number of omitted entries of spare room, with `unseen` further ones, and their
+    /// address.
     pub(super) fn more(self, unseen: usize, read: &'static str) -> Self {
         Self { count: Count::More(read), unseen, ..self }
     }
@@ -161,7 +161,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// The most characters its own tags can take.
+    /// The maximum length of the section's own tags, in characters.
     fn frame(&self) -> usize {
         let spare = match self.count {
             Count::More(_) => self.len - self.spare + self.unseen,
@@ -174,7 +174,7 @@ impl<'a> Section<'a> {
         format!("</{}>\n", self.name)
     }
 
-    /// What is said of it even when none of its entries fits.
+    /// The length of the tags if they appear even without a shown entry. Otherwise 0.
     fn fixed(&self) -> usize {
         let is_said = match self.count {
             Count::Nothing => false,
@@ -184,7 +184,7 @@ impl<'a> Section<'a> {
         if is_said { self.frame() } else { 0 }
     }
 
-    /// Shows an entry, if it fits into `allowance` and into what is left of the budget; how much it took.
+    /// Shows an entry if it fits into `allowance` and into the rest of the budget. Returns its length.
     fn try_one(&mut self, at: usize, allowance: usize, left: &mut usize) -> Option<usize> {
         let xml = (self.xml)(at);
         let first = self.shown.is_empty();
@@ -198,7 +198,7 @@ impl<'a> Section<'a> {
         Some(cost)
     }
 
-    /// Shows what fits into its share and into what is left of the budget.
+    /// Shows the entries that fit into the share and into the rest of the budget.
     fn fill_share(&mut self, mut allowance: usize, left: &mut usize) {
         let mut misses = 0;
         for at in 0..self.spare {
@@ -212,7 +212,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Shows an entry if there is room for it, unless too many before it had none.
+    /// Shows an entry if it fits, unless too many entries before it did not fit.
     fn fill_one(&mut self, at: usize, left: &mut usize) {
         if self.misses < TRIES
             && !self.shown.contains_key(&at)
@@ -222,12 +222,12 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// Its name, and the characters that each entry takes.
+    /// The name of the section, and the length of each entry in characters.
     pub(super) fn sizes(&self) -> (&'static str, Vec<usize>) {
         (self.name, (0..self.len).map(|at| chars(&(self.xml)(at))).collect())
     }
 
-    /// Entries that are counted where they are left out, here or not.
+    /// The number of entries that count as omitted if they are not shown, passed to this section or not.
     pub(super) fn eligible(&self) -> usize {
         match self.count {
             Count::More(_) => self.spare,
@@ -239,7 +239,7 @@ impl<'a> Section<'a> {
         self.shown.range(self.spare..).count()
     }
 
-    /// Entries that were left out for want of room, those of spare room that were, and those that are not here.
+    /// The numbers of omitted entries: without room, of spare room without room, and not passed to this section.
     fn left_out(&self) -> [usize; 3] {
         let spare = self.shown_of_spare();
         let wanted = self.spare - (self.shown.len() - spare);
@@ -266,31 +266,30 @@ impl<'a> Section<'a> {
     }
 }
 
-/// What is always said: the start of the root, given the number of characters used, and what stands around
-/// the sections.
+/// The fixed parts of a text. `start` renders the start tag of the root from the number of used characters.
 pub(super) struct Fixed<'n, F> {
     pub(super) root: &'static str,
     pub(super) start: F,
     pub(super) before: String,
-    /// What stands behind the sections and has its own room: shares are of the rest of the budget.
+    /// The text after the sections. It has its own room: the shares refer to the rest of the budget.
     pub(super) dialogue: String,
     pub(super) after: String,
-    /// Characters kept for lines about what is left out, once not everything fits.
+    /// The room kept for lines about omitted entries if not all entries fit, in characters.
     pub(super) for_lines: usize,
     pub(super) now: Timestamp,
-    /// Puts names in place of ids.
+    /// Replaces ids by short names.
     pub(super) names: Names<'n>,
 }
 
-/// What fitted.
+/// The fitted text and its entries.
 pub(super) struct Fitted {
     pub(super) text: String,
-    /// The entries that are shown, by the name of their section and their place in it.
+    /// The indexes of the shown entries, by the name of their section.
     pub(super) shown: BTreeMap<&'static str, Vec<usize>>,
 }
 
-/// At most `budget` characters: what is fixed, then section after section what their shares allow, then by rank and
-/// in order what else there is room for, then what is only there to fill it. None when not even what is fixed fits.
+/// A text of at most `budget` characters: the fixed parts, then the entries within their sections' shares, then the
+/// others by rank and in order, then those of spare room. None if the fixed parts do not fit.
 pub(super) fn fit<'a>(
     fixed: &Fixed<'a, impl Fn(usize) -> String>,
     mut sections: Vec<Section<'a>>,
@@ -306,7 +305,7 @@ pub(super) fn fit<'a>(
     let always =
         [&start(budget), before, dialogue, after, &end].map(|text| chars(text)).iter().sum::<usize>()
             + sections.iter().map(Section::fixed).sum::<usize>();
-    // Room to say that all of them were left out is kept, so that it can be said of some.
+    // Reserves room for the longest possible count of omitted entries.
     let number = match Dropped::at_most(&sections) {
         Dropped { total: 0, .. } => 0,
         all => chars(&all.tag().empty()),
@@ -336,7 +335,7 @@ pub(super) fn fit<'a>(
     Some(Fitted { text, shown: shown.collect() })
 }
 
-/// Shows what the shares of the sections allow, then what else there is room for; how much of it is left.
+/// Shows the entries within the shares of their sections, then all others that fit. Returns the rest of the room.
 fn fill(sections: &mut [Section<'_>], shared: usize, room: usize) -> usize {
     let mut left = room;
     for section in &mut *sections {
@@ -347,7 +346,7 @@ fn fill(sections: &mut [Section<'_>], shared: usize, room: usize) -> usize {
         let ranks = section.ranks.iter().take(section.spare).enumerate();
         by_rank.extend(ranks.map(|(at, rank)| (*rank, number, at)));
     }
-    // Within a section the order is its own: its ranks fall.
+    // The ranks of a section fall, so its entries keep their order.
     by_rank.sort_by(|(left, ..), (right, ..)| right.total_cmp(left));
     for (_, number, at) in by_rank {
         sections[number].fill_one(at, &mut left);
@@ -361,20 +360,20 @@ fn fill(sections: &mut [Section<'_>], shared: usize, room: usize) -> usize {
     left
 }
 
-/// The number of characters of a text that holds its own number of characters, given those of the rest.
+/// The length of a text that contains its own length. `rest` is the length without that number.
 pub(super) fn used(rest: usize) -> usize {
     let digits = |number: usize| number.to_string().len();
     (1..).map(|width| rest + width).find(|used| rest + digits(*used) <= *used).unwrap_or(rest)
 }
 
-/// How much was left out, by reason and kind.
+/// The numbers of omitted entries, by reason and kind.
 struct Dropped {
     total: usize,
-    /// For want of room.
+    /// Entries without room.
     no_room: Vec<(&'static str, usize)>,
-    /// Nobody touched them for long, and there was no room.
+    /// Old entries without room.
     untouched: Vec<(&'static str, usize)>,
-    /// Nobody looked at them: others were more likely.
+    /// Entries not passed to a section: others were more relevant.
     not_looked_at: Vec<(&'static str, usize)>,
 }
 
@@ -383,7 +382,7 @@ impl Dropped {
         Self::counted(sections, |section| section.left_out())
     }
 
-    /// The most that can be left out.
+    /// The largest possible numbers of omitted entries.
     fn at_most(sections: &[Section<'_>]) -> Self {
         Self::counted(sections, |section| match section.count {
             Count::More(_) => [section.spare, 0, 0],
@@ -415,7 +414,8 @@ impl Dropped {
     }
 }
 
-/// What was left out: by reason and kind, then the newest few in a line each while they fit into `room`.
+/// The omitted entries: counts by reason and kind, then the newest few in one line each, as far as they fit into
+/// `room`.
 fn dropped(sections: &[Section<'_>], room: usize, now: Timestamp) -> String {
     let left_out = Dropped::of(sections);
     if left_out.total == 0 {

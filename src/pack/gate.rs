@@ -1,29 +1,29 @@
-//! What a session should settle before it stops, and the one line it is greeted with.
+//! The reminder of open items before a session stops, and the one-line greeting at its start.
 
 use super::xml::line;
 use super::{MAX_GLANCE_CHARS, MAX_ID_CHARS, MAX_NAME_CHARS};
 use crate::domain::checkout::Checkout;
 
-/// Ids of each kind that the gate names; more would be read by nobody.
+/// The most ids of each kind in a reminder. A longer list is not read.
 const MAX_NAMED: usize = 5;
 
-/// How a reminder of [`stop_gate`] begins.
+/// The start of the reminder of [`stop_gate`].
 pub const STOP_GATE_OPENING: &str = "Before you stop, settle what is open:";
 
-/// What a session leaves open, as ids: stored text has no place where an agent is told what to do.
+/// The open items of a session, as ids only. Stored text must not appear where an agent gets instructions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Gate {
-    /// Its tasks that are still active.
+    /// Active tasks of the session.
     pub active_tasks: Vec<String>,
-    /// Tasks it holds a lease on.
+    /// Tasks that the session holds.
     pub leases: Vec<String>,
-    /// Claims it made that have no evidence.
+    /// Claims of the session without evidence.
     pub without_evidence: Vec<String>,
     /// Claims of its agent that wait for a run.
     pub pending_proofs: Vec<String>,
 }
 
-/// What to settle before stopping, and with which tool; none when nothing is open.
+/// The reminder: the open items, and the tool that settles each kind. None without open items.
 pub fn stop_gate(gate: &Gate) -> Option<String> {
     let open = [
         (&gate.active_tasks, "active task", "active tasks", "update_task: done, blocked or invalidated"),
@@ -57,7 +57,7 @@ pub fn stop_gate(gate: &Gate) -> Option<String> {
     (!lines.is_empty()).then(|| format!("{STOP_GATE_OPENING}\n{}\n", lines.join("\n")))
 }
 
-/// What an agent reads with its next prompt of claims it made without evidence; the empty string for none.
+/// The reminder of claims without evidence, for the next prompt. Empty without such claims.
 pub fn evidence_due(claims: &[String]) -> String {
     match claims {
         [] => String::new(),
@@ -76,23 +76,23 @@ fn named(ids: &[String]) -> String {
     named.join(", ") + &more
 }
 
-/// Who an agent is and what is around it.
+/// The identity and the surroundings of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Presence {
     /// The agent.
     pub agent: String,
-    /// Other agents that are there, by name.
+    /// Names of other agents with a running session.
     pub peers: Vec<String>,
-    /// Contradictions that are open.
+    /// Number of open contradictions.
     pub contradictions: u64,
-    /// Tasks that can be claimed.
+    /// Number of tasks that can be claimed.
     pub ready: u64,
-    /// Where it works.
+    /// The work tree and branch of the agent.
     pub checkout: Checkout,
 }
 
-/// `hivemind: you are devops · 2 peers: analyst, claude-2 · 1 open contradiction · 2 tasks ready · work tree wt on branch pool`; what there
-/// is none of is not said, and nothing of the main work tree.
+/// The greeting: `hivemind: you are devops · 2 peers: analyst, claude-2 · 1 open contradiction · 2 tasks ready · work
+/// tree wt on branch pool`. Empty parts are left out, and so is the main work tree.
 pub fn banner(presence: &Presence) -> String {
     let counts = [
         (presence.peers.len() as u64, "peer", "peers"),

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::claims::{ClaimFilter, malformed};
+use super::claims::ClaimFilter;
+use super::rows::{json, malformed, only};
 use super::search::{Search, Seen};
 use super::{ClaimSummary, Reader, StoreError};
 use crate::domain::claim::{ClaimType, SearchMode, Status};
@@ -22,7 +23,7 @@ const BESIDE: usize = 100;
 
 const MEMBERS: &str = "SELECT c.created_seq, c.previous, c.tokens, c.scopes, d.rationale || ' ' || coalesce(( \
        SELECT group_concat(o.statement || ' ' || a.rejection_reason, ' ' ORDER BY a.seq, a.alternative_id) \
-       FROM decision_alternatives a CROSS JOIN claims o ON o.id = a.alternative_id WHERE a.decision_id = d.claim_id), '') \
+       FROM decision_alternatives a CROSS JOIN claims o ON o.id = a.alternative_id WHERE a.decision_id = d.claim_id), '') AS reasons \
      FROM json_each(?1) CROSS JOIN claims c ON c.created_seq = json_each.value \
      LEFT JOIN decisions d ON c.claim_type = 'decision' AND d.claim_id = c.id";
 const NEWEST_AT: &str =
@@ -34,7 +35,7 @@ const DECIDED: &str = "SELECT c.id, c.confidence, c.scopes, c.created_seq FROM d
 const ALTERNATIVES: &str = "SELECT a.decision_id, c.statement, a.rejection_reason FROM json_each(?1) \
      CROSS JOIN decision_alternatives a ON a.decision_id = json_each.value \
      CROSS JOIN claims c ON c.id = a.alternative_id ORDER BY a.decision_id, a.seq, a.alternative_id";
-const PREDECESSORS: &str = "SELECT c.superseded_by, c.statement, c.claim_type, c.mended FROM json_each(?1) \
+const PREDECESSORS: &str = "SELECT c.superseded_by, c.statement, c.claim_type, c.mended, c.id FROM json_each(?1) \
      CROSS JOIN claims c ON c.superseded_by = json_each.value ORDER BY c.superseded_by, c.created_seq";
 
 /// A claim that belongs to what a session is about.
@@ -66,6 +67,8 @@ pub struct Rejected {
 /// A claim that another one took the place of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replaced {
+    /// Its id.
+    pub id: String,
     /// What it said.
     pub statement: String,
     /// What kind of statement it was.
@@ -130,11 +133,11 @@ impl Reader {
         let rows = statement.query([serde_json::to_string(seqs).map_err(malformed)?])?;
         self.kept_of(rows, |row| {
             Ok::<_, StoreError>(Member {
-                seq: row.get::<_, i64>(0)? as u64,
-                previous: row.get::<_, Option<i64>>(1)?.map(|seq| seq as u64),
-                tokens: row.get(2)?,
-                scopes: serde_json::from_str(&row.get::<_, String>(3)?).map_err(malformed)?,
-                reasons: row.get(4)?,
+                seq: row.get("created_seq")?,
+                previous: row.get("previous")?,
+                tokens: row.get("tokens")?,
+                scopes: json(row, "scopes")?,
+                reasons: row.get("reasons")?,
             })
         })
     }
@@ -145,8 +148,7 @@ impl Reader {
         let Some(limits) = filter.limits(&self.around_of(&filter)?) else { return Ok(BTreeSet::new()) };
         let mut statement = self.db.prepare_cached(NEWEST_AT)?;
         let rows = statement.query(rusqlite::params![limits, BESIDE])?;
-        let seqs = self.kept_of(rows, |row| row.get::<_, i64>(0))?;
-        Ok(seqs.into_iter().map(|seq| seq as u64).collect())
+        Ok(self.kept_of(rows, only)?.into_iter().collect())
     }
 
     /// Decisions in force and confirmed claims, the most trusted first, and of equals those with the widest scope.
@@ -158,10 +160,12 @@ impl Reader {
         for (sql, status) in [(SETTLED, Status::Confirmed), (DECIDED, Status::Deprecated)] {
             let mut statement = self.db.prepare_cached(sql)?;
             let found = self.kept_of(statement.query(rusqlite::params![status, STANDING])?, |row| {
-                let scopes: Vec<String> =
-                    serde_json::from_str(&row.get::<_, String>(2)?).map_err(malformed)?;
-                let trust = (row.get::<_, f64>(1)? * 100.0).round() as i64;
-                Ok::<_, StoreError>((row.get::<_, String>(0)?, (trust, reach(&scopes), row.get(3)?)))
+                let scopes: Vec<String> = json(row, "scopes")?;
+                let trust = (row.get::<_, f64>("confidence")? * 100.0).round() as i64;
+                Ok::<_, StoreError>((
+                    row.get::<_, String>("id")?,
+                    (trust, reach(&scopes), row.get("created_seq")?),
+                ))
             })?;
             rows.extend(found.into_iter().filter(|(id, _)| !self.is_expired(id)));
         }
@@ -182,8 +186,9 @@ impl Reader {
         let mut statement = self.db.prepare_cached(ALTERNATIVES)?;
         let rows = statement.query([serde_json::to_string(decisions).map_err(malformed)?])?;
         let found = self.kept_of(rows, |row| {
-            let rejected = Rejected { statement: row.get(1)?, because: row.get(2)? };
-            Ok::<_, rusqlite::Error>((row.get::<_, String>(0)?, rejected))
+            let rejected =
+                Rejected { statement: row.get("statement")?, because: row.get("rejection_reason")? };
+            Ok::<_, rusqlite::Error>((row.get::<_, String>("decision_id")?, rejected))
         })?;
         let mut all: BTreeMap<String, Vec<Rejected>> = BTreeMap::new();
         for (id, rejected) in found {
@@ -200,9 +205,10 @@ impl Reader {
         let mut statement = self.db.prepare_cached(PREDECESSORS)?;
         let rows = statement.query([serde_json::to_string(claims).map_err(malformed)?])?;
         let found = self.kept_of(rows, |row| {
-            let claim_type = row.get::<_, String>(2)?.parse().map_err(malformed)?;
-            let replaced = Replaced { statement: row.get(1)?, claim_type, mended: row.get(3)? };
-            Ok::<_, StoreError>((row.get::<_, String>(0)?, replaced))
+            let (statement, claim_type) = (row.get("statement")?, row.get("claim_type")?);
+            let (mended, id) = (row.get("mended")?, row.get("id")?);
+            let replaced = Replaced { id, statement, claim_type, mended };
+            Ok::<_, StoreError>((row.get::<_, String>("superseded_by")?, replaced))
         })?;
         Ok(found.into_iter().collect())
     }

@@ -1,10 +1,7 @@
 //! Who is at what now: runs that wait or go on, tasks that are held, locks. The one place that says it.
 
-use serde::Serialize;
-
-use super::claims::malformed;
 use super::locks::places;
-use super::{ClaimSummary, LockView, Reader, StoreError, TaskView};
+use super::{ByNow, ClaimSummary, LockView, Reader, StoreError, TaskView};
 use crate::domain::claim::Status;
 use crate::domain::experiment::RunState;
 use crate::domain::plan::{TaskStatus, in_work_tree};
@@ -13,21 +10,6 @@ use crate::domain::time::{Span, Timestamp};
 
 /// Of the agents that are at one thing, so many are named on one line.
 const MAX_NAMED: usize = 3;
-
-/// What an agent is doing about a claim or a place.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ByNow {
-    /// The agent.
-    pub agent: String,
-    /// What it does: `tests it, R11 queued`.
-    pub does: String,
-    /// Whether it is a lock or a task on a directory above the claim, which is news in no list.
-    #[serde(skip)]
-    pub is_above: bool,
-    /// The run by which it tests the claim, and how far that is: `R11 queued`. None where it is at a place of the claim.
-    #[serde(skip)]
-    pub run: Option<String>,
-}
 
 /// Who does what, on one line; none where nothing goes on.
 pub fn by_now(at_it: &[ByNow]) -> Option<String> {
@@ -161,13 +143,18 @@ impl Reader {
     /// [`StoreError`].
     pub fn at_now(&self) -> Result<AtNow, StoreError> {
         let mut unfinished = self.db.prepare_cached(
-            "SELECT e.claim_id, coalesce((SELECT letter || number FROM names WHERE names.id = e.id), e.id), \
+            "SELECT e.claim_id, coalesce((SELECT letter || number FROM names WHERE names.id = e.id), e.id) AS name, \
              e.requested_by, e.status FROM experiments e \
              WHERE e.status IN ('queued', 'running') AND e.claim_id IS NOT NULL ORDER BY e.created_seq",
         )?;
         let runs = self.kept_of(unfinished.query([])?, |row| {
-            let status = row.get::<_, String>(3)?.parse().map_err(malformed)?;
-            Ok::<_, StoreError>(Run { claim_id: row.get(0)?, name: row.get(1)?, agent: row.get(2)?, status })
+            let status = row.get("status")?;
+            Ok::<_, StoreError>(Run {
+                claim_id: row.get("claim_id")?,
+                name: row.get("name")?,
+                agent: row.get("requested_by")?,
+                status,
+            })
         })?;
         let mut tasks = self.held_tasks()?;
         let locks = self.locks_beside(&tasks)?;

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use rusqlite::params_from_iter;
 
 use super::claims::{ClaimFilter, ClaimSummary};
+use super::rows::only;
 use super::{Reader, Search, StoreError};
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::nature::Nature;
@@ -73,7 +74,7 @@ impl Reader {
                 Nature::Challenged => {
                     let mut challenged = self.db.prepare_cached(CHALLENGED)?;
                     for claim in self.newest(search, |_| ())? {
-                        if challenged.query_row([&claim.id], |row| row.get(0))? {
+                        if challenged.query_row([&claim.id], only)? {
                             found.insert(claim.created_seq);
                         }
                     }
@@ -86,7 +87,7 @@ impl Reader {
             for claim in self.newest(search, |_| ())? {
                 let task = claim.origin_task_id.clone().unwrap_or_default();
                 let values = [&claim.id, &task].into_iter().chain(&words);
-                if says.query_row(params_from_iter(values), |row| row.get(0))? {
+                if says.query_row(params_from_iter(values), only)? {
                     found.insert(claim.created_seq);
                 }
             }

@@ -1,21 +1,19 @@
-//! Questions about claims: one, a page of them, and what a page shows.
+//! Claims as lists show them, and the lists.
 
 use std::collections::BTreeMap;
 
-use rusqlite::{OptionalExtension, Row, ToSql};
+use rusqlite::{OptionalExtension, Row};
 use serde::Serialize;
 
 use super::index::{Around, Limit};
-use super::{ByNow, Changed, Expired, Reader, StoreError};
+use super::rows::{Json, Select, bound, json, made_at, only};
+use super::{Expired, Reader, StoreError};
 use crate::domain::claim::{Basis, ClaimType, Grade, Status, Trigger};
 use crate::domain::confidence::Standing;
-use crate::domain::experiment::{Prediction, RunState, Tally};
 use crate::domain::ids::{ClaimId, TaskId};
-use crate::domain::ranking;
 use crate::domain::scope::Scope;
 use crate::domain::state::COUNTS_FOR;
 use crate::domain::time::{Moment, Timestamp};
-use crate::domain::versions::Versions;
 use crate::imports::Imports;
 
 /// Which claims to list: every field that is set must match.
@@ -160,6 +158,31 @@ pub struct ClaimSummary {
     pub last_change: Option<LastChange>,
 }
 
+/// What an agent is doing about a claim or a place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ByNow {
+    /// The agent.
+    pub agent: String,
+    /// What it does: `tests it, R11 queued`.
+    pub does: String,
+    /// Whether it is a lock or a task on a directory above the claim, which is news in no list.
+    #[serde(skip)]
+    pub is_above: bool,
+    /// The run by which it tests the claim, and how far that is: `R11 queued`. None where it is at a place of the claim.
+    #[serde(skip)]
+    pub run: Option<String>,
+}
+
+/// A file of a claim that does not hold what the claim is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Changed {
+    /// The file.
+    pub path: String,
+    /// The agent that last edited it, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
 /// What last changed a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LastChange {
@@ -181,16 +204,14 @@ pub struct Proof {
 }
 
 impl Proof {
-    /// Made of the columns of a run as JSON.
-    fn of(json: &str) -> Result<Self, StoreError> {
-        let (run_id, profile, args): (String, Option<String>, String) =
-            serde_json::from_str(json).map_err(malformed)?;
-        Ok(Self { run_id, ran: ran(profile.as_deref().unwrap_or("a command"), &args) })
+    /// Made of the columns of a run.
+    fn of((run_id, profile, args): (String, Option<String>, String)) -> Self {
+        Self { run_id, ran: ran(profile.as_deref().unwrap_or("a command"), &args) }
     }
 }
 
 /// A profile with what it was given.
-fn ran(profile: &str, args: &str) -> String {
+pub(super) fn ran(profile: &str, args: &str) -> String {
     let args: BTreeMap<String, String> = serde_json::from_str(args).unwrap_or_default();
     args.iter().fold(profile.to_owned(), |ran, (name, value)| format!("{ran} {name}={value}"))
 }
@@ -253,16 +274,9 @@ pub(crate) fn with_basis(status: &str, basis: Option<Basis>) -> String {
 }
 
 /// What confirmed a claim that stands at a status; its row says by which kind of run, if by one.
-pub(super) fn basis(
-    status: Status,
-    proof: Option<&str>,
-    by_silence: bool,
-) -> Result<Option<Basis>, StoreError> {
-    if status != Status::Confirmed {
-        return Ok(None);
-    }
+pub(super) fn basis(status: Status, proof: Option<Basis>, by_silence: bool) -> Option<Basis> {
     let agreed = if by_silence { Basis::Silence } else { Basis::Agreed };
-    Ok(Some(proof.map(str::parse).transpose().map_err(malformed)?.unwrap_or(agreed)))
+    (status == Status::Confirmed).then(|| proof.unwrap_or(agreed))
 }
 
 /// A page of claims, newest first.
@@ -275,73 +289,6 @@ pub struct ClaimPage {
     pub next: Option<u64>,
 }
 
-/// One agent's position on a claim.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PositionHeld {
-    /// Whose.
-    pub agent: String,
-    /// Support, challenge or abstain.
-    pub position: String,
-    /// Why.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// The event it rests on.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub evidence_ref: Option<String>,
-    /// Since when, epoch ms.
-    pub at: i64,
-    /// Whether it is a support of other content than the claim is about since it was said to be still meant.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub before_change: bool,
-    /// Ledger position of its event.
-    #[serde(skip)]
-    pub seq: u64,
-}
-
-/// One event tied to a claim.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Evidence {
-    /// The event.
-    pub evidence_ref: String,
-    /// What it says about the claim.
-    pub relation: String,
-    /// Who tied it.
-    pub added_by: String,
-    /// How much it says, 0 to 1.
-    pub weight: f64,
-    /// How it came about.
-    pub grade: Grade,
-    /// The run behind it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub run_id: Option<String>,
-    /// The profile that ran.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub profile: Option<String>,
-    /// The profile with what it was given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ran: Option<String>,
-    /// Whether it passed or failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<RunState>,
-    /// SHA-256 of the profile's file, hex.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub profile_sha256: Option<String>,
-    /// What the claim predicted of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prediction: Option<Prediction>,
-    /// How the same run came out on the same content, where that was both ways.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub unstable: Option<Tally>,
-    /// Ledger position of the edit that made it stale.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stale_since: Option<u64>,
-    /// In the agent's words.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
-    /// Since when, epoch ms.
-    pub at: i64,
-}
-
 /// What a dead end says besides its statement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Warning {
@@ -351,102 +298,7 @@ pub struct Warning {
     pub because: Option<String>,
 }
 
-/// One step in a claim's life.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct StatusChange {
-    /// Where it was; none at creation.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<String>,
-    /// Where it went.
-    pub to: String,
-    /// Who moved it.
-    pub by: String,
-    /// What moved it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// When, epoch ms.
-    pub at: i64,
-    /// Ledger position.
-    pub seq: u64,
-}
-
-/// A claim with everything known about it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ClaimView {
-    /// What lists show.
-    #[serde(flatten)]
-    pub summary: ClaimSummary,
-    /// The session it was made in.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session: Option<String>,
-    /// Hours until it expires.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ttl_hours: Option<u32>,
-    /// When a negative claim warns.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub trigger: Option<Trigger>,
-    /// The claims it replaced.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub supersedes: Vec<String>,
-    /// The claim it replaces once confirmed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub proposes_to_supersede: Option<String>,
-    /// The agents that its owner asked for a position.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub asks: Vec<String>,
-    /// Until when an objection keeps it from being agreed by silence, epoch ms.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub objection_until: Option<i64>,
-    /// The decisions that did not choose it, oldest first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub not_chosen: Vec<super::NotChosen>,
-    /// Why it was chosen, instead of what, and what became of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub decision: Option<super::DecisionView>,
-    /// Its successors, the one in force last.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub successors: Vec<String>,
-    /// Every agent's latest position, by agent.
-    pub positions: Vec<PositionHeld>,
-    /// The last of the positions that are held no more, in ledger order.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub former_positions: Vec<PositionHeld>,
-    /// How many there were before those.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub former_positions_left_out: u64,
-    /// Every event tied to it, in ledger order.
-    pub evidence_items: Vec<Evidence>,
-    /// Evidence that was taken back, in ledger order.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub retracted: Vec<super::RetractedEvidence>,
-    /// What it contradicts or contradicted, oldest first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub contradictions: Vec<super::Contradiction>,
-    /// The claims that its statement names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub mentions: Vec<String>,
-    /// The claims whose statement names it, newest first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub mentioned_by: Vec<String>,
-    /// What its files held when it was said, or last said to be still meant.
-    #[serde(skip_serializing_if = "Versions::is_empty")]
-    pub versions: Versions,
-    /// Ledger position of the last word that it is still meant.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub affirmed_seq: Option<u64>,
-    /// Its scopes without a version, with the reason.
-    #[serde(skip)]
-    pub unversioned: Vec<(String, String)>,
-    /// Its life so far.
-    pub history: Vec<StatusChange>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-const fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
-const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
+pub(super) const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
      c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence, c.grade, c.reproduced, c.stale, \
      c.origin_task_id, c.proof, c.unstable_at, c.mended, \
      CASE WHEN c.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus p WHERE p.claim_id = c.id \
@@ -460,87 +312,25 @@ const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.con
      CASE WHEN c.status = 'deprecated' AND c.superseded_by IS NULL THEN EXISTS (SELECT 1 FROM claim_moves m \
      WHERE m.claim_id = c.id AND m.reason = 'rejected alternative') ELSE 0 END AS rejected, \
      (SELECT json_array(r.id, r.profile, r.args) FROM experiments r WHERE r.id = c.proof_run) AS proved_by";
-pub(super) const EVIDENCE: &str = "SELECT evidence_ref, relation, added_by, weight, note, created_at, grade, stale_seq, \
-     claim_id, run_id, profile, profile_sha256, prediction, unstable, unstable_at, \
-     (SELECT r.args FROM experiments r WHERE r.id = claim_evidence.run_id), \
-     (SELECT r.status FROM experiments r WHERE r.id = claim_evidence.run_id) FROM claim_evidence";
-pub(super) const POSITION: &str =
-    "SELECT agent, position, reason, evidence_ref, created_at, claim_id, seq FROM consensus";
-/// What follows the creation of a claim, from where `claim_status_history` has it.
-pub(super) const MOVE: &str =
-    "SELECT old_status, new_status, changed_by, reason, changed_at, seq, claim_id FROM claim_moves";
-
 impl Reader {
-    /// One claim with everything known about it.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn claim(&self, id: ClaimId) -> Result<Option<ClaimView>, StoreError> {
-        let id = id.to_string();
-        let mut one = self.db.prepare_cached(&format!("{} WHERE c.id = ?1", whole_rows()))?;
-        let found =
-            self.kept_one(one.query([&id])?, |row| Ok::<_, StoreError>((self.summary(row)?, own(row)?)))?;
-        let Some((summary, own)) = found else { return Ok(None) };
-        let (former_positions, former_positions_left_out) = self.former(&id)?;
-        let Own {
-            session,
-            ttl_hours,
-            trigger,
-            proposes_to_supersede,
-            versions,
-            affirmed_seq,
-            asks,
-            objection_until,
-        } = own;
-        let waits = objection_until.is_some() && self.waits_for_operator(&id)?.is_some();
-        Ok(Some(ClaimView {
-            successors: self.successors(&summary)?,
-            decision: self.decision(&id)?,
-            not_chosen: self.not_chosen(&id)?,
-            positions: self.positions(&id)?,
-            former_positions,
-            former_positions_left_out,
-            evidence_items: self.evidence(&id)?,
-            retracted: self.retracted(&id)?,
-            contradictions: self.contradictions_of(&id)?,
-            history: self.history(&id)?,
-            supersedes: self.predecessors(&id)?,
-            mentions: self.mentions(&summary.statement, summary.created_seq)?,
-            mentioned_by: self.mentioned_by(&id, summary.created_seq)?,
-            summary,
-            session,
-            ttl_hours,
-            trigger,
-            proposes_to_supersede,
-            versions,
-            affirmed_seq,
-            unversioned: Vec::new(),
-            asks,
-            objection_until: objection_until.filter(|_| !waits),
-        }))
-    }
-
     /// A page of claims, newest first.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn claims(&self, filter: &ClaimFilter) -> Result<ClaimPage, StoreError> {
-        let mut select = Select::default();
+        let mut select = Select::from("claims c");
         let expired = self.expired_ids();
         match filter.status.as_slice() {
             [] if filter.in_force => {
-                let gone = select.bind(Status::Deprecated.as_str());
-                select.require(format!("c.status <> {gone}"));
+                select.require_if("c.status <>", Some(Status::Deprecated));
             }
             [] => {}
             // One status is a range of its index, in order; several are looked up and sorted.
             [status] if *status != Status::Deprecated || expired.is_none() => {
-                let wanted = select.bind(status.as_str());
-                select.require(format!("c.status = {wanted}"));
+                select.require_if("c.status =", Some(*status));
             }
             several => {
-                let wanted: Vec<&str> = several.iter().map(|status| status.as_str()).collect();
-                let wanted = select.bind(serde_json::json!(wanted).to_string());
+                let wanted = select.bind(Json(several.to_vec()));
                 let stands = format!("c.status IN (SELECT value FROM json_each({wanted}))");
                 let expired = expired.clone().filter(|_| several.contains(&Status::Deprecated));
                 let wanted = match expired.map(|expired| select.bind(expired)) {
@@ -549,7 +339,7 @@ impl Reader {
                     }
                     None => stands,
                 };
-                select.require(wanted);
+                select.require(&wanted);
             }
         }
         let shows_deprecated = filter.status.contains(&Status::Deprecated);
@@ -558,20 +348,20 @@ impl Reader {
             && let Some(expired) = expired
         {
             let expired = select.bind(expired);
-            select.require(format!("c.id NOT IN (SELECT value FROM json_each({expired}))"));
+            select.require(&format!("c.id NOT IN (SELECT value FROM json_each({expired}))"));
         }
-        select.require_if("c.id =", filter.id.map(|id| id.to_string()));
-        select.require_if("c.claim_type =", filter.claim_type.map(ClaimType::as_str));
+        select.require_if("c.id =", filter.id);
+        select.require_if("c.claim_type =", filter.claim_type);
         select.require_if("c.owner =", filter.owner.clone());
         select.require_if("c.session =", filter.session.clone());
-        select.require_if("c.origin_task_id =", filter.task.map(|task| task.to_string()));
+        select.require_if("c.origin_task_id =", filter.task);
         for (moment, comparison) in [(filter.since, ">="), (filter.until, "<=")] {
             let Some((column, value)) = moment.map(made_at) else { continue };
             select.require_if(&format!("c.{column} {comparison}"), Some(value));
         }
         if let Some(moment) = filter.changed_since {
             let (column, value) = match moment {
-                Moment::Seq(seq) => ("seq", i64::try_from(seq).unwrap_or(i64::MAX)),
+                Moment::Seq(seq) => ("seq", bound(seq)),
                 Moment::Time(at) => ("touched_at", at.ms()),
             };
             select.require_if(&format!("c.{column} >="), Some(value));
@@ -589,7 +379,7 @@ impl Reader {
             }
             select.require_if("claim_index MATCH", Some(limits));
         }
-        let before = filter.before.map(|seq| i64::try_from(seq).unwrap_or(i64::MAX));
+        let before = filter.before.map(|seq| bound(seq));
         select.require_if(&format!("{position} <"), before);
         let Select { from, conditions, values } = select;
         let sql = format!(
@@ -603,7 +393,7 @@ impl Reader {
     }
 
     /// A claim as lists show it, from its row; notes which ones a context would count.
-    fn summary(&self, row: &Row<'_>) -> Result<ClaimSummary, StoreError> {
+    pub(super) fn summary(&self, row: &Row<'_>) -> Result<ClaimSummary, StoreError> {
         let read = summary(row, &self.imports.borrow());
         if read.is_err()
             && let Some(asked) = self.asked.borrow_mut().as_mut()
@@ -612,7 +402,7 @@ impl Reader {
             asked.left_out.settled.insert(super::key_of(row));
         }
         let since: Option<i64> = row.get("unstable_at").ok().flatten();
-        read.map(|claim| self.as_of_now(claim, since))
+        Ok(self.as_of_now(read?, since))
     }
 
     fn as_of_now(&self, claim: ClaimSummary, unstable_since: Option<i64>) -> ClaimSummary {
@@ -625,7 +415,7 @@ impl Reader {
     }
 
     /// Whether a run that came out the other way at some time still counts; outside of a snapshot it does.
-    fn is_recent(&self, since: Option<i64>) -> bool {
+    pub(super) fn is_recent(&self, since: Option<i64>) -> bool {
         let now = self.asked.borrow().as_ref().map(|asked| asked.now);
         since.zip(now).is_none_or(|(since, now)| Timestamp::from_ms(since).is_within(COUNTS_FOR, now))
     }
@@ -638,11 +428,9 @@ impl Reader {
         let mut rows = statement.query([now])?;
         let mut expired = BTreeMap::new();
         while let Some(row) = rows.next()? {
-            let read = || -> Result<(String, Expired), StoreError> {
-                let word = |column: usize| row.get::<_, String>(column);
-                let claim_type = word(1)?.parse().map_err(malformed)?;
-                let status = word(2)?.parse().map_err(malformed)?;
-                Ok((word(0)?, Expired { claim_type, status, owner: word(3)? }))
+            let read = || -> rusqlite::Result<(String, Expired)> {
+                let (claim_type, status) = (row.get("claim_type")?, row.get("status")?);
+                Ok((row.get("id")?, Expired { claim_type, status, owner: row.get("owner")? }))
             };
             // Whoever asks for one that cannot be read is told so.
             expired.extend(read().ok());
@@ -683,260 +471,65 @@ impl Reader {
                      (SELECT note FROM claim_evidence WHERE claim_id = c.id AND relation = 'supports' \
                       AND note IS NOT NULL ORDER BY seq DESC LIMIT 1), \
                      (SELECT reason FROM consensus WHERE claim_id = c.id AND position = 'support' \
-                      AND reason IS NOT NULL ORDER BY seq DESC LIMIT 1)) \
+                      AND reason IS NOT NULL ORDER BY seq DESC LIMIT 1)) AS because \
                    FROM json_each(?1) CROSS JOIN claims c ON c.id = json_each.value";
         let mut statement = self.db.prepare_cached(sql)?;
-        let rows = statement.query([serde_json::to_string(&ids).map_err(malformed)?])?;
+        let rows = statement.query([Json(ids)])?;
         Ok(self.kept_of(rows, warning)?.into_iter().collect())
-    }
-
-    fn predecessors(&self, claim: &str) -> Result<Vec<String>, StoreError> {
-        let sql = "SELECT id FROM claims WHERE superseded_by = ?1 ORDER BY created_seq";
-        let mut statement = self.db.prepare_cached(sql)?;
-        self.kept_of(statement.query([claim])?, |row| row.get(0))
-    }
-
-    fn successors(&self, claim: &ClaimSummary) -> Result<Vec<String>, StoreError> {
-        ranking::successors(&claim.id, |id| self.successor(id))
     }
 
     /// The claim that took the place of this one.
     pub(super) fn successor(&self, id: &str) -> Result<Option<String>, StoreError> {
         let mut successor = self.db.prepare_cached("SELECT superseded_by FROM claims WHERE id = ?1")?;
-        Ok(successor.query_row([id], |row| row.get(0)).optional()?.flatten())
+        Ok(successor.query_row([id], only).optional()?.flatten())
     }
-
-    /// The agents that support a claim, without its owner.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn supporters(&self, claim: &ClaimSummary) -> Result<Vec<String>, StoreError> {
-        let supports = |held: &PositionHeld| {
-            held.position == crate::domain::claim::Position::Support.as_str() && held.agent != claim.owner
-        };
-        let positions = self.positions(&claim.id)?.into_iter().filter(supports);
-        Ok(positions.map(|held| held.agent).collect())
-    }
-
-    fn positions(&self, claim: &str) -> Result<Vec<PositionHeld>, StoreError> {
-        let mut statement =
-            self.db.prepare_cached(&format!("{POSITION} WHERE claim_id = ?1 ORDER BY agent"))?;
-        self.kept_of(statement.query([claim])?, position)
-    }
-
-    fn evidence(&self, claim: &str) -> Result<Vec<Evidence>, StoreError> {
-        let mut statement =
-            self.db.prepare_cached(&format!("{EVIDENCE} WHERE claim_id = ?1 ORDER BY seq"))?;
-        self.kept_of(statement.query([claim])?, |row| {
-            let mut evidence = evidence(row)?;
-            evidence.unstable = evidence.unstable.filter(|_| self.is_recent(row.get(14).ok().flatten()));
-            Ok::<_, StoreError>(evidence)
-        })
-    }
-
-    fn history(&self, claim: &str) -> Result<Vec<StatusChange>, StoreError> {
-        let sql = "SELECT old_status, new_status, changed_by, reason, changed_at, seq \
-                   FROM claim_status_history WHERE claim_id = ?1 ORDER BY seq";
-        let mut statement = self.db.prepare_cached(sql)?;
-        self.kept_of(statement.query([claim])?, change)
-    }
-}
-
-pub(super) fn position(row: &Row<'_>) -> rusqlite::Result<PositionHeld> {
-    Ok(PositionHeld {
-        agent: row.get(0)?,
-        position: row.get(1)?,
-        reason: row.get(2)?,
-        evidence_ref: row.get(3)?,
-        at: row.get(4)?,
-        before_change: false,
-        seq: row.get::<_, i64>(6)? as u64,
-    })
-}
-
-pub(super) fn evidence(row: &Row<'_>) -> Result<Evidence, StoreError> {
-    Ok(Evidence {
-        evidence_ref: row.get(0)?,
-        relation: row.get(1)?,
-        added_by: row.get(2)?,
-        weight: row.get(3)?,
-        note: row.get(4)?,
-        at: row.get(5)?,
-        grade: row.get::<_, String>(6)?.parse().map_err(malformed)?,
-        stale_since: row.get::<_, Option<i64>>(7)?.map(|seq| seq as u64),
-        run_id: row.get(9)?,
-        profile: row.get(10)?,
-        ran: row
-            .get::<_, Option<String>>(10)?
-            .map(|profile| {
-                Ok::<_, rusqlite::Error>(ran(
-                    &profile,
-                    &row.get::<_, Option<String>>(15)?.unwrap_or_default(),
-                ))
-            })
-            .transpose()?,
-        outcome: row.get::<_, Option<String>>(16)?.and_then(|state| state.parse().ok()),
-        profile_sha256: row.get(11)?,
-        prediction: row
-            .get::<_, Option<String>>(12)?
-            .map(|prediction| prediction.parse())
-            .transpose()
-            .map_err(malformed)?,
-        unstable: row
-            .get::<_, Option<String>>(13)?
-            .map(|json| serde_json::from_str(&json))
-            .transpose()
-            .map_err(malformed)?,
-    })
-}
-
-pub(super) fn change(row: &Row<'_>) -> rusqlite::Result<StatusChange> {
-    Ok(StatusChange {
-        from: row.get(0)?,
-        to: row.get(1)?,
-        by: row.get(2)?,
-        reason: row.get(3)?,
-        at: row.get(4)?,
-        seq: row.get::<_, i64>(5)? as u64,
-    })
-}
-
-/// The statement that reads claims with all that stands in their rows, up to its conditions.
-pub(super) fn whole_rows() -> String {
-    format!(
-        "SELECT {SUMMARY}, c.session, c.ttl_hours, c.trigger_when, c.proposes_to_supersede, c.versions, \
-         c.affirmed_seq, c.asks, c.objection_until FROM claims c"
-    )
-}
-
-/// Reads all of a claim's own row.
-pub(super) fn is_legible(row: &Row<'_>) -> Result<(), StoreError> {
-    summary(row, &Imports::default())?;
-    own(row)?;
-    Ok(())
-}
-
-/// What only a claim's own page shows of its row.
-struct Own {
-    session: Option<String>,
-    ttl_hours: Option<u32>,
-    trigger: Option<Trigger>,
-    proposes_to_supersede: Option<String>,
-    versions: Versions,
-    affirmed_seq: Option<u64>,
-    asks: Vec<String>,
-    objection_until: Option<i64>,
-}
-
-fn own(row: &Row<'_>) -> Result<Own, StoreError> {
-    let trigger = row.get::<_, Option<String>>("trigger_when")?.map(|json| serde_json::from_str(&json));
-    let versions = row.get::<_, Option<String>>("versions")?.map(|json| serde_json::from_str(&json));
-    let asks = row.get::<_, Option<String>>("asks")?.map(|json| serde_json::from_str(&json));
-    Ok(Own {
-        versions: versions.transpose().map_err(malformed)?.unwrap_or_default(),
-        affirmed_seq: row.get::<_, Option<i64>>("affirmed_seq")?.map(|seq| seq as u64),
-        asks: asks.transpose().map_err(malformed)?.unwrap_or_default(),
-        objection_until: row.get("objection_until")?,
-        session: row.get("session")?,
-        ttl_hours: row.get("ttl_hours")?,
-        trigger: trigger.transpose().map_err(malformed)?,
-        proposes_to_supersede: row.get("proposes_to_supersede")?,
-    })
 }
 
 /// Whether a row that cannot be read is that of a claim which a context would count, as far as it says.
 fn is_settled(row: &Row<'_>) -> bool {
-    let word = |column: usize| row.get::<_, String>(column).unwrap_or_default();
-    let is_settled = matches!(word(3).parse(), Ok(Status::Proposed | Status::Confirmed));
-    is_settled && word(2) != ClaimType::Negative.as_str()
+    let is_settled = matches!(row.get("status"), Ok(Status::Proposed | Status::Confirmed));
+    is_settled && row.get("claim_type") != Ok(ClaimType::Negative)
 }
 
-/// The column that says when something was made, as a moment is compared with it, and the moment's value there.
-pub(super) fn made_at(moment: Moment) -> (&'static str, i64) {
-    match moment {
-        Moment::Seq(seq) => ("created_seq", i64::try_from(seq).unwrap_or(i64::MAX)),
-        Moment::Time(at) => ("created_at", at.ms()),
-    }
+fn warning(row: &Row<'_>) -> rusqlite::Result<(String, Warning)> {
+    Ok((row.get("id")?, Warning { trigger: json(row, "trigger_when")?, because: row.get("because")? }))
 }
 
-/// The conditions of a query and the values bound in them.
-pub(super) struct Select {
-    from: String,
-    conditions: String,
-    pub(super) values: Vec<Box<dyn ToSql>>,
-}
-
-impl Default for Select {
-    fn default() -> Self {
-        Self { from: "claims c".to_owned(), conditions: String::new(), values: Vec::new() }
-    }
-}
-
-impl Select {
-    pub(super) fn bind(&mut self, value: impl ToSql + 'static) -> String {
-        self.values.push(Box::new(value));
-        format!("?{}", self.values.len())
-    }
-
-    fn require(&mut self, condition: String) {
-        self.conditions.push_str(if self.conditions.is_empty() { "WHERE " } else { " AND " });
-        self.conditions.push_str(&condition);
-    }
-
-    fn require_if(&mut self, comparison: &str, value: Option<impl ToSql + 'static>) {
-        if let Some(value) = value {
-            let bound = self.bind(value);
-            self.require(format!("{comparison} {bound}"));
-        }
-    }
-}
-
-fn warning(row: &Row<'_>) -> Result<(String, Warning), StoreError> {
-    let trigger = row.get::<_, Option<String>>(1)?.map(|json| serde_json::from_str(&json));
-    let trigger = trigger.transpose().map_err(malformed)?;
-    Ok((row.get(0)?, Warning { trigger, because: row.get(2)? }))
-}
-
-fn summary(row: &Row<'_>, imports: &Imports) -> Result<ClaimSummary, StoreError> {
-    let word = |column: usize| row.get::<_, String>(column);
-    let created_seq = row.get::<_, i64>(8)? as u64;
-    let status = word(3)?.parse().map_err(malformed)?;
-    let by_silence = row.get(22)?;
+pub(super) fn summary(row: &Row<'_>, imports: &Imports) -> rusqlite::Result<ClaimSummary> {
+    let created_seq = row.get("created_seq")?;
+    let status = row.get("status")?;
+    let by_silence = row.get("agreed_by_silence")?;
     Ok(ClaimSummary {
         status,
-        basis: basis(status, row.get::<_, Option<String>>(19)?.as_deref(), by_silence)?,
+        basis: basis(status, row.get("proof")?, by_silence),
         imported: imports.holds(created_seq),
-        id: row.get(0)?,
+        id: row.get("id")?,
         name: row.get("name")?,
-        statement: row.get(1)?,
-        claim_type: word(2)?.parse().map_err(malformed)?,
-        owner: row.get(4)?,
-        confidence: row.get(5)?,
-        created_at: row.get(6)?,
-        touched_at: row.get(7)?,
+        statement: row.get("statement")?,
+        claim_type: row.get("claim_type")?,
+        owner: row.get("owner")?,
+        confidence: row.get("confidence")?,
+        created_at: row.get("created_at")?,
+        touched_at: row.get("touched_at")?,
         created_seq,
-        seq: row.get::<_, i64>(9)? as u64,
-        superseded_by: row.get(10)?,
-        scopes: serde_json::from_str(&word(11)?).map_err(malformed)?,
-        supports: row.get(12)?,
-        challenges: row.get(13)?,
-        evidence: row.get(14)?,
-        grade: word(15)?.parse().map_err(malformed)?,
-        reproduced: row.get(16)?,
-        stale: row.get(17)?,
-        origin_task_id: row.get(18)?,
-        mended: row.get(21)?,
+        seq: row.get("seq")?,
+        superseded_by: row.get("superseded_by")?,
+        scopes: json(row, "scopes")?,
+        supports: row.get("supports")?,
+        challenges: row.get("challenges")?,
+        evidence: row.get("evidence")?,
+        grade: row.get("grade")?,
+        reproduced: row.get("reproduced")?,
+        stale: row.get("stale")?,
+        origin_task_id: row.get("origin_task_id")?,
+        mended: row.get("mended")?,
         rejected: row.get("rejected")?,
         changed_since: Vec::new(),
         by_now: Vec::new(),
         last_change: None,
         agreed_by_silence: by_silence,
-        proof: row.get::<_, Option<String>>("proved_by")?.map(|json| Proof::of(&json)).transpose()?,
+        proof: json::<Option<_>>(row, "proved_by")?.map(Proof::of),
         unstable: false,
         failed_since: row.get("failed_since")?,
     })
-}
-
-pub(super) fn malformed(problem: impl ToString) -> StoreError {
-    StoreError::Malformed(problem.to_string())
 }

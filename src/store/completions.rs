@@ -2,8 +2,8 @@
 
 use rusqlite::{Connection, params};
 
-use super::rows::bound;
-use super::{Reader, StoreError};
+use super::rows::{bound, only};
+use super::{Matches, Reader, StoreError};
 use crate::domain::event::{ClaimCreated, Recorded};
 use crate::domain::ids::SessionId;
 use crate::domain::names::Sort;
@@ -11,22 +11,13 @@ use crate::domain::names::Sort;
 /// The scopes and the session of a new claim, for who types them next.
 pub(super) fn add(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result<(), StoreError> {
     for scope in body.scopes.iter() {
-        super::scopes::add(db, scope, at.seq as i64)?;
+        super::scopes::add(db, scope, at.seq)?;
     }
     if let Some(session) = at.session.as_ref().map(SessionId::as_str) {
         db.prepare_cached("INSERT OR IGNORE INTO sessions (session, seq) VALUES (?1, ?2)")?
             .execute(params![session, at.seq])?;
     }
     Ok(())
-}
-
-/// What begins as it was typed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Matches {
-    /// As many as were asked for.
-    pub values: Vec<String>,
-    /// How many there are.
-    pub total: u64,
 }
 
 impl Reader {
@@ -68,13 +59,11 @@ impl Reader {
         let typed = typed.to_lowercase();
         let end = end_of(&typed);
         let among = format!("FROM {table} WHERE id >= ?1 AND id < ?2");
-        let total: i64 = self
-            .db
-            .prepare_cached(&format!("SELECT count(*) {among}"))?
-            .query_row([&typed, &end], |row| row.get(0))?;
+        let total =
+            self.db.prepare_cached(&format!("SELECT count(*) {among}"))?.query_row([&typed, &end], only)?;
         let mut newest = self.db.prepare_cached(&format!("SELECT id {among} ORDER BY id DESC LIMIT ?3"))?;
-        let values = newest.query_map(params![typed, end, bound(limit)], |row| row.get(0))?;
-        Ok(Matches { values: values.collect::<Result<_, _>>()?, total: total as u64 })
+        let values = newest.query_map(params![typed, end, bound(limit)], only)?;
+        Ok(Matches { values: values.collect::<Result<_, _>>()?, total })
     }
 
     /// The keys of a table that begin so.
@@ -91,7 +80,7 @@ impl Reader {
         let mut matches = Matches::default();
         while let Some(row) = rows.next()? {
             if matches.values.len() < limit {
-                matches.values.push(row.get(0)?);
+                matches.values.push(only(row)?);
             }
             matches.total += 1;
         }

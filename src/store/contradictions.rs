@@ -3,7 +3,8 @@
 use rusqlite::{Row, params};
 use serde::Serialize;
 
-use super::claims::{basis, malformed};
+use super::claims::basis;
+use super::rows::{bound, json, only};
 use super::{Reader, StoreError};
 use crate::domain::claim::{Basis, ClaimType, ContradictionKind, Resolution, Status, Tier};
 use crate::domain::ids::EventId;
@@ -102,27 +103,56 @@ pub struct ContradictionPage {
 }
 
 pub(super) const COLUMNS: &str = "x.id, x.kind, x.tier, x.cause, x.detected_at, x.resolved_at, x.created_seq, \
-     x.left_claim, x.left_agent, l.statement, l.status, l.scopes, l.created_at, \
-     x.right_claim, x.right_agent, r.statement, r.status, r.scopes, r.created_at, \
+     x.left_claim, x.left_agent, l.owner AS left_owner, l.statement AS left_statement, l.status AS left_status, \
+     l.claim_type AS left_type, l.scopes AS left_scopes, l.created_at AS left_created_at, l.proof AS left_proof, \
+     CASE WHEN l.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus s WHERE s.claim_id = l.id \
+     AND s.position = 'support' AND s.agent <> l.owner) ELSE 0 END AS left_silence, \
+     x.right_claim, x.right_agent, r.owner AS right_owner, r.statement AS right_statement, r.status AS right_status, \
+     r.claim_type AS right_type, r.scopes AS right_scopes, r.created_at AS right_created_at, r.proof AS right_proof, \
+     CASE WHEN r.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus s WHERE s.claim_id = r.id \
+     AND s.position = 'support' AND s.agent <> r.owner) ELSE 0 END AS right_silence, \
      coalesce(p.reason, (SELECT f.reason FROM former_positions f WHERE f.claim_id = x.right_claim \
      AND x.left_claim = x.right_claim AND f.agent = x.right_agent AND f.position = 'challenge' \
-     AND (x.status = 'open' OR f.seq < x.seq) ORDER BY f.seq DESC LIMIT 1)), \
-     l.proof, r.proof, l.claim_type, r.claim_type, l.owner, r.owner, \
-     CASE WHEN l.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus s WHERE s.claim_id = l.id \
-     AND s.position = 'support' AND s.agent <> l.owner) ELSE 0 END, \
-     CASE WHEN r.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus s WHERE s.claim_id = r.id \
-     AND s.position = 'support' AND s.agent <> r.owner) ELSE 0 END, \
+     AND (x.status = 'open' OR f.seq < x.seq) ORDER BY f.seq DESC LIMIT 1)) AS challenge, \
      (SELECT letter || number FROM names WHERE names.id = x.id) AS name \
      FROM belief_contradictions x \
      LEFT JOIN claims l ON l.id = x.left_claim LEFT JOIN claims r ON r.id = x.right_claim \
      LEFT JOIN consensus p ON p.claim_id = x.right_claim AND p.agent = x.right_agent \
      AND p.position = 'challenge' AND x.left_claim = x.right_claim AND (x.status = 'open' OR p.seq < x.seq)";
 
-/// The column of the challenge.
-const CHALLENGE: usize = 19;
-/// The first columns of the two sides.
-const LEFT: usize = 7;
-const RIGHT: usize = 13;
+/// The columns of one side.
+struct Side {
+    claim: &'static str,
+    agent: &'static str,
+    owner: &'static str,
+    statement: &'static str,
+    status: &'static str,
+    claim_type: &'static str,
+    scopes: &'static str,
+    created_at: &'static str,
+    proof: &'static str,
+    by_silence: &'static str,
+}
+
+macro_rules! side {
+    ($side:literal) => {
+        Side {
+            claim: concat!($side, "_claim"),
+            agent: concat!($side, "_agent"),
+            owner: concat!($side, "_owner"),
+            statement: concat!($side, "_statement"),
+            status: concat!($side, "_status"),
+            claim_type: concat!($side, "_type"),
+            scopes: concat!($side, "_scopes"),
+            created_at: concat!($side, "_created_at"),
+            proof: concat!($side, "_proof"),
+            by_silence: concat!($side, "_silence"),
+        }
+    };
+}
+
+const LEFT: Side = side!("left");
+const RIGHT: Side = side!("right");
 
 impl Reader {
     /// A page of contradictions, newest first.
@@ -132,7 +162,7 @@ impl Reader {
     pub fn contradictions(&self, filter: &ContradictionFilter) -> Result<ContradictionPage, StoreError> {
         let status = if filter.resolved { "resolved" } else { "open" };
         let tier = if filter.weak { Tier::Weak } else { Tier::Strong };
-        let before = i64::try_from(filter.before.unwrap_or(u64::MAX)).unwrap_or(i64::MAX);
+        let before = bound(filter.before.unwrap_or(u64::MAX));
         // The end of a claim's time ends what it contradicts.
         let expired = self.expired_ids();
         let is_expired = "(x.left_claim IN (SELECT value FROM json_each(?5)) \
@@ -147,7 +177,7 @@ impl Reader {
              ORDER BY x.created_seq DESC LIMIT ?4"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
-        let most = filter.limit as i64 + 1;
+        let most = bound(filter.limit.saturating_add(1));
         let rows = statement.query(params![status, tier, before, most, expired])?;
         let (contradictions, next) =
             self.page_of(rows, filter.limit, "created_seq", |row| self.contradiction_of(row))?;
@@ -166,8 +196,8 @@ impl Reader {
     /// A contradiction from its row, as time has left its sides; none where the claim of a side cannot be read, which
     /// is what is left out then.
     fn contradiction_of(&self, row: &Row<'_>) -> Result<Option<Contradiction>, StoreError> {
-        for (first, claim) in [(LEFT, row.get::<_, String>(LEFT)), (RIGHT, row.get(RIGHT))] {
-            if let (Ok(claim), Err(error)) = (claim, side(row, first)) {
+        for columns in [LEFT, RIGHT] {
+            if let (Ok(claim), Err(error)) = (row.get::<_, String>(columns.claim), columns.read(row)) {
                 self.leave_out(super::key_of_id(claim.as_bytes()), &claim, error)?;
                 return Ok(None);
             }
@@ -196,7 +226,7 @@ impl Reader {
                    (SELECT o.canonical FROM decisions e JOIN targets o ON o.name = e.target WHERE e.claim_id = ?1) \
                    ORDER BY d.created_seq";
         let mut statement = self.db.prepare_cached(sql)?;
-        self.kept_of(statement.query([decision])?, |row| row.get::<_, String>(0))
+        self.kept_of(statement.query([decision])?, only)
     }
 
     /// Whether the operator owns or supports a claim, and the policy on record lets no agent override that.
@@ -206,7 +236,7 @@ impl Reader {
     pub fn is_the_operators(&self, claim: &str) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM claims WHERE id = ?1 AND owner = 'operator') OR EXISTS \
                    (SELECT 1 FROM consensus WHERE claim_id = ?1 AND agent = 'operator' AND position = 'support')";
-        let is_the_operators: bool = self.db.prepare_cached(sql)?.query_row([claim], |row| row.get(0))?;
+        let is_the_operators: bool = self.db.prepare_cached(sql)?.query_row([claim], only)?;
         Ok(is_the_operators && !self.agents_may_override_operator()?)
     }
 
@@ -228,7 +258,7 @@ impl Reader {
             let sql = "SELECT name FROM targets WHERE name <> ?1 AND \
                        canonical = (SELECT canonical FROM targets WHERE name = ?1) ORDER BY name";
             let mut statement = self.db.prepare_cached(sql)?;
-            names.extend(self.kept_of(statement.query([scope])?, |row| row.get::<_, String>(0))?);
+            names.extend(self.kept_of(statement.query([scope])?, only)?);
         }
         Ok(names)
     }
@@ -241,7 +271,7 @@ impl Reader {
         let sql = "SELECT canonical, name FROM targets ORDER BY canonical, name";
         let mut statement = self.db.prepare_cached(sql)?;
         let rows = self.kept_of(statement.query([])?, |row| {
-            Ok::<(String, String), rusqlite::Error>((row.get(0)?, row.get(1)?))
+            Ok::<(String, String), rusqlite::Error>((row.get("canonical")?, row.get("name")?))
         })?;
         let mut targets: Vec<Target> = Vec::new();
         for (target, name) in rows {
@@ -266,57 +296,40 @@ pub struct Target {
 }
 
 pub(super) fn contradiction(row: &Row<'_>) -> Result<Contradiction, StoreError> {
-    let word = |column: usize| row.get::<_, String>(column);
-    let claim_type = |column: usize| -> Result<Option<ClaimType>, StoreError> {
-        let word: Option<String> = row.get(column)?;
-        word.map(|word| word.parse()).transpose().map_err(malformed)
-    };
-    let left = SideView { claim_type: claim_type(22)?, owner: row.get(24)?, ..side(row, LEFT)? };
-    let right = SideView {
-        challenge: row.get(CHALLENGE)?,
-        claim_type: claim_type(23)?,
-        owner: row.get(25)?,
-        ..side(row, RIGHT)?
-    };
-    let cause: Option<String> = row.get(3)?;
+    let left = LEFT.read(row)?;
+    let right = SideView { challenge: row.get("challenge")?, ..RIGHT.read(row)? };
     Ok(Contradiction {
-        id: row.get(0)?,
+        id: row.get("id")?,
         name: row.get("name")?,
-        kind: word(1)?.parse().map_err(malformed)?,
-        tier: word(2)?.parse().map_err(malformed)?,
+        kind: row.get("kind")?,
+        tier: row.get("tier")?,
         is_own: left.agent == right.agent,
         left,
         right,
         in_force: Vec::new(),
-        cause: cause.map(|cause| cause.parse()).transpose().map_err(malformed)?,
-        detected_at: row.get(4)?,
-        resolved_at: row.get(5)?,
-        seq: row.get::<_, i64>(6)? as u64,
+        cause: row.get("cause")?,
+        detected_at: row.get("detected_at")?,
+        resolved_at: row.get("resolved_at")?,
+        seq: row.get("created_seq")?,
     })
 }
 
-/// One side, from its six columns and the one that says by which run it was confirmed.
-fn side(row: &Row<'_>, first: usize) -> Result<SideView, StoreError> {
-    let status: Option<String> = row.get(first + 3)?;
-    let scopes: Option<String> = row.get(first + 4)?;
-    let scopes = scopes.map(|json| serde_json::from_str(&json)).transpose().map_err(malformed)?;
-    let status = status.map(|status| status.parse()).transpose().map_err(malformed)?;
-    let (proof, by_silence) = if first == LEFT { (20, 26) } else { (21, 27) };
-    let (proof, by_silence): (Option<String>, Option<bool>) = (row.get(proof)?, row.get(by_silence)?);
-    Ok(SideView {
-        status,
-        basis: status
-            .map(|status| basis(status, proof.as_deref(), by_silence.unwrap_or_default()))
-            .transpose()?
-            .flatten(),
-        claim_id: row.get(first)?,
-        owner: None,
-        agent: row.get(first + 1)?,
-        statement: row.get(first + 2)?,
-        scopes: scopes.unwrap_or_default(),
-        created_at: row.get(first + 5)?,
-        claim_type: None,
-        challenge: None,
-        is_the_operators: false,
-    })
+impl Side {
+    fn read(&self, row: &Row<'_>) -> Result<SideView, StoreError> {
+        let status: Option<Status> = row.get(self.status)?;
+        let (proof, by_silence): (_, Option<bool>) = (row.get(self.proof)?, row.get(self.by_silence)?);
+        Ok(SideView {
+            status,
+            basis: status.and_then(|status| basis(status, proof, by_silence.unwrap_or_default())),
+            claim_id: row.get(self.claim)?,
+            owner: row.get(self.owner)?,
+            agent: row.get(self.agent)?,
+            statement: row.get(self.statement)?,
+            scopes: json::<Option<_>>(row, self.scopes)?.unwrap_or_default(),
+            created_at: row.get(self.created_at)?,
+            claim_type: row.get(self.claim_type)?,
+            challenge: None,
+            is_the_operators: false,
+        })
+    }
 }

@@ -4,6 +4,7 @@ use rusqlite::{Row, params};
 use serde::Serialize;
 
 use super::claims::basis;
+use super::rows::bound;
 use super::{Reader, StoreError};
 use crate::domain::claim::{Basis, Status};
 use crate::domain::scope::Scope;
@@ -113,7 +114,7 @@ pub struct DecisionFilter {
 
 pub(super) const SUMMARY: &str = "d.claim_id, c.statement, c.status, d.decided_by, d.target, d.rationale, d.context, \
      d.outcome, d.created_at, d.created_seq, CASE WHEN c.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus p \
-     WHERE p.claim_id = c.id AND p.position = 'support' AND p.agent <> c.owner) ELSE 0 END, c.proof \
+     WHERE p.claim_id = c.id AND p.position = 'support' AND p.agent <> c.owner) ELSE 0 END AS by_silence, c.proof \
      FROM decisions d JOIN claims c ON c.id = d.claim_id";
 
 /// The events of one decision come together: itself, and at most three of each claim that it does not choose or replaces.
@@ -127,7 +128,10 @@ impl Reader {
     pub(super) fn not_chosen(&self, claim_id: &str) -> Result<Vec<NotChosen>, StoreError> {
         let mut found = self.db.prepare_cached(NOT_CHOSEN)?;
         self.kept_of(found.query([claim_id])?, |row| {
-            Ok::<_, rusqlite::Error>(NotChosen { decision: row.get(0)?, because: row.get(1)? })
+            Ok::<_, rusqlite::Error>(NotChosen {
+                decision: row.get("decision_id")?,
+                because: row.get("rejection_reason")?,
+            })
         })
     }
 
@@ -136,8 +140,8 @@ impl Reader {
     /// # Errors
     /// [`StoreError`].
     pub fn decisions(&self, filter: &DecisionFilter) -> Result<DecisionPage, StoreError> {
-        let before = i64::try_from(filter.before.unwrap_or(u64::MAX)).unwrap_or(i64::MAX);
-        let limit = filter.limit as i64 + 1;
+        let before = bound(filter.before.unwrap_or(u64::MAX));
+        let limit = bound(filter.limit.saturating_add(1));
         let names = filter.target.as_ref().map(|target| self.names_of(target)).transpose()?;
         let on_target = match &names {
             Some(_) => "d.target IN (SELECT value FROM json_each(?3)) AND",
@@ -168,9 +172,9 @@ impl Reader {
         )?;
         let alternatives = self.kept_of(alternatives.query([claim_id])?, |row| {
             Ok::<_, rusqlite::Error>(AlternativeView {
-                claim_id: row.get(0)?,
-                statement: row.get(1)?,
-                rejection_reason: row.get(2)?,
+                claim_id: row.get("alternative_id")?,
+                statement: row.get("statement")?,
+                rejection_reason: row.get("rejection_reason")?,
             })
         })?;
         let mut outcomes = self.db.prepare_cached(
@@ -179,10 +183,10 @@ impl Reader {
         )?;
         let outcomes = self.kept_of(outcomes.query([claim_id])?, |row| {
             Ok::<_, rusqlite::Error>(OutcomeView {
-                outcome: row.get(0)?,
-                notes: row.get(1)?,
-                by: row.get(2)?,
-                at: row.get(3)?,
+                outcome: row.get("outcome")?,
+                notes: row.get("notes")?,
+                by: row.get("recorded_by")?,
+                at: row.get("recorded_at")?,
             })
         })?;
         Ok(Some(DecisionView { summary, alternatives, outcomes }))
@@ -198,23 +202,23 @@ impl Reader {
     }
 }
 
-pub(super) fn summary(row: &Row<'_>) -> Result<DecisionSummary, StoreError> {
-    let status: String = row.get(2)?;
-    let (by_silence, proof): (bool, Option<String>) = (row.get(10)?, row.get(11)?);
+pub(super) fn summary(row: &Row<'_>) -> rusqlite::Result<DecisionSummary> {
+    let status: String = row.get("status")?;
+    let (by_silence, proof) = (row.get("by_silence")?, row.get("proof")?);
     // A word that is no status is shown as it is.
     let stands = status.parse().unwrap_or(Status::Proposed);
     Ok(DecisionSummary {
-        basis: basis(stands, proof.as_deref(), by_silence)?,
+        basis: basis(stands, proof, by_silence),
         status,
-        claim_id: row.get(0)?,
-        statement: row.get(1)?,
-        decided_by: row.get(3)?,
-        target: row.get(4)?,
-        rationale: row.get(5)?,
-        context: row.get(6)?,
-        outcome: row.get(7)?,
-        created_at: row.get(8)?,
-        created_seq: row.get::<_, i64>(9)? as u64,
+        claim_id: row.get("claim_id")?,
+        statement: row.get("statement")?,
+        decided_by: row.get("decided_by")?,
+        target: row.get("target")?,
+        rationale: row.get("rationale")?,
+        context: row.get("context")?,
+        outcome: row.get("outcome")?,
+        created_at: row.get("created_at")?,
+        created_seq: row.get("created_seq")?,
         agreed_by_silence: by_silence,
     })
 }

@@ -5,16 +5,15 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
-use super::claims::{made_at, malformed};
-use super::rows::Json;
-use super::{Reader, StoreError, json};
+use super::rows::{Json, bound, json, made_at, only};
+use super::{Reader, StoreError};
 use crate::domain::claim::{Basis, ClaimType, Grade, Relation, Status};
 use crate::domain::event::{
     ExperimentCompleted, ExperimentQueued, ExperimentStarted, Recorded, StatusChanged,
 };
 use crate::domain::experiment::{Prediction, ProfileName, RunOutcome, RunState, Tally};
 use crate::domain::ids::{ClaimId, RunId};
-use crate::domain::time::Moment;
+use crate::domain::time::{Moment, Timestamp};
 
 /// One run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -202,7 +201,7 @@ pub struct ExperimentPage {
 pub(super) const COLUMNS: &str = "SELECT id, profile, command, requested_by, session, status, claim_id, relation, blocking, \
      args, cwd, timeout_ms, outcome, completed_ref, created_at, completed_at, created_seq, prediction, profile_sha256, \
      unstable, series, series_number, series_of, undecided, \
-     (SELECT claim_type FROM claims WHERE claims.id = experiments.claim_id), \
+     (SELECT claim_type FROM claims WHERE claims.id = experiments.claim_id) AS claim_type, \
      (SELECT letter || number FROM names WHERE names.id = experiments.id) AS name FROM experiments";
 
 impl Reader {
@@ -226,7 +225,7 @@ impl Reader {
     /// [`StoreError`].
     pub fn experiments(&self, filter: &ExperimentFilter) -> Result<ExperimentPage, StoreError> {
         let mut values: Vec<Box<dyn rusqlite::ToSql>> = Vec::new();
-        let before = i64::try_from(filter.before.unwrap_or(u64::MAX)).unwrap_or(i64::MAX);
+        let before = bound(filter.before.unwrap_or(u64::MAX));
         let mut sql = format!("{COLUMNS} WHERE created_seq < ?1");
         values.push(Box::new(before));
         let mut require = |comparison: &str, value: Option<Box<dyn rusqlite::ToSql>>| {
@@ -260,7 +259,7 @@ impl Reader {
             let sql = "SELECT reason FROM claim_moves WHERE claim_id = ?1 AND new_status = 'contested' AND \
                  substr(reason, 1, length(?2)) = ?2";
             let supports = format!("run {last} supports it, and ");
-            let why = self.db.prepare_cached(sql)?.query_row(params![claim, supports], |row| row.get(0));
+            let why = self.db.prepare_cached(sql)?.query_row(params![claim, supports], only);
             let why: Option<String> = why.optional()?;
             run.kept_open = why.and_then(|why| why.strip_prefix(&supports).map(str::to_owned));
         }
@@ -278,10 +277,10 @@ impl Reader {
         let mut statement = self.db.prepare_cached(&sql)?;
         run.attached = self.kept_of(statement.query([key])?, |row| {
             Ok::<_, StoreError>(Attachment {
-                claim_id: row.get(0)?,
-                relation: row.get::<_, String>(1)?.parse().map_err(malformed)?,
-                grade: row.get::<_, String>(2)?.parse().map_err(malformed)?,
-                note: row.get(3)?,
+                claim_id: row.get("claim_id")?,
+                relation: row.get("relation")?,
+                grade: row.get("grade")?,
+                note: row.get("note")?,
             })
         })?;
         Ok(run)
@@ -291,7 +290,7 @@ impl Reader {
         let sql = "SELECT id, status FROM experiments WHERE series = ?1 ORDER BY series_number";
         let mut statement = self.db.prepare_cached(sql)?;
         let runs: Vec<(String, RunState)> = self.kept_of(statement.query([&series.first])?, |row| {
-            Ok::<_, StoreError>((row.get(0)?, row.get::<_, String>(1)?.parse().map_err(malformed)?))
+            Ok::<_, StoreError>((row.get("id")?, row.get("status")?))
         })?;
         series.last = runs.last().map(|(id, _)| id.clone());
         for (id, state) in runs {
@@ -310,40 +309,40 @@ impl Reader {
 }
 
 pub(super) fn view(row: &Row<'_>) -> Result<ExperimentView, StoreError> {
-    let word = |column: usize| row.get::<_, Option<String>>(column);
-    let outcome = word(12)?.map(|json| serde_json::from_str(&json)).transpose().map_err(malformed)?;
+    let _word = |column: usize| row.get::<_, Option<String>>(column);
+    let outcome = json(row, "outcome")?;
     Ok(ExperimentView {
-        run_id: row.get(0)?,
+        run_id: row.get("id")?,
         name: row.get("name")?,
-        profile: row.get(1)?,
-        command: row.get(2)?,
-        requested_by: row.get(3)?,
-        session: row.get(4)?,
-        status: row.get::<_, String>(5)?.parse().map_err(malformed)?,
-        claim_id: row.get(6)?,
-        relation: word(7)?.map(|relation| relation.parse()).transpose().map_err(malformed)?,
-        blocking: row.get(8)?,
+        profile: row.get("profile")?,
+        command: row.get("command")?,
+        requested_by: row.get("requested_by")?,
+        session: row.get("session")?,
+        status: row.get("status")?,
+        claim_id: row.get("claim_id")?,
+        relation: row.get("relation")?,
+        blocking: row.get("blocking")?,
         kept_open: None,
-        args: serde_json::from_str(&row.get::<_, String>(9)?).map_err(malformed)?,
-        cwd: row.get(10)?,
-        timeout_ms: row.get(11)?,
+        args: json(row, "args")?,
+        cwd: row.get("cwd")?,
+        timeout_ms: row.get("timeout_ms")?,
         outcome,
-        evidence_event_id: row.get(13)?,
-        undecided: row.get(23)?,
-        claim_type: word(24)?.map(|kind| kind.parse()).transpose().map_err(malformed)?,
+        evidence_event_id: row.get("completed_ref")?,
+        undecided: row.get("undecided")?,
+        claim_type: row.get("claim_type")?,
         attached: Vec::new(),
-        created_at: row.get(14)?,
-        completed_at: row.get(15)?,
-        created_seq: row.get::<_, i64>(16)? as u64,
-        prediction: word(17)?.map(|prediction| prediction.parse()).transpose().map_err(malformed)?,
-        profile_sha256: row.get(18)?,
-        unstable: word(19)?.map(|json| serde_json::from_str(&json)).transpose().map_err(malformed)?,
-        series: match word(20)? {
+        created_at: row.get("created_at")?,
+        completed_at: row.get("completed_at")?,
+        created_seq: row.get("created_seq")?,
+        prediction: row.get("prediction")?,
+        profile_sha256: row.get("profile_sha256")?,
+        unstable: json(row, "unstable")?,
+        series: match row.get("series")? {
             None => None,
             Some(first) => Some(SeriesView {
                 first,
-                number: row.get(21)?,
-                of: row.get(22)?,
+                number: row.get("series_number")?,
+                of: row.get("series_of")?,
                 passed: 0,
                 failed: 0,
                 inconclusive: 0,
@@ -373,7 +372,7 @@ pub(super) fn queued(db: &Connection, at: &Recorded, body: &ExperimentQueued) ->
         body.blocking,
         Json(&body.args),
         body.plan.cwd.to_string_lossy(),
-        i64::try_from(body.plan.timeout_ms).unwrap_or(i64::MAX),
+        bound(body.plan.timeout_ms),
         at.at,
         at.seq,
         body.prediction,
@@ -433,9 +432,7 @@ pub(super) fn completed(
         body.undecided
     ])?;
     match (&body.key, &body.unstable) {
-        (Some(key), Some(tally)) => {
-            flag(db, at, ("content_key", &key.content), Some((at.at.ms(), json(tally)?)))
-        }
+        (Some(key), Some(tally)) => flag(db, at, ("content_key", &key.content), Some((at.at, tally))),
         (Some(key), None) if body.stable_again => flag(db, at, ("test_key", &key.test), None),
         _ => Ok(()),
     }
@@ -446,14 +443,14 @@ fn flag(
     db: &Connection,
     at: &Recorded,
     (column, key): (&str, &str),
-    unstable: Option<(i64, String)>,
+    unstable: Option<(Timestamp, &Tally)>,
 ) -> Result<(), StoreError> {
     let (since, tally) = unstable.unzip();
     db.prepare_cached(&format!(
         "UPDATE claim_evidence SET unstable_at = ?2, unstable = ?3 WHERE run_id IS NOT NULL AND evidence_ref IN \
          (SELECT completed_ref FROM experiments WHERE {column} = ?1)"
     ))?
-    .execute(params![key, since, tally])?;
+    .execute(params![key, since, tally.map(Json)])?;
     db.prepare_cached(&format!(
         "UPDATE claims SET unstable_at = ?2, seq = ?3 WHERE proof_run IN \
          (SELECT id FROM experiments WHERE {column} = ?1)"
@@ -463,7 +460,7 @@ fn flag(
         "SELECT DISTINCT claim_id FROM claim_evidence WHERE evidence_ref IN \
          (SELECT completed_ref FROM experiments WHERE {column} = ?1)"
     ))?;
-    for claim in resting.query_map([key], |row| row.get::<_, String>(0))? {
+    for claim in resting.query_map([key], only::<String>)? {
         super::files::weigh(db, &claim?)?;
     }
     Ok(())

@@ -4,6 +4,7 @@
 use rusqlite::{Connection, params};
 
 use super::StoreError;
+use super::rows::only;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::ReportKind;
 use crate::domain::event::{EventReported, Recorded};
@@ -45,7 +46,7 @@ pub(super) fn named(
     (checkout, paths): (&Checkout, &[Scope]),
     edited: bool,
 ) -> Result<(), StoreError> {
-    let seq = at.seq as i64;
+    let seq = at.seq;
     let worktree = checkout.worktree.as_ref().map_or(MAIN, Worktree::as_str);
     for path in paths.iter().filter(|path| path.is_path()) {
         db.prepare_cached(
@@ -65,31 +66,31 @@ pub(super) fn named(
     }
     let mut touched =
         db.prepare_cached("SELECT DISTINCT claim_id FROM claim_evidence WHERE stale_seq = ?1")?;
-    for claim in touched.query_map([seq], |row| row.get::<_, String>(0))? {
+    for claim in touched.query_map([seq], only::<String>)? {
         db.prepare_cached(WEIGH)?.execute([claim?])?;
     }
     Ok(())
 }
 
 /// The last edit, after an event and in its work tree, of a file that the event names.
-pub(super) fn edited_since(db: &Connection, event: EventId) -> Result<Option<i64>, StoreError> {
+pub(super) fn edited_since(db: &Connection, event: EventId) -> Result<Option<u64>, StoreError> {
     let mut named =
         db.prepare_cached("SELECT path, seq, worktree FROM event_files WHERE event_id = ?1 ORDER BY path")?;
-    let mut last: Option<i64> = None;
+    let mut last: Option<u64> = None;
     let files = named.query_map([event], |row| {
-        Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?, row.get::<_, String>(2)?))
+        Ok((row.get::<_, String>("path")?, row.get::<_, i64>("seq")?, row.get::<_, String>("worktree")?))
     })?;
     for file in files {
         let (path, seq, worktree) = file?;
-        let path = Scope::try_from(path).map_err(super::claims::malformed)?;
+        let path = Scope::try_from(path).map_err(super::rows::malformed)?;
         let (at_or_above, first, last_below) = around(&path);
         let edits = "SELECT max(seq) FROM \
                      (SELECT seq FROM file_edits WHERE worktree = ?5 AND path IN (SELECT value FROM json_each(?1)) \
                       UNION ALL SELECT seq FROM file_edits WHERE worktree = ?5 AND path >= ?2 AND path < ?3) \
                      WHERE seq > ?4";
-        let edited: Option<i64> = db
+        let edited: Option<u64> = db
             .prepare_cached(edits)?
-            .query_row(params![at_or_above, first, last_below, seq, worktree], |row| row.get(0))?;
+            .query_row(params![at_or_above, first, last_below, seq, worktree], only)?;
         last = last.max(edited);
     }
     Ok(last)

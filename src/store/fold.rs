@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use super::StoreError;
 use super::index::{self, Entry, LastClaims};
 use super::project::{Tally, project};
+use super::rows::only;
 use crate::domain::event::Recorded;
 use crate::ledger::{Cursor, Ledger, LedgerError, Stored};
 use crate::sqlite::{self, Durability, Unmigrated, is_damage};
@@ -283,7 +284,7 @@ fn write_all(
         let sql: String = transaction.query_row(
             "SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = ?1",
             [index],
-            |row| row.get(0),
+            only,
         )?;
         transaction.execute(&format!("DROP INDEX {index}"), [])?;
         made_last.push(sql);
@@ -334,7 +335,7 @@ fn drop_files(path: &Path) {
 fn tables(transaction: &Transaction<'_>) -> Result<Vec<String>, rusqlite::Error> {
     let sql = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' \
                AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'refinery_%' ORDER BY name";
-    transaction.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
+    transaction.prepare(sql)?.query_map([], only)?.collect()
 }
 
 /// Whether the rows are those this binary would write.
@@ -343,7 +344,7 @@ fn is_current(db: &Connection) -> Result<bool, rusqlite::Error> {
 }
 
 fn fold_version(db: &Connection) -> Result<u32, rusqlite::Error> {
-    db.query_row("PRAGMA user_version", [], |row| row.get(0))
+    db.query_row("PRAGMA user_version", [], only)
 }
 
 /// How the rows and tables compare with those this binary would write: made by an older one, or by a newer one.

@@ -2,7 +2,8 @@
 
 use rusqlite::{Connection, params};
 
-use super::claims::position;
+use super::claim::position;
+use super::rows::only;
 use super::{PositionHeld, Reader, StoreError};
 use crate::domain::event::{PositionTaken, Recorded};
 
@@ -33,10 +34,10 @@ impl Reader {
             self.db.prepare_cached(&format!("{FORMER} WHERE claim_id = ?1 ORDER BY seq DESC LIMIT ?2"))?;
         let mut last = self.kept_of(statement.query(params![claim, SHOWN])?, position)?;
         last.reverse();
-        let all: i64 = self
+        let all: u64 = self
             .db
             .prepare_cached("SELECT count(*) FROM former_positions WHERE claim_id = ?1")?
-            .query_row([claim], |row| row.get(0))?;
-        Ok((last, (all as u64).saturating_sub(SHOWN as u64)))
+            .query_row([claim], only)?;
+        Ok((last, all.saturating_sub(SHOWN as u64)))
     }
 }

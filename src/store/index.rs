@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use sha2::{Digest, Sha256};
 
 use super::StoreError;
+use super::rows::{bound, only};
 use crate::domain::agent::AgentId;
 use crate::domain::event::{Event, Recorded};
 use crate::domain::ids::{SessionId, TaskId};
@@ -87,7 +88,7 @@ impl Entry {
         limits.extend(body.origin_task_id.map(|task| Limit::Task(task).token()));
         limits.sort_unstable();
         limits.dedup();
-        Some(Self { tokens: tokens.join(" "), length: tokens.len() as i64, limits: limits.join(" ") })
+        Some(Self { tokens: tokens.join(" "), length: bound(tokens.len()), limits: limits.join(" ") })
     }
 }
 
@@ -123,7 +124,7 @@ fn configure(db: &Connection, setting: &str, value: u32) -> Result<(), StoreErro
 /// The last claim of each author in each session, so that nobody has to look for it.
 #[derive(Debug, Default)]
 pub(super) struct LastClaims {
-    claims: HashMap<(AgentId, SessionId), i64>,
+    claims: HashMap<(AgentId, SessionId), u64>,
     /// Whether a session that is not there has no claim: so while folding from the beginning.
     knows_all: bool,
 }
@@ -135,24 +136,24 @@ impl LastClaims {
     }
 
     /// The claim that the author of a new one made before it in the same session.
-    pub(super) fn before(&mut self, db: &Connection, new: &Recorded) -> Result<Option<i64>, StoreError> {
+    pub(super) fn before(&mut self, db: &Connection, new: &Recorded) -> Result<Option<u64>, StoreError> {
         let Some(session) = &new.session else { return Ok(None) };
         let key = (new.agent.clone(), session.clone());
         if let Some(last) = self.claims.get_mut(&key) {
-            return Ok(Some(std::mem::replace(last, new.seq as i64)));
+            return Ok(Some(std::mem::replace(last, new.seq)));
         }
         let before = if self.knows_all {
             None
         } else {
             let limits = [Limit::Owner(new.agent.as_str()).token(), Limit::Session(session.as_str()).token()];
             let expression = format!("s : ({})", limits.join(" AND "));
-            db.prepare_cached(NEWEST)?.query_row([expression], |row| row.get(0)).optional()?
+            db.prepare_cached(NEWEST)?.query_row([expression], only).optional()?
         };
         if self.claims.len() >= MAX_REMEMBERED {
             self.claims.clear();
             self.knows_all = false;
         }
-        self.claims.insert(key, new.seq as i64);
+        self.claims.insert(key, new.seq);
         Ok(before)
     }
 }

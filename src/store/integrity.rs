@@ -2,10 +2,10 @@
 
 use rusqlite::{Row, params};
 
-use super::rows::bound;
+use super::rows::{bound, only};
 use super::{
-    LeftOut, Reader, StoreError, claims, contradictions, decisions, experiments, former, plan, proposals,
-    researchers, retracted, sessions,
+    LeftOut, Reader, StoreError, claim, contradictions, decisions, experiments, former, proposals,
+    researchers, retracted, sessions, tasks,
 };
 use crate::domain::time::Timestamp;
 
@@ -46,12 +46,12 @@ struct Shown {
 
 /// Everything that views show, but what [`Reader::claims_of`] finds by its claim only.
 const SHOWN: [Shown; 15] = [
-    Shown { select: claims::whole_rows, table: "claims", key: "c.id", read: claims::is_legible },
+    Shown { select: claim::whole_rows, table: "claims", key: "c.id", read: claim::is_legible },
     Shown {
-        select: || claims::EVIDENCE.to_owned(),
+        select: || claim::EVIDENCE.to_owned(),
         table: "claim_evidence",
         key: "claim_id",
-        read: |row| claims::evidence(row).map(drop),
+        read: |row| Ok(claim::evidence(row).map(drop)?),
     },
     Shown {
         select: || retracted::RETRACTED.to_owned(),
@@ -60,28 +60,28 @@ const SHOWN: [Shown; 15] = [
         read: |row| retracted::view(row).map(drop),
     },
     Shown {
-        select: || claims::MOVE.to_owned(),
+        select: || claim::MOVE.to_owned(),
         table: "claim_moves",
         key: "claim_id",
-        read: |row| Ok(claims::change(row).map(drop)?),
+        read: |row| Ok(claim::change(row).map(drop)?),
     },
     Shown {
-        select: || claims::POSITION.to_owned(),
+        select: || claim::POSITION.to_owned(),
         table: "consensus",
         key: "claim_id",
-        read: |row| Ok(claims::position(row).map(drop)?),
+        read: |row| Ok(claim::position(row).map(drop)?),
     },
     Shown {
         select: || former::FORMER.to_owned(),
         table: "former_positions",
         key: "claim_id",
-        read: |row| Ok(claims::position(row).map(drop)?),
+        read: |row| Ok(claim::position(row).map(drop)?),
     },
     Shown {
         select: || format!("SELECT {}", decisions::SUMMARY),
         table: "decisions",
         key: "d.claim_id",
-        read: |row| decisions::summary(row).map(drop),
+        read: |row| Ok(decisions::summary(row).map(drop)?),
     },
     Shown {
         select: || format!("SELECT {}", contradictions::COLUMNS),
@@ -102,10 +102,10 @@ const SHOWN: [Shown; 15] = [
         read: |row| experiments::view(row).map(drop),
     },
     Shown {
-        select: || plan::TASK.to_owned(),
+        select: || tasks::TASK.to_owned(),
         table: "tasks",
         key: "id",
-        read: |row| Ok(plan::task(row).map(drop)?),
+        read: |row| Ok(tasks::task(row).map(drop)?),
     },
     Shown {
         select: || sessions::SESSION.to_owned(),
@@ -169,7 +169,7 @@ impl Reader {
              WHERE {column} > CAST(?1 AS TEXT) ORDER BY {column} LIMIT ?2) k"
         );
         let last: Option<Vec<u8>> =
-            self.db.prepare_cached(&sql)?.query_row(params![after, bound(max)], |row| row.get(0))?;
+            self.db.prepare_cached(&sql)?.query_row(params![after, bound(max)], only)?;
         let Some(last) = last else { return Ok(None) };
         let between = format!("{} WHERE {key} > CAST(?1 AS TEXT) AND {key} <= CAST(?2 AS TEXT)", select());
         self.kept_of(self.db.prepare_cached(&between)?.query(params![after, last])?, read)?;
@@ -188,14 +188,14 @@ impl Reader {
     ) -> Result<Vec<ClaimNamed>, StoreError> {
         let column = claim_column(table);
         let sql = format!(
-            "SELECT t.id, EXISTS (SELECT 1 FROM claims c WHERE c.id = t.id) FROM \
+            "SELECT t.id, EXISTS (SELECT 1 FROM claims c WHERE c.id = t.id) AS is_known FROM \
              (SELECT DISTINCT {column} AS id FROM {table} WHERE {column} > ?1 ORDER BY {column} LIMIT ?2) t"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         let rows = statement.query_map(params![after.unwrap_or(""), bound(max)], |row| {
             // A row that cannot be read is found as that.
-            let Ok(claim_id) = row.get(0) else { return Ok(None) };
-            Ok(Some(ClaimNamed { claim_id, is_known: row.get(1)? }))
+            let Ok(claim_id) = row.get("id") else { return Ok(None) };
+            Ok(Some(ClaimNamed { claim_id, is_known: row.get("is_known")? }))
         })?;
         rows.filter_map(|row| row.map_err(StoreError::from).transpose()).collect()
     }
@@ -222,7 +222,7 @@ impl Reader {
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         // A row that cannot be read is found as that.
-        let rows = statement.query_map(params![after.unwrap_or(""), until], |row| Ok(row.get(0).ok()))?;
+        let rows = statement.query_map(params![after.unwrap_or(""), until], |row| Ok(only(row).ok()))?;
         rows.filter_map(|row| row.map_err(StoreError::from).transpose()).collect()
     }
 }

@@ -8,7 +8,6 @@ use crate::domain::event::{Guard, Recorded, ScopesLocked, ScopesReleased};
 use crate::domain::ids::SessionId;
 use crate::domain::lock::{because, for_task};
 use crate::domain::scope::Scope;
-use crate::domain::text::Worktree;
 
 /// One scope that a session locks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -70,11 +69,9 @@ pub(super) fn locked(db: &Connection, at: &Recorded, body: &ScopesLocked) -> Res
         "INSERT OR REPLACE INTO locks (session, scope, agent, why, lock_until, worktree, id, seq) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?;
-    let (session, worktree) = (body.session.as_str(), body.worktree.as_ref().map(Worktree::as_str));
+    let ScopesLocked { session, why, until, worktree, .. } = body;
     for scope in &body.scopes {
-        let (agent, why, until) = (at.agent.as_str(), body.why.as_str(), body.until.ms());
-        let (id, seq) = (at.id.to_string(), at.seq as i64);
-        lock.execute(params![session, scope, agent, why, until, worktree, id, seq])?;
+        lock.execute(params![session, scope, at.agent, why, until, worktree, at.id, at.seq])?;
     }
     Ok(())
 }
@@ -111,13 +108,13 @@ impl Reader {
         )?;
         let mut locks = self.kept_of(own.query([now])?, |row| {
             Ok::<_, rusqlite::Error>(LockView {
-                id: row.get(6)?,
-                scope: row.get(0)?,
-                agent: row.get(1)?,
-                session: row.get(2)?,
-                worktree: row.get(3)?,
-                until: row.get(4)?,
-                why: row.get(5)?,
+                id: row.get("id")?,
+                scope: row.get("scope")?,
+                agent: row.get("agent")?,
+                session: row.get("session")?,
+                worktree: row.get("worktree")?,
+                until: row.get("lock_until")?,
+                why: row.get("why")?,
                 task: None,
                 title: None,
             })

@@ -13,7 +13,7 @@ const MOST: usize = 20;
 
 impl Reader {
     /// The claims that a statement names. A name that was given out later meant something else when it was said.
-    pub(super) fn mentions(&self, statement: &str, created_seq: u64) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn mentions(&self, statement: &str, created_seq: u64) -> Result<Vec<String>, StoreError> {
         let mut mentions = Vec::new();
         let mut one = self.db.prepare_cached("SELECT 1 FROM claims WHERE id = ?1 AND created_seq < ?2")?;
         for name in names_in(statement).filter(|name| name.of == Named::Claim).take(MOST) {
@@ -58,7 +58,7 @@ impl Reader {
         )?;
         let word = format!("\"{}\"", name.to_string().to_lowercase());
         let found = self.kept_of(found.query(params![word, bound(created_seq), MOST])?, |row| {
-            Ok::<_, rusqlite::Error>((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+            Ok::<_, rusqlite::Error>((row.get::<_, String>("id")?, row.get::<_, String>("statement")?))
         })?;
         // The index knows no case.
         let names = |statement: &str| names_in(statement).any(|named| named == name);

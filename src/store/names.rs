@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 use uuid::Uuid;
 
-use super::completions::Matches;
+use super::rows::{bound, only};
 use super::{Reader, StoreError};
 use crate::domain::event::Recorded;
 use crate::domain::ids::SessionId;
@@ -62,6 +62,15 @@ pub(super) const fn table(sort: Sort) -> (&'static str, &'static str) {
     }
 }
 
+/// What begins as it was typed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Matches {
+    /// As many as were asked for.
+    pub values: Vec<String>,
+    /// How many there are.
+    pub total: u64,
+}
+
 impl Reader {
     /// The id that a text means.
     ///
@@ -73,7 +82,7 @@ impl Reader {
             Reference::Number(number) => self.names_like(
                 sort,
                 "WHERE n.letter = ?1 AND n.number = ?2 LIMIT ?3",
-                params![sort.named().letter(), i64::try_from(number).unwrap_or(i64::MAX), 1],
+                params![sort.named().letter(), bound(number), 1],
             )?,
             Reference::End(_) | Reference::Other => Vec::new(),
         };
@@ -109,7 +118,7 @@ impl Reader {
     pub fn id_called(&self, name: Name) -> Result<Option<String>, StoreError> {
         let Ok(number) = i64::try_from(name.number) else { return Ok(None) };
         let mut one = self.db.prepare_cached("SELECT id FROM names WHERE letter = ?1 AND number = ?2")?;
-        Ok(one.query_row(params![name.of.letter(), number], |row| row.get(0)).optional()?)
+        Ok(one.query_row(params![name.of.letter(), number], only).optional()?)
     }
 
     /// The one session whose id ends like this.
@@ -122,7 +131,7 @@ impl Reader {
             "SELECT id FROM names WHERE reversed >= ?1 AND reversed < ?2 AND letter = ?3 LIMIT 2",
         )?;
         let mut rows = ending.query([&first, &after, Named::Session.letter()])?;
-        let found: Option<String> = rows.next()?.map(|row| row.get(0)).transpose()?;
+        let found: Option<String> = rows.next()?.map(only).transpose()?;
         Ok(found.filter(|_| matches!(rows.next(), Ok(None))))
     }
 
@@ -135,14 +144,14 @@ impl Reader {
     ) -> Result<Vec<(Uuid, String)>, StoreError> {
         let (table, title) = table(sort);
         let sql = format!(
-            "SELECT n.id, n.letter || n.number, s.{title} FROM names n CROSS JOIN {table} s ON s.id = n.id {condition}"
+            "SELECT n.id, n.letter || n.number AS name, s.{title} AS title FROM names n CROSS JOIN {table} s ON s.id = n.id {condition}"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         self.kept_of(statement.query(values)?, |row| {
-            let id: String = row.get(0)?;
-            let (name, title): (String, String) = (row.get(1)?, row.get(2)?);
+            let id: String = row.get("id")?;
+            let (name, title): (String, String) = (row.get("name")?, row.get("title")?);
             let short: String = title.chars().take(TITLE_CHARS).collect();
-            let id = Uuid::parse_str(&id).map_err(super::claims::malformed)?;
+            let id = Uuid::parse_str(&id).map_err(super::rows::malformed)?;
             Ok::<_, StoreError>((id, format!("{name} ({short})")))
         })
     }
@@ -150,7 +159,7 @@ impl Reader {
     /// The names at or below the number that was given, else the latest.
     fn near(&self, sort: Sort, text: &str) -> Result<Vec<String>, StoreError> {
         let upto = match Reference::read(sort, text) {
-            Reference::Number(number) => i64::try_from(number).unwrap_or(i64::MAX),
+            Reference::Number(number) => bound(number),
             Reference::Id(_) | Reference::End(_) | Reference::Other => i64::MAX,
         };
         let mut near = self.names_like(
@@ -176,7 +185,7 @@ impl Reader {
     /// [`StoreError`].
     pub fn name_given(&self, id: &str) -> Result<Option<String>, StoreError> {
         let sql = "SELECT letter || number FROM names WHERE id = ?1";
-        Ok(self.db.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()?)
+        Ok(self.db.prepare_cached(sql)?.query_row([id], only).optional()?)
     }
 
     /// A text with the names of what has one in place of whole ids.
@@ -199,19 +208,18 @@ impl Reader {
         let last: i64 = self
             .db
             .prepare_cached("SELECT coalesce(max(number), 0) FROM names WHERE letter = ?1")?
-            .query_row([letter], |row| row.get(0))?;
+            .query_row([letter], only)?;
         let (among, mut matches) = ("n.letter = ?1 AND n.number BETWEEN ?2 AND ?3", Matches::default());
         for (first, after) in beginning(digits, last) {
             let (table, _) = table(sort);
             let sql =
                 format!("SELECT count(*) FROM names n CROSS JOIN {table} s ON s.id = n.id WHERE {among}");
-            let count: i64 =
-                self.db.prepare_cached(&sql)?.query_row(params![letter, first, after], |row| row.get(0))?;
-            matches.total += count as u64;
+            let count: u64 = self.db.prepare_cached(&sql)?.query_row(params![letter, first, after], only)?;
+            matches.total += count;
             let found = self.names_like(
                 sort,
                 &format!("WHERE {among} ORDER BY n.number DESC LIMIT ?4"),
-                params![letter, first, after, (limit - matches.values.len()) as i64],
+                params![letter, first, after, bound(limit - matches.values.len())],
             )?;
             let names = found.into_iter().filter_map(|(_, name)| Some(name.split(' ').next()?.to_owned()));
             matches.values.extend(names);

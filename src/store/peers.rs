@@ -1,4 +1,4 @@
-//! The other agents that are there: each with where it works and what it said it wants.
+//! The other agents with a running session: their work trees and their goals.
 
 use std::collections::BTreeSet;
 
@@ -8,30 +8,30 @@ use super::sessions::MAX_LIVE;
 use super::{Reader, StoreError};
 use crate::domain::session::Role;
 
-/// Agents of which more than the name is looked up.
+/// The most agents whose goals are looked up. For the others, only name and place are known.
 const MAX_PEERS: usize = 20;
 
-/// Another agent that is there.
+/// Another agent with a running session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Peer {
     /// The agent.
     pub agent: String,
-    /// The client that it runs in.
+    /// The client in which the agent runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
-    /// The linked work tree that it started in; none in the main one.
+    /// The linked work tree in which the session started. None for the main one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree: Option<String>,
-    /// The branch that it started on; none outside git.
+    /// The branch on which the session started. None outside git.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// Its own intent, else the title of a task it holds, else what it was asked first.
+    /// The intent of the session, or else the title of a task that it holds, or else its first prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wants: Option<String>,
 }
 
 impl Reader {
-    /// The agents besides one with a session that has not ended, the latest session first.
+    /// The agents with a running session, except `agent`. The latest session comes first.
     ///
     /// # Errors
     /// [`StoreError`].

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::rows::Json;
+use super::rows::{Json, malformed};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Grade, Status};
 use crate::domain::decide::Policy;
@@ -16,11 +16,10 @@ use crate::domain::event::{
 use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
 use crate::domain::text::Reason;
-use crate::store::claims::malformed;
 use crate::store::index::{self, Entry, LastClaims};
 use crate::store::{
-    StoreError, completions, experiments, files, former, json, locks, names, plan, proposals, questions,
-    researchers, retracted, sessions, silence, triggers, versions,
+    StoreError, completions, experiments, files, former, locks, names, plan, proposals, questions,
+    researchers, retracted, sessions, silence, tasks, triggers, versions,
 };
 
 /// What many events change in the same few rows: written once for all events of a transaction.
@@ -82,7 +81,7 @@ pub(super) fn project(
     entry: Option<&Entry>,
 ) -> Result<(), StoreError> {
     tally.saw(recorded);
-    plan::heartbeat(db, recorded)?;
+    tasks::heartbeat(db, recorded)?;
     names::count(db, recorded)?;
     let Some(event) = &recorded.event else {
         return Ok(());
@@ -113,12 +112,12 @@ pub(super) fn project(
         Event::ExperimentCompleted(body) => experiments::completed(db, recorded, body)?,
         Event::PlanAdded(body) => plan::plan_added(db, recorded, body)?,
         Event::PhaseAdded(body) => plan::phase_added(db, recorded, body)?,
-        Event::TaskAdded(body) => plan::task_added(db, recorded, body)?,
-        Event::TaskClaimed(body) => plan::task_claimed(db, recorded, body)?,
-        Event::TaskReleased(body) => plan::task_released(db, recorded, body)?,
+        Event::TaskAdded(body) => tasks::task_added(db, recorded, body)?,
+        Event::TaskClaimed(body) => tasks::task_claimed(db, recorded, body)?,
+        Event::TaskReleased(body) => tasks::task_released(db, recorded, body)?,
         Event::ScopesLocked(body) => locks::locked(db, recorded, body)?,
         Event::ScopesReleased(body) => locks::released(db, body)?,
-        Event::TaskUpdated(body) => plan::task_updated(db, recorded, body)?,
+        Event::TaskUpdated(body) => tasks::task_updated(db, recorded, body)?,
         Event::IntentDeclared(body) => plan::intent_declared(db, recorded, body)?,
         Event::SessionStarted(body) => sessions::started(db, recorded, body)?,
         Event::AgentSeated(body) => sessions::seated(db, recorded, body)?,
@@ -164,7 +163,6 @@ fn claim_created(
     body: &ClaimCreated,
     entry: &Entry,
 ) -> Result<(), StoreError> {
-    let trigger = body.trigger.as_ref().map(json).transpose()?;
     db.prepare_cached(
         "INSERT INTO claims (id, statement, claim_type, owner, status, confidence, session, ttl_hours, \
          proposes_to_supersede, trigger_when, scopes, created_at, touched_at, created_seq, seq, tokens, previous, \
@@ -181,14 +179,14 @@ fn claim_created(
         at.session,
         body.ttl_hours.map(|hours| hours.0),
         body.supersedes,
-        trigger,
+        body.trigger.as_ref().map(Json),
         Json(&body.scopes),
         at.at,
         at.seq,
         entry.tokens,
         last.before(db, at)?,
         body.origin_task_id,
-        versions::stored(&body.versions)?,
+        versions::stored(&body.versions),
         (!body.asks.is_empty()).then(|| Json(&body.asks)),
         body.objection_until
     ])?;
@@ -215,7 +213,7 @@ fn status_changed(
     // From where its row stands, not from where the event says it was: an event between may have been erased.
     let stands: Option<(String, String, String)> = db
         .prepare_cached("SELECT owner, claim_type, status FROM claims WHERE id = ?1")?
-        .query_row([&claim], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .query_row([&claim], |row| Ok((row.get("owner")?, row.get("claim_type")?, row.get("status")?)))
         .optional()?;
     if let Some((owner, claim_type, status)) = stands {
         tally.count(at, &owner, &claim_type, status.parse().map_err(malformed)?, -1);
@@ -311,7 +309,7 @@ fn evidence_added(db: &Connection, at: &Recorded, body: &EvidenceAdded) -> Resul
         run.and_then(|run| run.profile.as_ref()),
         run.and_then(|run| run.profile_sha256.as_deref()),
         run.map(|run| run.prediction),
-        unstable.map(json).transpose()?,
+        unstable.map(Json),
         unstable.map(|_| at.at)
     ])?;
     touch(db, at, body.claim_id)?;

@@ -3,13 +3,12 @@
 use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 
-use super::rows::bound;
+use super::rows::{bound, json};
 use super::{Reader, StoreError};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Override;
 use crate::domain::event::{OverrideProposed, Recorded};
 use crate::domain::ids::ClaimId;
-use crate::store::plan::{list, word};
 
 pub(super) const PROPOSAL: &str = "SELECT p.event_id, p.claim_id, c.statement AS claim, c.owner, c.scopes, p.asks, p.proposed_by, \
      p.reason, p.successor, p.statement, p.target, p.proposed_at \
@@ -98,8 +97,8 @@ pub(super) fn view(row: &Row<'_>) -> rusqlite::Result<ProposalView> {
         claim_id: row.get("claim_id")?,
         claim: row.get("claim")?,
         owner: row.get("owner")?,
-        scopes: list(row, "scopes")?,
-        asks: word(row, "asks")?,
+        scopes: json(row, "scopes")?,
+        asks: row.get("asks")?,
         proposed_by: row.get("proposed_by")?,
         reason: row.get("reason")?,
         successor: row.get("successor")?,

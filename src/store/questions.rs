@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
-use super::rows::bound;
+use super::rows::{bound, only};
 use super::{ClaimSummary, Reader, StoreError};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Position, Status};
@@ -45,9 +45,9 @@ impl Reader {
     pub fn questions(&self, agent: Option<&str>, limit: usize) -> Result<Vec<Question>, StoreError> {
         let of_agent = if agent.is_some() { "q.agent = ?1" } else { "?1 IS NULL" };
         let sql = format!(
-            "SELECT q.claim_id, q.agent, q.instead_of, q.asked_at, c.objection_until, o.id, \
+            "SELECT q.claim_id, q.agent, q.instead_of, q.asked_at, c.objection_until, o.id AS would_replace, \
              EXISTS (SELECT 1 FROM consensus WHERE claim_id = q.claim_id AND agent = q.agent \
-             AND position = 'challenge') FROM questions q \
+             AND position = 'challenge') AS is_challenged FROM questions q \
              JOIN claims c ON c.id = q.claim_id \
              LEFT JOIN claims o ON o.id = c.proposes_to_supersede AND o.owner = q.agent AND o.status <> 'deprecated' \
              WHERE {of_agent} AND NOT (q.instead_of IS NULL AND c.objection_until IS NULL AND EXISTS \
@@ -84,8 +84,7 @@ impl Reader {
         let sql = "SELECT old.id FROM claims c JOIN claims old ON old.id = c.proposes_to_supersede WHERE c.id = ?1 \
                    AND old.superseded_by IS NULL AND old.status <> 'deprecated' AND NOT EXISTS (SELECT 1 FROM \
                    consensus WHERE claim_id = ?1 AND agent = 'operator' AND position = 'support')";
-        let old: Option<String> =
-            self.db.prepare_cached(sql)?.query_row([claim], |row| row.get(0)).optional()?;
+        let old: Option<String> = self.db.prepare_cached(sql)?.query_row([claim], only).optional()?;
         let Some(old) = old else { return Ok(None) };
         Ok(self.is_the_operators(&old)?.then_some(old))
     }
@@ -103,13 +102,13 @@ struct Asked {
 
 fn asked(row: &Row<'_>) -> rusqlite::Result<Asked> {
     Ok(Asked {
-        claim: row.get(0)?,
-        agent: row.get(1)?,
-        instead_of: row.get(2)?,
-        asked_at: row.get(3)?,
-        until: row.get(4)?,
-        would_replace: row.get(5)?,
-        is_challenged: row.get(6)?,
+        claim: row.get("claim_id")?,
+        agent: row.get("agent")?,
+        instead_of: row.get("instead_of")?,
+        asked_at: row.get("asked_at")?,
+        until: row.get("objection_until")?,
+        would_replace: row.get("would_replace")?,
+        is_challenged: row.get("is_challenged")?,
     })
 }
 

@@ -3,7 +3,6 @@
 use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 
-use super::plan::{unlike, word};
 use super::{ClaimFilter, Reader, StoreError, sessions};
 use crate::domain::event::{Recorded, ResearcherSpawned};
 use crate::domain::experiment::RunState;
@@ -89,24 +88,22 @@ pub(super) const RESEARCHER: &str = "SELECT r.run_id, r.child, r.parent, r.task_
      LEFT JOIN experiments e ON e.id = r.run_id LEFT JOIN tasks t ON t.id = r.task_id";
 
 pub(super) fn researcher(row: &Row<'_>) -> rusqlite::Result<ResearcherView> {
-    let is_there = |column: &str| Ok::<_, rusqlite::Error>(row.get::<_, Option<String>>(column)?.is_some());
-    let task_id: String = row.get("task_id")?;
     Ok(ResearcherView {
         run_id: row.get("run_id")?,
         session: row.get("child")?,
         parent: row.get("parent")?,
-        task_id: task_id.parse().map_err(unlike)?,
+        task_id: row.get("task_id")?,
         prompt: row.get("prompt")?,
         profile: row.get("profile")?,
         agent: row.get("agent")?,
         spawned_by: row.get("spawned_by")?,
-        status: is_there("run_status")?.then(|| word(row, "run_status")).transpose()?,
-        task_status: is_there("task_status")?.then(|| word(row, "task_status")).transpose()?,
+        status: row.get("run_status")?,
+        task_status: row.get("task_status")?,
         note: row.get("note")?,
         findings: Vec::new(),
         has_more: false,
         spawned_at: row.get("spawned_at")?,
-        seq: row.get::<_, i64>("seq")? as u64,
+        seq: row.get("seq")?,
     })
 }
 

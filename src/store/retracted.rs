@@ -3,7 +3,6 @@
 use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 
-use super::claims::malformed;
 use super::{Reader, StoreError};
 use crate::domain::claim::Grade;
 use crate::domain::event::{EvidenceRetracted, Recorded};
@@ -58,13 +57,13 @@ pub(super) fn retracted(db: &Connection, at: &Recorded, body: &EvidenceRetracted
 
 pub(super) fn view(row: &Row<'_>) -> Result<RetractedEvidence, StoreError> {
     Ok(RetractedEvidence {
-        evidence_ref: row.get(0)?,
-        relation: row.get(1)?,
-        added_by: row.get(2)?,
-        grade: row.get::<_, String>(3)?.parse().map_err(malformed)?,
-        retracted_by: row.get(4)?,
-        reason: row.get(5)?,
-        at: row.get(6)?,
+        evidence_ref: row.get("evidence_ref")?,
+        relation: row.get("relation")?,
+        added_by: row.get("added_by")?,
+        grade: row.get("grade")?,
+        retracted_by: row.get("retracted_by")?,
+        reason: row.get("reason")?,
+        at: row.get("retracted_at")?,
     })
 }
 

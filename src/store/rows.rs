@@ -111,6 +111,11 @@ pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> rusqlite
     row.get(column).map(|Json(value)| value)
 }
 
+/// The value of a row with one column.
+pub(super) fn only<T: FromSql>(row: &Row<'_>) -> rusqlite::Result<T> {
+    row.get(0)
+}
+
 /// A row that no version of hm writes.
 pub(super) fn malformed(problem: impl ToString) -> StoreError {
     StoreError::Malformed(problem.to_string())
@@ -125,6 +130,7 @@ pub(super) fn made_at(moment: Moment) -> (&'static str, i64) {
 }
 
 /// The conditions of a query and the values bound in them.
+#[derive(Default)]
 pub(super) struct Select {
     pub(super) from: String,
     pub(super) conditions: String,

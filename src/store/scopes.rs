@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::index::Around;
-use super::rows::Json;
+use super::rows::{Json, only};
 use super::{ClaimFilter, Reader, StoreError};
 use crate::domain::scope::Scope;
 
@@ -11,7 +11,7 @@ use crate::domain::scope::Scope;
 const MAX_SPELLED: usize = 500;
 
 /// A scope of a new claim. A glob stands under the directory that it begins with, where a path finds it.
-pub(super) fn add(db: &Connection, scope: &Scope, seq: i64) -> Result<(), StoreError> {
+pub(super) fn add(db: &Connection, scope: &Scope, seq: u64) -> Result<(), StoreError> {
     db.prepare_cached("INSERT OR IGNORE INTO scopes (scope, seq) VALUES (?1, ?2)")?
         .execute(params![scope, seq])?;
     if scope.is_glob() {
@@ -67,7 +67,7 @@ impl Reader {
         let sql = "SELECT glob FROM scope_globs WHERE dir IN (SELECT value FROM json_each(?1)) ORDER BY glob";
         let mut statement = self.db.prepare_cached(sql)?;
         let rows = statement.query([Json(above)])?;
-        let mut globs = self.kept_of(rows, |row| row.get::<_, String>(0))?;
+        let mut globs: Vec<String> = self.kept_of(rows, only)?;
         globs.retain(|glob| glob.parse::<Scope>().is_ok_and(|glob| glob.overlaps(scope)));
         Ok(globs)
     }
@@ -82,7 +82,7 @@ impl Reader {
         };
         let sql = "SELECT scope FROM scopes WHERE scope >= ?1 AND scope < ?2 ORDER BY scope";
         let mut statement = self.db.prepare_cached(sql)?;
-        let mut scopes = self.kept_of(statement.query([first, last])?, |row| row.get::<_, String>(0))?;
+        let mut scopes: Vec<String> = self.kept_of(statement.query([first, last])?, only)?;
         scopes.retain(|scope| scope.parse::<Scope>().is_ok_and(|scope| scope.overlaps(glob)));
         Ok((scopes.len() <= MAX_SPELLED).then_some(scopes))
     }

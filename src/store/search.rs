@@ -7,9 +7,9 @@ use std::str::FromStr;
 use rusqlite::{OptionalExtension, params_from_iter};
 use serde::Serialize;
 
-use super::claims::{ClaimFilter, ClaimSummary, Select, made_at, malformed};
+use super::claims::{ClaimFilter, ClaimSummary};
 use super::index::Around;
-use super::rows::bound;
+use super::rows::{Select, bound, made_at, malformed, only};
 use super::{Reader, StoreError};
 use crate::domain::claim::{SearchMode, Status};
 use crate::domain::confidence::Standing;
@@ -26,7 +26,7 @@ const CANDIDATES: usize = 400;
 
 const CORPUS: &str = "SELECT claims, tokens FROM projection WHERE id = 1";
 const CLAIMS_WITH: &str = "SELECT doc FROM claim_vocabulary WHERE term = ?1 AND col = 't'";
-const TEXT_OF_CLAIM: &str = "SELECT c.tokens, EXISTS (SELECT 1 FROM claims o WHERE o.superseded_by = c.id) FROM claims c WHERE c.id = ?1";
+const TEXT_OF_CLAIM: &str = "SELECT c.tokens, EXISTS (SELECT 1 FROM claims o WHERE o.superseded_by = c.id) AS is_successor FROM claims c WHERE c.id = ?1";
 
 const FOUND: &str = "SELECT id, status, superseded_by, confidence, evidence, supports, challenges, reproduced \
      FROM claims WHERE created_seq = ?1";
@@ -230,7 +230,7 @@ impl Reader {
         let text: Option<(String, bool)> = self
             .db
             .prepare_cached(TEXT_OF_CLAIM)?
-            .query_row([&claim.id], |row| Ok((row.get(0)?, row.get(1)?)))
+            .query_row([&claim.id], |row| Ok((row.get("tokens")?, row.get("is_successor")?)))
             .optional()?;
         Ok(text.is_some_and(|(tokens, successor)| {
             successor
@@ -244,17 +244,15 @@ impl Reader {
         let corpus = self
             .db
             .prepare_cached(CORPUS)?
-            .query_row([], |row| {
-                Ok(Corpus { claims: row.get::<_, i64>(0)? as u64, tokens: row.get::<_, i64>(1)? as u64 })
-            })
+            .query_row([], |row| Ok(Corpus { claims: row.get("claims")?, tokens: row.get("tokens")? }))
             .optional()?
             .unwrap_or_default();
         let mut counts: HashMap<String, u64> = HashMap::new();
         let mut count = self.db.prepare_cached(CLAIMS_WITH)?;
         for token in tokens {
             if !counts.contains_key(token) {
-                let claims: Option<i64> = count.query_row([token], |row| row.get(0)).optional()?;
-                counts.insert(token.clone(), claims.unwrap_or(0) as u64);
+                let claims = count.query_row([token], only).optional()?;
+                counts.insert(token.clone(), claims.unwrap_or(0));
             }
         }
         Ok(Question::new(tokens, &counts, corpus))
@@ -295,11 +293,11 @@ impl Reader {
                 return Ok(None);
             }
             candidates.extend(self.kept(row, |row| {
-                let tokens = row.get_ref(2)?.as_str().map_err(malformed)?;
+                let tokens = row.get_ref("tokens")?.as_str().map_err(malformed)?;
                 let tokens: Vec<&str> = tokens.split(' ').collect();
                 Ok::<_, StoreError>(Candidate {
-                    seq: row.get::<_, i64>(0)? as u64,
-                    previous: row.get::<_, Option<i64>>(1)?.map(|seq| seq as u64),
+                    seq: row.get("created_seq")?,
+                    previous: row.get("previous")?,
                     relevance: question.relevance(&tokens),
                 })
             })?);
@@ -338,19 +336,19 @@ impl Reader {
         let mut statement = self.db.prepare_cached(FOUND)?;
         self.kept_one(statement.query([bound(seq)])?, |row| {
             let trust = Standing {
-                base: row.get(3)?,
-                supports: row.get(5)?,
-                challenges: row.get(6)?,
-                reproduced: row.get(7)?,
+                base: row.get("confidence")?,
+                supports: row.get("supports")?,
+                challenges: row.get("challenges")?,
+                reproduced: row.get("reproduced")?,
             }
             .undecayed();
-            let id: String = row.get(0)?;
-            let stands = row.get_ref(1)?.as_str().map_err(malformed)?.parse().map_err(malformed)?;
+            let id: String = row.get("id")?;
+            let stands = row.get_ref("status")?.as_str().map_err(malformed)?.parse().map_err(malformed)?;
             Ok::<_, StoreError>(Found {
                 status: self.status_of(&id, stands),
                 id,
-                superseded_by: row.get(2)?,
-                score: ranking::score(near, row.get(4)?, trust),
+                superseded_by: row.get("superseded_by")?,
+                score: ranking::score(near, row.get("evidence")?, trust),
             })
         })
     }

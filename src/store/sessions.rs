@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
-use super::plan::{self, list, word};
-use super::rows::{Json, bound};
+use super::plan;
+use super::rows::{Json, bound, json, only};
 use super::{Myself, Reader, StoreError, files, locks};
 use crate::domain::agent::AgentId;
 use crate::domain::event::{
@@ -98,24 +98,26 @@ pub(super) fn turn(db: &Connection, at: &Recorded, body: &TurnRecorded) -> Resul
     db.prepare_cached("INSERT INTO turns (session, seq, role, text, at) VALUES (?1, ?2, ?3, ?4, ?5)")?
         .execute(params![session, at.seq, body.role, body.text, at.at])?;
     if body.role == Role::User {
-        let told = body.told.map(|told| told.min(at.seq) as i64);
+        let told = body.told.map(|told| told.min(at.seq));
         db.prepare_cached(
             "UPDATE session_states SET prompt_seq = ?2, told_seq = coalesce(?3, told_seq) WHERE session = ?1",
         )?
         .execute(params![session, at.seq, told])?;
     }
-    let fallen: Option<(i64, String, String)> = db
+    let fallen: Option<(u64, String, String)> = db
         .prepare_cached(
             "SELECT seq, role, text FROM turns WHERE session = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2",
         )?
-        .query_row(params![session, WHOLE_TURNS], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .query_row(params![session, WHOLE_TURNS], |row| {
+            Ok((row.get("seq")?, row.get("role")?, row.get("text")?))
+        })
         .optional()?;
     let Some((seq, role, text)) = fallen else { return Ok(()) };
     db.prepare_cached("DELETE FROM turns WHERE session = ?1 AND seq <= ?2")?
         .execute(params![session, seq])?;
     let summary: Option<String> = db
         .prepare_cached("SELECT summary FROM session_states WHERE session = ?1")?
-        .query_row([session], |row| row.get(0))
+        .query_row([session], only)
         .optional()?;
     // A session that was never started has no row to keep a summary in.
     let Some(summary) = summary else { return Ok(()) };
@@ -163,8 +165,8 @@ pub(super) fn split(db: &Connection, at: &Recorded, body: &SessionSplit) -> Resu
         body.parent,
         body.reason,
         at.agent,
-        body.used_tokens.map(|tokens| bound(tokens)),
-        body.window_tokens.map(|tokens| bound(tokens)),
+        body.used_tokens.map(|tokens| tokens),
+        body.window_tokens.map(|tokens| tokens),
         body.turn0,
         at.at,
         at.seq
@@ -352,7 +354,7 @@ pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<SessionView> {
         name: row.get("name")?,
         agent: row.get("agent")?,
         client: row.get("client")?,
-        source: word(row, "source")?,
+        source: row.get("source")?,
         worktree: row.get("worktree")?,
         branch: row.get("branch")?,
         parent_session: row.get("parent_session")?,
@@ -360,12 +362,12 @@ pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<SessionView> {
         started_at: row.get("started_at")?,
         last_seen_at: row.get("last_seen_at")?,
         ended_at: row.get("ended_at")?,
-        end_cause: has_ended.then(|| word(row, "end_cause")).transpose()?,
-        prompt_seq: row.get::<_, i64>("prompt_seq")? as u64,
-        told_seq: row.get::<_, i64>("told_seq")? as u64,
-        summary: list(row, "summary")?,
-        started_seq: row.get::<_, i64>("started_seq")? as u64,
-        seq: row.get::<_, i64>("seq")? as u64,
+        end_cause: has_ended.then(|| row.get("end_cause")).transpose()?,
+        prompt_seq: row.get("prompt_seq")?,
+        told_seq: row.get("told_seq")?,
+        summary: json(row, "summary")?,
+        started_seq: row.get("started_seq")?,
+        seq: row.get("seq")?,
     })
 }
 
@@ -375,11 +377,11 @@ fn split_view(row: &Row<'_>) -> rusqlite::Result<SplitView> {
         parent: row.get("parent")?,
         reason: row.get("reason")?,
         agent: row.get("agent")?,
-        used_tokens: row.get::<_, Option<i64>>("used_tokens")?.map(|tokens| tokens as u64),
-        window_tokens: row.get::<_, Option<i64>>("window_tokens")?.map(|tokens| tokens as u64),
+        used_tokens: row.get("used_tokens")?,
+        window_tokens: row.get("window_tokens")?,
         turn0: row.get("turn0")?,
         at: row.get("at")?,
-        seq: row.get::<_, i64>("seq")? as u64,
+        seq: row.get("seq")?,
     })
 }
 
@@ -427,8 +429,7 @@ impl Reader {
         let mut found = self.db.prepare_cached(&format!(
             "{SESSION} WHERE started_seq < ?1 ORDER BY started_seq DESC LIMIT ?2"
         ))?;
-        let before = before.map_or(i64::MAX, |seq| seq as i64);
-        let rows = found.query(params![before, bound(limit) + 1])?;
+        let rows = found.query(params![bound(before.unwrap_or(u64::MAX)), bound(limit.saturating_add(1))])?;
         self.page_of(rows, limit, "started_seq", session)
     }
 
@@ -497,9 +498,9 @@ impl Reader {
                 id: row.get("id")?,
                 agent: row.get("agent")?,
                 session: row.get("session")?,
-                beliefs: list(row, "beliefs")?,
+                beliefs: json(row, "beliefs")?,
                 taken_at: row.get("taken_at")?,
-                seq: row.get::<_, i64>("seq")? as u64,
+                seq: row.get("seq")?,
             })
         })
     }
@@ -512,7 +513,7 @@ impl Reader {
         let mut one = self.db.prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM firings WHERE session = ?1 AND guard = ?2 AND seq > ?3)",
         )?;
-        Ok(one.query_row(params![session, guard, bound(since)], |row| row.get(0))?)
+        Ok(one.query_row(params![session, guard, bound(since)], only)?)
     }
 
     /// Whether the reader was ever told of a claim, by a receipt or by a hook.
@@ -523,7 +524,7 @@ impl Reader {
         let mut one = self.db.prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM firings WHERE session = ?1 AND guard = ?2 AND agent = ?3)",
         )?;
-        Ok(one.query_row(params![me.session, claim, me.agent], |row| row.get(0))?)
+        Ok(one.query_row(params![me.session, claim, me.agent], only)?)
     }
 
     /// Files a session touched, the last first; at most 200, which says well enough where it works.
@@ -534,26 +535,21 @@ impl Reader {
         let mut found = self.db.prepare_cached(
             "SELECT path FROM session_files WHERE session = ?1 ORDER BY seq DESC, path LIMIT 200",
         )?;
-        self.kept_of(found.query([session])?, |row| row.get(0))
+        self.kept_of(found.query([session])?, only)
     }
 }
 
 pub(super) fn turn_view(row: &Row<'_>) -> rusqlite::Result<TurnView> {
-    Ok(TurnView {
-        role: word(row, "role")?,
-        text: row.get(1)?,
-        at: row.get(2)?,
-        seq: row.get::<_, i64>(3)? as u64,
-    })
+    Ok(TurnView { role: row.get("role")?, text: row.get("text")?, at: row.get("at")?, seq: row.get("seq")? })
 }
 
 pub(super) fn anchor_view(row: &Row<'_>) -> rusqlite::Result<AnchorView> {
     Ok(AnchorView {
-        key: row.get(0)?,
-        value: row.get(1)?,
-        agent: row.get(2)?,
-        saved_at: row.get(3)?,
-        seq: row.get::<_, i64>(4)? as u64,
+        key: row.get("key")?,
+        value: row.get("value")?,
+        agent: row.get("agent")?,
+        saved_at: row.get("saved_at")?,
+        seq: row.get("seq")?,
     })
 }
 

@@ -1,4 +1,4 @@
-//! Until when silence may still confirm a claim, by the rules of the state (`domain/state/silence.rs`).
+//! The time until which silence may still confirm a claim, by the rules in `domain/state/silence.rs`.
 
 use rusqlite::{Connection, params};
 use serde::Serialize;
@@ -15,21 +15,21 @@ use crate::domain::ids::ClaimId;
 pub struct Silence {
     /// The claim.
     pub claim: ClaimSummary,
-    /// When it is agreed by silence, epoch ms.
+    /// When silence confirms it, epoch ms.
     pub until: i64,
-    /// The agents that took a position on it.
+    /// The agents with a position on it.
     pub heard: Vec<String>,
 }
 
 impl Silence {
-    /// Whether an agent may still say what it thinks of the claim.
+    /// Whether the agent may still take a position on the claim.
     pub fn concerns(&self, agent: &AgentId) -> bool {
         self.claim.owner != agent.as_str() && !self.heard.iter().any(|heard| heard == agent.as_str())
     }
 }
 
 impl Reader {
-    /// Proposed claims that ask no agent by name and wait for objections, the first to be agreed first.
+    /// Proposed claims that wait for objections and ask no agent by name. The earliest deadline comes first.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -46,7 +46,7 @@ impl Reader {
         let mut silences = Vec::new();
         for (id, until, heard) in waiting {
             let heard = serde_json::from_str(&heard).unwrap_or_default();
-            // The claim's time may be over.
+            // The claim may have expired.
             let claim = self.claim_summary(&id)?.filter(|claim| claim.status == Status::Proposed);
             silences.extend(claim.map(|claim| Silence { claim, until, heard }));
         }
@@ -54,7 +54,7 @@ impl Reader {
     }
 }
 
-/// An objection ends the silence, withdrawn or not.
+/// An objection ends the silence, even if it is withdrawn.
 pub(super) fn heard(db: &Connection, at: &Recorded, body: &PositionTaken) -> Result<(), StoreError> {
     if body.position != Position::Challenge {
         return Ok(());
@@ -62,7 +62,7 @@ pub(super) fn heard(db: &Connection, at: &Recorded, body: &PositionTaken) -> Res
     body.speaks_for(&at.agent).try_for_each(|agent| object(db, body.claim_id, agent))
 }
 
-/// Where the operator stands by a claim, an objection is a proposal.
+/// An objection to a claim of the operator is a proposal.
 pub(super) fn proposed(db: &Connection, at: &Recorded, body: &OverrideProposed) -> Result<(), StoreError> {
     if body.asks != Override::Challenge {
         return Ok(());
@@ -70,7 +70,7 @@ pub(super) fn proposed(db: &Connection, at: &Recorded, body: &OverrideProposed) 
     body.formerly.iter().chain([&at.agent]).try_for_each(|agent| object(db, body.claim_id, agent))
 }
 
-/// A run or a deprecation decides in the place of silence. So does every move after the time for objections.
+/// A run or a deprecation decides instead of silence. So does every change of status after the time for objections.
 pub(super) fn moved(db: &Connection, at: &Recorded, body: &StatusChanged) -> Result<(), StoreError> {
     let decides = body.to == Status::Deprecated || body.from == Status::PendingProof;
     db.prepare_cached(
@@ -80,7 +80,7 @@ pub(super) fn moved(db: &Connection, at: &Recorded, body: &StatusChanged) -> Res
     Ok(())
 }
 
-/// An objection counts of an agent that was asked, or of any agent where none was named.
+/// Ends the silence. If the claim asked named agents, only their objections count.
 fn object(db: &Connection, claim: ClaimId, agent: &AgentId) -> Result<(), StoreError> {
     db.prepare_cached(
         "UPDATE claims SET objection_until = NULL WHERE id = ?1 \

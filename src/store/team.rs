@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::{OptionalExtension, Row};
 use serde::Serialize;
 
+use super::rows::only;
 use super::{Expired, Reader, StoreError};
 use crate::domain::claim::{BadWord, ClaimType, Status};
 use crate::domain::decide::OVERRIDES;
@@ -72,7 +73,8 @@ impl Reader {
     pub fn counts(&self) -> Result<Counts, StoreError> {
         let by_status = Status::ALL.iter().map(|status| (*status, 0)).collect();
         let mut counts = Counts { by_status, ..Counts::default() };
-        let sql = "SELECT claim_type, status, sum(claims) FROM claim_counts GROUP BY claim_type, status";
+        let sql =
+            "SELECT claim_type, status, sum(claims) AS claims FROM claim_counts GROUP BY claim_type, status";
         let mut statement = self.db.prepare_cached(sql)?;
         let mut rows = self.kept_of(statement.query([])?, counted)?;
         for row in &mut rows {
@@ -100,14 +102,14 @@ impl Reader {
     pub fn agents(&self) -> Result<Vec<AgentActivity>, StoreError> {
         let sql = "SELECT agent, last_seen_at, \
                    (SELECT coalesce(sum(claims), 0) FROM claim_counts \
-                    WHERE owner = agents.agent AND status <> 'deprecated') \
+                    WHERE owner = agents.agent AND status <> 'deprecated') AS claims \
                    FROM agents ORDER BY agent";
         let mut statement = self.db.prepare_cached(sql)?;
         let mut agents = self.kept_of(statement.query([])?, |row| {
             Ok::<_, rusqlite::Error>(AgentActivity {
-                agent: row.get(0)?,
-                last_seen_at: row.get(1)?,
-                claims: row.get::<_, i64>(2)? as u64,
+                agent: row.get("agent")?,
+                last_seen_at: row.get("last_seen_at")?,
+                claims: row.get("claims")?,
             })
         })?;
         for activity in &mut agents {
@@ -136,11 +138,11 @@ impl Reader {
         let mut statement = self.db.prepare_cached(&sql)?;
         let read = |row: &Row<'_>| -> rusqlite::Result<LoosenedPolicy> {
             Ok(LoosenedPolicy {
-                event_id: row.get(0)?,
-                policy: row.get(1)?,
-                was: row.get(2)?,
-                changed_at: row.get(3)?,
-                seq: row.get::<_, i64>(4)? as u64,
+                event_id: row.get("event_id")?,
+                policy: row.get("policy")?,
+                was: row.get("was")?,
+                changed_at: row.get("changed_at")?,
+                seq: row.get("seq")?,
             })
         };
         self.kept_of(statement.query([])?, read)
@@ -152,8 +154,7 @@ impl Reader {
     /// [`StoreError`].
     pub fn agents_may_override_operator(&self) -> Result<bool, StoreError> {
         let sql = "SELECT policy FROM loosened_policies ORDER BY seq DESC LIMIT 1";
-        let policy: Option<String> =
-            self.db.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
+        let policy: Option<String> = self.db.prepare_cached(sql)?.query_row([], only).optional()?;
         Ok(policy.is_some_and(|policy| policy.ends_with(OVERRIDES)))
     }
 
@@ -169,21 +170,21 @@ impl Reader {
         let mut statement = self.db.prepare_cached(&sql)?;
         self.kept_of(statement.query([])?, |row| {
             Ok::<_, rusqlite::Error>(RejectedCommand {
-                command_id: row.get(0)?,
-                agent: row.get(1)?,
-                kind: row.get(2)?,
-                code: row.get(3)?,
-                message: row.get(4)?,
-                rejected_at: row.get(5)?,
+                command_id: row.get("command_id")?,
+                agent: row.get("agent")?,
+                kind: row.get("kind")?,
+                code: row.get("code")?,
+                message: row.get("message")?,
+                rejected_at: row.get("rejected_at")?,
             })
         })
     }
 }
 
 fn counted(row: &Row<'_>) -> Result<(ClaimType, Status, u64), StoreError> {
-    let word = |column: usize| row.get::<_, String>(column);
-    let malformed = |problem: BadWord| StoreError::Malformed(problem.to_string());
-    let claims = u64::try_from(row.get::<_, i64>(2)?)
+    let _word = |column: usize| row.get::<_, String>(column);
+    let _malformed = |problem: BadWord| StoreError::Malformed(problem.to_string());
+    let claims = u64::try_from(row.get::<_, i64>("claims")?)
         .map_err(|negative| StoreError::Malformed(negative.to_string()))?;
-    Ok((word(0)?.parse().map_err(malformed)?, word(1)?.parse().map_err(malformed)?, claims))
+    Ok((row.get("claim_type")?, row.get("status")?, claims))
 }

@@ -2,12 +2,11 @@
 
 use rusqlite::{Connection, params};
 
-use super::claims::malformed;
+use super::rows::{json, malformed};
 use super::{Reader, StoreError};
 use crate::domain::action::{self, Action, DeadEnd};
 use crate::domain::claim::{Status, Trigger};
 use crate::domain::event::{ClaimCreated, Recorded};
-use crate::domain::ids::ClaimId;
 use crate::domain::time::Timestamp;
 
 /// Dead ends under the keys of one action that are looked at, the newest first: a check costs milliseconds however
@@ -52,16 +51,16 @@ impl Reader {
         let mut statement = self.db.prepare_cached(sql)?;
         let rows = statement.query(params![keys, MAX_CANDIDATES])?;
         let candidates = self.kept_of(rows, |row| {
-            let word = |column: usize| row.get::<_, String>(column);
-            let trigger: Trigger = serde_json::from_str(&word(5)?).map_err(malformed)?;
+            let _word = |column: usize| row.get::<_, String>(column);
+            let trigger: Trigger = json(row, "trigger_when")?;
             let Some((kind, met)) = action::met(&trigger, action) else { return Ok(None) };
             Ok::<_, StoreError>(Some(DeadEnd {
-                claim_id: word(0)?.parse::<ClaimId>().map_err(malformed)?,
-                statement: word(1)?,
-                owner: word(2)?,
-                status: word(3)?.parse().map_err(malformed)?,
-                created_at: Timestamp::from_ms(row.get(4)?),
-                session: row.get(6)?,
+                claim_id: row.get("id")?,
+                statement: row.get("statement")?,
+                owner: row.get("owner")?,
+                status: row.get("status")?,
+                created_at: Timestamp::from_ms(row.get("created_at")?),
+                session: row.get("session")?,
                 kind,
                 met,
             }))

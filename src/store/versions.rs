@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
-use serde::Serialize;
 
-use super::claims::malformed;
 use super::files::MAIN;
 use super::index::Limit;
-use super::rows::bound;
-use super::{ClaimSummary, Reader, StoreError, json};
+use super::rows::{Json, bound, malformed, only};
+use super::{Changed, ClaimSummary, Reader, StoreError};
 use crate::domain::event::{PositionTaken, Recorded};
 use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
@@ -24,7 +22,7 @@ const EDITED: &str = "SELECT c.id, e.path, e.agent FROM json_each(?1) \
      WHERE e.seq > coalesce(c.affirmed_seq, c.created_seq) AND e.session IS NOT c.session";
 
 /// The versions of claims that have any.
-const VERSIONS: &str = "SELECT c.id, c.versions, coalesce(c.affirmed_seq, c.created_seq), c.id AS claim_id \
+const VERSIONS: &str = "SELECT c.id, c.versions, coalesce(c.affirmed_seq, c.created_seq) AS meant_seq \
      FROM json_each(?1) CROSS JOIN claims c ON c.id = json_each.value WHERE c.versions IS NOT NULL";
 
 /// Claims at exactly a file, by their owner or their session, that were last meant before a ledger position.
@@ -68,16 +66,6 @@ pub struct EditBehind {
     pub statement: String,
 }
 
-/// A file of a claim that does not hold what the claim is about.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Changed {
-    /// The file.
-    pub path: String,
-    /// The agent that last edited it, where that is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
-}
-
 impl Reader {
     /// Marks the claims whose files another session edited since, in one work tree.
     ///
@@ -99,8 +87,8 @@ impl Reader {
         let mut statement = self.db.prepare_cached(EDITED)?;
         let rows = statement.query(params![pairs, worktree])?;
         let edited = self.kept_of(rows, |row| {
-            let changed = Changed { path: row.get(1)?, by: Some(row.get(2)?) };
-            Ok::<_, StoreError>((row.get::<_, String>(0)?, changed))
+            let changed = Changed { path: row.get("path")?, by: Some(row.get("agent")?) };
+            Ok::<_, StoreError>((row.get::<_, String>("id")?, changed))
         })?;
         for (id, changed) in edited {
             if let Some(claim) = claims.iter_mut().find(|claim| claim.id == id) {
@@ -124,8 +112,9 @@ impl Reader {
         let sql = "SELECT agent, seq FROM file_edits \
                    WHERE worktree = ?1 AND path = ?2 AND agent <> ?3 AND session IS NOT ?4";
         let last = params![worktree.map_or(MAIN, Worktree::as_str), path, me.agent, me.session];
-        let last = self.db.prepare_cached(sql)?.query_row(last, |row| Ok((row.get(0)?, row.get(1)?)));
-        let Some((by, seq)): Option<(String, i64)> = last.optional()? else { return Ok(Vec::new()) };
+        let last =
+            self.db.prepare_cached(sql)?.query_row(last, |row| Ok((row.get("agent")?, row.get("seq")?)));
+        let Some((by, seq)): Option<(String, u64)> = last.optional()? else { return Ok(Vec::new()) };
         let own = if me.is_seated { Limit::Session(me.session) } else { Limit::Owner(me.agent) };
         let wanted = format!("s : ({} AND {})", Limit::At(path.as_str()).token(), own.token());
         let mut statement = self.db.prepare_cached(BEFORE_EDIT)?;
@@ -133,9 +122,9 @@ impl Reader {
             Ok::<_, StoreError>(EditBehind {
                 path: path.to_string(),
                 by: by.clone(),
-                seq: seq as u64,
-                claim_id: row.get::<_, String>(0)?.parse().map_err(malformed)?,
-                statement: row.get(1)?,
+                seq,
+                claim_id: row.get("id")?,
+                statement: row.get("statement")?,
             })
         })?;
         found.retain(|edit| !self.is_expired(&edit.claim_id.to_string()));
@@ -155,7 +144,7 @@ impl Reader {
         let sql = "SELECT EXISTS (SELECT 1 FROM firings \
                    WHERE session = ?1 AND guard = ?2 AND seq > ?3 AND agent = ?4 AND matched = ?5)";
         let told = params![me.session, edit.claim_id, bound(edit.seq), me.agent, matched];
-        Ok(self.db.prepare_cached(sql)?.query_row(told, |row| row.get(0))?)
+        Ok(self.db.prepare_cached(sql)?.query_row(told, only)?)
     }
 
     /// What the files of claims held when each was made or last said to be still meant, by the id of the claim, with the
@@ -167,12 +156,12 @@ impl Reader {
         &self,
         claims: impl Iterator<Item = &'c str>,
     ) -> Result<BTreeMap<String, (Versions, u64)>, StoreError> {
-        let ids = json(&claims.collect::<Vec<_>>())?;
+        let ids = Json(claims.collect::<Vec<_>>());
         let mut statement = self.db.prepare_cached(VERSIONS)?;
         let found = self.kept_of(statement.query([ids])?, |row| {
-            let versions: String = row.get(1)?;
+            let versions: String = row.get("versions")?;
             let versions: Versions = serde_json::from_str(&versions).map_err(malformed)?;
-            Ok::<_, StoreError>((row.get(0)?, (versions, row.get::<_, i64>(2)? as u64)))
+            Ok::<_, StoreError>((row.get("id")?, (versions, row.get("meant_seq")?)))
         })?;
         Ok(found.into_iter().collect())
     }
@@ -189,15 +178,15 @@ impl Reader {
     ) -> Result<Option<String>, StoreError> {
         let sql = "SELECT agent FROM file_edits WHERE worktree = ?1 AND path = ?2 AND seq > ?3";
         let worktree = worktree.map_or(MAIN, Worktree::as_str);
-        let after = i64::try_from(after).unwrap_or(i64::MAX);
-        let agent = self.db.prepare_cached(sql)?.query_row(params![worktree, path, after], |row| row.get(0));
+        let after = bound(after);
+        let agent = self.db.prepare_cached(sql)?.query_row(params![worktree, path, after], only);
         Ok(agent.optional()?)
     }
 }
 
 /// Versions as a row holds them; none where nothing has one.
-pub(super) fn stored(versions: &Versions) -> Result<Option<String>, StoreError> {
-    if versions.is_empty() { Ok(None) } else { json(versions).map(Some) }
+pub(super) fn stored(versions: &Versions) -> Option<Json<&Versions>> {
+    (!versions.is_empty()).then_some(Json(versions))
 }
 
 /// A claim is still meant: about what its files hold then.
@@ -206,6 +195,6 @@ pub(super) fn affirmed(db: &Connection, at: &Recorded, body: &PositionTaken) -> 
         return Ok(());
     }
     db.prepare_cached("UPDATE claims SET versions = ?2, affirmed_seq = ?3 WHERE id = ?1")?
-        .execute(params![body.claim_id, stored(&body.versions)?, at.seq])?;
+        .execute(params![body.claim_id, stored(&body.versions), at.seq])?;
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::json;
 
 use super::about::{About, is_mine};
+use super::digest::Digest;
 use super::{Answer, ViewError, explain, negative, shown, to_json};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Status};
@@ -72,6 +73,8 @@ pub(super) struct Found {
     session: Option<SessionView>,
     tasks: Vec<TaskView>,
     ready: Vec<TaskView>,
+    /// Tasks that no agent took yet; none where the session claimed something already.
+    waiting: Vec<TaskView>,
     pub(super) about: About,
     questions: Vec<Question>,
     silences: Vec<Silence>,
@@ -87,6 +90,8 @@ pub(super) struct Found {
     replaced: BTreeMap<String, Replaced>,
     /// Confirmed claims that a later decision names, with that decision, by their ids.
     behind: BTreeMap<String, String>,
+    /// What a first context says of its claims besides; none where the session claimed something already.
+    digest: Option<Digest>,
     anchors: Vec<AnchorView>,
     dialogue: Vec<TurnView>,
     rejected: Vec<RejectedCommand>,
@@ -261,7 +266,23 @@ fn ask(asking: &mut Asking<'_>, now_there: Option<&Workspace>, of: &ContextOf) -
     let at_now = asking.ask(|store| store.at_now());
     at_now.mark_news(shown.into_iter(), reader);
     found.locks = at_now.into_locks();
+    if is_first(asking, of, &found) {
+        let asked = asking.ask(|store| store.questions(None, limit));
+        let claims: Vec<&ClaimSummary> = found.claims.iter().collect();
+        let (about, replaced) = (&found.about, &found.replaced);
+        found.digest = asking.ask(|store| Digest::of(store, &claims, (&asked, replaced), about).map(Some));
+        found.waiting = asking.ask(|store| store.tasks_in(TaskStatus::Open, MAX_TASKS));
+    }
     found
+}
+
+/// Whether the session has something to ask about, and claimed and took nothing yet.
+fn is_first(asking: &mut Asking<'_>, of: &ContextOf, found: &Found) -> bool {
+    let owner = of.session.is_none().then(|| of.agent.to_string());
+    let own = ClaimFilter { session: of.session.clone(), owner, limit: 1, ..ClaimFilter::default() };
+    !found.about.texts.is_empty()
+        && found.about.tasks.is_empty()
+        && asking.ask(|store| Ok(store.claims(&own)?.claims)).is_empty()
 }
 
 /// What the session works on, first; then what others do.
@@ -409,8 +430,15 @@ fn entries(
     handed_over: Option<(&str, &str)>,
     now: Timestamp,
 ) -> Entries {
-    let claim = |summary: &ClaimSummary| found.claim(summary, now);
+    let changed = found.claims.iter().filter(|claim| !claim.changed_since.is_empty() && claim.is_finding());
+    let marks_changes = changed.count() >= super::versions::MARKED;
+    let claim = |summary: &ClaimSummary| {
+        let claim = found.claim(summary, now);
+        let changed = claim.changed.map(|changed| if marks_changes { "~".to_owned() } else { changed });
+        pack::Claim { changed, ..claim }
+    };
     Entries {
+        marks_changes,
         agent: of.agent.to_string(),
         session: of.session.clone(),
         seq: found.seq,
@@ -423,7 +451,12 @@ fn entries(
         }),
         window: of.window,
         attention: attention(found, of, runs, &claim, now),
-        tasks: found.tasks.iter().map(|task| pack_task(task, found.session.as_ref(), now)).collect(),
+        tasks: found
+            .tasks
+            .iter()
+            .chain(&found.waiting)
+            .map(|task| pack_task(task, found.session.as_ref(), now))
+            .collect(),
         locks: found
             .locks
             .iter()
@@ -460,7 +493,7 @@ fn concerns(lock: &LockView, found: &Found, of: &ContextOf) -> bool {
 }
 
 /// A peer as a pack shows it.
-fn pack_peer(peer: &Peer) -> pack::Peer {
+pub(super) fn pack_peer(peer: &Peer) -> pack::Peer {
     let Peer { agent, client, worktree, branch, wants } = peer.clone();
     pack::Peer { agent, client, worktree, branch, wants: wants.unwrap_or_default() }
 }
@@ -638,6 +671,7 @@ impl Found {
             rejected: rejected.collect(),
             replaced,
             behind: self.behind.get(&summary.id).cloned(),
+            digest: self.digest.as_ref().and_then(|digest| digest.get(&summary.id)).cloned(),
             // The pack tells once what is locked.
             by_now: by_now(&self::tests(summary)),
             ..claim_for(summary, &self.about, now)
@@ -646,7 +680,7 @@ impl Found {
 }
 
 /// What a claim took the place of, as a pack shows it.
-pub(super) fn replaced_by(Replaced { statement, claim_type, mended }: &Replaced) -> pack::Replaced {
+pub(super) fn replaced_by(Replaced { statement, claim_type, mended, .. }: &Replaced) -> pack::Replaced {
     let statement = statement.clone();
     match claim_type {
         _ if *mended => pack::Replaced::Mended(statement),
@@ -700,6 +734,7 @@ pub(super) fn claim_for(summary: &ClaimSummary, about: &About, now: Timestamp) -
             _ => Binds::Nothing,
         },
         behind: None,
+        digest: None,
     }
 }
 

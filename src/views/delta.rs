@@ -1,14 +1,19 @@
 //! What is said to a session between its packs: what others did since, what it leaves open, who is around.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
+use std::path::Path;
 
 use super::about::About as Work;
 use super::context::{
-    ContextOf, about, anchor, anti_pattern, claim_for, contradiction, pack_lock, question, replaced_by,
+    ContextOf, about, anchor, anti_pattern, claim_for, contradiction, pack_lock, pack_peer, question,
+    replaced_by,
 };
 use super::{DEFAULT_LIMIT, MAX_LIMIT, ViewError};
+use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{Basis, ClaimType, Position, ReportKind, SearchMode, Status, Tier};
+use crate::domain::clean::cut_line;
 use crate::domain::event::{self, Event};
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::scope::{Mentioned, Scope};
@@ -16,12 +21,13 @@ use crate::domain::session::Role;
 use crate::domain::time::{Moment, Timestamp};
 use crate::ledger;
 use crate::pack::{
-    self, About, Body, Concern, DeltaOf, Gate, News, Occasion, Presence, RunEnd, TaskMove, Told, Waiting,
+    self, About, Body, Concern, DeltaOf, Gate, KNOWN_CHARS, Moved, News, Occasion, Presence, RunEnd,
+    TaskMove, Told, Waiting,
 };
 use crate::reads::Reads;
 use crate::store::{
     ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, ExperimentView, LockView, PositionHeld,
-    Question, Reader, Search, Seen, StoreError, TaskView,
+    Question, Reader, Search, Seen, SessionView, StoreError, TaskView,
 };
 
 /// Events of each kind that one delta looks at, the oldest; the next one goes on after them.
@@ -29,7 +35,7 @@ const MAX_EVENTS: usize = 1_000;
 /// New claims that the search may find for the reader.
 const MAX_FOUND: usize = 40;
 /// The kinds of events that are news, or say what the session knows.
-const KINDS: [&str; 16] = [
+const KINDS: [&str; 17] = [
     event::AnchorSaved::KIND,
     event::ClaimCreated::KIND,
     event::StatusChanged::KIND,
@@ -42,6 +48,7 @@ const KINDS: [&str; 16] = [
     event::IntentDeclared::KIND,
     event::PositionTaken::KIND,
     event::ScopesLocked::KIND,
+    event::SessionStarted::KIND,
     event::TaskAdded::KIND,
     event::TaskClaimed::KIND,
     event::TaskReleased::KIND,
@@ -110,6 +117,30 @@ pub struct Delta {
     pub shown: Vec<News>,
 }
 
+impl Delta {
+    /// The claims whose texts the delta shows, and the agents that it names for the first time: what the session knows
+    /// from then on.
+    pub fn opened(&self) -> Vec<String> {
+        let mut ids = BTreeSet::new();
+        for News { waiting, body, .. } in &self.shown {
+            match (&waiting.about, body) {
+                (About::Claim(id) | About::Question(id), _) => drop(ids.insert(id.to_string())),
+                (_, Body::Contradiction(both)) => {
+                    ids.extend(both.sides.iter().map(|side| side.claim.clone()));
+                }
+                (About::Peer(agent), _) => drop(ids.insert(peer_key(agent))),
+                _ => {}
+            }
+        }
+        ids.into_iter().collect()
+    }
+}
+
+/// The name under which a session knows an agent.
+fn peer_key(agent: &AgentId) -> String {
+    format!("agent:{agent}")
+}
+
 /// [`delta_after`] with the news that it shows.
 ///
 /// # Errors
@@ -176,12 +207,13 @@ pub fn delta_with(
     }
     let root = reads.workspace().root().to_string_lossy().into_owned();
     let (news, _) = reads.ask(now, |store| {
-        let asked = Asked::of(store, of, &seen, (occasion, &root), now)?;
+        let asked = Asked::of(store, of, &seen, (occasion, &root, known.started_at), now)?;
         let news = seen.waiting.values().map(|waiting| asked.news(waiting, &edited_at));
         news.filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()
     })?;
     let mut news = news.unwrap_or_default();
     news.retain(|news| news.waiting.concern.is_urgent() || news.waiting.seq > known.started_at);
+    each_claim_once(&mut news, occasion);
     let delta_of = DeltaOf {
         agent: of.agent.to_string(),
         session: of.session.clone(),
@@ -195,9 +227,52 @@ pub fn delta_with(
     let names = |text: &str| store.map_or_else(|| text.to_owned(), |store| store.shortened(text));
     let (text, mut told) = pack::named_delta(&delta_of, news.clone(), now, &names);
     let waits = |news: &News| told.waiting.iter().any(|waiting| waiting.about == news.waiting.about);
-    let shown = news.into_iter().filter(|news| !waits(news)).collect();
+    let shown: Vec<News> =
+        news.into_iter().filter(|news| !text.is_empty() && !waits(news) && is_due(&news.waiting)).collect();
     told.waiting.extend(later);
-    Ok(Delta { text, told: Told { at_prompt, ..told }, shown })
+    let last = match shown.as_slice() {
+        [] => known.told.last.clone(),
+        shown => shown.iter().map(|news| news.waiting.about.clone()).collect(),
+    };
+    Ok(Delta { text, told: Told { at_prompt, last, ..told }, shown })
+}
+
+/// Leaves out the news of a claim that other news told on this occasion shows too: the run about it, or its dispute,
+/// which is as urgent then as the claim was.
+fn each_claim_once(news: &mut Vec<News>, occasion: Occasion) {
+    let mut claims: BTreeMap<String, Concern> = BTreeMap::new();
+    for News { waiting, .. } in news.iter() {
+        if let About::Claim(id) = waiting.about {
+            claims.insert(id.to_string(), waiting.concern);
+        }
+    }
+    let holders: BTreeSet<String> = news
+        .iter()
+        .filter_map(|news| if let Body::Task(task) = &news.body { task.to.clone() } else { None })
+        .collect();
+    // The task that an agent took says that it is there, and what it does.
+    news.retain(|news| !matches!(&news.body, Body::Peer(it) if holders.contains(&it.agent)));
+    let mut elsewhere = BTreeSet::new();
+    for News { waiting, body, .. } in news.iter_mut() {
+        let shows: Vec<&String> = match body {
+            Body::Contradiction(both) => both.sides.iter().map(|side| &side.claim).collect(),
+            Body::Run(run) => vec![&run.claim],
+            _ => continue,
+        };
+        for id in shows {
+            let Some(concern) = claims.get(id) else { continue };
+            let most = waiting.concern.min(*concern);
+            if occasion.tells(most) {
+                waiting.concern = most;
+                elsewhere.insert(id.clone());
+            }
+        }
+    }
+    let is_shown = |news: &News| match news.waiting.about {
+        About::Claim(id) => elsewhere.contains(&id.to_string()),
+        _ => false,
+    };
+    news.retain(|news| !is_shown(news));
 }
 
 /// What happened that the session was not told, by what it is about.
@@ -205,12 +280,14 @@ struct Happened {
     waiting: BTreeMap<About, Waiting>,
     /// What the session opened or took a position on, and as of when.
     opened: BTreeMap<String, u64>,
+    /// Why a claim has its status, where that is among what is looked at now.
+    reasons: BTreeMap<ClaimId, String>,
 }
 
 impl Happened {
     fn of(known: &Known) -> Self {
         let waiting = known.told.waiting.iter().map(|waiting| (waiting.about.clone(), waiting.clone()));
-        Self { waiting: waiting.collect(), opened: known.opened.clone() }
+        Self { waiting: waiting.collect(), opened: known.opened.clone(), reasons: BTreeMap::new() }
     }
 
     fn about(&mut self, about: About, seq: u64) -> &mut Waiting {
@@ -260,6 +337,7 @@ impl Happened {
         } else if let Event::StatusChanged(change) = event {
             let about = About::Claim(change.claim_id);
             let is_first = !self.waiting.contains_key(&about);
+            self.reasons.insert(change.claim_id, change.reason.to_string());
             let waiting = self.about(about, seq);
             if is_first {
                 waiting.was = Some(change.from);
@@ -278,6 +356,10 @@ impl Happened {
             self.about(About::Anchor(saved.key.clone()), seq);
         } else if let Event::ScopesLocked(locked) = event {
             self.about(About::Locks(locked.session.clone()), seq);
+        } else if let Event::SessionStarted(_) = event {
+            if stored.agent != of.agent {
+                self.about(About::Peer(stored.agent.clone()), seq);
+            }
         } else if let Event::FileEdited(edited) = event {
             self.edited(&edited.paths, &edited.checkout, stored);
         } else if let Event::EventReported(reported) = event {
@@ -311,6 +393,9 @@ struct Asked<'a> {
     of: &'a ContextOf,
     now: Timestamp,
     opened: &'a BTreeMap<String, u64>,
+    reasons: &'a BTreeMap<ClaimId, String>,
+    /// Ledger position of the reader's last start.
+    started_at: u64,
     /// What it works on, and all places of that.
     work: Work,
     places: Vec<Scope>,
@@ -328,7 +413,7 @@ impl<'a> Asked<'a> {
         store: &'a Reader,
         of: &'a ContextOf,
         seen: &'a Happened,
-        (occasion, root): (Occasion, &str),
+        (occasion, root, started_at): (Occasion, &str, u64),
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         let (mut work, mut prompts) = (Work::default(), Vec::new());
@@ -341,12 +426,14 @@ impl<'a> Asked<'a> {
         let texts = work.texts.iter().chain(prompts.iter().map(|turn| &turn.text));
         let mentioned = Mentioned::in_texts(texts.map(String::as_str), root);
         let places = work.task_scopes.iter().chain(&work.files).cloned().collect();
-        let opened = &seen.opened;
+        let (opened, reasons) = (&seen.opened, &seen.reasons);
         let mut asked = Self {
             store,
             of,
             now,
             opened,
+            reasons,
+            started_at,
             work,
             places,
             mentioned,
@@ -390,6 +477,7 @@ impl<'a> Asked<'a> {
                 | About::Task(_)
                 | About::Anchor(_)
                 | About::Locks(_)
+                | About::Peer(_)
                 | About::Edits { .. } => {}
             }
         }
@@ -424,12 +512,18 @@ impl<'a> Asked<'a> {
             About::Claim(id) => self.claim(*id, waiting)?,
             About::Question(id) => {
                 let asked = self.questions.iter().find(|asked| asked.claim.id == id.to_string());
-                asked.map(|asked| (Concern::Asks, 0, Body::Question(question(asked, self.now))))
+                asked.map(|asked| {
+                    let mut asked = question(asked, self.now);
+                    if self.opened.contains_key(&asked.claim) {
+                        asked.statement = cut_line(&asked.statement, KNOWN_CHARS);
+                    }
+                    (Concern::Asks, 0, Body::Question(asked))
+                })
             }
             About::Contradiction(id) => {
                 let both = self.contradictions.iter().find(|both| both.id == id.to_string());
                 both.map(|both| {
-                    let both = contradiction(both);
+                    let both = self.glanced(contradiction(both));
                     let is_mine = both.moves.iter().any(|agent| agent == self.of.agent.as_str());
                     let concern = if is_mine { Concern::Asks } else { Concern::Other };
                     (concern, 2, Body::Contradiction(both))
@@ -443,6 +537,7 @@ impl<'a> Asked<'a> {
                 kept.map(|kept| (Concern::Other, 2, Body::Anchor(anchor(&kept))))
             }
             About::Locks(session) => self.locks(session.as_str())?,
+            About::Peer(agent) => self.peer(agent)?,
             About::Edits { agent, worktree } => {
                 let mut here = waiting.clone();
                 here.paths.retain(|path| path.is_at(&self.places));
@@ -527,13 +622,54 @@ impl<'a> Asked<'a> {
         if is_disputed && (is_own || !concern.is_urgent()) {
             return Ok(None);
         }
-        let body = if is_dead_end {
+        let is_known = is_own || self.opened.contains_key(&summary.id);
+        let body = if is_known && !claim.answers_reader {
+            let why = || match self.reasons.get(&id) {
+                Some(reason) => reason.clone(),
+                None if claim.agreed_by.is_empty() => String::new(),
+                None => format!("supported by {}", claim.agreed_by.join(", ")),
+            };
+            Body::Moved(Moved {
+                id: summary.id.clone(),
+                status,
+                by: (!is_own).then(|| summary.owner.clone()),
+                said: if is_own { why() } else { summary.statement.clone() },
+            })
+        } else if is_dead_end {
             let warning = self.store.warnings([&summary])?;
             Body::DeadEnd(anti_pattern(claim, warning.get(&summary.id)))
         } else {
             Body::Claim(claim)
         };
         Ok(Some((concern, rank, body)))
+    }
+
+    /// A contradiction with no more than the beginning of the texts that the reader knows.
+    fn glanced(&self, mut both: pack::Contradiction) -> pack::Contradiction {
+        for side in &mut both.sides {
+            let is_own = side.owner.as_deref() == Some(self.of.agent.as_str());
+            if let Some((_, _, text)) = &mut side.said
+                && (is_own || self.opened.contains_key(&side.claim))
+            {
+                *text = cut_line(&mem::take(text), KNOWN_CHARS);
+            }
+        }
+        both
+    }
+
+    /// An agent that is there, that came after the reader, and that the session was not told of.
+    fn peer(&self, agent: &AgentId) -> Result<Option<(Concern, usize, Body)>, StoreError> {
+        if self.opened.contains_key(&peer_key(agent)) {
+            return Ok(None);
+        }
+        let was_there =
+            |session: &SessionView| session.agent == agent.as_str() && session.started_seq < self.started_at;
+        if self.store.alive_sessions(MAX_LIMIT)?.iter().any(was_there) {
+            return Ok(None);
+        }
+        let peer =
+            self.store.peers(self.of.agent.as_str())?.into_iter().find(|it| it.agent == agent.as_str());
+        Ok(peer.map(|it| (Concern::Other, 4, Body::Peer(pack_peer(&it)))))
     }
 
     /// Whether the reader challenges a claim.
@@ -560,7 +696,8 @@ impl<'a> Asked<'a> {
                 id: run.run_id.clone(),
                 by: run.requested_by.clone(),
                 claim: owned.id,
-                statement: owned.statement,
+                claim_status: owned.status,
+                statement: cut_line(&owned.statement, KNOWN_CHARS),
                 ended: format!("{}{code}", run.status),
                 says: says.or_else(|| run.undecided.clone()),
                 at: Timestamp::from_ms(run.completed_at.unwrap_or(run.created_at)),
@@ -628,13 +765,37 @@ fn names_what_shows_it(statement: &str) -> bool {
 }
 
 /// Names of the claims without evidence that the agent made in its session after ledger position `since` and up to
-/// `until`, the oldest first.
+/// `until`, the oldest first. A claim that asks for positions is a question, and one about files that do not exist below
+/// `root` is a plan: nothing can show them yet.
 ///
 /// # Errors
 /// [`StoreError`].
-pub fn unproven(store: &Reader, of: &ContextOf, since: u64, until: u64) -> Result<Vec<String>, StoreError> {
-    let made = |claim: &&ClaimSummary| (since + 1..=until).contains(&claim.created_seq);
-    without_evidence(store, of)?.iter().rev().filter(made).map(|claim| store.name_of(&claim.id)).collect()
+pub fn unproven(
+    store: &Reader,
+    of: &ContextOf,
+    root: &Path,
+    (since, until): (u64, u64),
+) -> Result<Vec<String>, StoreError> {
+    let mut names = Vec::new();
+    for claim in without_evidence(store, of)?.iter().rev() {
+        if !(since + 1..=until).contains(&claim.created_seq) || !is_written(claim, root) {
+            continue;
+        }
+        let id = claim.id.parse().ok();
+        let whole = id.map(|id| store.claim(id)).transpose()?.flatten();
+        if whole.is_some_and(|claim| claim.asks.is_empty()) {
+            names.push(store.name_of(&claim.id)?);
+        }
+    }
+    Ok(names)
+}
+
+/// Whether a claim is about no file, or about one that exists.
+fn is_written(claim: &ClaimSummary, root: &Path) -> bool {
+    let scopes = claim.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
+    let mut paths = scopes.filter(Scope::is_path).peekable();
+    paths.peek().is_none()
+        || paths.any(|path| path.as_str().contains('*') || root.join(path.as_str()).exists())
 }
 
 /// What a session leaves open.

@@ -33,8 +33,18 @@ pub(super) fn all(
 ) -> Answer {
     let explained = pack::explain(entries, of.budget, now, &|text: &str| store.shortened(text));
     let mut text = head(found, of);
-    for (section, title) in [("relevant_claims", "Claims"), ("anti_patterns", "Dead ends")] {
+    for (section, title) in [
+        ("decisions", "Decisions"),
+        ("findings", "Findings"),
+        ("figures", "Figures"),
+        ("open", "Open"),
+        ("relevant_claims", "Claims"),
+        ("anti_patterns", "Dead ends"),
+    ] {
         let all: Vec<&Explained> = explained.iter().filter(|one| one.section == section).collect();
+        if all.is_empty() && !matches!(section, "relevant_claims" | "anti_patterns") {
+            continue;
+        }
         let shown = all.iter().filter(|one| one.shown).count();
         let _ = writeln!(text, "\n## {title}: {shown} of {} shown", all.len());
         for one in all.iter().filter(|one| one.shown) {

@@ -1,14 +1,14 @@
 //! A receipt as people and programs see it, the same over MCP and on the command line.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
 use super::to_json;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Grade;
-use crate::domain::ids::{RunId, SessionId};
-use crate::domain::receipt::{Acceptance, AtClaim, Cited, Receipt};
+use crate::domain::ids::{ClaimId, RunId, SessionId};
+use crate::domain::receipt::{Acceptance, AtClaim, Cited, Receipt, WarningCode};
 use crate::domain::time::Timestamp;
 use crate::reads::Reads;
 
@@ -52,6 +52,14 @@ pub fn mark_at_now(reads: &mut Reads, receipt: &mut Receipt, reader: Option<&Age
         Some(AtClaim { claim_id: id.parse().ok()?, by_now: super::inline(&by_now, MAX_AT_NOW_CHARS) })
     });
     receipt.at_now = at_now.collect();
+}
+
+/// Leaves out of a receipt what it names only as recent and what its session was shown already.
+pub fn without_known(receipt: &mut Receipt, opened: &BTreeMap<String, u64>) {
+    let is_known = |id: ClaimId| opened.contains_key(&id.to_string());
+    receipt.warnings.retain(|warning| {
+        warning.code != WarningCode::RecentClaim || !warning.claim_id.is_some_and(is_known)
+    });
 }
 
 /// What was done to what, and whether it stands: `support 0190…: committed at seq 12`. What was not done is not the

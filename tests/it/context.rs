@@ -425,7 +425,10 @@ fn a_pack_is_about_the_intent() {
     let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("no {what} in {text}"));
     let others = text.find("<claim id=\"").map_or(0, |_| place("opens at once"));
     assert!(
-        place("payouts are booked in minor units; rejected: decimal strings (slower by a third)") < others
+        place(
+            "payouts are booked in minor units; why: floats drift by a cent an order; rejected: decimal strings \
+             (slower by a third)"
+        ) < others
     );
     // It shares no word with the intent, and lies where the answers lie.
     assert!(place("an entry is never updated") < others, "{text}");

@@ -181,3 +181,41 @@ fn attention_does_not_repeat_what_is_settled() {
     assert!(told.contains("the mutex is held") && told.chars().count() < 900, "{told}");
     assert!(told.matches("the mutex is held for long").count() <= 18, "two texts of 240 characters: {told}");
 }
+
+#[test]
+fn a_list_says_once_that_files_changed_and_names_no_option_that_a_decision_names() {
+    let shell = Shell::new();
+    let file = shell.workspace().root().join("pool.rs");
+    std::fs::write(&file, "one").expect("a file");
+    for (number, what) in (1..).zip(["holds 20", "has one lock", "gives slots back"]) {
+        said(&shell, &format!("hm --agent devops claim create \"the pool {what}\" --scope pool.rs"));
+        said(&shell, &format!("hm --agent analyst claim support C{number}"));
+    }
+    for (what, other) in [("slots are kept in a ring", "a free list"), ("slots have a number", "a pointer")] {
+        said(
+            &shell,
+            &format!(
+                "hm --agent devops decision record \"{what}\" --rationale \"no lock is needed\" --scope pool.rs \
+                 --not-chosen \"{other}: one lock for all\""
+            ),
+        );
+    }
+    std::fs::write(&file, "another thing").expect("a file");
+    let list = said(&shell, "hm claim list");
+    assert!(
+        list.starts_with("3 of 5 claims are about files that changed since; marked ~\n")
+            && list.matches("changed since").count() == 1
+            && list.matches(", ~,").count() == 3,
+        "{list}"
+    );
+    let all = said(&shell, "hm claim list --all");
+    assert!(!all.contains("a free list") && all.contains("2 not chosen by decisions:"), "{all}");
+    assert!(said(&shell, "hm claim list --status deprecated").contains("a free list"));
+    // A decision rests on no content: its support is about none.
+    let support = shell.run("hm --agent analyst claim support C4");
+    let told = [support.stdout, support.stderr].concat();
+    let told = String::from_utf8_lossy(&told);
+    assert!(support.status.success() && !told.contains("your support is about"), "{told}");
+    let decisions = said(&shell, "hm decision list --limit 1");
+    assert!(decisions.contains("1 older"), "{decisions}");
+}

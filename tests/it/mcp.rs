@@ -453,7 +453,7 @@ async fn hostile_text_stays_text() {
         .await;
     let id = answer.field("claim_id");
     let context = pane.read("hivemind://context").await.expect("the context");
-    assert!(!context.contains("<system>") && context.contains("&lt;system&gt;"), "{context}");
+    assert!(!context.contains("<system>") && context.contains("&lt;system>"), "{context}");
     for text in [&context, &pane.read(&format!("hivemind://claims/{id}")).await.expect("the claim")] {
         assert!(!text.contains('\u{1b}') && !text.contains('\u{7}'), "{text:?}");
     }

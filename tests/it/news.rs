@@ -203,7 +203,7 @@ fn whatever_touches_or_asks_a_session_is_told_to_it_once() {
 #[test]
 fn what_a_session_was_told_survives_its_file() {
     let waiting = Waiting::new(About::Anchor("DB_SCHEMA".parse().expect("a key")), 7);
-    let told = Told { seq: 12, waiting: vec![waiting], at_prompt: Some(9) };
+    let told = Told { waiting: vec![waiting], at_prompt: Some(9), ..Told::up_to(12) };
     let text = serde_json::to_string(&told).expect("JSON");
     assert_eq!(serde_json::from_str::<Told>(&text).expect("JSON"), told);
     assert_eq!((told.position(), Told::up_to(12).position()), (6, 12));

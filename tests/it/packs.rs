@@ -22,7 +22,7 @@ use hivemind::pack::{
 use roxmltree::{Document, Node};
 use uuid::Uuid;
 
-use crate::harness::{Dice, long, seed};
+use crate::harness::{Dice, as_xml, long, seed};
 
 /// A room for everything.
 const ENDLESS: usize = 100_000_000;
@@ -145,6 +145,7 @@ fn claim(dice: &mut Dice, id: String) -> Claim {
         touches_session_files: dice.below(4) == 0,
         binds: Default::default(),
         behind: None,
+        digest: None,
         proved_by: None,
         agreed_by: Vec::new(),
         answers_reader: false,
@@ -244,6 +245,7 @@ fn entries(dice: &mut Dice) -> Entries {
         claims: many(dice, most_claims, |dice, at| claim(dice, format!("claim-{at}"))),
         unseen_claims: if dice.below(3) == 0 { dice.below(2_000) as u64 } else { 0 },
         is_asked: dice.below(3) > 0,
+        marks_changes: false,
         stale_after: StaleAfter::default(),
         anti_patterns: many(dice, most, dead_end),
         unseen_dead_ends: if dice.below(3) == 0 { dice.below(2_000) as u64 } else { 0 },
@@ -319,8 +321,8 @@ fn dialogue(text: &str) -> &str {
 }
 
 /// Reads a text as a client would: XML in short lines, with nothing in it that acts.
-fn parsed(text: &str) -> Document<'_> {
-    let document = Document::parse(text).unwrap_or_else(|error| panic!("{error} in {text}"));
+fn parsed<'t>(text: &str, read: &'t str) -> Document<'t> {
+    let document = Document::parse(read).unwrap_or_else(|error| panic!("{error} in {text}"));
     for line in text.lines() {
         assert!(chars(line) <= 400, "{} characters: {line}", chars(line));
     }
@@ -344,7 +346,7 @@ fn parsed(text: &str) -> Document<'_> {
 impl Whole {
     fn of(entries: Entries, dice: &mut Dice) -> Self {
         let text = pack(&entries, ENDLESS, NOW);
-        let sections = sections(&parsed(&text), &text);
+        let sections = sections(&parsed(&text, &as_xml(&text)), &text);
         let unseen = match entries.unseen_claims {
             0 => String::new(),
             unseen => format!("<dropped n=\"{unseen}\" not_looked_at=\"claims {unseen}\"/>"),
@@ -393,7 +395,8 @@ impl Whole {
         if text.is_empty() {
             return;
         }
-        let document = parsed(&text);
+        let read = as_xml(&text);
+        let document = parsed(&text, &read);
         let root = document.root_element();
         assert_eq!(root.attribute("budget"), Some(budget.to_string().as_str()));
         if !root.has_children() {
@@ -587,7 +590,7 @@ fn ids_and_names_cannot_break_a_pack() {
             let text = pack(&entries, budget, NOW);
             assert!(chars(&text) <= budget, "HM_SEED={seed} graph {number}");
             if !text.is_empty() {
-                parsed(&text);
+                parsed(&text, &as_xml(&text));
             }
         }
     }
@@ -612,6 +615,7 @@ fn body(dice: &mut Dice, at: usize) -> (About, Body) {
                 id: id.to_string(),
                 by: words(dice),
                 claim: words(dice),
+                claim_status: Status::Contested,
                 statement: words(dice),
                 ended: words(dice),
                 says: some(dice, words),
@@ -676,7 +680,8 @@ fn any_delta_is_short_and_whole() {
             continue;
         }
         said += 1;
-        let document = parsed(&text);
+        let read = as_xml(&text);
+        let document = parsed(&text, &read);
         let root = document.root_element();
         // A question is whole: the longest comes on top where there is no room for it.
         let asked = root.descendants().filter(|node| node.has_tag_name("question"));
@@ -740,6 +745,7 @@ pub(crate) fn plain(id: &str, by: &str, statement: &str) -> Claim {
         touches_session_files: false,
         binds: Default::default(),
         behind: None,
+        digest: None,
         proved_by: None,
         agreed_by: Vec::new(),
         answers_reader: false,
@@ -838,6 +844,7 @@ fn small() -> Entries {
         claims: vec![plain("c4", "analyst", "p95 is 3 ms"), old, decision],
         unseen_claims: 0,
         is_asked: true,
+        marks_changes: false,
         stale_after: StaleAfter::default(),
         unseen_dead_ends: 3,
         anti_patterns: vec![
@@ -886,7 +893,7 @@ fn a_pack_reads_like_this() {
         <anchor key="DB_SCHEMA" age="2h">v7, migrations are numbered</anchor>
         </anchors>
         <relevant_claims n="3">
-        <claim id="c3" type="decision" status="confirmed" grade="reproduced" evidence="stale" changed="`src/db/pool.rs` by qa" by_now="analyst tests it, R11 queued" confidence="0.92" scope="src/db" by="architect" age="30h">one connection per worker, because &lt;shared&gt; ones deadlock</claim>
+        <claim id="c3" type="decision" status="confirmed" grade="reproduced" evidence="stale" changed="`src/db/pool.rs` by qa" by_now="analyst tests it, R11 queued" confidence="0.92" scope="src/db" by="architect" age="30h">one connection per worker, because &lt;shared> ones deadlock</claim>
         <claim id="c4" status="confirmed" confidence="0.80" scope="src/db" by="analyst" age="30h">p95 is 3 ms</claim>
         <claim id="c5" status="confirmed" confidence="0.80" scope="src/db" by="devops" age="30h">staging has two cores</claim>
         </relevant_claims>
@@ -977,6 +984,7 @@ fn a_delta_reads_like_this() {
         id: "r1".to_owned(),
         by: "reviewer".to_owned(),
         claim: "c8".to_owned(),
+        claim_status: Status::Contested,
         statement: "cold reads take 3 ms".to_owned(),
         ended: "failed, exit code 1".to_owned(),
         says: Some("contradicts (reproduced)".to_owned()),

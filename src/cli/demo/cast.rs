@@ -1,5 +1,5 @@
-//! The four agents and what they can do in the story: call a tool, read a resource, hear of a change. Each deed
-//! goes into the step being told.
+//! The four agents and their actions in the story: call a tool, read a resource, wait for a change. Each action becomes
+//! a part of the current step.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use crate::ledger::LedgerError;
 use crate::mcp::{Era, Pane, PaneError, ToolAnswer};
 use crate::system;
 
-/// How long something that comes at once may take; only a broken build or a very busy machine takes longer.
+/// Time limit for an immediate answer. Only a broken build or a very busy machine takes longer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long to wait before a queued write is asked for again.
+/// Pause before the repetition of a queued write.
 const ASK_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
-/// Who plays: the seats that their panes take. Two have clients of the older protocol, two of the newer.
+/// The agents, by the seats that their panes take. Two have clients of the older protocol, two of the newer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Agent {
     Architect,
@@ -42,7 +42,7 @@ impl Agent {
         }
     }
 
-    /// What its client calls itself.
+    /// The client name that the pane sends.
     const fn client(self) -> &'static str {
         match self {
             Self::Architect | Self::Claude2 => "claude-code",
@@ -59,65 +59,63 @@ impl Agent {
     }
 }
 
-/// One act, as it happened.
+/// One step of the story, as it happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Step {
-    /// For programs, stable.
+    /// Stable name, for programs.
     pub(super) name: &'static str,
-    /// Who acts.
+    /// The acting agent.
     pub(super) agent: &'static str,
-    /// What happens, in a sentence.
+    /// The event of the step, in a sentence.
     pub(super) what: String,
-    /// The call, as one would say it at a prompt.
+    /// The call, as typed at a prompt.
     pub(super) call: Option<String>,
-    /// What the agent got for it: a receipt or a refusal.
+    /// The answer: a receipt or a refusal.
     pub(super) receipt: Option<String>,
-    /// Whether it was a refusal.
     pub(super) refused: bool,
-    /// What somebody sees then; a heading, and lines below it.
+    /// What an agent reads afterwards: a heading, and lines below it.
     pub(super) seen: Vec<String>,
 }
 
-/// Why the story stops.
+/// The reason why the story stops.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Problem {
     /// A pane does not answer.
     #[error(transparent)]
     Pane(#[from] PaneError),
-    /// The ledger cannot be read.
+    /// The ledger is unreadable.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-    /// The workspace or the writer cannot be handled.
+    /// The workspace or the writer cannot be started or stopped.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// An answer in JSON is none.
+    /// An answer in JSON does not parse.
     #[error("an answer is not the JSON it should be: {0}")]
     Json(#[from] serde_json::Error),
-    /// A step does not see what it must.
+    /// A step does not see its expected result.
     #[error("{0}")]
     Unexpected(String),
 }
 
-/// Fails the step unless something holds; `otherwise` says what does not.
+/// Fails the step with `otherwise` unless `holds` is true.
 pub(super) fn check(holds: bool, otherwise: impl Into<String>) -> Result<(), Problem> {
     if holds { Ok(()) } else { Err(Problem::Unexpected(otherwise.into())) }
 }
 
-/// Arguments of a tool call, in the order they are told.
+/// Arguments of a tool call, in the order of the output.
 pub(super) type Arguments<'a> = &'a [(&'a str, Value)];
 
-/// The panes, and the step being told.
 pub(super) struct Cast {
     panes: [Pane; 4],
 }
 
 impl Cast {
-    /// Starts a pane for each agent, all at once, as its client would: nothing says who it is.
+    /// Starts all panes at once, as their clients do. No argument names the agent.
     pub(super) async fn enter(stage: &Stage) -> Result<Self, Problem> {
         let pane = |agent: Agent| {
             let mut command = tokio::process::Command::new(stage.binary());
             command.arg("serve").current_dir(stage.tree(agent.tree()));
-            // The shell may be the pane of an agent itself.
+            // The demo itself may run in the pane of an agent.
             let ours = ["HM_AGENT", "HM_DIR", "HM_SESSION", "HM_TASK"];
             for variable in ours.iter().chain(&system::SESSION_VARIABLES) {
                 command.env_remove(variable);
@@ -133,7 +131,7 @@ impl Cast {
         Ok(Self { panes: [architect, devops, analyst, claude_2] })
     }
 
-    /// Closes every pane and waits until its process is gone.
+    /// Closes every pane and waits for the end of its process.
     pub(super) async fn leave(self) {
         let [architect, devops, analyst, claude_2] = self.panes;
         tokio::join!(architect.close(), devops.close(), analyst.close(), claude_2.close());
@@ -143,8 +141,8 @@ impl Cast {
         &self.panes[agent as usize]
     }
 
-    /// Calls a tool that must be accepted and committed. A queued answer to a call with an idempotency key is
-    /// asked for again, as a client would: a slow machine may need longer to start the writer.
+    /// Calls a tool and expects a committed receipt. A slow machine may need longer to start the writer, so a queued
+    /// call with an idempotency key is repeated, as a client does.
     pub(super) async fn writes(
         &self,
         step: &mut Step,
@@ -164,7 +162,7 @@ impl Cast {
         Ok(answer)
     }
 
-    /// Calls a tool that must be refused, with this code, and must change nothing.
+    /// Calls a tool and expects a refusal with this code and an unchanged ledger.
     pub(super) async fn is_refused(
         &self,
         step: &mut Step,
@@ -199,24 +197,23 @@ impl Cast {
         Ok(answer)
     }
 
-    /// Reads a resource as text.
     pub(super) async fn reads(&self, agent: Agent, uri: &str) -> Result<String, Problem> {
         Ok(self.pane(agent).read(uri).await?)
     }
 
-    /// Reads a resource as a program does.
+    /// Reads a resource as JSON.
     pub(super) async fn reads_json(&self, agent: Agent, uri: &str) -> Result<Value, Problem> {
         let separator = if uri.contains('?') { '&' } else { '?' };
         let text = self.reads(agent, &format!("{uri}{separator}format=json")).await?;
         Ok(serde_json::from_str(&text)?)
     }
 
-    /// Asks to be told when a resource changes.
+    /// Subscribes to the changes of a resource.
     pub(super) async fn subscribes(&mut self, agent: Agent, uri: &str) -> Result<(), Problem> {
         Ok(self.panes[agent as usize].subscribe(&[uri]).await?)
     }
 
-    /// Waits until the agent is told of a change, and returns of which.
+    /// Waits for a notification of a change, and returns the changed resource.
     pub(super) async fn hears(&mut self, agent: Agent) -> Result<String, Problem> {
         let heard = self.panes[agent as usize].updated(PATIENCE).await;
         heard.ok_or_else(|| Problem::Unexpected(format!("{} hears of nothing", agent.name())))

@@ -1,13 +1,13 @@
-//! The story as text that fits a terminal.
+//! Prints the story as text for a terminal.
 
 use super::cast::Step;
 use crate::cli::output;
 use crate::views::inline;
 
-/// Columns of a step's labels.
+/// Width of a step's labels, in columns.
 const LABEL: usize = 13;
 
-/// What is about to happen.
+/// The text before the first step.
 pub(super) fn opening() -> String {
     let text = "Four coding agents share one memory. What follows happens now, in two work trees of a temporary \
                 repository: each agent has its own `hm serve` and speaks MCP to it, as a client would. What they say \
@@ -15,7 +15,6 @@ pub(super) fn opening() -> String {
     wrapped("", "", text)
 }
 
-/// One step.
 pub(super) fn step(number: usize, step: &Step, bold: bool) -> String {
     let title = wrapped(&format!("{number:2}. "), "    ", &step.what);
     let mut text = if bold {
@@ -41,7 +40,7 @@ pub(super) fn step(number: usize, step: &Step, bold: bool) -> String {
     text
 }
 
-/// What happened, and where to look next.
+/// The text after the last step: a summary, and where to look next.
 pub(super) fn closing(steps: usize, elapsed_ms: u128, kept: Option<&str>) -> String {
     let left = match kept {
         None => "the workspace is removed, its writer has left.".to_owned(),

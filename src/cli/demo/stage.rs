@@ -1,5 +1,4 @@
-//! Where the story happens: a temporary repository with two linked work trees, and a writer process that does not outlive
-//! it.
+//! The place of the story: a temporary repository with two linked work trees, and a writer process that ends with it.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -14,15 +13,15 @@ use crate::ledger::Reader;
 use crate::system::{self, Environment};
 use crate::workspace::Workspace;
 
-/// How long a writer may take to leave; it needs milliseconds, and SIGKILL follows.
+/// Time limit for the end of a writer. It needs milliseconds; after the limit it gets SIGKILL.
 const LEAVES_WITHIN: Duration = Duration::from_secs(3);
-/// How often its lock is tried meanwhile.
+/// Time between two attempts to take its lock.
 const LOCK_POLL: Duration = Duration::from_millis(2);
 
-/// The main work tree; the linked ones lie beside it.
+/// The main work tree. The linked ones lie beside it.
 const MAIN: &str = "shop";
 
-/// The linked work trees; the panes are in them.
+/// The linked work trees, in which the panes run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tree {
     One,
@@ -38,16 +37,16 @@ impl Tree {
     }
 }
 
-/// A temporary workspace and its writer. Dropping it, for whatever reason, stops the one and removes the other.
+/// A temporary workspace and its writer. `drop` always stops the writer and removes the workspace.
 pub(super) struct Stage {
     workspace: Workspace,
     binary: PathBuf,
-    /// None once it is removed, or given away.
+    /// None after the directory is removed or given away.
     dir: Option<TempDir>,
     keep: bool,
 }
 
-/// How a process is asked to end.
+/// The signal that asks a process to end.
 #[derive(Clone, Copy)]
 enum Ask {
     Leave,
@@ -55,10 +54,10 @@ enum Ask {
 }
 
 impl Stage {
-    /// Makes the repository and its memory; nothing runs in it yet.
+    /// Makes the repository and its memory. No process runs in it yet.
     pub(super) fn set(keep: bool) -> io::Result<Self> {
         let dir = tempfile::Builder::new().prefix("hivemind-demo-").tempdir()?;
-        // Panes find out where they are by themselves, and they know directories by their real names.
+        // Panes find their workspace by themselves, and use the canonical path.
         let main = dir.path().canonicalize()?.join(MAIN);
         std::fs::create_dir(&main)?;
         git(&main, &["init", "--quiet"])?;
@@ -71,7 +70,7 @@ impl Stage {
         Ok(stage)
     }
 
-    /// Commits what the story runs: a script of the project, and the profile that names it.
+    /// Commits the files for the run: a script of the project, and its profile.
     fn commit(&self) -> io::Result<()> {
         let root = self.workspace.root();
         let script = "echo \"2 workers, 2 connections: done, nobody waited\"\n";
@@ -86,7 +85,7 @@ impl Stage {
         git(root, &[&author[..], &["commit", "--quiet", "--message", "a pool"]].concat())
     }
 
-    /// Has the operator trust the profile.
+    /// Trusts the profile in the name of the operator.
     pub(super) fn trust_check(&self) -> Result<(), Problem> {
         let trusted = std::process::Command::new(&self.binary)
             .args(["profile", "trust", "pool-check", "--yes", "--operator-override"])
@@ -102,7 +101,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Where a linked work tree lies.
+    /// The directory of a linked work tree.
     pub(super) fn tree(&self, tree: Tree) -> PathBuf {
         self.workspace.root().with_file_name(tree.name())
     }
@@ -111,22 +110,22 @@ impl Stage {
         &self.workspace
     }
 
-    /// The program whose panes play.
+    /// The program of the panes.
     pub(super) fn binary(&self) -> &Path {
         &self.binary
     }
 
-    /// The process that writes, if one does.
+    /// The process id of the writer, if there is a writer.
     pub(super) fn writer(&self) -> io::Result<Option<u32>> {
         if self.lock_is_free()? {
             return Ok(None);
         }
         let text = std::fs::read_to_string(self.workspace.writer_lock())?;
-        // Between taking the lock and writing its number a writer is there, but nobody can name it.
+        // A writer takes the lock before it writes its process id. In between, the file is empty.
         Ok(text.trim().parse().ok())
     }
 
-    /// `kill -9` of the writer: no chance to finish anything. Returns who it was.
+    /// Kills the writer with SIGKILL, so that it finishes nothing. Returns its process id.
     pub(super) fn kill_writer(&self) -> io::Result<u32> {
         let writer = self.writer()?.ok_or_else(|| io::Error::other("no writer runs"))?;
         signal(writer, Ask::Die)?;
@@ -134,7 +133,7 @@ impl Stage {
         Ok(writer)
     }
 
-    /// Stops the writer and removes the workspace; one that is kept is returned.
+    /// Stops the writer and removes the workspace. Returns the directory if it is kept.
     pub(super) fn strike(mut self) -> io::Result<Option<PathBuf>> {
         self.stop_writer()?;
         let Some(dir) = self.dir.take() else { return Ok(None) };
@@ -146,7 +145,7 @@ impl Stage {
         Ok(None)
     }
 
-    /// A workspace that goes needs no key and no trust any more.
+    /// Removes the keys and the trust of a removed workspace.
     fn drop_state(&self) {
         let Some(state_home) = Environment::read().state_home else { return };
         let ledger = Reader::open(&self.workspace.ledger());
@@ -166,7 +165,7 @@ impl Stage {
         self.wait_for_the_lock()
     }
 
-    /// The lock ends with its process, however that ends.
+    /// Waits for the lock: it ends with its process, also after SIGKILL.
     fn wait_for_the_lock(&self) -> io::Result<()> {
         let deadline: Instant = system::instant() + LEAVES_WITHIN;
         while !self.lock_is_free()? {
@@ -195,7 +194,7 @@ impl Stage {
 impl Drop for Stage {
     fn drop(&mut self) {
         if let Some(dir) = self.dir.take() {
-            // The story broke off; what can still be done is done, and the failure is on its way already.
+            // The story failed already and its error is reported, so an error here is ignored.
             let _ = self.stop_writer();
             if self.keep {
                 let _ = dir.keep();
@@ -206,7 +205,7 @@ impl Drop for Stage {
     }
 }
 
-/// Git in a directory, with no settings of the user's or of another repository.
+/// Runs git in a directory, without the settings of the user or of another repository.
 fn git(dir: &Path, arguments: &[&str]) -> io::Result<()> {
     let mut command = std::process::Command::new("git");
     command
@@ -235,7 +234,7 @@ fn signal(process: u32, ask: Ask) -> io::Result<()> {
         Ask::Die => Signal::KILL,
     };
     match kill_process(pid, signal) {
-        // It ended by itself a moment ago.
+        // The process has just ended by itself.
         Err(rustix::io::Errno::SRCH) => Ok(()),
         other => Ok(other?),
     }
@@ -243,6 +242,6 @@ fn signal(process: u32, ask: Ask) -> io::Result<()> {
 
 #[cfg(not(unix))]
 fn signal(process: u32, _: Ask) -> io::Result<()> {
-    // No polite way there reaches a process without a window.
+    // A process without a window accepts no request to end.
     std::process::Command::new("taskkill").args(["/F", "/PID", &process.to_string()]).output().map(drop)
 }

@@ -11,11 +11,11 @@ use crate::reads::Reads;
 use crate::system;
 use crate::views;
 
-/// What the story is about, and what two of the agents subscribe to.
+/// The file of the story. Two of the agents subscribe to its claims.
 const POOL: &str = "src/db/pool.rs";
 const POOL_CLAIMS: &str = "hivemind://claims?scope=src/db/pool.rs";
 
-/// Where the story broke off.
+/// The step at which the story stopped, and the reason.
 #[derive(Debug, thiserror::Error)]
 #[error("demo step `{step}`: {problem}")]
 pub(super) struct BrokenOff {
@@ -23,7 +23,7 @@ pub(super) struct BrokenOff {
     problem: Problem,
 }
 
-/// What the agents know so far, and the step being told.
+/// The ids collected so far, and the current step.
 struct Story<'a> {
     stage: &'a Stage,
     cast: Cast,
@@ -36,10 +36,10 @@ struct Story<'a> {
     pack_before: String,
 }
 
-/// Plays the story; `tell` hears each step once it is complete.
+/// Plays the story and passes each complete step to `tell`.
 ///
 /// # Errors
-/// [`BrokenOff`] with the step that does not see what it must.
+/// [`BrokenOff`] with the step that does not see its expected result.
 pub(super) async fn play(stage: &Stage, mut tell: impl FnMut(Step)) -> Result<(), BrokenOff> {
     let mut step = blank(
         "panes",
@@ -105,7 +105,7 @@ impl Story<'_> {
         self.chain_holds()
     }
 
-    /// Completes the step before and starts the next.
+    /// Completes the current step and starts the next.
     fn begin(&mut self, name: &'static str, agent: Agent, what: &str) {
         let done = std::mem::replace(&mut self.step, blank(name, agent, what));
         (self.tell)(done);
@@ -116,7 +116,7 @@ impl Story<'_> {
         self.step.seen.push(format!("{heading}{separator}{text}"));
     }
 
-    /// Part of the first step: what an agent starts with.
+    /// Part of the first step: the context at the start.
     async fn packs_at_the_start(&mut self) -> Result<(), Problem> {
         self.pack_before = self.cast.reads(Analyst, "hivemind://context").await?;
         check(!self.pack_before.contains(" id="), "the pack of a new workspace is not empty")
@@ -396,7 +396,7 @@ impl Story<'_> {
             let found = &status["by_status"][name];
             check(*found == wanted, format!("{found} claims are {name}, not {wanted}"))?;
         }
-        // The writer speaks too, should it have had to catch up with something queued.
+        // If the writer had to commit queued commands, it counts as an agent too.
         let seen = status["agents_seen"].as_u64();
         check(seen >= Some(4), format!("{seen:?} agents wrote, not 4"))?;
         let text = self.cast.reads(Architect, "hivemind://status").await?;
@@ -429,7 +429,7 @@ impl Story<'_> {
         Ok(())
     }
 
-    /// The claim as a program reads it; it must have this status.
+    /// Reads the claim as JSON, and checks its status.
     async fn status_is(&self, claim: &str, wanted: &str) -> Result<Value, Problem> {
         let claim = self.cast.reads_json(Architect, &format!("hivemind://claims/{claim}")).await?;
         check(claim["status"] == wanted, format!("the claim is {}, not {wanted}", claim["status"]))?;
@@ -437,7 +437,7 @@ impl Story<'_> {
     }
 }
 
-/// The same call both times: its key is what makes the second one a retry.
+/// The same arguments for both calls. The key makes the second call a retry.
 fn note() -> [(&'static str, Value); 3] {
     [
         ("kind", json!("note")),
@@ -446,7 +446,7 @@ fn note() -> [(&'static str, Value); 3] {
     ]
 }
 
-/// The name of what a command made.
+/// The short name of the created entity.
 fn name(receipt: &Value) -> Result<String, Problem> {
     let name = receipt["name"].as_str().map(str::to_owned);
     name.ok_or_else(|| Problem::Unexpected(format!("the receipt has no name: {receipt}")))
@@ -457,7 +457,7 @@ fn id(receipt: &Value, name: &str) -> Result<String, Problem> {
     id.map(str::to_owned).ok_or_else(|| Problem::Unexpected(format!("the receipt has no {name}: {receipt}")))
 }
 
-/// A section of a pack, with its tags; empty when the pack has none.
+/// A section of a pack, with its tags. Empty if the pack has none.
 fn section<'a>(pack: &'a str, name: &str) -> &'a str {
     let end = format!("</{name}>");
     match (pack.find(&format!("<{name} ")), pack.find(&end)) {
@@ -466,7 +466,7 @@ fn section<'a>(pack: &'a str, name: &str) -> &'a str {
     }
 }
 
-/// The lines below a heading, up to the next.
+/// The lines below a heading, up to the next heading.
 fn under<'a>(page: &'a str, heading: &str) -> &'a str {
     let below = page.split_once(heading).map_or("", |(_, below)| below);
     below.split_once("\n#").map_or(below, |(section, _)| section).trim()

@@ -1,5 +1,5 @@
-//! Which earlier run keeps a claim from being proved by a later one: agents choose the test and the prediction, and a choice
-//! among outcomes is no proof.
+//! An earlier run that contradicts a claim can prevent its proof by a later run. Agents choose the test and the
+//! prediction, and a selected outcome is no proof.
 
 use serde_json::{Value, json};
 
@@ -11,15 +11,15 @@ use crate::domain::state::{Claim, Run, State};
 use crate::domain::versions::differ;
 use crate::domain::way;
 
-/// So many equal runs prove a claim against an earlier failure of the same test where no file with a version changed since:
-/// one run may pass by chance, or after a change that mended nothing.
+/// Number of equal runs that prove a claim against an earlier failure of the same test, if no file with a version
+/// changed since. A single run may pass by chance, or after an unrelated change.
 const REPEATS_AFTER_A_TOUCH: u32 = 3;
 
-/// A run that contradicts the claim on the content that this run saw, as the end of the sentence "run ID supports it, and".
+/// The end of the sentence "run ID supports it, and", if another run contradicts the claim on the content of this run.
 ///
-/// A contradiction that an agent took back still counts if its run was about the claim. Only other bytes of a file with a
-/// version make the content another one. Elsewhere the other run counts until a series repeats it: the same test with the
-/// same prediction.
+/// A contradiction that an agent retracted still counts if its run was about the claim. The content is another one only
+/// if a file with a version has other bytes. Otherwise the contradiction counts until a series repeats the other run:
+/// the same test with the same prediction.
 pub(super) fn contradicted(
     state: &State,
     (claim_id, claim): (ClaimId, &Claim),
@@ -31,7 +31,7 @@ pub(super) fn contradicted(
     let taken_back = claim.taken_back.iter().filter_map(|event| state.run_that_ended_with(*event));
     let taken_back = taken_back.filter(|(_, other)| is_about_it(other));
     let others = in_force.chain(taken_back).filter(|(id, _)| *id != run_id);
-    // The claim predicted nothing of a run that was tied to it afterwards. If that is the outcome which the claim predicts
+    // A run attached to the claim afterwards had no prediction. If its outcome is the outcome that the claim predicts
     // of this run, it speaks for the claim.
     let others = others
         .filter(|(_, other)| is_about_it(other) || !is_same_test(other, run) || other.state != run.state);
@@ -64,7 +64,7 @@ pub(super) fn contradicted(
     Some(format!("run {id} contradicted it{since}: {}", repeated(claim_id, run, &settling)))
 }
 
-/// What is known of the content since an earlier run, as the end of the sentence "run ID contradicted it".
+/// The end of the sentence "run ID contradicted it": how the content has changed since that run.
 fn since(like: &Likeness, claim: &Claim, run: &Run) -> String {
     let versions = &run.saw.versions;
     let mut paths = claim.scopes.iter().filter(|scope| scope.is_path());
@@ -81,7 +81,7 @@ fn since(like: &Likeness, claim: &Claim, run: &Run) -> String {
     }
 }
 
-/// The call that runs what a run ran about a claim, with more arguments.
+/// The call that repeats a run for a claim, with more arguments.
 pub(super) fn repeated(claim_id: ClaimId, run: &Run, more: &[(&str, Value)]) -> String {
     let mut call = json!({ "claim_id": claim_id, "profile": run.profile });
     if let Some(prediction) = run.prediction.filter(|prediction| *prediction != Prediction::Passes) {
@@ -104,15 +104,15 @@ fn is_same_test(one: &Run, other: &Run) -> bool {
     }
 }
 
-/// How the content of an earlier run is to that of this one.
+/// How the content of an earlier run compares with the content of this run.
 enum Likeness {
-    /// A file of the claim with a version holds something else.
+    /// A file of the claim with a version has other bytes.
     Other,
-    /// The claim's files with a version are the same, and other files differ.
+    /// The claim's files with a version are equal, and other files differ.
     Touched,
-    /// What differs may be of the claim and has no version: it lies in a directory, or fits a pattern.
+    /// The difference lies in a directory or fits a pattern. It may belong to the claim and has no version.
     Unversioned,
-    /// Nothing that the profile covers differs, as far as is known.
+    /// The known content of all files that the profile covers is equal.
     Same,
     Unknown,
 }
@@ -124,12 +124,12 @@ fn likeness(claim: &Claim, other: &Run, run: &Run) -> Likeness {
     }
     let are_alike = !ours.is_empty() && ours == theirs;
     let mut paths = claim.scopes.iter().filter(|scope| scope.is_path());
-    // The digests also tell apart what is the same to a reader of the files: modes, links and what git lists.
+    // The digests also differ in modes, links and the file list of git. A reader of the files does not see these.
     let are_all_alike = are_alike && paths.all(|scope| !scope.is_glob() && ours.contains_key(scope));
     let (Some(here), Some(there)) = (&run.key, &other.key) else {
         return if are_alike { Likeness::Same } else { Likeness::Unknown };
     };
-    // A run about another claim, or about none, has a digest of other files.
+    // The digest of a run about another claim, or about none, covers other files.
     let have_own = other.claim == run.claim && here.own.is_some() && there.own.is_some();
     if have_own && here.own != there.own && !are_all_alike {
         return if are_alike { Likeness::Touched } else { Likeness::Unversioned };
@@ -138,10 +138,10 @@ fn likeness(claim: &Claim, other: &Run, run: &Run) -> Likeness {
     if are_trees_known && here.tree == there.tree {
         return Likeness::Same;
     }
-    // Where the claim's own files have no version and no digest, a difference may be theirs.
+    // If the claim's own files have no version and no digest, the difference may lie in them.
     let is_own_known = are_alike || other.claim == run.claim && here.own.is_some();
     match (&here.covered, &there.covered) {
-        // What can settle the claim covers its files.
+        // A profile that can settle the claim covers its files.
         (Some(here), Some(there)) if run.scopes == other.scopes && here == there => Likeness::Same,
         (Some(_), Some(_)) if run.scopes == other.scopes && is_own_known => Likeness::Touched,
         (Some(_), Some(_)) if run.scopes == other.scopes && are_trees_known => Likeness::Unversioned,

@@ -79,10 +79,16 @@ pub(super) fn check(
 }
 
 /// What the receipt of a new claim says next. `waits_for` is a claim that the operator stands by and that the new one
-/// would replace: silence agrees to nothing there. `needed` is how many supports confirm it.
-pub(super) fn next(create: &CreateClaim, waits_for: Option<ClaimId>, needed: usize) -> String {
+/// would replace: silence agrees to nothing there. `needed` is how many supports confirm it. A session that `knows_how`
+/// claims are confirmed is not told again.
+pub(super) fn next(
+    create: &CreateClaim,
+    waits_for: Option<ClaimId>,
+    needed: usize,
+    knows_how: bool,
+) -> Option<String> {
     if let (Some(old), Some(_)) = (waits_for, create.unless_objection_minutes) {
-        return format!("not agreed by silence: it waits for the operator, who stands by claim {old}");
+        return Some(format!("not agreed by silence: it waits for the operator, who stands by claim {old}"));
     }
     let confirmed = match needed {
         1 => "confirmed once another agent supports it".to_owned(),
@@ -91,8 +97,10 @@ pub(super) fn next(create: &CreateClaim, waits_for: Option<ClaimId>, needed: usi
     let at_once =
         if needed == 1 { "a support confirms".to_owned() } else { format!("{needed} supports confirm") };
     let asked: Vec<String> = asked(create).iter().map(ToString::to_string).collect();
-    match (asked.as_slice(), create.unless_objection_minutes) {
+    Some(match (asked.as_slice(), create.unless_objection_minutes) {
+        ([], None) if knows_how => return None,
         ([], None) => confirmed,
+        (names, None) if knows_how => format!("{} is asked for a position", names.join(", ")),
         (names, None) => {
             format!("{} is asked for a position; {confirmed}", names.join(", "))
         }
@@ -105,7 +113,7 @@ pub(super) fn next(create: &CreateClaim, waits_for: Option<ClaimId>, needed: usi
             "agreed by silence in {minutes} min unless {} challenges it; {at_once} it at once",
             names.join(" or ")
         ),
-    }
+    })
 }
 
 /// The events by which silence confirms a claim whose time for objections is over. What stands against the claim ends

@@ -1,4 +1,4 @@
-//! Contradictions: found when a claim, a position or a link comes in, ended when a side gives way.
+//! Contradictions: detected with a new claim, position or link, and ended when one side gives way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,13 +13,13 @@ use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, State};
 
-/// The most contradictions of a tier one new claim opens: more say that a rule is wrong, not the team.
+/// The most contradictions per tier that a new claim opens. A higher number is a fault of the rules, not of the team.
 const MAX_OPENED: usize = 5;
-/// The most similar claims a receipt names.
+/// The most similar claims that a receipt names.
 const MAX_SIMILAR: usize = 5;
 
-/// Compares a new claim with what is in force in overlapping scopes: first what contradicts it, then what
-/// says much the same. `replaced` are claims it takes the place of, which it may well contradict.
+/// Compares a new claim with the claims in force in overlapping scopes. Detects contradictions first, then similar
+/// claims. The new claim may contradict the claims in `replaced`, because it supersedes them.
 pub(super) fn on_creation(
     state: &State,
     agent: &AgentId,
@@ -87,18 +87,18 @@ fn compare(create: &CreateClaim, new: &Reading, other: &Claim) -> Option<(Likene
     Some((found, kind))
 }
 
-/// A challenge stands against the owner. A challenge after the end of the last one is a contradiction of its own.
+/// A challenge contradicts the owner. After the end of a contradiction, a further challenge opens a new one.
 pub(super) fn on_challenge(state: &State, challenger: &AgentId, id: ClaimId, claim: &Claim) -> Option<Event> {
     let side = |agent: &AgentId| Side { claim_id: id, agent: agent.clone() };
     fresh(state, ContradictionKind::Position, side(&claim.owner), side(challenger))
 }
 
-/// The challenges that a proof answered stand against the owner again when the claim loses the proof.
+/// Opens the answered challenges again, because the claim lost the proof that answered them.
 pub(super) fn on_lost_proof(state: &State, id: ClaimId, claim: &Claim) -> Vec<Event> {
     claim.answered_challengers().filter_map(|agent| on_challenge(state, agent, id, claim)).collect()
 }
 
-/// The agent that supports a claim supports or owns another one that contradicts it.
+/// Warnings if the agent supports or owns another claim that contradicts the supported one.
 pub(super) fn on_support(state: &State, (agent, session): Speaker<'_>, id: ClaimId) -> Vec<Warning> {
     let open = state.contradictions_of(id).map(|(_, open)| open);
     let strong = open.filter(|open| open.tier == Tier::Strong && open.left.claim_id != open.right.claim_id);
@@ -120,7 +120,7 @@ pub(super) fn on_support(state: &State, (agent, session): Speaker<'_>, id: Claim
     others.iter().filter_map(held).collect()
 }
 
-/// An agent says that one claim contradicts another.
+/// The contradiction that an agent records by a link between two claims.
 pub(super) fn on_link(
     state: &State,
     (claim_id, claim): (ClaimId, &Claim),
@@ -136,7 +136,7 @@ pub(super) fn on_link(
     fresh(state, ContradictionKind::Explicit, left, right)
 }
 
-/// The agents that support the old claim and took no position on the new one.
+/// Agents that support the old claim and have no position on the new one.
 pub(super) fn left_behind<'a>(
     state: &'a State,
     old: &'a Claim,
@@ -148,7 +148,7 @@ pub(super) fn left_behind<'a>(
     supporters.map(|(agent, _)| agent).filter(move |agent| *agent != owner && !has_spoken(agent))
 }
 
-/// Each supporter of the old claim contradicts the agent that superseded it.
+/// Contradictions between each supporter of the old claim and the agent that superseded it.
 pub(super) fn on_supersession(
     state: &State,
     (old_id, old): (ClaimId, &Claim),
@@ -163,7 +163,7 @@ pub(super) fn on_supersession(
         .collect()
 }
 
-/// Decisions that come to be about one target.
+/// Contradictions between decisions that an alias brings to one target.
 pub(super) fn on_alias(state: &State, target: &Scope, alias: &Scope) -> Vec<Event> {
     let side = |id: ClaimId| state.claim(id).map(|claim| Side { claim_id: id, agent: claim.owner.clone() });
     let mut found = Vec::new();
@@ -175,7 +175,7 @@ pub(super) fn on_alias(state: &State, target: &Scope, alias: &Scope) -> Vec<Even
     found
 }
 
-/// Decisions that were about one target only because an alias joined two.
+/// Ends the contradictions between decisions that had one target only through an alias.
 pub(super) fn on_parting(state: &State, alias: &Scope) -> Vec<Event> {
     let parted = state.aliases_below(alias);
     let goes = |claim: ClaimId| state.named_target(claim).is_some_and(|named| parted.contains(named));
@@ -188,13 +188,13 @@ pub(super) fn on_parting(state: &State, alias: &Scope) -> Vec<Event> {
     ended.into_values().map(|open| resolved(open, Resolution::Parted)).collect()
 }
 
-/// A strong contradiction, unless this pair was reported as this kind before.
+/// A strong contradiction, unless the same pair was reported with the same kind before.
 fn fresh(state: &State, kind: ContradictionKind, left: Side, right: Side) -> Option<Event> {
     let detected = ContradictionDetected { kind, tier: Tier::Strong, left, right };
     (!state.was_reported(&detected)).then(|| detected.into())
 }
 
-/// What the events of a command end.
+/// The contradictions that end with these events of a command.
 pub(super) fn ended_by(state: &State, agent: &AgentId, events: &[Event]) -> Vec<Event> {
     let mut ended = BTreeMap::new();
     for event in events {
@@ -215,7 +215,7 @@ pub(super) fn ended_by(state: &State, agent: &AgentId, events: &[Event]) -> Vec<
                 }
             }
             Event::PositionTaken(taken) if !taken.still => {
-                // What the pane said under another name goes with it.
+                // The positions that the pane took under its other names end too.
                 let speaks = |side: &AgentId| side == agent || taken.instead_of.contains(side);
                 for (seq, open) in state.contradictions_of(taken.claim_id) {
                     let gives_way = match open.kind {
@@ -235,7 +235,7 @@ pub(super) fn ended_by(state: &State, agent: &AgentId, events: &[Event]) -> Vec<
                     }
                 }
             }
-            // The link was all that said so.
+            // This contradiction came from the link alone.
             Event::EvidenceRetracted(retracted) if retracted.relation == Relation::Contradicts => {
                 for (seq, open) in state.contradictions_of(retracted.claim_id) {
                     let is_of_link = open.kind == ContradictionKind::Explicit
@@ -252,7 +252,7 @@ pub(super) fn ended_by(state: &State, agent: &AgentId, events: &[Event]) -> Vec<
     ended.into_values().map(|(open, cause)| resolved(open, cause)).collect()
 }
 
-/// What a run that supports a claim ends: the challenges it answers.
+/// Ends the challenges that a supporting run answers.
 pub(super) fn ended_by_proof(state: &State, claim: ClaimId, late: &[AgentId]) -> Vec<Event> {
     let is_late = |open: &ContradictionDetected| {
         [&open.left, &open.right].iter().any(|side| late.contains(&side.agent))
@@ -264,7 +264,7 @@ pub(super) fn ended_by_proof(state: &State, claim: ClaimId, late: &[AgentId]) ->
         .collect()
 }
 
-/// What the end of a claim's time ends with it.
+/// Ends the contradictions of an expired claim.
 pub(super) fn ended_by_expiry(state: &State, claim: ClaimId) -> Vec<Event> {
     state.contradictions_of(claim).map(|(_, open)| resolved(open, Resolution::Expired)).collect()
 }

@@ -1,4 +1,4 @@
-//! Decisions: what was chosen and why, one in force for each target, and what became of it.
+//! Decisions: a choice with its rationale, one in force for each target, and its outcomes.
 
 use std::collections::BTreeSet;
 
@@ -22,15 +22,15 @@ use crate::domain::time::Timestamp;
 use crate::domain::versions::Versions;
 use crate::domain::way;
 
-/// The shortest rationale that says anything, in characters.
+/// Minimum length of a rationale, in characters. A shorter text says nothing.
 const MIN_RATIONALE_CHARS: usize = 10;
-/// The shortest rationale that may set aside another decision, in characters: it answers the other's rationale.
+/// Minimum length of a rationale that replaces another decision, in characters. It must answer the other rationale.
 const MIN_OVERRIDE_CHARS: usize = 15;
-/// Why an alternative given as text is out of force from the start.
+/// The reason for deprecating an alternative that was given as text.
 const REJECTED: &str = "rejected alternative";
 
-/// Refuses a claim that would be a decision without its rule: about a target, for a time, or in the place of a
-/// decision.
+/// Refuses a claim that avoids the rules of decisions: a decision on a target, a decision with a time limit, or any claim
+/// that supersedes a decision.
 pub(super) fn check_claim(
     state: &State,
     speaker: Speaker<'_>,
@@ -64,7 +64,7 @@ pub(super) fn check_claim(
     .with("target", target))
 }
 
-/// Refuses to take a decision out of force by anything but a decision.
+/// Refuses to deprecate a decision by any other means than a new decision.
 pub(super) fn stays(
     state: &State,
     speaker: Speaker<'_>,
@@ -90,7 +90,7 @@ pub(super) fn stays(
     .with("decision_id", id))
 }
 
-/// How its owner puts a claim out of force.
+/// The way in which an owner deprecates a claim of this type, as a part of a sentence.
 pub(super) fn way_out(claim: &Claim) -> &'static str {
     match claim.claim_type {
         ClaimType::Decision => "decides anew",
@@ -98,7 +98,7 @@ pub(super) fn way_out(claim: &Claim) -> &'static str {
     }
 }
 
-/// The step that puts another decision in the place of one.
+/// The call that replaces this decision by another one.
 pub(super) fn instead_of(id: ClaimId, claim: &Claim) -> String {
     let mut instead = json!({ "statement": way::STATEMENT, "rationale": way::REASON, "supersedes": [id] });
     match claim.scopes.iter().find(|scope| scope.is_target()) {
@@ -108,12 +108,12 @@ pub(super) fn instead_of(id: ClaimId, claim: &Claim) -> String {
     way::call("record_decision", &instead)
 }
 
-/// The agents that may put a claim of this owner out of force.
+/// The agents that may deprecate a claim of this owner.
 pub(super) fn with_architect(owner: &AgentId) -> String {
     if *owner == AgentId::architect() { owner.to_string() } else { format!("{owner} or the architect") }
 }
 
-/// What an agent does about a decision that it may not replace.
+/// The way forward for an agent that may not replace this decision.
 fn of_another(id: ClaimId, claim: &Claim) -> String {
     format!("{}, or ask {} to decide anew", challenge(id), with_architect(&claim.owner))
 }
@@ -141,7 +141,7 @@ pub(super) fn record(
     let conflicts: Vec<ClaimId> = target.iter().flat_map(|target| state.decisions_on(target)).collect();
     if let Some(other) = conflicts.iter().find(|id| !replaced.contains(id)) {
         let target = target.as_ref().expect("conflicts are those on the target");
-        // An agent decides in the place of its own decisions; against the operator's, it proposes to.
+        // An agent may replace its own decisions. Against a decision of the operator it makes a proposal.
         let others = conflicts.iter().filter_map(|id| Some((*id, state.claim(*id)?)));
         let others = others
             .filter(|(_, claim)| !overrule::stands(speaker.0, claim, policy))
@@ -223,14 +223,14 @@ pub(super) fn record(
             }
         }
     }
-    // Two decisions on one target would be in force: the whole command waits for the operator.
+    // The command would leave two decisions in force on one target, so all of it waits for the operator.
     if !proposed.is_empty() {
         return overrule::once(state, speaker.0, proposed);
     }
     Ok(decision)
 }
 
-/// The decisions in force that a new one on their target does not replace.
+/// Names the decisions in force on the target that the new decision does not replace.
 fn in_force(conflicts: &[ClaimId], replaced: &BTreeSet<ClaimId>, target: &Scope) -> String {
     let left: Vec<String> =
         conflicts.iter().filter(|id| !replaced.contains(id)).map(ToString::to_string).collect();
@@ -252,7 +252,7 @@ fn proposal(old: ClaimId, record: &RecordDecision, target: Option<&Scope>) -> Ov
     }
 }
 
-/// The one target of a decision, named as such or among its scopes.
+/// The only target of a decision: its `target` argument, or a target among its scopes.
 fn target_of(state: &State, record: &RecordDecision) -> Result<Option<Scope>, Rejection> {
     let of_claim = state.claim(record.claim_id).filter(|_| record.statement.is_none());
     let scopes = of_claim.map_or(&record.scopes, |claim| &claim.scopes).iter().chain(&record.scopes);
@@ -282,7 +282,7 @@ fn check_rationale(record: &RecordDecision) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// Every claim a decision names plays one part in it.
+/// Refuses a claim that has two roles in one decision.
 fn check_ids(record: &RecordDecision) -> Result<(), Rejection> {
     let alternatives = record.alternatives.iter().map(|alternative| alternative.claim_id);
     let mut seen = BTreeSet::from([record.claim_id]);
@@ -300,7 +300,7 @@ fn check_ids(record: &RecordDecision) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// A claim that is there already becomes a decision on record.
+/// Records an existing claim as a decision.
 fn existing(
     state: &State,
     speaker: Speaker<'_>,
@@ -350,7 +350,7 @@ fn rejected(alternative: &Alternative) -> RejectedAlternative {
     }
 }
 
-/// An alternative given as text becomes a claim of its own, out of force at once and still to be found.
+/// Creates a claim for an alternative given as text, and deprecates it at once. Searches still find it.
 fn reject(
     state: &State,
     record: &RecordDecision,

@@ -1,4 +1,4 @@
-//! Evidence: which event a name means, what the event is worth for a claim, and how a link is made and taken back.
+//! Evidence: the resolution of its names, its grade for a claim, and its links.
 
 use serde_json::json;
 
@@ -19,22 +19,22 @@ use crate::domain::time::Timestamp;
 use crate::domain::versions::Versions;
 use crate::domain::way;
 
-/// How much of a command a receipt quotes, in characters.
+/// Length of a command in a receipt, in characters.
 const MAX_QUOTED_CHARS: usize = 80;
 /// The most ids that a refusal lists.
 const MAX_CANDIDATES: usize = 5;
 
-/// The claim that evidence is judged for.
+/// The claim for which evidence is judged.
 pub(super) struct About<'a> {
     pub(super) claim_id: ClaimId,
     pub(super) claim_type: ClaimType,
     pub(super) scopes: &'a [Scope],
     pub(super) trigger: Option<&'a Trigger>,
-    /// The session that cites it.
+    /// The session that cites the evidence.
     pub(super) session: Option<&'a SessionId>,
 }
 
-/// The event that a name means. A run stands for the event that ended it.
+/// Resolves a name to an event. A run resolves to the event that ended it.
 pub(super) fn named(
     state: &State,
     session: Option<&SessionId>,
@@ -53,7 +53,7 @@ pub(super) fn named(
     }
 }
 
-/// The events that the names of one command mean. The ends of ids among them are looked up in one pass over the ledger.
+/// Resolves all names of a command. One pass over the ledger resolves all ends of ids.
 pub(super) fn all_named(
     state: &State,
     session: Option<&SessionId>,
@@ -75,7 +75,7 @@ pub(super) fn all_named(
     names.iter().map(event).collect()
 }
 
-/// The one event whose id ends like this.
+/// The only event whose id has this end.
 fn only(state: &State, end: IdEnd, all: &[EventId]) -> Result<EventId, Rejection> {
     match all {
         [only] => ended(state, *only),
@@ -121,7 +121,7 @@ fn last(state: &State, session: Option<&SessionId>) -> Result<EventId, Rejection
     })
 }
 
-/// The event itself, or the one that ended the run which this event queued.
+/// The event that ended the run, if `id` queued a run. Otherwise the event itself.
 fn ended(state: &State, id: EventId) -> Result<EventId, Rejection> {
     let run_id = RunId::from_uuid(id.uuid());
     let Some(run) = state.run(run_id) else { return Ok(id) };
@@ -137,10 +137,11 @@ fn ended(state: &State, id: EventId) -> Result<EventId, Rejection> {
     })
 }
 
-/// Refuses `last` in a command that waited in the queue where the session did more in the meantime: the command was
-/// about what was last when it was said.
+/// Refuses `last` in a queued command if the session has done more since. `last` means the last event at the time of
+/// the call.
 ///
 /// # Errors
+/// `unknown_evidence`.
 /// `unknown_evidence`.
 pub fn check_last(
     state: &State,
@@ -151,7 +152,7 @@ pub fn check_last(
     if !command.evidence_names().contains(&&EvidenceName::Last) {
         return Ok(());
     }
-    // Ids of the 7th version begin with their time in milliseconds; tests mint others.
+    // Version 7 ids begin with their time in milliseconds. Tests use other ids.
     let ms = |id: uuid::Uuid| (id.get_version_num() == 7).then(|| id.as_u128() >> 80);
     let done = named(state, session, &EvidenceName::Last)?;
     match (ms(done.uuid()), ms(said.uuid())) {
@@ -164,7 +165,7 @@ pub fn check_last(
     }
 }
 
-/// What an event is worth as evidence for a claim, and why. No grade means asserted.
+/// The grade of an event as evidence for a claim, with the reason. No grade means asserted.
 fn judged(state: &State, event: EventId, about: &About<'_>) -> Cited {
     let cited = |grade: Option<Grade>, why: String| Cited { evidence_ref: event, grade, why, failed: None };
     let stays = |why: &str| cited(Some(Grade::Asserted), format!("stays asserted: {why}"));
@@ -188,7 +189,7 @@ fn judged(state: &State, event: EventId, about: &About<'_>) -> Cited {
                 (None, Some(_)) => {
                     cited(Some(Grade::Observed), "the command is that of its trigger".to_owned())
                 }
-                // What would raise it is told once a session.
+                // The hint on a better grade appears once per session.
                 (None, None) if about.session.is_some_and(|session| state.has_cited_beside(session)) => {
                     cited(Some(Grade::Asserted), String::new())
                 }
@@ -198,7 +199,7 @@ fn judged(state: &State, event: EventId, about: &About<'_>) -> Cited {
     }
 }
 
-/// Why a command is no more than asserted that names nothing of a claim's scopes, and what would raise it.
+/// The reason for `asserted`: the command names no scope of the claim. It says how to get a better grade.
 fn beside(about: &About<'_>) -> String {
     let file = about.scopes.iter().find(|scope| scope.is_path() && !scope.is_whole());
     let such = file.map_or_else(String::new, |file| format!(", such as {file},"));
@@ -209,7 +210,7 @@ fn beside(about: &About<'_>) -> String {
     )
 }
 
-/// Refuses a command that failed as support. A dead end is supported by what failed.
+/// Refuses a failed command as support. Only a dead end can have a failed command as support.
 pub(super) fn check_support(
     state: &State,
     event: EventId,
@@ -230,13 +231,13 @@ pub(super) fn check_support(
     ))
 }
 
-/// The line of a command that a hook saw, in back-quotes.
+/// The command line that a hook saw, in back-quotes.
 fn called(state: &State, event: EventId) -> Option<String> {
     let Some(Deed::Command { line, .. }) = state.deed(event) else { return None };
     Some(format!("`{}`", quoted(line.as_str(), MAX_QUOTED_CHARS)))
 }
 
-/// Says on a receipt which command `last` was.
+/// Quotes in the receipt the command that `last` meant.
 pub(super) fn quote_last(
     state: &State,
     session: Option<&SessionId>,
@@ -253,13 +254,13 @@ pub(super) fn quote_last(
     }
 }
 
-/// How an event is tied to a claim.
+/// The link of an event to a claim.
 pub(super) struct Tied {
     pub(super) relation: Relation,
-    /// The grade as the event of the link has it.
+    /// The grade in the form of the link's event.
     pub(super) grade: Option<Grade>,
     pub(super) run: Option<RunBehind>,
-    /// What the receipt says.
+    /// The text for the receipt.
     pub(super) cited: Cited,
     pub(super) meaning: Option<String>,
 }
@@ -277,7 +278,7 @@ impl Tied {
         Self { relation, grade, run, cited: Cited { evidence_ref: event, grade, why, failed: None }, meaning }
     }
 
-    /// What the author of a new claim cites supports it, unless it failed: then the claim mentions it.
+    /// Evidence cited by the author supports the new claim. Failed evidence is only mentioned.
     fn by_creator(state: &State, event: EventId, about: &About<'_>) -> Self {
         let failure = state.deed(event).and_then(Deed::failure);
         match failure.filter(|_| about.claim_type != ClaimType::Negative) {
@@ -297,10 +298,10 @@ impl Tied {
     }
 }
 
-/// How an event that a new claim cites is tied to it.
+/// Links an event to the new claim that cites it.
 ///
 /// # Errors
-/// `not_attachable` for a run that came to no end.
+/// `not_attachable` for a run without an outcome.
 pub(super) fn cited(
     state: &State,
     event: EventId,
@@ -315,7 +316,7 @@ pub(super) fn cited(
     })
 }
 
-/// The grade as an event has it: asserted is left out.
+/// The grade in the form of an event, which omits asserted.
 fn on_record(grade: Option<Grade>) -> Option<Grade> {
     grade.filter(|grade| *grade != Grade::Asserted)
 }
@@ -361,7 +362,7 @@ pub(super) fn add(
     Ok(Decision { events, cited: vec![cited], meaning, ..Decision::default() })
 }
 
-/// Takes a link back: by the agent or the session that made it, or by the operator.
+/// Retracts a link. Its agent, its session and the operator may do so.
 pub(super) fn retract(
     state: &State,
     agent: &AgentId,
@@ -435,7 +436,7 @@ fn challenge(claim_id: ClaimId) -> String {
     way::call("challenge", &json!({ "claim_id": claim_id, "reason": way::REASON }))
 }
 
-/// The event that a name means among the evidence of a claim, where an end of its id is enough to tell it apart.
+/// The event that a name means among the evidence of a claim. Here an end of an id is enough if it is unique.
 fn tied(
     state: &State,
     session: Option<&SessionId>,

@@ -1,4 +1,4 @@
-//! Locks on anything: who may take one, who may give it back, and who is told of it.
+//! Locks on scopes: the right to take one, the right to release one, and the warnings to others.
 
 use serde_json::json;
 
@@ -19,7 +19,7 @@ use crate::domain::text::Worktree;
 use crate::domain::time::Timestamp;
 use crate::domain::way;
 
-/// The most locks of others that a receipt warns of; more would be noise.
+/// The most locks of others that a receipt mentions. More would be noise.
 const MAX_WARNINGS: usize = 5;
 
 pub(super) fn lock(
@@ -64,7 +64,7 @@ pub(super) fn release(
         named(session)?;
     }
     let may_end_any = [AgentId::architect(), AgentId::operator()].contains(agent);
-    // All that the session holds, or what is named, in whatever session the agent holds it.
+    // Without scopes, all locks of this session; otherwise the named scopes, in any session of the agent.
     let is_meant = |there: &SessionId, scope: &Scope| {
         if wanted.is_empty() { session == Some(there) } else { wanted.iter().any(|one| one.covers(scope)) }
     };
@@ -105,7 +105,7 @@ fn named(session: Option<&SessionId>) -> Result<&SessionId, Rejection> {
     session.ok_or_else(|| Rejection::invalid("session", "a lock is held by a session, and none is named"))
 }
 
-/// The locks that go over to a child of a session, with the events that say so.
+/// Moves the locks of a session to its child, as a release and a new lock for each.
 pub(super) fn handed_over(
     state: &State,
     parent: &SessionId,
@@ -122,8 +122,8 @@ pub(super) fn handed_over(
     events
 }
 
-/// Refuses scopes of which another session holds one; warns of those that it holds in another work tree, where they are
-/// other files, which come together at a merge.
+/// Refuses scopes locked by another session in this work tree. Warns of locks in other work trees: their files are
+/// different files, and conflict at a merge only.
 pub(super) fn free(
     state: &State,
     (speaker, worktree): (Speaker<'_>, Option<&Worktree>),
@@ -142,7 +142,7 @@ pub(super) fn free(
     Ok(warnings)
 }
 
-/// What a command should know of the locks of other agents on what it is about.
+/// Warnings about locks of other agents on the scopes of a command.
 pub(super) fn warnings(
     state: &State,
     speaker: Speaker<'_>,
@@ -153,22 +153,22 @@ pub(super) fn warnings(
     let about = about(state, command);
     let worktree = checkout.worktree.as_ref();
     let is_others = |locked: &Locked<'_>| locked.agent != speaker.0 && !is_own(state, speaker, locked);
-    // A lock of another work tree is a conflict at merge: only an edit meets that, and its author is told.
+    // A lock in another work tree is a conflict at a merge. Only an edit can cause it, so only an edit is warned of it.
     let edits = matches!(command, Command::ReportEvent(_));
     let is_told = |locked: &Locked<'_>| {
         edits || is_here(locked, worktree) || decides(command) && !has_decided(state, speaker, locked.scope)
     };
-    // Most writes meet no lock: their scopes are compared with what is locked, and not looked up one by one.
+    // Compares the scopes with the locks in one pass. Most writes meet no lock.
     let met = state.work().locked(now).filter(is_others).filter(|locked| locked.scope.is_at(&about));
     let met = met.filter(is_told);
     met.take(MAX_WARNINGS).map(|locked| warning(state, &locked, worktree, now)).collect()
 }
 
-/// What a command is about. The whole workspace is about every lock, and so about none.
+/// The scopes of a command. The whole workspace overlaps every lock, so it is left out.
 fn about(state: &State, command: &Command) -> Vec<Scope> {
     let mut about = Vec::new();
     if let Command::CreateClaim(create) = command {
-        // What is only claimed of a file leaves it as it is.
+        // Only decisions count. A claim of another type about a file does not change the file.
         if create.claim_type == ClaimType::Decision {
             about.clone_from(&create.scopes);
         }
@@ -193,7 +193,7 @@ const fn decides(command: &Command) -> bool {
     matches!(command, Command::CreateClaim(_) | Command::RecordDecision(_))
 }
 
-/// Whether a session decided about a scope before: the receipt of that told of the lock on it.
+/// Whether the session recorded a decision about the scope before. The receipt of that decision named the lock.
 fn has_decided(state: &State, (agent, session): Speaker<'_>, scope: &Scope) -> bool {
     let is_about = |claim: &Claim| {
         let is_sessions = claim.owner == *agent && claim.session.as_ref() == session;

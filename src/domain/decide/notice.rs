@@ -1,4 +1,4 @@
-//! Taking note of what needs no other answer: a refusal, or a change of the rules.
+//! Acknowledgement of a notice that needs no other answer: a refusal, or a change of the rules.
 
 use super::Decision;
 use crate::domain::agent::AgentId;
@@ -14,7 +14,7 @@ pub(super) fn see(state: &State, agent: &AgentId, see: &SeeAttention) -> Result<
             format!("{} is no open notice: take the id from `hivemind://attention`", see.id),
         ));
     };
-    // What the operator has to see is seen by no agent for them.
+    // The architect cannot acknowledge a notice of the operator.
     let is_architects = *agent == AgentId::architect() && *concerns != AgentId::operator();
     if agent != concerns && *agent != AgentId::operator() && !is_architects {
         return Err(Rejection::new(

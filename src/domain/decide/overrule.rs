@@ -1,4 +1,4 @@
-//! The operator's word: what an agent asks for against it is proposed to the operator, and nothing else happens.
+//! Protection of the operator's claims: a command of an agent against one becomes a proposal to the operator.
 
 use std::collections::BTreeSet;
 
@@ -16,24 +16,24 @@ use crate::domain::state::{Claim, Proposal, State};
 use crate::domain::text::Reason;
 use crate::domain::way;
 
-/// Whether a claim stands against this agent because the operator recorded or supports it.
+/// Whether the operator recorded or supports the claim, and so protects it from this agent.
 pub(super) fn stands(agent: &AgentId, claim: &Claim, policy: &Policy) -> bool {
     *agent != AgentId::operator() && claims_word(claim, policy)
 }
 
-/// Whether challenges of agents leave a claim as it is.
+/// Whether the operator protects the claim from challenges of agents.
 pub(super) fn claims_word(claim: &Claim, policy: &Policy) -> bool {
     !policy.agents_may_override_operator && claim.status != Status::Deprecated && claim.is_the_operators()
 }
 
-/// Whether a claim that is confirmed may take the place of `old`: not of one that the operator stands by, unless the
-/// operator supports its successor too.
+/// Whether a confirmed claim may take the place of `old`. If the operator stands by `old`, the operator must support
+/// the new claim too.
 pub(super) fn gives_way(old: &Claim, new: &Claim, policy: &Policy) -> bool {
     let supported = new.positions.get(&AgentId::operator()) == Some(&Position::Support);
     supported || !claims_word(old, policy)
 }
 
-/// What an agent asked for, as a proposal to the operator.
+/// Turns the request of an agent into a proposal to the operator.
 pub(super) fn propose(
     state: &State,
     (agent, session): Speaker<'_>,
@@ -46,7 +46,7 @@ pub(super) fn propose(
     once(state, agent, vec![proposed])
 }
 
-/// Proposals to the operator, without those that wait there already.
+/// Turns requests into proposals, except those that wait for the operator already.
 pub(super) fn once(
     state: &State,
     agent: &AgentId,
@@ -67,7 +67,7 @@ pub(super) fn once(
     Ok(proposals(proposed.into_iter().map(Event::from).collect()))
 }
 
-/// Proposals to the operator, and nothing else.
+/// A decision that consists of proposals to the operator only.
 fn proposals(events: Vec<Event>) -> Decision {
     let about = events.iter().filter_map(Event::claim_id);
     let warnings = about.map(warning).collect();
@@ -75,7 +75,7 @@ fn proposals(events: Vec<Event>) -> Decision {
     Decision { events, warnings, next, ..Decision::default() }
 }
 
-/// The proposal to put one claim in the place of another.
+/// The proposal to supersede one claim by another.
 pub(super) fn succession(claim_id: ClaimId, successor: ClaimId) -> Event {
     let (asks, successor) = (Override::Supersede, Some(successor));
     let (reason, statement, target, formerly) = (None, None, None, Vec::new());
@@ -115,8 +115,8 @@ pub(super) fn keep(state: &State, agent: &AgentId, keep: &KeepClaim) -> Result<D
     Ok(Decision { events, next, ..Decision::default() })
 }
 
-/// The end of each claim that was proposed to the operator in the place of one that the operator keeps. It takes a new
-/// claim to propose it again.
+/// Deprecates each claim that was proposed as the successor of a claim that the operator keeps. A repeated proposal
+/// needs a new claim.
 pub(super) fn turned_down(
     state: &State,
     (kept_id, kept): (ClaimId, &Claim),
@@ -129,7 +129,7 @@ pub(super) fn turned_down(
     let said: String = said.chars().take(Reason::MAX_CHARS).collect();
     let reason: Reason = said.parse().expect("it was cut, and is not empty");
     let in_force = rivals.into_iter().filter_map(|id| {
-        // A decision that was recorded meanwhile is in force on another target. What ends is the proposal.
+        // A decision recorded meanwhile is in force on another target. Only its proposal ends.
         let rival = state.claim(id).filter(|rival| rival.status != Status::Deprecated)?;
         if state.decision(id).is_some() {
             return None;
@@ -139,7 +139,8 @@ pub(super) fn turned_down(
     let ends = in_force.flat_map(|(claim_id, from)| {
         let link =
             ClaimSuperseded { claim_id, superseded_by: kept_id, mends: false, asks: Vec::new() }.into();
-        // Whatever takes the place of another claim proposes it no more, and the kept claim may still propose that.
+        // A claim that supersedes another one can no longer propose to. If the kept claim has such a proposal, it gets
+        // no link.
         let link = Some(link).filter(|_| kept.proposes_to_supersede.is_none());
         let (to, reason) = (Status::Deprecated, reason.clone());
         let (by_silence, keeps_proof, leaves_open) = (false, false, Vec::new());
@@ -149,7 +150,7 @@ pub(super) fn turned_down(
     ends.collect()
 }
 
-/// What a receipt says of the claims that [`turned_down`] ended; none where it ended none.
+/// The receipt's sentence about the claims that [`turned_down`] deprecated. None if there are none.
 pub(super) fn out_of_force(turned_down: &[Event]) -> Option<String> {
     let ids: BTreeSet<String> =
         turned_down.iter().filter_map(Event::claim_id).map(|id| id.to_string()).collect();

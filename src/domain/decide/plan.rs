@@ -1,4 +1,4 @@
-//! Plans, phases and tasks: who may take one, who may end it, and where the team looks.
+//! Plans, phases, tasks and intents: the rights to take and end a task, and the team's focus.
 
 use super::{Decision, check_list, fresh_id, lock};
 use crate::domain::action::first_line;
@@ -30,7 +30,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::tokens::tokens;
 use crate::domain::way;
 
-/// The most open tasks that the receipt of a new one names for what they say.
+/// The most open tasks with a similar title that the receipt of a new task names.
 const MAX_SAME: usize = 2;
 
 pub(super) fn add_plan(state: &State, add: &AddPlan) -> Result<Decision, Rejection> {
@@ -77,7 +77,7 @@ pub(super) fn rename(state: &State, rename: &RenamePlan) -> Result<Decision, Rej
     Ok(Decision { events: vec![PlanRenamed { plan_id, title }.into()], ..Decision::default() })
 }
 
-/// Refuses a plan that does not exist or was given up.
+/// Refuses a plan that does not exist or is abandoned.
 fn check_plan(state: &State, id: PlanId) -> Result<(), Rejection> {
     if !state.work().knows_plan(id) {
         return Err(unknown(Sort::Plan, id));
@@ -110,7 +110,7 @@ pub(super) fn add_phase(state: &State, add: &AddPhase) -> Result<Decision, Rejec
     Ok(decided(vec![PhaseAdded { phase_id, plan_id, title, order }.into()], next))
 }
 
-/// The only plan that goes on.
+/// The only plan that is not abandoned.
 fn only_plan(state: &State) -> Result<PlanId, Rejection> {
     let open: Vec<PlanId> = state.work().open_plans().collect();
     match open.as_slice() {
@@ -128,7 +128,7 @@ fn only_plan(state: &State) -> Result<PlanId, Rejection> {
     }
 }
 
-/// Warns of open tasks that say much the same as a new one.
+/// Warns of open tasks with a similar title.
 fn same_tasks(state: &State, title: &Title, now: Timestamp) -> Vec<Warning> {
     let words = |title: &Title| tokens(title.as_str());
     let (new, reading) = (words(title), Reading::of(title.as_str()));
@@ -165,7 +165,7 @@ pub(super) fn add_task(
     Ok(decision)
 }
 
-/// A new task, whatever other tasks say.
+/// Creates a task, also if similar tasks exist.
 pub(super) fn task_added(
     state: &State,
     session: Option<&SessionId>,
@@ -181,7 +181,7 @@ pub(super) fn task_added(
     if let Some(phase) = phase_id {
         check_goes_on(state, state.work().plan_of(phase).ok_or_else(|| unknown(Sort::Phase, phase))?)?;
     }
-    // Tasks that are there cannot depend on one that is not, so this is the only way to a circle.
+    // An existing task cannot depend on a new one, so a cycle can only start here.
     if depends_on.contains(&task_id) || parent_task_id == Some(task_id) {
         return Err(Rejection::invalid("depends_on", "a task cannot wait for itself"));
     }
@@ -190,7 +190,7 @@ pub(super) fn task_added(
     }
     depends_on.sort();
     depends_on.dedup();
-    // A part of a task is where the whole is, wherever anybody is looking.
+    // A subtask belongs to the phase of its parent, not to the phase of the team's focus.
     let phase_id = phase_id.or_else(|| parent_task_id.and_then(|parent| state.work().task(parent)?.phase_id));
     let looking_at = state.work().trajectory(session).and_then(|trajectory| trajectory.phase_id);
     let goes_on =
@@ -252,7 +252,7 @@ pub(super) fn claim_task(
         Some(hold) if !state.is_own_hold(agent, Some(session), hold) => {
             return Err(taken(&called, hold, agent));
         }
-        // Claimed again, a hold keeps what it had and is not told to change.
+        // A repeated claim by the holder keeps its token and its locks.
         Some(hold) => {
             token = hold.token;
             lease_minutes = claim.lease_minutes.unwrap_or(hold.lease_minutes);
@@ -265,7 +265,7 @@ pub(super) fn claim_task(
     let waits_for: Vec<String> = task
         .depends_on
         .iter()
-        // Nobody can do what was erased, and nobody is to do what was invalidated.
+        // An erased or invalidated task can never be done, so it blocks nothing.
         .filter(|id| state.work().task(**id).is_some_and(|task| !task.status.is_over()))
         .map(|id| name(state, *id))
         .collect();
@@ -294,7 +294,7 @@ pub(super) fn claim_task(
     Ok(decision)
 }
 
-/// Dependencies that nobody will do any more: they block nothing, and whoever takes the task decides what that means.
+/// Warns of invalidated dependencies. They block nothing, and the new holder decides about their consequences.
 fn invalidated(state: &State, depends_on: &[TaskId]) -> Vec<Warning> {
     let is_invalidated =
         |id: &&TaskId| state.work().task(**id).is_some_and(|task| task.status == TaskStatus::Invalidated);
@@ -338,7 +338,7 @@ pub(super) fn update_task(
     }
     let is_privileged = [AgentId::architect(), AgentId::operator()].contains(agent);
     if to == TaskStatus::Done && hold.is_none() && task.last_token > 0 && !is_privileged {
-        // Whoever held it last may have lost it without noticing, and others may have worked on it since.
+        // The last holder may have lost the task without notice, and another agent may have worked on it since.
         return Err(stale(&called, task.last_token, "no session holds it now"));
     }
     let mut decision = Decision::default();
@@ -368,7 +368,7 @@ pub(super) fn update_task(
     Ok(decision)
 }
 
-/// Refuses a writer that lost its hold without noticing.
+/// Refuses a caller whose hold is over.
 fn check_token(called: &str, task: &Task, token: u64, now: Timestamp) -> Result<(), Rejection> {
     match &task.hold {
         Some(hold) if hold.token == token && hold.until >= now => return Ok(()),
@@ -391,7 +391,7 @@ fn stale(called: &str, token: u64, why: &str) -> Rejection {
     )
 }
 
-/// An agent in a session says what that session wants; the operator, and an agent that says so, what the team wants.
+/// Sets the intent of the session. The operator, or an agent that says so, sets the intent of the team.
 pub(super) fn declare_intent(
     state: &State,
     agent: &AgentId,
@@ -438,17 +438,16 @@ fn decided(events: Vec<Event>, next: String) -> Decision {
     Decision { events, next: Some(next), ..Decision::default() }
 }
 
-/// The task with this id.
 pub(super) fn known_task(state: &State, id: TaskId) -> Result<&Task, Rejection> {
     state.work().task(id).ok_or_else(|| unknown(Sort::Task, id))
 }
 
-/// The step that takes a task.
+/// The call that takes a task.
 fn claim(called: &str) -> String {
     way::call("claim_task", &json!({ "task_id": called }))
 }
 
-/// The step that keeps what a task taught.
+/// The call that records the lesson of a task.
 fn lesson(called: &str, claim_type: ClaimType) -> String {
     let claim = json!({
         "statement": way::STATEMENT, "claim_type": claim_type, "scopes": ["SCOPE"], "origin_task_id": called,
@@ -466,7 +465,7 @@ fn unknown(sort: Sort, id: impl std::fmt::Display) -> Rejection {
     Rejection::new(code, format!("no {} has the id {id}", sort.noun()), list)
 }
 
-/// The refusal of who does not hold a task. An agent whose other session does is told the ways to go on.
+/// The refusal for an agent that does not hold the task. If its other session does, the refusal names the ways forward.
 fn taken(called: &str, hold: &Hold, asking: &AgentId) -> Rejection {
     let Hold { agent, session, token, until, .. } = hold;
     let (message, hint) = if agent == asking {

@@ -1,4 +1,4 @@
-//! Sessions: how they start and end, what is said and kept in them, and what their agents believe.
+//! Sessions: their start and end, their dialogue, their hand-over, and the beliefs of their agents.
 
 use std::collections::BTreeSet;
 
@@ -20,11 +20,11 @@ use crate::domain::session::{Belief, EndCause, MAX_BELIEFS, Stance, VANISHED_AFT
 use crate::domain::state::State;
 use crate::domain::time::Timestamp;
 
-/// Bytes of a hand-over in one event: with one message of 2,000 characters more, however it is escaped, and the rest
-/// of the event, it stays below the 32 KiB of a payload.
+/// Maximum size of a hand-over in one event, in bytes. Together with one more message of 2,000 characters, escaped in
+/// any way, the event stays below the 32 KiB of a payload.
 const MAX_TURN0_BYTES: usize = 16 * 1024;
 
-/// The most tasks that the receipt of a split names; all of them stand in `hivemind://sessions/CHILD`.
+/// The most tasks that the receipt of a split names. `hivemind://sessions/CHILD` lists all of them.
 const MAX_NAMED: usize = 10;
 
 pub(super) fn start(
@@ -65,7 +65,7 @@ pub(super) fn end(
     Ok(Decision { events: ending(state, agent, session, EndCause::Ended), ..Decision::default() })
 }
 
-/// Everything the end of a session brings: what its agent believed, what it held, the end itself.
+/// The events at the end of a session: the agent's beliefs, the release of its tasks, and the end itself.
 pub(super) fn ending(state: &State, agent: &AgentId, session: &SessionId, cause: EndCause) -> Vec<Event> {
     let mut events = Vec::new();
     let beliefs = beliefs(state, agent);
@@ -79,26 +79,26 @@ pub(super) fn ending(state: &State, agent: &AgentId, session: &SessionId, cause:
     events
 }
 
-/// Sessions of which nothing was heard for too long, and the tasks whose lease ran out: what ends them.
+/// Ends each session that was silent for too long, and releases each task with an expired lease.
 pub fn overdue(state: &State, now: Timestamp) -> Vec<Vec<Event>> {
     let expired = state.work().held().filter(|(_, hold)| hold.until < now);
     let freed = expired.filter_map(|(task, _)| state.work().freed(task, ReleaseCause::Expired));
     let mut ends: Vec<Vec<Event>> = freed.map(|event| vec![event]).collect();
     let limit_ms = VANISHED_AFTER_MINUTES * 60_000;
-    // A researcher whose run waits or goes on has not vanished, however long it is silent: its run's end ends it.
+    // A researcher with an unfinished run is not vanished, even if it is silent. The end of its run ends its session.
     let at_work: BTreeSet<&SessionId> = state
         .unfinished_runs()
         .filter_map(|(_, run)| run.researcher.as_ref())
         .map(|researcher| &researcher.session)
         .collect();
-    // A session asked for quiet until a time of its own choice: what runs meanwhile may take that long.
+    // A lock lasts until a time that its session chose. Its work may take that long without a write.
     let locks = |id: &SessionId| state.work().locks_of(id).any(|(_, lock)| lock.until >= now);
     let vanished = state.work().sessions().filter(|(id, session)| {
         now.ms() - session.last_seen.ms() > limit_ms && !at_work.contains(id) && !locks(id)
     });
     ends.extend(vanished.map(|(id, session)| {
         let mut events = ending(state, &session.agent, id, EndCause::Vanished);
-        // What ran out is freed above, once.
+        // Expired tasks are released above already.
         events.retain(|event| {
             let Event::TaskReleased(released) = event else { return true };
             let hold = state.work().task(released.task_id).and_then(|task| task.hold.as_ref());
@@ -109,7 +109,7 @@ pub fn overdue(state: &State, now: Timestamp) -> Vec<Vec<Event>> {
     ends
 }
 
-/// What an agent holds to be right and wrong, the most confident first.
+/// The beliefs of an agent about claims in force, the most confident first.
 fn beliefs(state: &State, agent: &AgentId) -> Vec<Belief> {
     let in_force = state.claims().filter(|(_, claim)| claim.status != Status::Deprecated);
     let mut beliefs: Vec<Belief> = in_force
@@ -173,7 +173,7 @@ pub(super) fn retire_anchor(state: &State, retire: &RetireAnchor) -> Result<Deci
     Ok(one(AnchorRetired { key }.into()))
 }
 
-/// A split, with what the session holds: who goes on goes on with the work.
+/// Splits a session. Its tasks and locks go to the child, which continues the work.
 pub(super) fn split(
     state: &State,
     session: Option<&SessionId>,
@@ -198,7 +198,7 @@ pub(super) fn split(
         let (file_locks, worktree) = (file_locks.clone(), worktree.clone());
         let claimed = TaskClaimed { task_id, session: child, token, lease_minutes, file_locks, worktree };
         decision.events.push(claimed.into());
-        // Whoever takes a task works on it; what was in its way still is.
+        // A claimed task becomes active, so a blocked task is blocked again. Its obstacle is still there.
         if state.work().task(task_id).is_some_and(|task| task.status == TaskStatus::Blocked) {
             let (from, to) = (TaskStatus::Active, TaskStatus::Blocked);
             decision.events.push(TaskUpdated { task_id, from, to, note: None }.into());
@@ -219,7 +219,7 @@ pub(super) fn split(
     Ok(decision)
 }
 
-/// What a session says and leaves to one that goes on from it; what it holds it keeps.
+/// Hands a session's text over to a child. The session keeps its tasks and locks.
 pub(super) fn handed_over(
     state: &State,
     session: Option<&SessionId>,
@@ -231,7 +231,7 @@ pub(super) fn handed_over(
         return Err(Rejection::invalid("child", "the session that goes on is another one"));
     }
     if state.work().has_started(&child) {
-        // What a session was handed at its start never changes, and one that began without has begun.
+        // The text at the start of a session never changes. A running session cannot get one any more.
         let message = format!("session {child} has begun: nothing can be handed to it any more");
         let hint = "split into a session that nobody has started yet; what one under way should know is a claim, a \
                     task or an anchor";

@@ -1,4 +1,4 @@
-//! Names of targets: first use registers one, `alias_target` joins two.
+//! Names of targets: the first use registers a name, and `alias_target` joins two.
 
 use serde_json::json;
 
@@ -12,12 +12,12 @@ use crate::domain::scope::Scope;
 use crate::domain::state::State;
 use crate::domain::way;
 
-/// A part of a name this long, in letters, may be a slip of another one.
+/// Minimum length of a part of a name, in letters, for a spelling check. Shorter parts differ on purpose too often.
 const LONG_ENOUGH: usize = 5;
-/// How many letters of it may differ.
+/// Maximum number of letters by which a misspelt part differs.
 const MAX_SLIPS: usize = 2;
 
-/// The scopes under the names that stand for all others, sorted, each once.
+/// Replaces each target by its canonical name, then sorts and deduplicates the scopes.
 pub(super) fn canonical(state: &State, scopes: &[Scope]) -> Vec<Scope> {
     let mut scopes: Vec<Scope> = scopes.iter().map(|scope| state.canonical(scope).clone()).collect();
     scopes.sort();
@@ -25,7 +25,7 @@ pub(super) fn canonical(state: &State, scopes: &[Scope]) -> Vec<Scope> {
     scopes
 }
 
-/// A warning for each target that is named for the first time and much like a known one.
+/// Warns of each new target whose name is similar to a known one.
 pub(super) fn suggestions(state: &State, scopes: &[Scope]) -> Vec<Warning> {
     scopes
         .iter()
@@ -51,7 +51,7 @@ pub(super) fn suggestions(state: &State, scopes: &[Scope]) -> Vec<Warning> {
         .collect()
 }
 
-/// Whether two names differ by their spelling alone: in separators, in a plural, or in a letter or two of one long part.
+/// Whether two names differ in spelling only: in separators, in a plural, or in one or two letters of one long part.
 /// Names of a family, such as `stream.api` and `stream.lexing`, share a part and differ in another.
 fn is_respelled(known: &str, new: &str) -> bool {
     let is_separator = |c: char| !c.is_alphanumeric();
@@ -69,7 +69,7 @@ fn is_slip(one: &str, other: &str) -> bool {
     let is_plural =
         |one: &str, many: &str| many.strip_prefix(one).is_some_and(|end| ["s", "es"].contains(&end));
     let letters = |word: &str| word.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
-    // Names that count, such as `phase1` and `phase2`, differ on purpose.
+    // Numbered names, such as `phase1` and `phase2`, differ on purpose.
     let is_count = letters(one) == letters(other);
     let is_long = one.chars().count().min(other.chars().count()) >= LONG_ENOUGH;
     is_plural(one, other)

@@ -1,4 +1,4 @@
-//! What a receipt tells of other agents' claims and edits, each once a session.
+//! Claims and edits of other agents in a receipt. Each is named once per session.
 
 use std::collections::BTreeSet;
 
@@ -17,18 +17,18 @@ use crate::domain::state::{Claim, State};
 use crate::domain::time::Timestamp;
 use crate::domain::versions::Edit;
 
-/// What matched, where a receipt warns.
+/// The `matched` text of an event that records a warning on a receipt.
 const RECEIPT: &str = "receipt";
 /// The most recent claims that a receipt names.
 const MAX_RECENT: usize = 2;
 
-/// Whether a claim of another agent was not told to the caller's session.
+/// Whether the claim is another agent's and the caller's session does not know it yet.
 pub(super) fn is_news(state: &State, (agent, session): Speaker<'_>, id: ClaimId, claim: &Claim) -> bool {
     !state.said(agent, session, claim) && !state.was_told(agent, session, id)
 }
 
-/// Names what other agents said minutes ago about the place of a new claim or decision, and what its author does not
-/// know of by this receipt or by its own words.
+/// Names recent claims of other agents about the place of a new claim or decision. Claims that the author already knows
+/// are left out: those in this receipt, and those that the author names itself.
 pub(super) fn recent(
     state: &State,
     (agent, session): Speaker<'_>,
@@ -50,7 +50,7 @@ pub(super) fn recent(
             && are_beside(&scopes, claim)
     };
     let mut told = Vec::new();
-    // What came before a claim that the session made about the same place was named in the receipt of that claim.
+    // If the session made a claim about the same place, the receipt of that claim named the older ones.
     let mut own_since: Vec<&Claim> = Vec::new();
     for (at, id, claim) in state.recent(now) {
         if claim.owner == *agent && claim.session.as_ref() == session {
@@ -77,17 +77,17 @@ pub(super) fn recent(
     decision.warnings.extend(told);
 }
 
-/// Scopes that say where: the whole workspace lies around everything.
+/// Scopes that name a place. The whole workspace does not.
 fn places(scopes: &[Scope]) -> Vec<&Scope> {
     scopes.iter().filter(|scope| !scope.is_whole() && scope.as_str() != "**").collect()
 }
 
-/// Whether a claim is about one of these places, or about one that overlaps with it.
+/// Whether the claim has a place that overlaps one of these places.
 fn are_beside(at: &[&Scope], claim: &Claim) -> bool {
     places(&claim.scopes).iter().any(|place| at.iter().any(|scope| scope.overlaps(place)))
 }
 
-/// The claim that a command makes or records as a decision, and the claims that it names itself.
+/// The claim that a command creates or records as a decision, and the claims that the command names.
 fn made(command: &Command) -> Option<(ClaimId, BTreeSet<ClaimId>)> {
     if let Command::CreateClaim(create) = command {
         let cited = create.evidence_refs.iter().filter_map(|name| match name {
@@ -104,7 +104,7 @@ fn made(command: &Command) -> Option<(ClaimId, BTreeSet<ClaimId>)> {
     }
 }
 
-/// What the claim is about; nothing where only a proposal to the operator came of the command.
+/// The scopes of that claim. Empty if the command only led to a proposal to the operator.
 fn scopes_of<'a>(state: &'a State, made: ClaimId, events: &'a [Event]) -> &'a [Scope] {
     for event in events {
         if let Event::ClaimCreated(created) = event
@@ -117,8 +117,7 @@ fn scopes_of<'a>(state: &'a State, made: ClaimId, events: &'a [Event]) -> &'a [S
     state.claim(made).filter(|_| is_decided).map_or(&[], |claim| &claim.scopes)
 }
 
-/// Puts on record which dead ends a receipt tells the caller's session of: neither a hook nor another receipt tells of
-/// them again.
+/// Records the dead ends that a receipt shows to the caller's session. Later hooks and receipts omit them.
 pub(super) fn remember(state: &State, speaker: Speaker<'_>, decision: &mut Decision) {
     if speaker.1.is_none() {
         return;
@@ -133,7 +132,7 @@ pub(super) fn remember(state: &State, speaker: Speaker<'_>, decision: &mut Decis
     decision.events.extend(decision.warnings.iter().filter_map(told).map(fired));
 }
 
-/// Names the files of the caller's claim that another agent edited since the claim was made, before a run about it.
+/// Before a run about the caller's own claim, names the claim's files that another agent has edited since.
 pub(super) fn edited(
     state: &State,
     (agent, session, checkout): (&AgentId, Option<&SessionId>, &Checkout),
@@ -152,7 +151,7 @@ pub(super) fn edited(
     for path in claim.scopes.iter().filter(|scope| scope.is_path()) {
         let edit = state.edits().after(since, checkout.worktree.as_ref(), path);
         let Some(edit) = edit.filter(|edit| is_others(edit)) else { continue };
-        // It would be told again and again.
+        // Without `matched` the warning could not be recorded, and would appear again and again.
         let Ok(matched) = path.as_str().parse() else { continue };
         if state.was_told_of_edit(agent, session, *id, (path, edit)) {
             continue;

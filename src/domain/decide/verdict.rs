@@ -1,41 +1,41 @@
-//! What a run says about a claim: the one judge of runs. No caller chooses it.
+//! Judges the outcome of a run for a claim. No other code judges runs, and no caller can choose the verdict.
 
 use crate::domain::claim::{Relation, Status};
 use crate::domain::experiment::{Prediction, RunState, Tally};
 use crate::domain::scope::Scope;
 use crate::domain::state::Run;
 
-/// What a run says about a claim.
+/// The meaning of a run for a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Verdict {
-    /// How the run is tied to the claim; none where a run that came to no end says nothing.
+    /// The relation of the run to the claim. None if the run had no outcome.
     pub(crate) relation: Option<Relation>,
-    /// How the test came out, where that was both ways.
+    /// The count of both outcomes, if the test passed and failed on the same content.
     pub(crate) unstable: Option<Tally>,
-    /// Why, to be said after "run ID".
+    /// The reason, as the end of a sentence that starts with "run ID".
     pub(crate) why: String,
 }
 
 impl Verdict {
-    /// The run saw other content than the claim is about.
+    /// The verdict for a run on other content than that of the claim.
     pub(crate) fn undecided(unstable: Option<Tally>, change: &str) -> Self {
         Self { relation: None, unstable, why: format!("neither confirms nor contradicts it: {change}") }
     }
 
-    /// The run is cited for content that it is not known to have seen.
+    /// The verdict for a run cited for content that it may not have seen.
     pub(crate) fn about_another_version(self, why: &str) -> Self {
         let why = format!("only mentions it: {why}");
         Self { relation: Some(Relation::Mentions), why, ..self }
     }
 
-    /// Whether it confirms a claim that waits for the run.
+    /// Whether the run confirms a claim that waits for it.
     pub(crate) fn proves(&self) -> bool {
         self.relation == Some(Relation::Supports) && self.unstable.is_none()
     }
 }
 
-/// Judges a run that is over. `unstable` is what other runs of the same test on the same content came to.
-/// A claim counts by its status and its scopes.
+/// Judges a finished run. `unstable` counts both outcomes of the same test on the same content. Only status and scopes
+/// of the claim matter.
 pub(crate) fn verdict(
     (status, scopes): (Status, &[Scope]),
     run: &Run,
@@ -46,7 +46,7 @@ pub(crate) fn verdict(
     if !run.state.is_conclusive() {
         return Verdict { relation: None, unstable, why: format!("was inconclusive: {}", run.state) };
     }
-    // Releases before predictions let the caller say so; it is a link and no judgement.
+    // Before predictions existed, the caller chose this relation. It is a link, not a judgement.
     if run.relation == Some(Relation::CausedBy) {
         return said(Relation::CausedBy, "is where it came from".to_owned());
     }

@@ -1,28 +1,28 @@
-//! What a hook saw, as far as it can tell what a claim rests on.
+//! Observations of hooks, reduced to the facts that show what a claim rests on.
 
 use crate::domain::action::only_looks;
 use crate::domain::event::CommandRan;
 use crate::domain::scope::Scope;
 use crate::domain::text::CommandLine;
 
-/// What a hook saw.
+/// An observation of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Deed {
-    /// A tool of the client was used.
+    /// The client used a tool.
     Tool,
-    /// Files were edited.
+    /// The client edited files.
     Files(Vec<Scope>),
-    /// A command ran.
+    /// The client ran a command.
     Command {
         /// The line as it was typed.
         line: CommandLine,
-        /// The commands of its line in normal form; the line itself where the event has none.
+        /// The commands of the line in normal form. If the event has none, the line itself.
         lines: Vec<CommandLine>,
-        /// Whether its line hides how it ended, or its end was not seen.
+        /// Whether the line hides its exit code, or the hook did not see the end.
         of_last: bool,
-        /// Whether it failed.
+        /// Whether the command failed.
         failed: bool,
-        /// What it exited with, where the client said so.
+        /// The exit code, if the client reported it.
         exit_code: Option<i32>,
     },
 }
@@ -35,18 +35,18 @@ impl Deed {
         Self::Command { line: command.clone(), lines, of_last, failed: *failed, exit_code: *exit_code }
     }
 
-    /// Whether it is a command that can show something: more than one that reads, lists, or calls our own program.
+    /// Whether it is a command that can prove something. Commands that only read or list, and calls of `hm`, cannot.
     pub(super) fn shows_something(&self) -> bool {
         let Self::Command { lines, .. } = self else { return false };
         !lines.iter().all(|line| only_looks(line.as_str()))
     }
 
-    /// Whether it is a command that ended well, as far as its line tells.
+    /// Whether it is a command that succeeded and does not hide its exit code.
     pub(super) const fn tells_its_end(&self) -> bool {
         matches!(self, Self::Command { failed: false, of_last: false, .. })
     }
 
-    /// How a command failed: `failed with exit 2`. None for one that did not, or whose end its line hides.
+    /// The failure of a command, such as `failed with exit 2`. None if the command succeeded or hides its exit code.
     pub fn failure(&self) -> Option<String> {
         let Self::Command { failed: true, of_last: false, exit_code, .. } = self else { return None };
         let with = exit_code.map_or_else(String::new, |code| format!(" with exit {code}"));

@@ -1,21 +1,21 @@
-//! The claims of the last minutes, so that agents who decide the same at the same time hear of each other.
+//! The claims of the last minutes. Agents that decide the same thing at the same time learn of each other through them.
 
 use std::collections::VecDeque;
 
 use crate::domain::ids::ClaimId;
 use crate::domain::time::Timestamp;
 
-/// How long a claim is recent, in minutes. An agent that speaks later was told of it by a delta.
+/// How long a claim is recent, in minutes. A later agent learned of it from a delta.
 const MINUTES: u32 = 10;
-/// The most claims that are kept: a burst of more, as an import makes, is no conversation.
+/// The most claims that are kept. A larger burst comes from an import, not from a conversation.
 const MAX_KEPT: usize = 512;
 
-/// Claims in the order in which they were made.
+/// Recent claims in order of creation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Recent(VecDeque<(Timestamp, ClaimId)>);
 
 impl Recent {
-    /// A new claim.
+    /// Adds a new claim.
     pub(super) fn add(&mut self, at: Timestamp, id: ClaimId) {
         self.0.push_back((at, id));
         while self
@@ -27,7 +27,7 @@ impl Recent {
         }
     }
 
-    /// The claims of the last minutes before `now`, the newest first.
+    /// The recent claims at `now`, the newest first.
     pub(super) fn before(&self, now: Timestamp) -> impl Iterator<Item = (Timestamp, ClaimId)> {
         self.0
             .iter()

@@ -1,4 +1,4 @@
-//! The part of the state that is about panes: which sessions are one pane, and which agent the pane is.
+//! The panes: the sessions of each pane, and its agent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,89 +8,89 @@ use crate::domain::ids::{ClaimId, SessionId};
 use crate::domain::session::EndCause;
 use crate::domain::time::Timestamp;
 
-/// One pane: a session with the sessions that go on from it.
+/// A pane: a session, and the sessions that continue it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pane {
-    /// The agent it is.
+    /// The agent of the pane.
     pub agent: AgentId,
-    /// Its sessions that began and did not end.
+    /// Its sessions that have not ended.
     pub open: BTreeSet<SessionId>,
-    /// When one of its sessions last did anything.
+    /// The time of the last event in one of its sessions.
     pub last_seen: Timestamp,
-    /// Whether it took a seat. The front of any other pane named its agent.
+    /// Whether the pane took a seat. The front named the agent of any other pane.
     pub is_seated: bool,
-    /// Every seat that it took.
+    /// All seats that the pane has taken.
     pub names: BTreeSet<AgentId>,
-    /// Challenges of panes that left, taken over with a seat: name, claim, and the session of the challenge.
+    /// Challenges of former panes that came with a seat: name, claim, and the session of the challenge.
     took_over: BTreeSet<(AgentId, ClaimId, SessionId)>,
 }
 
-/// Every pane, by its first session.
+/// All panes, by their first session.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Seats {
     panes: BTreeMap<SessionId, Pane>,
-    /// The first session of the pane, for each session that goes on from another one.
+    /// The first session of the pane, for each session that continues another one.
     first_of: BTreeMap<SessionId, SessionId>,
-    /// The pane that took a seat last.
+    /// The last pane that took each seat.
     holders: BTreeMap<AgentId, SessionId>,
-    /// Seats that their pane left and under whose names nothing was said since.
+    /// Seats that their pane has left. No event has been recorded under these names since.
     left: BTreeSet<AgentId>,
-    /// Every session in which anything was ever said.
+    /// Sessions with an event.
     heard: BTreeSet<SessionId>,
 }
 
 impl Seats {
-    /// The first session of the pane that a session is part of.
+    /// The first session of the pane to which a session belongs.
     pub fn first<'a>(&'a self, session: &'a SessionId) -> &'a SessionId {
         self.first_of.get(session).unwrap_or(session)
     }
 
-    /// The pane that a session is part of.
+    /// The pane to which a session belongs.
     pub fn pane(&self, session: &SessionId) -> Option<&Pane> {
         self.panes.get(self.first(session))
     }
 
-    /// Whether anything was ever heard of a session.
+    /// Whether a session has an event.
     pub fn knows(&self, session: &SessionId) -> bool {
         self.heard.contains(session) || self.pane(session).is_some()
     }
 
-    /// Every pane with its first session.
+    /// All panes with their first sessions.
     pub fn panes(&self) -> impl Iterator<Item = (&SessionId, &Pane)> {
         self.panes.iter()
     }
 
-    /// Whether no other pane took the seat since the pane of this session did.
+    /// Whether the pane of this session was the last one to take its seat.
     pub fn still_holds(&self, session: &SessionId) -> bool {
         let first = self.first(session);
         self.panes.get(first).is_some_and(|pane| self.holders.get(&pane.agent) == Some(first))
     }
 
-    /// Whether the pane of this session took the seat last.
+    /// Whether the pane of this session was the last one to take the seat `agent`.
     pub fn sits_as(&self, session: &SessionId, agent: &AgentId) -> bool {
         self.holders.get(agent) == Some(self.first(session))
     }
 
-    /// Whether a seat is one that its pane left: the pane is another agent now, or each of its sessions ended. No other
-    /// pane goes by its name, and nothing was said under it since. What is no seat is never empty.
+    /// Whether the pane of a seat has left it: the pane has another agent now, or all of its sessions ended. No other
+    /// pane has the name, and no event has been recorded under it since. A name that is not a seat is never empty.
     pub fn is_empty(&self, agent: &AgentId) -> bool {
         let is_there = |pane: &Pane| pane.agent == *agent && !pane.open.is_empty();
         self.left.contains(agent) && !self.panes.values().any(is_there)
     }
 
-    /// Every seat that the pane of a session took; none of a pane whose front named its agent.
+    /// All seats that the pane of a session has taken. None if the front named the pane's agent.
     pub fn names(&self, session: Option<&SessionId>) -> impl Iterator<Item = &AgentId> {
         session.and_then(|session| self.pane(session)).into_iter().flat_map(|pane| &pane.names)
     }
 
-    /// Whether two sessions are one pane. A session whose agent was always named by its front is a pane with nothing:
-    /// there, the name alone says who speaks.
+    /// Whether two sessions belong to one pane. If the front always named the agent of a session, the session is a pane
+    /// of its own, and only the name identifies the speaker.
     pub fn are_one_pane(&self, one: Option<&SessionId>, other: Option<&SessionId>) -> bool {
         let (Some(one), Some(other)) = (one, other) else { return false };
         self.first(one) == self.first(other) && self.pane(one).is_some_and(|pane| pane.is_seated)
     }
 
-    /// Whether the pane of a session took over the challenge that another pane made under a name in the session `there`.
+    /// Whether the pane of a session took over this challenge: the name, the claim, and the session `there`.
     pub fn took_over(
         &self,
         session: Option<&SessionId>,
@@ -102,12 +102,12 @@ impl Seats {
         pane.took_over.contains(&(name.clone(), claim_id, there.clone()))
     }
 
-    /// Whether the agent of a session is that of its seat.
+    /// Whether the agent of a session comes from a seat.
     pub fn is_seated(&self, session: Option<&SessionId>) -> bool {
         session.and_then(|session| self.pane(session)).is_some_and(|pane| pane.is_seated)
     }
 
-    /// Folds one event: first that its pane is alive, then what it says.
+    /// Folds one event. The event first shows that its pane is alive.
     pub(super) fn evolve(&mut self, recorded: &Recorded) {
         if let Some(session) = &recorded.session {
             let first = self.first_of.get(session).unwrap_or(session);
@@ -129,7 +129,7 @@ impl Seats {
                 pane.agent = recorded.agent.clone();
             }
         } else if let Event::SessionEnded(ended) = event {
-            // A session that only fell silent may come back.
+            // A session that only fell silent may return.
             if ended.cause == EndCause::Ended {
                 let first = self.first_of.get(&ended.session).unwrap_or(&ended.session);
                 if let Some(pane) = self.panes.get_mut(first) {
@@ -141,11 +141,11 @@ impl Seats {
                 }
             }
         } else if let Event::ResearcherSpawned(spawned) = event {
-            // A researcher is an agent of its own, and no part of the pane that sent it out.
+            // A researcher is an agent of its own, and no part of the pane that started it.
             self.open(&spawned.child, &spawned.child, &spawned.agent, recorded.at);
         } else if let Event::SessionSplit(split) = event {
             let first = self.first(&split.parent).clone();
-            // What the operator hands over is taken on by an agent, which is no operator.
+            // An agent continues the work that the operator hands over, and that agent is not the operator.
             let is_an_agents = self.panes.get(&first).is_some_and(|pane| !pane.agent.is_reserved());
             if is_an_agents && self.pane(&split.child).is_none() {
                 self.first_of.insert(split.child.clone(), first.clone());

@@ -1,4 +1,4 @@
-//! Which claims silence may still confirm.
+//! The claims that silence may still confirm.
 
 use std::collections::BTreeSet;
 
@@ -14,20 +14,20 @@ use crate::domain::seat::FREE_AFTER;
 use crate::domain::time::Timestamp;
 use crate::domain::versions::{Versions, differ};
 
-/// What was heard since a claim gave a time for objections.
+/// The facts since a claim set a time for objections.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::domain) struct Heard {
     until: Timestamp,
-    /// The other agents that had a session open, or did anything, before the time was over.
+    /// The other agents with an open session or an event before the end of that time.
     there: BTreeSet<AgentId>,
-    /// What the files of its scopes held when it was made, or last said to be still meant.
+    /// Versions of the claim's files when it was made, or when its owner last confirmed that it is still meant.
     versions: Versions,
-    /// The file of its scopes that changed since, and the agent that changed it or saw the change.
+    /// The scope whose files changed since, and the agent that changed them or saw the change.
     changed: Option<(Scope, AgentId)>,
 }
 
 impl Heard {
-    /// The agents that could have objected.
+    /// Whether the agent could have objected.
     pub(in crate::domain) fn was_there(&self, agent: &AgentId) -> bool {
         self.there.contains(agent)
     }
@@ -37,19 +37,19 @@ impl Heard {
         self.there.is_empty()
     }
 
-    /// The file that changed, and the agent that says so.
+    /// The scope whose files changed, and the agent that reports the change.
     pub(in crate::domain) const fn changed(&self) -> Option<&(Scope, AgentId)> {
         self.changed.as_ref()
     }
 }
 
 impl State {
-    /// What was heard since a claim gave a time for objections; none once its silence ended.
+    /// The facts since a claim set a time for objections. None after the end of its silence.
     pub(in crate::domain) fn heard_of(&self, id: ClaimId) -> Option<&Heard> {
         self.heard.get(&id)
     }
 
-    /// A claim gives a time for objections.
+    /// Starts the time for objections to a claim.
     pub(super) fn ask_for_objections(&mut self, recorded: &Recorded, created: &ClaimCreated) {
         let Some(until) = created.objection_until else { return };
         let asker = (&recorded.agent, recorded.session.as_ref());
@@ -70,7 +70,7 @@ impl State {
         agent != asker && *agent != AgentId::system() && !self.seats.are_one_pane(asked_in, session)
     }
 
-    /// Notes who is there while a claim waits for objections, and what changes of its files.
+    /// Records the agents that are present while a claim waits for objections, and the changes of its files.
     pub(super) fn hear(&mut self, recorded: &Recorded) {
         if self.heard.is_empty() || recorded.agent == AgentId::system() {
             return;
@@ -85,11 +85,12 @@ impl State {
             let Some(claim) = self.claims.get(id) else { continue };
             let asker = (&claim.owner, claim.session.as_ref());
             let is_another = self.is_another(asker, (&recorded.agent, recorded.session.as_ref()));
-            // What the writer does in the name of an agent, such as the end of its run, is in no session.
+            // The writer acts for agents without a session, for example at the end of a run. Such an event shows no
+            // presence.
             if is_another && recorded.session.is_some() && recorded.at <= heard.until {
                 heard.there.insert(recorded.agent.clone());
             }
-            // The owner of a decision carries it out.
+            // The owner of a decision edits the files to carry it out.
             let is_its_doing = claim.claim_type == ClaimType::Decision && !is_another;
             let is_edited = |scope: &&Scope| edited.iter().any(|path| path.is_path() && scope.covers(path));
             let scope = claim.scopes.iter().filter(|scope| scope.is_path()).find(is_edited);
@@ -118,7 +119,7 @@ impl State {
         over.filter(|id| self.claims.get(id).is_some_and(|claim| claim.status == Status::Proposed)).collect()
     }
 
-    /// An objection of an agent that was asked, or of any agent where none was named, ends the silence for good.
+    /// An objection ends the silence for good. If the claim asked named agents, only their objections count.
     pub(super) fn hear_of_position(&mut self, agent: &AgentId, taken: &PositionTaken) {
         if taken.position == Position::Challenge && !taken.still {
             let names: Vec<&AgentId> = taken.speaks_for(agent).collect();
@@ -126,7 +127,7 @@ impl State {
         }
     }
 
-    /// Where the operator stands by a claim, an objection is a proposal.
+    /// An objection to a claim of the operator is a proposal.
     pub(super) fn hear_of_proposal(&mut self, agent: &AgentId, proposed: &OverrideProposed) {
         if proposed.asks == Override::Challenge {
             let names: Vec<&AgentId> = proposed.formerly.iter().chain([agent]).collect();
@@ -134,7 +135,7 @@ impl State {
         }
     }
 
-    /// `names` are what the pane that objects is called now, and was before.
+    /// `names` are the current and former names of the objecting pane.
     fn object(&mut self, id: ClaimId, names: &[&AgentId]) {
         let Some(claim) = self.claims.get(&id) else { return };
         if claim.asks.is_empty() || names.iter().any(|name| claim.asks.contains(*name)) {
@@ -142,7 +143,7 @@ impl State {
         }
     }
 
-    /// A run or a deprecation decides in the place of silence. So does every move after the time for objections.
+    /// A run or a deprecation decides instead of silence. So does every change of status after the time for objections.
     pub(super) fn hear_of_move(&mut self, change: &StatusChanged, at: Timestamp) {
         let Some(claim) = self.claims.get_mut(&change.claim_id) else { return };
         claim.by_silence = change.by_silence || (claim.by_silence && change.to == Status::Confirmed);
@@ -184,7 +185,7 @@ mod tests {
         }
     }
 
-    /// Red before: only an edit of the scope itself counted, which no edit of a directory is.
+    /// Red before: only an edit of the scope itself counted, and a directory itself is never edited.
     #[test]
     fn an_edit_below_a_directory_of_the_claim_is_heard() {
         for (path, is_heard) in [("src/a.rs", true), ("tests/a.rs", false)] {
@@ -201,8 +202,7 @@ mod tests {
         }
     }
 
-    /// Red before: the end of a run, which the writer files under the agent that asked for it, showed that the agent was
-    /// there.
+    /// Red before: the writer records the end of a run under the agent that requested it. This counted as presence.
     #[test]
     fn what_the_writer_does_for_an_agent_does_not_show_that_it_is_there() {
         let id = |number: u128| Uuid::from_u128(number).to_string();

@@ -1,4 +1,4 @@
-//! Which tests came out both ways on the same content, and until when that counts against them.
+//! Tests that passed and failed on the same content, and how long this counts against them.
 
 use std::collections::BTreeMap;
 
@@ -6,18 +6,18 @@ use crate::domain::event::Place;
 use crate::domain::experiment::{RunKey, Tally};
 use crate::domain::time::{Hours, Timestamp};
 
-/// How long a run counts here: long enough to meet a flaky test twice, short enough to forget a mended one.
+/// How long a run counts: long enough to meet a flaky test twice, short enough to forget a repaired one.
 pub const COUNTS_FOR: Hours = Hours(14 * 24);
-/// So many equal runs on new content clear a test that came out both ways.
+/// Number of equal runs on new content that clear an unstable test.
 const EQUAL_RUNS: u32 = 5;
 
-/// A run that is over.
+/// A finished run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Past {
     place: Place,
     content: String,
     passed: bool,
-    /// Whether the test became stable again with it: runs before it on other content do not count.
+    /// Whether the test became stable again with this run. Earlier runs on other content then stop counting.
     clears: bool,
 }
 
@@ -25,17 +25,17 @@ struct Past {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stability(BTreeMap<String, Vec<Past>>);
 
-/// What the runs before it say about a run.
+/// The judgement of a test from its earlier runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Steadiness {
-    /// How the test came out on one content, where that was both ways.
+    /// The count of both outcomes, if the test passed and failed on one content.
     pub unstable: Option<Tally>,
     /// Whether this run clears the test.
     pub stable_again: bool,
 }
 
 impl Stability {
-    /// What is known at `now` of a key; `new` is a run of it that is not among them yet.
+    /// Judges a key at `now`. `new` is the outcome of a further run that is not yet among the known ones.
     pub fn of(&self, key: &RunKey, new: Option<bool>, now: Timestamp) -> Steadiness {
         let mut contents: BTreeMap<&str, Tally> = BTreeMap::new();
         let mut cleared_on: Vec<&str> = Vec::new();
@@ -60,8 +60,8 @@ impl Stability {
         }
     }
 
-    /// Takes in a run that is over. What is known does not depend on the order: an end that is said again after an
-    /// erasure comes late.
+    /// Adds a finished run. The order of calls does not matter: after an erasure, the end of a run is recorded again
+    /// late.
     pub(super) fn add(&mut self, key: &RunKey, passed: bool, place: Place, clears: bool) {
         let past = self.0.entry(key.test.clone()).or_default();
         let before = past.partition_point(|known| known.place.seq <= place.seq);
@@ -88,7 +88,7 @@ mod tests {
         }
     }
 
-    /// A run that is judged by the runs before it, and then is one of them.
+    /// Judges a run by the earlier runs, then adds it to them.
     fn ran(seen: &mut Stability, content: &str, passed: bool, now: Timestamp) {
         let clears = seen.of(&key(content), Some(passed), now).stable_again;
         let seq = seen.0.values().map(|past| past.len() as u64).sum::<u64>() + 1;
@@ -101,7 +101,7 @@ mod tests {
         let mut seen = Stability::default();
         ran(&mut seen, "a", true, now);
         assert_eq!(seen.of(&key("a"), Some(true), now), Steadiness::default());
-        // Another outcome on other content is how tests are meant to be.
+        // Different outcomes on different content are normal.
         assert_eq!(seen.of(&key("b"), Some(false), now), Steadiness::default());
         ran(&mut seen, "a", false, now);
         let mixed = Some(Tally { passed: 1, failed: 1, earlier: true });
@@ -109,7 +109,7 @@ mod tests {
             seen.of(&key("a"), None, now).unstable,
             Some(Tally { passed: 1, failed: 1, earlier: false })
         );
-        // New content alone does not clear it, five equal runs on it do.
+        // New content alone does not clear the test, and five equal runs on it do.
         for _ in 0..4 {
             assert_eq!(seen.of(&key("b"), Some(true), now).unstable, mixed);
             ran(&mut seen, "b", true, now);

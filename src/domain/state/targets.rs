@@ -1,4 +1,4 @@
-//! Names of targets that are joined and parted: what goes by which of them.
+//! Joined and separated names of targets, and the claims that each name covers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,23 +9,23 @@ use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
 
 impl State {
-    /// The name that an alias was joined to.
+    /// The name to which an alias was joined.
     pub fn joined_to(&self, alias: &Scope) -> Option<&Scope> {
         self.joined.get(alias)
     }
 
-    /// A name of a target and every alias joined to it, directly or through another.
+    /// A name of a target and every alias joined to it, directly or through another alias.
     pub fn aliases_below(&self, name: &Scope) -> BTreeSet<&Scope> {
         let below = |alias: &&Scope| self.and_above(alias).any(|above| above == name);
         self.targets.keys().filter(below).collect()
     }
 
-    /// The target under which a decision was recorded.
+    /// The name of the target in the record of a decision.
     pub fn named_target(&self, decision: ClaimId) -> Option<&Scope> {
         self.decisions.get(&decision)?.named.as_ref()
     }
 
-    /// A name, the one it was joined to, and so on.
+    /// A name, the name to which it was joined, and so on.
     fn and_above<'a>(&'a self, name: &'a Scope) -> impl Iterator<Item = &'a Scope> {
         std::iter::successors(Some(name), |name| self.joined.get(*name))
     }
@@ -34,8 +34,8 @@ impl State {
         for name in [target, alias] {
             self.targets.entry(name.clone()).or_insert_with(|| name.clone());
         }
-        // Both stood for themselves when they were joined. After an erasure they may not: the target does again, so
-        // that no name stands above itself.
+        // Both names were canonical when they were joined. After an erasure the target may still be an alias, so it
+        // becomes canonical again. Otherwise a name could be its own alias.
         self.joined.remove(target);
         self.joined.insert(alias.clone(), target.clone());
         self.rename();
@@ -46,14 +46,14 @@ impl State {
         self.rename();
     }
 
-    /// Puts claims and decisions under the names that stand for their targets now.
+    /// Replaces the targets of claims and decisions by their current canonical names.
     fn rename(&mut self) {
         let names: BTreeMap<Scope, Scope> = self
             .targets
             .keys()
             .map(|name| (name.clone(), self.and_above(name).last().unwrap_or(name).clone()))
             .collect();
-        // They hold the scopes by name.
+        // The candidates store scopes by name.
         self.candidates = Default::default();
         self.targets = names;
         self.by_target.clear();
@@ -68,7 +68,8 @@ impl State {
         let is_renamed = |claim: &super::Claim| claim.scopes.iter().any(Scope::is_target);
         let mut renamed: Vec<ClaimId> =
             self.claims.iter().filter(|(_, claim)| is_renamed(claim)).map(|(id, _)| *id).collect();
-        // In one order, whatever that of the map is: of two claims that come to say the same the first is the known one.
+        // Sorted, because the order of the map is arbitrary: of two claims that become equal, the first one stays the
+        // known one.
         renamed.sort();
         let mut known = Vec::new();
         for id in renamed {

@@ -1,4 +1,4 @@
-//! What sessions were told of claims, by receipts and by hooks: each is told once.
+//! The claims that receipts and hooks have shown to each session, so that each is shown once.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use crate::domain::event::{Guard, GuardFired, Recorded};
 use crate::domain::ids::{ClaimId, SessionId};
 use crate::domain::text::CommandLine;
 
-/// The agent that was told, and what matched.
+/// The informed agent, and the text that matched.
 type To = (AgentId, CommandLine);
 
-/// Each session with the claims that it was told of, and the ledger position of the last time for each agent and match.
+/// The claims shown in each session. Each agent and match has the ledger position of the last warning.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Told(BTreeMap<SessionId, BTreeMap<ClaimId, BTreeMap<To, u64>>>);
 
@@ -22,7 +22,7 @@ impl Told {
         of_claim.insert((recorded.agent.clone(), fired.matched.clone()), recorded.seq);
     }
 
-    /// What an agent was told of a claim in a session: what matched, and the ledger position.
+    /// The warnings about a claim that an agent got in a session: the match and the ledger position of each.
     pub(super) fn of<'a>(
         &'a self,
         agent: &'a AgentId,

@@ -1,4 +1,4 @@
-//! The part of the state that is about who works on what: plans, tasks and their holders, sessions.
+//! The current work: plans, tasks and their holders, sessions, locks and intents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,21 +14,21 @@ use crate::domain::session::{EndCause, Session};
 use crate::domain::text::{AnchorKey, AnchorValue};
 use crate::domain::time::Timestamp;
 
-/// Who works on what.
+/// The current work of the team.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Work {
-    /// Each plan, with the highest place of its phases.
+    /// Each plan, with the highest position of its phases.
     plans: BTreeMap<PlanId, Option<u32>>,
-    /// Plans that were given up.
+    /// The abandoned plans.
     abandoned: BTreeSet<PlanId>,
-    /// Each phase with its plan, its place there, and its number among all phases.
+    /// Each phase with its plan, its position there, and its number among all phases.
     phases: BTreeMap<PhaseId, (PlanId, u32, usize)>,
     tasks: BTreeMap<TaskId, Task>,
-    /// What each session holds.
+    /// The tasks that each session holds.
     held: BTreeMap<SessionId, BTreeSet<TaskId>>,
-    /// What each session locks without a task. A lock that is over goes when the next one is taken.
+    /// The locks of each session without a task. An expired lock is removed at the next lock.
     locks: BTreeMap<SessionId, BTreeMap<Scope, Lock>>,
-    /// Sessions that started, or were split off, and have not ended.
+    /// Running sessions: started or split off, and not ended.
     sessions: BTreeMap<SessionId, Session>,
     /// Every session that ever started or was split off.
     started: BTreeSet<SessionId>,
@@ -39,22 +39,22 @@ pub struct Work {
 }
 
 impl Work {
-    /// Whether there is such a plan.
+    /// Whether the plan exists.
     pub fn knows_plan(&self, id: PlanId) -> bool {
         self.plans.contains_key(&id)
     }
 
-    /// Whether a plan was given up.
+    /// Whether the plan was abandoned.
     pub fn is_abandoned(&self, plan: PlanId) -> bool {
         self.abandoned.contains(&plan)
     }
 
-    /// The plans that were not given up.
+    /// The plans that were not abandoned.
     pub fn open_plans(&self) -> impl Iterator<Item = PlanId> {
         self.plans.keys().copied().filter(|plan| !self.is_abandoned(*plan))
     }
 
-    /// The phases that work can go on in: of plans that were not given up, without those whose tasks are all over.
+    /// The phases of plans that were not abandoned, except those whose tasks are all over.
     pub fn open_phases(&self) -> Vec<PhaseId> {
         let open = self.phases_with_tasks();
         let goes_on = |phase: &PhaseId| open.get(phase) != Some(&false);
@@ -67,7 +67,7 @@ impl Work {
         self.tasks.iter().filter(|(_, task)| !task.status.is_over()).map(|(id, task)| (*id, task))
     }
 
-    /// Which phases have tasks, and whether one of those is not over.
+    /// The phases with tasks, and whether one of their tasks is open.
     fn phases_with_tasks(&self) -> BTreeMap<PhaseId, bool> {
         let mut open: BTreeMap<PhaseId, bool> = BTreeMap::new();
         for task in self.tasks.values() {
@@ -83,17 +83,17 @@ impl Work {
         self.open_tasks().filter(move |(_, task)| is_in(task))
     }
 
-    /// The place after the last phase of a plan.
+    /// The position after the last phase of a plan.
     pub fn next_place(&self, plan: PlanId) -> u32 {
         self.plans.get(&plan).copied().flatten().map_or(0, |last| last.saturating_add(1))
     }
 
-    /// The plan a phase belongs to.
+    /// The plan of a phase.
     pub fn plan_of(&self, phase: PhaseId) -> Option<PlanId> {
         self.phases.get(&phase).map(|(plan, _, _)| *plan)
     }
 
-    /// The phase that work goes on in: this one, or the next of its plan once all of its tasks are over.
+    /// The phase in which work continues: this one, or the next of its plan if all of its tasks are over.
     pub fn current_phase(&self, named: PhaseId) -> PhaseId {
         let Some(plan) = self.plan_of(named) else { return named };
         let mut phases: Vec<(u32, usize, PhaseId)> = Vec::new();
@@ -113,29 +113,29 @@ impl Work {
         self.tasks.get(&id)
     }
 
-    /// Tasks somebody holds, over or not, in the order of their ids.
+    /// Held tasks, in the order of their ids. Expired leases are included.
     pub fn held(&self) -> impl Iterator<Item = (TaskId, &Hold)> {
         let held = self.held.values().flatten();
         held.filter_map(|id| Some((*id, self.tasks.get(id)?.hold.as_ref()?)))
     }
 
-    /// Tasks that a session holds.
+    /// Tasks that a session holds. Expired leases are included.
     pub fn held_by(&self, session: &SessionId) -> impl Iterator<Item = (TaskId, &Hold)> {
         let held = self.held.get(session).into_iter().flatten();
         held.filter_map(|id| Some((*id, self.tasks.get(id)?.hold.as_ref()?)))
     }
 
-    /// What sessions lock without a task, over or not.
+    /// The locks of all sessions without a task. Expired locks are included.
     pub const fn locks(&self) -> &BTreeMap<SessionId, BTreeMap<Scope, Lock>> {
         &self.locks
     }
 
-    /// What a session locks without a task, over or not.
+    /// The locks of a session without a task. Expired locks are included.
     pub fn locks_of(&self, session: &SessionId) -> impl Iterator<Item = (&Scope, &Lock)> {
         self.locks.get(session).into_iter().flatten()
     }
 
-    /// Everything that is locked at `now`, through tasks and by locks.
+    /// Every scope locked at `now`, through tasks and by locks.
     pub fn locked(&self, now: Timestamp) -> impl Iterator<Item = Locked<'_>> {
         let through_tasks =
             self.held().filter(move |(_, hold)| hold.until >= now).flat_map(|(task, hold)| {
@@ -154,42 +154,42 @@ impl Work {
         through_tasks.chain(by_locks)
     }
 
-    /// The sessions that started and have not ended.
+    /// The running sessions.
     pub fn sessions(&self) -> impl Iterator<Item = (&SessionId, &Session)> {
         self.sessions.iter()
     }
 
-    /// A session that started and has not ended.
+    /// A running session.
     pub fn session(&self, id: &SessionId) -> Option<&Session> {
         self.sessions.get(id)
     }
 
-    /// Whether a session ever started, or was split off from one.
+    /// Whether a session ever started or was split off.
     pub fn has_started(&self, id: &SessionId) -> bool {
         self.started.contains(id)
     }
 
-    /// Where a session is looking: where it said or the whole team was told since, else where the team does.
+    /// The focus of a session: the last one set by the session or for the whole team.
     pub fn trajectory(&self, session: Option<&SessionId>) -> Option<&Trajectory> {
         session.and_then(|session| self.of_session.get(session)).or(self.trajectory.as_ref())
     }
 
-    /// What an anchor holds.
+    /// The value of an anchor.
     pub fn anchor(&self, key: &AnchorKey) -> Option<&AnchorValue> {
         self.anchors.get(key)
     }
 
-    /// The short names of what there is.
+    /// The short names of all entities.
     pub const fn names(&self) -> &Names {
         &self.names
     }
 
-    /// The name of a task, a plan or a phase; its id where it has none.
+    /// The short name of a task, a plan or a phase. If it has none, its id.
     pub fn called(&self, id: Uuid) -> String {
         self.names.of(id).map_or_else(|| id.to_string(), |name| name.to_string())
     }
 
-    /// Folds one event: first that its session is alive, then what it says.
+    /// Folds one event. The event first shows that its session is alive.
     pub(super) fn evolve(&mut self, recorded: &Recorded) {
         self.names.evolve(recorded);
         if let Some(session) = &recorded.session {
@@ -201,7 +201,7 @@ impl Work {
         self.follow_session(event, recorded);
     }
 
-    /// An event of a session moves the end of what it holds, unless that was over before.
+    /// Extends the leases of a session at each of its events. An expired lease stays expired.
     fn saw(&mut self, session: &SessionId, at: Timestamp) {
         if let Some(alive) = self.sessions.get_mut(session) {
             alive.last_seen = at;
@@ -222,7 +222,7 @@ impl Work {
             self.abandoned.insert(abandoned.plan_id);
         } else if let Event::PhaseAdded(added) = event {
             self.phases.insert(added.phase_id, (added.plan_id, added.order, self.phases.len()));
-            // A plan whose making was erased is none any more.
+            // The plan is absent if its event was erased.
             if let Some(last) = self.plans.get_mut(&added.plan_id) {
                 *last = (*last).max(Some(added.order));
             }
@@ -237,7 +237,7 @@ impl Work {
         } else if let Event::TaskReleased(released) = event {
             self.release(released.task_id);
             if let Some(task) = self.tasks.get_mut(&released.task_id) {
-                // Should the claim be erased, its number is not given out again.
+                // If the event of the lease is erased, its token is still not used again.
                 task.last_token = task.last_token.max(released.token);
                 if task.status == TaskStatus::Active {
                     task.status = TaskStatus::Open;
@@ -255,7 +255,7 @@ impl Work {
                 Some(session) => {
                     self.of_session.insert(session.clone(), declared.trajectory.clone());
                 }
-                // What nobody's session said is said to all of them: each looks there until it says otherwise.
+                // An intent without a session replaces the intent of every session.
                 None => self.of_session.values_mut().for_each(|own| own.clone_from(&declared.trajectory)),
             }
             if !declared.own {
@@ -266,7 +266,7 @@ impl Work {
 
     fn claim(&mut self, claimed: &TaskClaimed, recorded: &Recorded) {
         self.release(claimed.task_id);
-        // A task whose making was erased is held by nobody: no rule could end the hold.
+        // A task without its event cannot be held, because no rule could end the hold.
         let Some(task) = self.tasks.get_mut(&claimed.task_id) else { return };
         task.status = TaskStatus::Active;
         task.last_token = claimed.token;
@@ -325,7 +325,7 @@ impl Work {
             self.started.insert(seated.session.clone());
         } else if let Event::SessionEnded(ended) = event {
             self.sessions.remove(&ended.session);
-            // One that only fell silent goes on looking where it did.
+            // A session that only fell silent keeps its intent.
             if ended.cause == EndCause::Ended {
                 self.of_session.remove(&ended.session);
             }
@@ -334,11 +334,11 @@ impl Work {
             self.sessions.entry(spawned.child.clone()).or_insert(session);
             self.started.insert(spawned.child.clone());
         } else if let Event::SessionSplit(split) = event {
-            // A researcher has another agent than who sent it out, and is there by now.
+            // The agent of a researcher differs from the agent that started it. Its entry exists already.
             let session = Session { agent: recorded.agent.clone(), last_seen: recorded.at };
             self.sessions.entry(split.child.clone()).or_insert(session);
             self.started.insert(split.child.clone());
-            // What the parent was looking at, its child looks at.
+            // The child starts with the parent's focus.
             if let Some(trajectory) = self.of_session.get(&split.parent).cloned() {
                 self.of_session.insert(split.child.clone(), trajectory);
             }
@@ -349,7 +349,7 @@ impl Work {
         }
     }
 
-    /// The event that frees a task, if somebody holds it.
+    /// The event that frees a task, if a session holds it.
     pub fn freed(&self, id: TaskId, cause: ReleaseCause) -> Option<Event> {
         let token = self.tasks.get(&id)?.hold.as_ref()?.token;
         Some(crate::domain::event::TaskReleased { task_id: id, token, cause }.into())

@@ -1,0 +1,158 @@
+//! The claims of a pack by the parts of a summary: what was decided, found out, measured, what is open, and the rest.
+
+use super::xml::Tag;
+use super::{Claim, Digest, Names, beside, short};
+use crate::domain::claim::{ClaimType, Grade};
+use crate::domain::digest::Part;
+use crate::domain::time::Timestamp;
+
+/// The most characters of a statement, from those that a reader may count on to the longest that there is: more are shown
+/// while decisions, findings and figures have room.
+pub(super) const STATEMENT_CHARS: [usize; 7] = [400, 450, 500, 600, 800, 1_000, 2_000];
+/// How many times as long statements with figures may be: a table takes room, and its result stands behind it.
+const FIGURES: usize = 2;
+/// What a reason shows of itself: why a claim was decided, and what another agent said about it.
+const REASON_CHARS: usize = 160;
+
+/// Claims of one part, in their order.
+pub(super) struct Claims<'a> {
+    /// The element that holds them.
+    pub(super) name: &'static str,
+    /// What they are called where they are counted.
+    pub(super) noun: &'static str,
+    pub(super) claims: Vec<&'a Claim>,
+    /// Hundredths of the budget that they may take before all others had theirs.
+    pub(super) share: usize,
+    /// Claims from here on are proposals that no agent touched for long.
+    pub(super) spare_from: usize,
+    /// Whether statements are cut so that none of them is left out.
+    pub(super) is_kept: bool,
+    /// Whether claims that are not here belong to it.
+    pub(super) is_rest: bool,
+}
+
+/// Claims by their parts. Those without a digest, and those from `sunk_from` on, are the rest.
+pub(super) fn parts(claims: Vec<&Claim>, sunk_from: usize) -> Vec<Claims<'_>> {
+    let named = [
+        (Part::Decision, "decisions", 40, true),
+        (Part::Finding, "findings", 25, true),
+        (Part::Figure, "figures", 25, true),
+        (Part::Open, "open", 8, false),
+    ];
+    let part_of = |claim: &Claim| claim.digest.as_ref().map_or(Part::Other, |digest| digest.part);
+    let (here, sunk) = claims.split_at(sunk_from);
+    let mut parts: Vec<Claims<'_>> = Vec::new();
+    for (part, name, share, is_kept) in named {
+        let mut claims: Vec<&Claim> = here.iter().copied().filter(|claim| part_of(claim) == part).collect();
+        match part {
+            Part::Finding | Part::Figure => claims = with_later(&claims),
+            Part::Open => claims.sort_by_key(|claim| std::cmp::Reverse(claim.created_at)),
+            Part::Decision | Part::Other => {}
+        }
+        let spare_from = claims.len();
+        parts.push(Claims { name, noun: name, claims, share, spare_from, is_kept, is_rest: false });
+    }
+    parts.retain(|part| !part.claims.is_empty());
+    let mut others: Vec<&Claim> =
+        here.iter().copied().filter(|claim| part_of(claim) == Part::Other).collect();
+    let sunk_from = others.len();
+    others.extend(sunk);
+    parts.push(rest(others, sunk_from));
+    parts
+}
+
+/// Claims that belong to no part.
+pub(super) fn rest(claims: Vec<&Claim>, spare_from: usize) -> Claims<'_> {
+    Claims {
+        name: "relevant_claims",
+        noun: "claims",
+        claims,
+        share: 0,
+        spare_from,
+        is_kept: false,
+        is_rest: true,
+    }
+}
+
+/// Whether there are decisions, findings or figures, and a budget of so many characters holds all of them.
+pub(super) fn fits(parts: &[Claims<'_>], budget_chars: usize, now: Timestamp, names: Names<'_>) -> bool {
+    let mut kept = parts.iter().filter(|part| part.is_kept).flat_map(|part| &part.claims).peekable();
+    let mut left = budget_chars;
+    kept.peek().is_some()
+        && kept.all(|shown| {
+            let Some(digest) = &shown.digest else { return true };
+            let taken = super::xml::chars(&names(&claim(shown, digest, STATEMENT_CHARS[0], now)));
+            let is_room = taken <= left;
+            left = left.saturating_sub(taken);
+            is_room
+        })
+}
+
+/// Claims of a part, each with the later ones that name it behind it: they correct it, or say what became of it.
+fn with_later<'a>(claims: &[&'a Claim]) -> Vec<&'a Claim> {
+    let is_named_by = |claim: &Claim, later: &Claim| {
+        claim.digest.as_ref().is_some_and(|digest| digest.named_by.contains(&later.id))
+    };
+    let mut ordered: Vec<&'a Claim> = Vec::new();
+    for claim in claims {
+        let mut first = claim;
+        // A name leads to an earlier claim, so this ends.
+        while let Some(named) = claims.iter().find(|named| is_named_by(named, first)) {
+            first = named;
+        }
+        let later = claims.iter().filter(|later| is_named_by(first, later));
+        for claim in std::iter::once(first).chain(later).chain([claim]) {
+            if !ordered.iter().any(|shown| shown.id == claim.id) {
+                ordered.push(claim);
+            }
+        }
+    }
+    ordered
+}
+
+/// The element of a claim in a summary: its statement up to so many characters, then why it was decided, what it was chosen
+/// over, and what other agents said. What most claims share is not told: the type of a fact, full confidence, and the
+/// places that the reader named.
+pub(super) fn claim(claim: &Claim, digest: &Digest, max_chars: usize, now: Timestamp) -> String {
+    let Digest { part, why, state, named_by, instead_of, said, asks, elsewhere } = digest;
+    let kind = Some(claim.claim_type).filter(|kind| *kind != ClaimType::Fact && *part != Part::Decision);
+    let confidence = format!("{:.2}", claim.confidence);
+    let list = |words: &[String]| (!words.is_empty()).then(|| words.join(" "));
+    let of_figures = if *part == Part::Figure { FIGURES } else { 1 };
+    let mut text = cut(&claim.statement, max_chars * of_figures);
+    if let Some(why) = why {
+        text.push_str(&format!("; why: {}", short(why, REASON_CHARS)));
+    }
+    // The name of what it took the place of leads to the whole of it.
+    let instead_of = instead_of.as_ref().map(|id| format!("; {id} is out of force")).unwrap_or_default();
+    text.push_str(&(beside(claim) + &instead_of));
+    for said in said {
+        text.push_str(&format!("; {}", short(said, REASON_CHARS)));
+    }
+    Tag::open("claim")
+        .with("id", &claim.id)
+        .with_any("type", kind)
+        .with("status", claim.status)
+        .with_any("basis", super::basis(claim))
+        .with_any("proved_by", claim.proved_by.as_deref())
+        .with_any("unstable", claim.unstable.then_some("yes"))
+        .with_any("failed_since", claim.failed_since.as_deref())
+        .with_any("grade", Some(claim.grade).filter(|grade| *grade != Grade::Asserted))
+        .with_any("evidence", claim.evidence_stale.then_some("stale"))
+        .with_any("state", state.as_deref())
+        .with_any("changed", claim.changed.as_deref())
+        .with_any("by_now", claim.by_now.as_deref())
+        .with_any("confidence", Some(confidence).filter(|share| share != "1.00"))
+        .with_any("scope", Some(elsewhere).filter(|scopes| !scopes.is_empty()))
+        .with("by", &claim.by)
+        .with_any("imported", claim.imported.then_some("yes"))
+        .with("age", claim.created_at.age(now))
+        .with_any("named_by", list(named_by))
+        .with_any("asks", list(asks))
+        .text(&text)
+}
+
+/// A statement of at most so many characters; a whole one keeps its line breaks.
+fn cut(statement: &str, max_chars: usize) -> String {
+    if statement.chars().count() <= max_chars { statement.to_owned() } else { short(statement, max_chars) }
+}

@@ -1,0 +1,134 @@
+//! What the first context of a session says besides the statements of claims: the part of the summary in which each claim
+//! stands, why it was decided, what other agents said about it, and whether a defect is mended.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::about::About;
+use super::markdown::name;
+use crate::domain::claim::{ClaimType, Position, Status};
+use crate::domain::digest::{Part, says_mended, says_mended_of};
+use crate::domain::scope::Scope;
+use crate::pack;
+use crate::store::{ClaimSummary, Question, Reader, Replaced, Said, StoreError};
+
+/// Later claims that name one and are told with it.
+const NAMED_BY: usize = 3;
+
+/// A support with a shorter reason only agrees.
+const TELLING_CHARS: usize = 40;
+
+/// What the read models say of the claims of a context.
+#[derive(Debug, Default)]
+pub(super) struct Digest(BTreeMap<String, pack::Digest>);
+
+impl Digest {
+    /// The digest of these claims. `asked` are the open questions to all agents, `replaced` what claims took the place of.
+    pub(super) fn of(
+        store: &Reader,
+        claims: &[&ClaimSummary],
+        (asked, replaced): (&[Question], &BTreeMap<String, Replaced>),
+        about: &About,
+    ) -> Result<Self, StoreError> {
+        let ids: Vec<&str> = claims.iter().map(|claim| claim.id.as_str()).collect();
+        let rationales = store.rationales(&ids)?;
+        let said = store.said_of(&ids)?;
+        let mut asks: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for question in asked {
+            asks.entry(&question.claim.id).or_default().insert(&question.agent);
+        }
+        let later = later(store, claims)?;
+        let places = about.decided_at();
+        let digest = |claim: &&ClaimSummary| -> Result<(String, pack::Digest), StoreError> {
+            let asked: Vec<&str> = asks.get(claim.id.as_str()).into_iter().flatten().copied().collect();
+            let replaced = replaced.get(&claim.id);
+            let part = match Part::of(claim.claim_type, claim.status, &claim.statement, !asked.is_empty()) {
+                Part::Open | Part::Figure | Part::Other if replaced.is_some_and(|old| old.mended) => {
+                    Part::Finding
+                }
+                part => part,
+            };
+            let said = said.get(&claim.id).map_or(&[][..], Vec::as_slice);
+            let later = later.get(&claim.id).map_or(&[][..], Vec::as_slice);
+            let state = match part {
+                Part::Finding if replaced.is_some_and(|old| old.mended) => Some("mended".to_owned()),
+                Part::Finding if claim.claim_type != ClaimType::Negative => {
+                    Some(state(store, claim, said, later)?)
+                }
+                Part::Decision | Part::Finding | Part::Figure | Part::Open | Part::Other => None,
+            };
+            Ok((
+                claim.id.clone(),
+                pack::Digest {
+                    part,
+                    why: rationales.get(&claim.id).cloned(),
+                    state,
+                    named_by: later.iter().take(NAMED_BY).map(|later| later.id.clone()).collect(),
+                    instead_of: replaced.map(|replaced| replaced.id.clone()),
+                    said: said_last(said),
+                    asks: if part == Part::Open { asked.into_iter().map(name).collect() } else { Vec::new() },
+                    elsewhere: elsewhere(&claim.scopes, &places),
+                },
+            ))
+        };
+        Ok(Self(claims.iter().map(digest).collect::<Result<_, _>>()?))
+    }
+
+    /// The digest of a claim.
+    pub(super) fn get(&self, id: &str) -> Option<&pack::Digest> {
+        self.0.get(id)
+    }
+}
+
+/// The later claims that name each claim, newest first.
+fn later<'c>(
+    store: &Reader,
+    claims: &[&'c ClaimSummary],
+) -> Result<BTreeMap<String, Vec<&'c ClaimSummary>>, StoreError> {
+    let mut later: BTreeMap<String, Vec<&ClaimSummary>> = BTreeMap::new();
+    let mut newest_first = claims.to_vec();
+    newest_first.sort_by_key(|claim| std::cmp::Reverse(claim.created_seq));
+    for claim in newest_first {
+        for named in store.mentions(&claim.statement, claim.created_seq)? {
+            later.entry(named).or_default().push(claim);
+        }
+    }
+    Ok(later)
+}
+
+/// Whether a finding is mended, and what says so: the first later claim, else the position of another agent.
+fn state(
+    store: &Reader,
+    claim: &ClaimSummary,
+    said: &[Said],
+    later: &[&ClaimSummary],
+) -> Result<String, StoreError> {
+    if says_mended(&claim.statement) {
+        return Ok("mended".to_owned());
+    }
+    let called = store.name_given(&claim.id)?.unwrap_or_default();
+    let mends = later
+        .iter()
+        .rev()
+        .find(|later| later.status != Status::Contested && says_mended_of(&later.statement, &called));
+    if let Some(mends) = mends {
+        return Ok(format!("mended: {}", mends.id));
+    }
+    let support = Position::Support.as_str();
+    let mends = said.iter().find(|said| said.position == support && says_mended(&said.reason));
+    Ok(mends.map_or_else(|| "no mend on record".to_owned(), |said| format!("mended: {}", name(&said.agent))))
+}
+
+/// The last challenge and the last support, each with its reason: either may say more than the claim.
+fn said_last(said: &[Said]) -> Vec<String> {
+    let last = |position: Position| said.iter().find(|said| said.position == position.as_str());
+    let told = |said: &Said| format!("{} {}: {}", name(&said.agent), said.position, said.reason);
+    let support = last(Position::Support).filter(|said| said.reason.chars().count() >= TELLING_CHARS);
+    last(Position::Challenge).into_iter().chain(support).map(told).collect()
+}
+
+/// The scopes of a claim that the reader did not name: those that it named are no news.
+fn elsewhere(scopes: &[String], places: &[Scope]) -> String {
+    let is_named = |scope: &&String| places.iter().any(|place| place.as_str() == scope.as_str());
+    let others: Vec<&str> = scopes.iter().filter(|scope| !is_named(scope)).map(String::as_str).collect();
+    others.join(" ")
+}

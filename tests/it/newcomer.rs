@@ -1,0 +1,160 @@
+//! What a session learns that was not there: its first context tells what was decided, found out and measured, and what is
+//! open.
+
+use hivemind::domain::claim::{ClaimType, Position};
+use hivemind::domain::command::{
+    Alternative, Command, CreateClaim, RecordDecision, Submission, TakePosition,
+};
+use hivemind::domain::decide::Policy;
+use hivemind::domain::ids::{ClaimId, CommandId};
+use hivemind::domain::time::Timestamp;
+use hivemind::reads::Reads;
+use hivemind::system;
+use hivemind::views::{ContextOf, View, answer, shortened};
+use hivemind::writer::Committer;
+use roxmltree::{Document, Node};
+
+use crate::context::config;
+use crate::harness::{TempWorkspace, agent, fact, fixed_sources, request};
+
+struct Finished {
+    workspace: TempWorkspace,
+    committer: Committer,
+}
+
+impl Finished {
+    fn new() -> Self {
+        let workspace = TempWorkspace::new();
+        let committer =
+            Committer::open(&workspace, Policy::default(), fixed_sources(1)).expect("a workspace");
+        Self { workspace, committer }
+    }
+
+    fn does(&mut self, who: &str, command: Command) {
+        let submission = Submission {
+            command_id: CommandId::from_uuid(system::new_id()),
+            session: Some(format!("s-{who}").parse().expect("a session")),
+            ..request(who, command)
+        };
+        let answers = self.committer.commit(&[submission]).expect("a ledger");
+        answers.into_iter().for_each(|answer| drop(answer.expect("an accepted command")));
+    }
+
+    fn claims(&mut self, who: &str, statement: &str, change: impl FnOnce(&mut CreateClaim)) -> ClaimId {
+        let mut create = CreateClaim {
+            claim_id: ClaimId::from_uuid(system::new_id()),
+            scopes: vec!["src/pool.rs".parse().expect("a scope")],
+            ..fact(statement)
+        };
+        change(&mut create);
+        let id = create.claim_id;
+        self.does(who, Command::CreateClaim(create));
+        id
+    }
+
+    fn supports(&mut self, who: &str, claim_id: ClaimId, reason: &str) {
+        let reason = Some(reason.parse().expect("a reason"));
+        let position = TakePosition { claim_id, position: Position::Support, reason, evidence_ref: None };
+        self.does(who, Command::TakePosition(position));
+    }
+
+    fn name(&self, id: ClaimId) -> String {
+        shortened(&mut Reads::of(self.workspace.clone()), &id.to_string()).into_owned()
+    }
+
+    fn context(&self, who: &str, session: &str) -> String {
+        let of = ContextOf {
+            agent: agent(who),
+            session: Some(session.to_owned()),
+            intent: Some("how the pool in src/pool.rs works, which bugs it had, and what is open".to_owned()),
+            budget: 9_500,
+            window: None,
+        };
+        let now = (fixed_sources(1).clock)();
+        let mut reads = Reads::of(self.workspace.clone());
+        answer(&mut reads, &config(), &View::Context(of), Timestamp::from_ms(now.ms() + 1))
+            .expect("a context")
+            .text
+    }
+}
+
+/// The claims of one part of a context.
+fn part<'d>(context: &'d Document<'_>, name: &str) -> Vec<Node<'d, 'd>> {
+    let part = context.descendants().find(|node| node.has_tag_name(name));
+    part.into_iter().flat_map(|part| part.children().filter(Node::is_element)).collect()
+}
+
+fn claim<'d>(of: &[Node<'d, 'd>], id: &str) -> Node<'d, 'd> {
+    let found = of.iter().find(|node| node.attribute("id") == Some(id));
+    *found.unwrap_or_else(|| panic!("no {id} in {of:?}"))
+}
+
+#[test]
+fn the_first_context_tells_decisions_findings_figures_and_what_is_open() {
+    let mut team = Finished::new();
+    let decided = ClaimId::from_uuid(system::new_id());
+    team.does(
+        "architect",
+        Command::RecordDecision(RecordDecision {
+            claim_id: decided,
+            statement: Some("the pool is a ring of slots".parse().expect("a statement")),
+            rationale: "a slot is found without a lock".parse().expect("a rationale"),
+            context: None,
+            target: None,
+            scopes: vec!["src/pool.rs".parse().expect("a scope")],
+            alternatives: vec![Alternative {
+                claim_id: ClaimId::from_uuid(system::new_id()),
+                statement: Some("a free list".parse().expect("a statement")),
+                rejection_reason: "one lock for all threads".parse().expect("a reason"),
+            }],
+            supersedes: Vec::new(),
+            mends: false,
+            evidence_refs: Vec::new(),
+            decided_at: None,
+            asks: Vec::new(),
+            unless_objection_minutes: None,
+        }),
+    );
+    let bug = team.claims("analyst", "BUG: a slot that is closed twice is given out twice", |_| ());
+    let other = team.claims("analyst", "Regression: the pool leaks a slot when a handler panics", |_| ());
+    let named = team.name(bug);
+    team.supports("architect", other, "seen in the log of the last night: 14 of 2,000 slots");
+    team.claims("devops", &format!("close() marks the slot now, so {named} is fixed (3f2a901)"), |_| ());
+    let first = "take() costs 210 ns, give() 180 ns, under 16 threads 1.9 us and 1.7 us";
+    let measured = team.claims("analyst", first, |_| ());
+    let again = "take() costs 95 ns, give() 90 ns, under 16 threads 0.4 us and 0.3 us";
+    let last = team.claims("analyst", again, |claim| claim.supersedes = Some(measured));
+    let guess = team.claims("devops", "a ring of 64 slots is enough for all", |claim| {
+        claim.claim_type = ClaimType::Hypothesis;
+    });
+
+    let text = team.context("newcomer", "s-new");
+    let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let decision = claim(&part(&context, "decisions"), &team.name(decided));
+    assert_eq!(
+        decision.text(),
+        Some(
+            "the pool is a ring of slots; why: a slot is found without a lock; rejected: a free list (one lock for \
+             all threads)"
+        )
+    );
+    assert_eq!(text.matches("a free list").count(), 1, "{text}");
+    let findings = part(&context, "findings");
+    let state = claim(&findings, &named).attribute("state").expect("a state");
+    assert!(state.starts_with("mended: C"), "{text}");
+    let open = claim(&findings, &team.name(other));
+    assert_eq!(open.attribute("state"), Some("no mend on record"), "{text}");
+    assert!(text.contains("architect support: seen in the log of the last night"), "{text}");
+    let figures = part(&context, "figures");
+    assert_eq!(figures.len(), 1, "{text}");
+    let figure = claim(&figures, &team.name(last)).text().unwrap_or_default();
+    assert!(
+        figure.starts_with(again) && figure.contains(&format!("; {} is out of force", team.name(measured))),
+        "{text}"
+    );
+    claim(&part(&context, "open"), &team.name(guess));
+
+    // The session that claims something works here, and what it asks for is sorted by relevance alone.
+    let at_work = team.context("devops", "s-devops");
+    assert!(at_work.contains("<relevant_claims n=") && !at_work.contains("<decisions"), "{at_work}");
+}
