@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::claims::malformed;
+use super::rows::malformed;
 use super::{Reader, StoreError};
 
 const RATIONALES: &str = "SELECT d.claim_id, d.rationale FROM json_each(?1) \
