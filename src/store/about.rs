@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::claims::ClaimFilter;
-use super::rows::{json, malformed, only};
+use super::rows::{Json, json, only};
 use super::search::{Search, Seen};
 use super::{ClaimSummary, Reader, StoreError};
 use crate::domain::claim::{ClaimType, SearchMode, Status};
@@ -130,7 +130,7 @@ impl Reader {
     /// The text and the scopes of claims, by the position of their creation.
     fn members(&self, seqs: &BTreeSet<u64>) -> Result<Vec<Member>, StoreError> {
         let mut statement = self.db.prepare_cached(MEMBERS)?;
-        let rows = statement.query([serde_json::to_string(seqs).map_err(malformed)?])?;
+        let rows = statement.query([Json(seqs)])?;
         self.kept_of(rows, |row| {
             Ok::<_, StoreError>(Member {
                 seq: row.get("created_seq")?,
@@ -184,7 +184,7 @@ impl Reader {
     /// [`StoreError`].
     pub fn rejected_by(&self, decisions: &[&str]) -> Result<BTreeMap<String, Vec<Rejected>>, StoreError> {
         let mut statement = self.db.prepare_cached(ALTERNATIVES)?;
-        let rows = statement.query([serde_json::to_string(decisions).map_err(malformed)?])?;
+        let rows = statement.query([Json(decisions)])?;
         let found = self.kept_of(rows, |row| {
             let rejected =
                 Rejected { statement: row.get("statement")?, because: row.get("rejection_reason")? };
@@ -203,12 +203,15 @@ impl Reader {
     /// [`StoreError`].
     pub fn replaced_by(&self, claims: &[&str]) -> Result<BTreeMap<String, Replaced>, StoreError> {
         let mut statement = self.db.prepare_cached(PREDECESSORS)?;
-        let rows = statement.query([serde_json::to_string(claims).map_err(malformed)?])?;
+        let rows = statement.query([Json(claims)])?;
         let found = self.kept_of(rows, |row| {
-            let (statement, claim_type) = (row.get("statement")?, row.get("claim_type")?);
-            let (mended, id) = (row.get("mended")?, row.get("id")?);
-            let replaced = Replaced { id, statement, claim_type, mended };
-            Ok::<_, StoreError>((row.get::<_, String>("superseded_by")?, replaced))
+            let replaced = Replaced {
+                id: row.get("id")?,
+                statement: row.get("statement")?,
+                claim_type: row.get("claim_type")?,
+                mended: row.get("mended")?,
+            };
+            Ok::<_, rusqlite::Error>((row.get::<_, String>("superseded_by")?, replaced))
         })?;
         Ok(found.into_iter().collect())
     }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::rows::malformed;
+use super::rows::Json;
 use super::{Reader, StoreError};
 
 const RATIONALES: &str = "SELECT d.claim_id, d.rationale FROM json_each(?1) \
@@ -34,9 +34,10 @@ impl Reader {
     /// [`StoreError`].
     pub fn rationales(&self, decisions: &[&str]) -> Result<BTreeMap<String, String>, StoreError> {
         let mut statement = self.db.prepare_cached(RATIONALES)?;
-        let rows = statement.query([serde_json::to_string(decisions).map_err(malformed)?])?;
-        let found =
-            self.kept_of(rows, |row| Ok::<_, rusqlite::Error>((row.get::<_, String>(0)?, row.get(1)?)))?;
+        let rows = statement.query([Json(decisions)])?;
+        let found = self.kept_of(rows, |row| -> rusqlite::Result<(String, String)> {
+            Ok((row.get("claim_id")?, row.get("rationale")?))
+        })?;
         Ok(found.into_iter().collect())
     }
 
@@ -46,10 +47,11 @@ impl Reader {
     /// [`StoreError`].
     pub fn said_of(&self, claims: &[&str]) -> Result<BTreeMap<String, Vec<Said>>, StoreError> {
         let mut statement = self.db.prepare_cached(SAID)?;
-        let rows = statement.query([serde_json::to_string(claims).map_err(malformed)?])?;
+        let rows = statement.query([Json(claims)])?;
         let found = self.kept_of(rows, |row| {
-            let said = Said { agent: row.get(1)?, position: row.get(2)?, reason: row.get(3)? };
-            Ok::<_, rusqlite::Error>((row.get::<_, String>(0)?, said))
+            let said =
+                Said { agent: row.get("agent")?, position: row.get("position")?, reason: row.get("reason")? };
+            Ok::<_, rusqlite::Error>((row.get::<_, String>("id")?, said))
         })?;
         let mut all: BTreeMap<String, Vec<Said>> = BTreeMap::new();
         for (id, said) in found {

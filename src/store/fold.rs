@@ -364,7 +364,10 @@ fn set_fold_version(db: &Connection) -> Result<(), rusqlite::Error> {
 pub(super) fn folded(db: &Connection) -> Result<Cursor, StoreError> {
     let cursor = db
         .prepare_cached("SELECT folded_seq, folded_hash FROM projection WHERE id = 1")?
-        .query_row([], |row| Ok(Cursor { seq: row.get("folded_seq")?, hash: row.get("folded_hash")? }))
+        .query_row([], |row| {
+            // A position that cannot be read is one that no ledger has.
+            Ok(Cursor { seq: row.get("folded_seq").unwrap_or(u64::MAX), hash: row.get("folded_hash")? })
+        })
         .optional()?;
     Ok(cursor.unwrap_or(Cursor::GENESIS))
 }

@@ -244,7 +244,11 @@ impl Reader {
         let corpus = self
             .db
             .prepare_cached(CORPUS)?
-            .query_row([], |row| Ok(Corpus { claims: row.get("claims")?, tokens: row.get("tokens")? }))
+            .query_row([], |row| {
+                // Counts that cannot be read weigh no word.
+                let count = |column| row.get(column).unwrap_or_default();
+                Ok(Corpus { claims: count("claims"), tokens: count("tokens") })
+            })
             .optional()?
             .unwrap_or_default();
         let mut counts: HashMap<String, u64> = HashMap::new();

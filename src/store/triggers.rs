@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use super::rows::{json, malformed};
+use super::rows::{Json, json};
 use super::{Reader, StoreError};
 use crate::domain::action::{self, Action, DeadEnd};
 use crate::domain::claim::{Status, Trigger};
@@ -43,7 +43,7 @@ impl Reader {
         if keys.is_empty() {
             return Ok(Vec::new());
         }
-        let keys = serde_json::to_string(&keys).map_err(malformed)?;
+        let keys = Json(keys);
         let sql = "SELECT DISTINCT c.id, c.statement, c.owner, c.status, c.created_at, c.trigger_when, c.session \
                    FROM json_each(?1) CROSS JOIN triggers t \
                    ON t.kind = json_each.value ->> 0 AND t.key = json_each.value ->> 1 \

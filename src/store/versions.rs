@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::files::MAIN;
 use super::index::Limit;
-use super::rows::{Json, bound, malformed, only};
+use super::rows::{Json, bound, json, only};
 use super::{Changed, ClaimSummary, Reader, StoreError};
 use crate::domain::event::{PositionTaken, Recorded};
 use crate::domain::ids::ClaimId;
@@ -82,7 +82,7 @@ impl Reader {
         if pairs.is_empty() {
             return Ok(());
         }
-        let pairs = serde_json::to_string(&pairs).map_err(malformed)?;
+        let pairs = Json(pairs);
         let worktree = worktree.map_or(MAIN, Worktree::as_str);
         let mut statement = self.db.prepare_cached(EDITED)?;
         let rows = statement.query(params![pairs, worktree])?;
@@ -159,8 +159,7 @@ impl Reader {
         let ids = Json(claims.collect::<Vec<_>>());
         let mut statement = self.db.prepare_cached(VERSIONS)?;
         let found = self.kept_of(statement.query([ids])?, |row| {
-            let versions: String = row.get("versions")?;
-            let versions: Versions = serde_json::from_str(&versions).map_err(malformed)?;
+            let versions: Versions = json(row, "versions")?;
             Ok::<_, StoreError>((row.get("id")?, (versions, row.get("meant_seq")?)))
         })?;
         Ok(found.into_iter().collect())
