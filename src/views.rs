@@ -38,7 +38,7 @@ use crate::domain::time::{Moment, Timestamp};
 use crate::domain::way;
 use crate::ledger::{self, LedgerError, Stored};
 use crate::reads::{Reads, TravelError};
-use crate::schedule::{self, Run, Runs};
+use crate::schedule::{self, JobRun, Runs};
 use crate::spool::Spool;
 use crate::standing::{Damage, Standing};
 use crate::store::{
@@ -839,7 +839,7 @@ fn troubles(reads: &mut Reads, now: Timestamp) -> Result<Runs, ViewError> {
         format!("{}{waiting}", damage.loss.fault)
     });
     if let Some(detail) = damaged.or(unreadable) {
-        let run = Run { last_run_at: now, took_ms: 0, outcome: schedule::Outcome::Attention, detail };
+        let run = JobRun { last_run_at: now, took_ms: 0, outcome: schedule::Outcome::Attention, detail };
         runs.0.insert(attention::LEDGER.to_owned(), run);
     }
     Ok(runs)

@@ -32,9 +32,7 @@ use crate::domain::event::{
     ClaimCreated, ContradictionDetected, Event, ExperimentCompleted, ExperimentQueued, OverrideProposed,
     Place, PositionTaken, Recorded, ResearcherSpawned, Side, StatusChanged,
 };
-use crate::domain::experiment::{
-    ERASED_COMMAND, Expect, Plan, Prediction, ProfileName, RunKey, RunState, Series,
-};
+use crate::domain::experiment::{Expect, Prediction, ProfileName, RunKey, RunState, Series, What};
 use crate::domain::ids::{ClaimId, EventId, RunId, SessionId, TaskId};
 use crate::domain::pairs::Reading;
 use crate::domain::plan::Hold;
@@ -193,8 +191,8 @@ pub struct Run {
     pub profile: Option<ProfileName>,
     /// The command, for display.
     pub command: CommandLine,
-    /// Profile and arguments as text. Equal texts mean equal runs.
-    pub what: String,
+    /// What the run executes. Equal values mean equal runs.
+    pub what: What,
     /// SHA-256 of the profile's file, hex.
     pub profile_sha256: Option<String>,
     /// The claim that the run tests.
@@ -238,6 +236,8 @@ pub struct Run {
     pub undecided: Option<Reason>,
     /// The position of its start in the ledger.
     pub started: Option<u64>,
+    /// Whether its end was erased, so that its files must go.
+    pub is_erased: bool,
 }
 
 impl Run {
@@ -615,7 +615,7 @@ impl State {
 
     /// Runs whose end was erased. Their files must be erased too.
     pub fn erased_runs(&self) -> impl Iterator<Item = RunId> {
-        self.runs.iter().filter(|(_, run)| run.command.as_str() == ERASED_COMMAND).map(|(id, _)| *id)
+        self.runs.iter().filter(|(_, run)| run.is_erased).map(|(id, _)| *id)
     }
 
     /// Whether a run in progress must be cancelled.
@@ -879,7 +879,7 @@ impl State {
             session: recorded.session.clone(),
             profile: queued.plan.profile.clone(),
             command: queued.plan.command_line(),
-            what: what_runs(queued),
+            what: What::of(&queued.plan, &queued.args),
             profile_sha256: queued.plan.profile_sha256.clone(),
             claim: queued.claim_id,
             relation: queued.relation,
@@ -901,6 +901,7 @@ impl State {
             worktree: queued.checkout.worktree.clone(),
             undecided: None,
             started: None,
+            is_erased: false,
         };
         if let Some(session) = &recorded.session {
             self.last_done.insert(session.clone(), (recorded.seq, queued.run_id.first_event()));
@@ -923,7 +924,7 @@ impl State {
             session: recorded.session.clone(),
             profile: completed.profile.clone(),
             command: completed.command.clone(),
-            what: completed.command.to_string(),
+            what: What::Typed(completed.command.clone()),
             profile_sha256: None,
             claim: None,
             relation: None,
@@ -945,10 +946,12 @@ impl State {
             worktree: None,
             undecided: None,
             started: None,
+            is_erased: false,
         });
         run.command = completed.command.clone();
         run.state = completed.outcome.state;
         run.asserted = completed.asserted;
+        run.is_erased = completed.is_erased();
         run.undecided.clone_from(&completed.undecided);
         run.reproducible_at = completed.outcome.reproducible_at().map(str::to_owned);
         // A repeated end has the place of the first one.
@@ -1068,15 +1071,6 @@ impl State {
             });
         }
     }
-}
-
-/// Profile, profile content and arguments as text. Equal texts mean equal runs.
-fn what_runs(queued: &ExperimentQueued) -> String {
-    let Plan { profile, profile_sha256, elsewhere, cwd, without, .. } = &queued.plan;
-    let sha256 = profile_sha256.as_deref().unwrap_or_default();
-    let place = if *elsewhere { format!(" in {}", cwd.display()) } else { String::new() };
-    let without = if without.is_empty() { String::new() } else { format!(" without {without:?}") };
-    format!("{profile:?} {sha256} {:?}{place}{without}", queued.args)
 }
 
 #[cfg(test)]

@@ -82,7 +82,9 @@ fn restated(state: &State, target: &Recorded, body: &Event) -> Option<Event> {
         let undecided = ended.undecided.as_ref().map(|_| erased_reason(target));
         let restates = ended.restates.or(Some(Place { seq: target.seq, at: target.at }));
         let (key, ended) = (ended.full_key(), ended.clone());
-        return Some(ExperimentCompleted { command, outcome, undecided, key, restates, ..ended }.into());
+        return Some(
+            ExperimentCompleted { command, outcome, undecided, key, restates, erased: true, ..ended }.into(),
+        );
     }
     if let Event::TaskUpdated(updated) = body {
         // What is over stays over without the words that went with it.
