@@ -90,12 +90,37 @@ pub fn decide(
     now: Timestamp,
     policy: &Policy,
 ) -> Result<Decision, Rejection> {
-    let Facts { checkout, versions, .. } = facts;
+    let checkout = &facts.checkout;
     if let Some((argument, text)) = placeholder(command) {
         let why = format!("`{text}` stands in our hint for a sentence of yours: write that instead");
         return Err(Rejection::invalid(&argument, why));
     }
-    let mut decision = match command {
+    let mut decision = ruled(state, (agent, session), facts, command, now, policy)?;
+    if matches!(command, Command::AcceptLoss(_) | Command::Forget(_)) {
+        // These two are about the ledger and not about the work of the team.
+        return Ok(decision);
+    }
+    evidence::quote_last(state, session, command, &mut decision);
+    decision.warnings.extend(lock::warnings(state, (agent, session), checkout, command, now));
+    decision.events.iter_mut().for_each(|event| event.happened_in(checkout));
+    decision.events.extend(contradiction::ended_by(state, agent, &decision.events));
+    told::recent(state, (agent, session), command, now, &mut decision);
+    told::remember(state, (agent, session), &mut decision);
+    told::edited(state, (agent, session, checkout), command, now, &mut decision);
+    Ok(decision)
+}
+
+/// What the rule of the command says: one line for each command.
+fn ruled(
+    state: &State,
+    (agent, session): Speaker<'_>,
+    facts: &Facts,
+    command: &Command,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<Decision, Rejection> {
+    let Facts { checkout, versions, .. } = facts;
+    match command {
         Command::CreateClaim(create) => {
             decision::check_claim(state, (agent, session), create).and_then(|()| {
                 let replaced = create.supersedes.as_slice();
@@ -147,18 +172,9 @@ pub fn decide(
         Command::RecordMessage(message) => record_message(state, message),
         Command::RecordOverride(record) => record_override(agent, record),
         Command::SeeAttention(see) => notice::see(state, agent, see),
-        // These two are about the ledger and not about the team's work.
-        Command::AcceptLoss(command) => return loss::accept_loss(agent, command, facts.loss.as_ref()),
-        Command::Forget(command) => return erasure::forget(state, agent, command, &facts.erasure),
-    }?;
-    evidence::quote_last(state, session, command, &mut decision);
-    decision.warnings.extend(lock::warnings(state, (agent, session), checkout, command, now));
-    decision.events.iter_mut().for_each(|event| event.happened_in(checkout));
-    decision.events.extend(contradiction::ended_by(state, agent, &decision.events));
-    told::recent(state, (agent, session), command, now, &mut decision);
-    told::remember(state, (agent, session), &mut decision);
-    told::edited(state, (agent, session, checkout), command, now, &mut decision);
-    Ok(decision)
+        Command::AcceptLoss(command) => loss::accept_loss(agent, command, facts.loss.as_ref()),
+        Command::Forget(command) => erasure::forget(state, agent, command, &facts.erasure),
+    }
 }
 
 /// The first argument that still holds the placeholder of a hint, with the placeholder.
