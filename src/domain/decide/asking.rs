@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::{Policy, Speaker, Supersession, contradiction, overrule, take_place, ttl};
+use super::claim::ttl;
+use super::supersession::{Supersession, take_place};
+use super::{Policy, Speaker, contradiction, overrule};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Outcome, Relation, Status, Tier};
 use crate::domain::command::CreateClaim;

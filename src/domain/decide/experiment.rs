@@ -2,10 +2,11 @@
 
 use serde_json::json;
 
+use super::quorum::settled_status;
+use super::supersession::take_place;
 use super::verdict::{Verdict, verdict};
 use super::{
-    Decision, PlannedRun, Speaker, against, contradiction, fresh_id, known_claim, researcher, settled_status,
-    take_place, transition,
+    Decision, PlannedRun, Speaker, against, contradiction, fresh_id, known_claim, researcher, transition,
 };
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
