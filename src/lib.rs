@@ -20,6 +20,7 @@ pub mod runner;
 pub mod schedule;
 pub mod session_home;
 pub mod session_news;
+pub mod spool;
 mod sqlite;
 pub mod standing;
 mod steps;

@@ -1,11 +1,16 @@
-//! The context an agent starts with: entries and a budget in, XML out. Pure.
+//! The context at the start of a session: takes entries and a budget, returns XML. Pure.
 //!
-//! What is fixed is always said: the root, `<trajectory>`, `<lineage>`, `<split>`, the dialogue of a hand-over,
-//! `<governance>` where anything waits, and how much was left out for which reason. The rest is shown as far as there is
-//! room, each section up to its share of the budget and its first entry in any case, in this order: dead ends at hand
-//! (10 %), attention (30 %), active tasks (20 %), anchors (10 %), claims; then claims and dead ends at hand by their
-//! relevance; then what else of attention, tasks and anchors fits. Dead ends elsewhere and proposals that nobody touched
-//! for long fill what is left. An entry that is too long for its place makes room for the next.
+//! The fixed parts always appear: the root, `<trajectory>`, `<lineage>`, `<split>`, the dialogue of a hand-over,
+//! `<governance>` if there is open work, and the number of omitted entries by reason. The other entries appear as far
+//! as they fit, in this order:
+//!
+//! 1. Each section up to its share of the budget, and its first entry in any case: dead ends at hand (10 %), attention
+//!    (30 %), active tasks (20 %), anchors (10 %), claims.
+//! 2. Claims and dead ends at hand, by relevance.
+//! 3. The rest of attention, tasks and anchors.
+//! 4. Dead ends elsewhere, and old proposals without a touch.
+//!
+//! If an entry is too long for its place, the next one is tried.
 
 mod delta;
 mod digest;
@@ -37,62 +42,63 @@ pub use entries::{
 };
 pub use gate::{Gate, Presence, STOP_GATE_OPENING, banner, evidence_due, stop_gate};
 
-/// Characters of a pack unless the reader asks for another number: two clients cut a hook's context
-/// at 10,000, and the banner needs the rest.
+/// Default length of a pack, in characters. Two clients cut a hook's context at 10,000, and the banner needs the rest.
 pub const DEFAULT_BUDGET_CHARS: usize = 9_500;
-/// Characters of a pack for a reader that says how large its window is, at least.
+/// Minimum length of a pack for a reader that reports the size of its window, in characters.
 const WINDOW_BUDGET_CHARS: usize = 15_000;
-/// Hundredths of a context window that a pack may take: the rest belongs to the work.
+/// The share of a context window that a pack may take, in percent. The rest is for the work.
 const WINDOW_SHARE: u64 = 12;
-/// Characters of a token, as budgets count them: what English prose has with today's tokenizers.
+/// Characters per token, as budgets count them: the value of English prose with today's tokenizers.
 const CHARS_PER_TOKEN: u64 = 4;
-/// Below this not even the frame fits: the pack is the empty string.
+/// The smallest budget in which the frame fits, in characters. Below it, the pack is empty.
 const SMALLEST_BUDGET_CHARS: usize = 160;
-/// Splitting is advised from so many hundredths of a reported window on: a session that is cut later has no room left to hand over.
+/// The used share of a reported window, in percent, from which a split is advised. Later, the session has no room left
+/// for a hand-over.
 const SPLIT_FROM: u64 = 80;
-/// Characters an anchor shows of its value; the resource has the rest.
+/// Maximum length of an anchor's value, in characters. The resource shows the rest.
 const MAX_ANCHOR_CHARS: usize = 200;
-/// What attention shows of a text: enough to recognise it; its id leads to the rest. Two fit on a line.
+/// Maximum length of a text in attention, in characters. It is enough to recognise the text, and two fit on a line. The
+/// id leads to the rest.
 const MAX_GLANCE_CHARS: usize = 120;
-/// What an anti-pattern shows of each of its texts, so that the first one finds room in most budgets.
+/// Maximum length of each text of an anti-pattern, in characters. The first one then fits into most budgets.
 const MAX_WARNING_CHARS: usize = 300;
-/// What a peer shows of what it wants (spec 04 asks for as much of news).
+/// Maximum length of a peer's goal, in characters.
 const MAX_WANTS_CHARS: usize = 80;
-/// What a claim shows of what it was chosen over.
+/// Maximum length of a claim's rejected alternatives, in characters.
 const MAX_REJECTED_CHARS: usize = 240;
-/// What a claim shows of what it took the place of.
+/// Maximum length of the claim that a claim superseded, in characters.
 const MAX_REPLACED_CHARS: usize = 80;
-/// The part of a budget that is kept for lines about what is left out.
+/// The divisor of the budget that gives the room for lines about omitted entries.
 const FOR_LINES: usize = 20;
-/// Where dead ends are listed.
+/// The address that lists dead ends.
 const DEAD_ENDS: &str = "hivemind://negative";
-/// An id is cut here: a UUID has 36 characters, the key of an anchor perhaps more.
+/// Maximum length of an id, in characters. A UUID has 36, and the key of an anchor may have more.
 const MAX_ID_CHARS: usize = 60;
-/// Agents have names of at most 40 characters; where there is room for nothing else, one is cut here.
+/// Maximum length of an agent's name, in characters. Only the shortest pack cuts a name.
 const MAX_NAME_CHARS: usize = 40;
 
-/// The budget of a pack in characters, for a reader with a context window of so many tokens.
+/// The budget of a pack in characters. `context_window` is the size of the reader's window in tokens.
 pub fn budget_for(context_window: Option<u64>) -> usize {
     let Some(tokens) = context_window else { return DEFAULT_BUDGET_CHARS };
     let share = tokens.saturating_mul(WINDOW_SHARE * CHARS_PER_TOKEN) / 100;
     usize::try_from(share).unwrap_or(usize::MAX).max(WINDOW_BUDGET_CHARS)
 }
 
-/// A text with names in place of ids: what is shown is looked up, and what the names leave room for.
+/// Replaces the ids in a text by short names. Budgets count the result.
 pub type Names<'n> = &'n dyn Fn(&str) -> String;
 
-/// What one session hands to the next: a pack of the usual size, and all that was said last, whole.
+/// The hand-over from one session to the next: a pack of the usual length, and the whole last messages.
 pub fn hand_over(entries: &Entries, now: Timestamp, names: Names<'_>) -> String {
     named_pack(entries, DEFAULT_BUDGET_CHARS + xml::chars(&dialogue(entries, now)), now, names)
 }
 
-/// [`named_pack`] with ids.
+/// [`named_pack`] without short names.
 pub fn pack(entries: &Entries, budget_chars: usize, now: Timestamp) -> String {
     named_pack(entries, budget_chars, now, &str::to_owned)
 }
 
-/// Packs entries into at most `budget_chars` characters, as they are at `now`. The same arguments give the same
-/// bytes. A budget too small for what is fixed gives one line, and none below 160 characters.
+/// Packs entries into at most `budget_chars` characters, as they are at `now`. The same arguments give the same bytes.
+/// If the fixed parts do not fit, the pack is one line, and below 160 characters it is empty.
 pub fn named_pack(entries: &Entries, budget_chars: usize, now: Timestamp, names: Names<'_>) -> String {
     if budget_chars < SMALLEST_BUDGET_CHARS {
         return String::new();
@@ -107,8 +113,8 @@ pub fn named_pack(entries: &Entries, budget_chars: usize, now: Timestamp, names:
     }
 }
 
-/// The pack with the longest statements for which no decision, finding or figure is left out, and the most characters of
-/// each.
+/// The pack with the longest statements that still omits no decision, finding or figure. Returns also the maximum
+/// length of a statement.
 fn best<'a>(
     entries: &'a Entries,
     order: &'a Order<'a>,
@@ -171,23 +177,23 @@ fn packed<'a>(
     fit(&fixed, sections, budget_chars)
 }
 
-/// Claims and dead ends in the order in which they are shown, as far as there is room.
+/// Claims and dead ends in the order of the pack.
 struct Order<'a> {
     parts: Vec<digest::Claims<'a>>,
-    /// Whether the budget is large enough for all decisions, findings and figures, so that each part has its share. Else
-    /// there are no parts, and only relevance decides what is shown.
+    /// Whether the budget is large enough for all decisions, findings and figures. Then each part has its share.
+    /// Otherwise there are no parts, and only relevance orders the claims.
     is_by_parts: bool,
     dead_ends: Vec<&'a AntiPattern>,
-    /// Dead ends from here on are not at hand.
+    /// Dead ends from this index on are not at hand.
     elsewhere_from: usize,
-    /// How much claims matter that would matter more than a later decision that names them, by their ids.
+    /// Lower ranks for claims that would come before a later decision that names them, by their ids.
     behind: BTreeMap<&'a str, f64>,
 }
 
-/// What the mark of a claim means whose files changed.
+/// The legend for the mark of a claim with changed files.
 const CHANGED: &str = "~ marks claims about files that changed since";
 
-/// What a claim matters less than the decision that it stands behind.
+/// The distance in rank between a decision and an earlier claim that it names.
 const BEHIND: f64 = 1e-6;
 
 impl<'a> Order<'a> {
@@ -237,8 +243,7 @@ impl<'a> Order<'a> {
     }
 }
 
-/// What speaks for a claim where nothing is asked: that it is settled, then its trust in hundredths, then how far it
-/// reaches.
+/// The rank of a claim without a question: settled claims first, then by confidence in percent, then by reach.
 fn standing(claim: &Claim) -> (bool, i64, i64) {
     (claim.footing().is_settled(), (claim.confidence * 100.0).round() as i64, reach(&claim.scopes))
 }
@@ -250,7 +255,7 @@ fn sections<'a>(
     now: Timestamp,
 ) -> Vec<Section<'a>> {
     let relevance = |claim: &Claim| claim.footing().relevance(now);
-    // Where nothing is asked, nothing answers: what is settled comes in its own order.
+    // Without a question no claim is relevant. Settled claims come first, in their own order.
     let rank = |claim: &&Claim| match order.behind.get(claim.id.as_str()) {
         _ if !entries.is_asked => 0.0,
         Some(behind) => *behind,
@@ -314,7 +319,7 @@ fn sections<'a>(
     sections
 }
 
-/// Ranks in an order that is not theirs: what stands before another entry matters as much at least.
+/// Raises ranks so that they fall in the given order: no entry ranks below a later one.
 fn falling(ranks: impl DoubleEndedIterator<Item = f64>) -> Vec<f64> {
     let mut least = f64::MIN;
     let mut risen: Vec<f64> = ranks
@@ -328,7 +333,7 @@ fn falling(ranks: impl DoubleEndedIterator<Item = f64>) -> Vec<f64> {
     risen
 }
 
-/// What a claim was chosen over and what it took the place of, on one line behind what it says.
+/// The rejected alternatives and the superseded claim, on one line after the statement.
 fn beside(claim: &Claim) -> String {
     let mut text = String::new();
     if !claim.rejected.is_empty() {
@@ -343,7 +348,7 @@ fn beside(claim: &Claim) -> String {
     text + &format!("; {how}: {}", short(what, MAX_REPLACED_CHARS))
 }
 
-/// A text on one line of so many characters.
+/// Cuts a text to one line of at most `max_chars` characters.
 fn short(text: &str, max_chars: usize) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.chars().count() <= max_chars {
@@ -352,30 +357,30 @@ fn short(text: &str, max_chars: usize) -> String {
     text.chars().take(max_chars - 1).chain(['…']).collect()
 }
 
-/// Whether an entry is shown, and why or why not.
+/// Whether the pack shows an entry, with the reasons.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Explained {
     /// The section of the pack, such as `relevant_claims` or `anti_patterns`.
     pub section: &'static str,
     /// Id of the claim.
     pub id: String,
-    /// What it says.
+    /// The statement.
     pub statement: String,
-    /// Whether it is shown.
+    /// Whether the pack shows it.
     pub shown: bool,
-    /// Its place among the entries of its section, from 1.
+    /// Its position in its section, from 1.
     pub place: usize,
-    /// What its relevance is made of.
+    /// The parts of its relevance.
     pub parts: Parts,
-    /// How much it matters.
+    /// Its relevance.
     pub relevance: f64,
-    /// Whether it only fills spare room: a proposal that nobody touched for long, or a dead end that is not at hand.
+    /// Whether it only fills spare room: an old proposal, or a dead end that is not at hand.
     pub spare: bool,
-    /// Characters it takes.
+    /// Its length in characters.
     pub chars: usize,
 }
 
-/// Which claims and dead ends a pack of this budget shows and which not, each with its reasons, in their order.
+/// The claims and dead ends of a pack with this budget, shown or omitted, with the reasons, in their order.
 pub fn explain(entries: &Entries, budget_chars: usize, now: Timestamp, names: Names<'_>) -> Vec<Explained> {
     let order = Order::of(entries, budget_chars, now, names);
     let (max_chars, fitted) = best(entries, &order, budget_chars, now, names);
@@ -406,9 +411,9 @@ pub fn explain(entries: &Entries, budget_chars: usize, now: Timestamp, names: Na
     claims.chain(dead_ends).collect()
 }
 
-/// What there is, where there is room for nothing of it.
+/// The number of entries, if no entry fits.
 fn one_line(entries: &Entries, budget_chars: usize, eligible: usize) -> String {
-    // Names have no other characters; an escaped one would take more room than there may be.
+    // Names contain only these characters. An escaped one might exceed the budget.
     let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let agent: String = entries.agent.chars().filter(plain).take(MAX_NAME_CHARS).collect();
     let line = |used: usize| {
@@ -445,12 +450,12 @@ fn before(entries: &Entries) -> String {
     [trajectory, lineage, split].into_iter().flatten().collect()
 }
 
-/// A number, where there is anything to count.
+/// The number, if it is not 0.
 fn some(number: u64) -> Option<u64> {
     Some(number).filter(|number| *number > 0)
 }
 
-/// What waits for the team, where anything does.
+/// The open work of the team. Empty if there is none.
 fn after(entries: &Entries) -> String {
     let Governance { ready, contested, pending_proof, drift } = &entries.governance;
     if entries.governance == Governance::default() && entries.quarantined == 0 {
@@ -512,7 +517,7 @@ impl Attention {
 
     fn glance(&self) -> Glance<'_> {
         match self {
-            // What its sides say stands in their own elements, beside whose it is.
+            // The statements appear in elements of their own, with their owners.
             Self::Contradiction(both) => {
                 let [left, right] = &both.sides;
                 Glance::of_act(format!("a contradiction ({}) of {} and {}", both.kind, left.by, right.by))
@@ -531,7 +536,7 @@ impl Claim {
     }
 }
 
-/// A question with all that the claim says: an answer to a part of it would be none.
+/// A question with the whole statement. A position on a part of it would be worthless.
 fn question(asked: &Question, now: Timestamp) -> String {
     Tag::open("question")
         .with("claim", &asked.claim)
@@ -547,8 +552,8 @@ fn contradiction(both: &Contradiction, now: Timestamp) -> String {
     contradiction_in(both, MAX_GLANCE_CHARS, now)
 }
 
-/// A contradiction with so many characters of each side. Of a claim that is challenged a glance is enough beside the
-/// reason.
+/// A contradiction with at most `max_chars` characters for each side. A challenged claim needs only a glance beside the
+/// reason of the challenge.
 fn contradiction_in(both: &Contradiction, max_chars: usize, now: Timestamp) -> String {
     let [left, right] = &both.sides;
     let is_challenge = both.sides.iter().any(|side| side.challenge.is_some());
@@ -558,7 +563,7 @@ fn contradiction_in(both: &Contradiction, max_chars: usize, now: Timestamp) -> S
             Some(owner) if *owner != side.by => (line(owner, MAX_NAME_CHARS), format!(", held by {holder}")),
             _ => (holder.clone(), String::new()),
         };
-        // The bar stands between the sides and nowhere else.
+        // The bar separates the sides, so it must not appear in their texts.
         let glance = |text: &str, max_chars| line(&text.replace('|', "¦"), max_chars);
         match (&side.said, &side.challenge) {
             (_, Some(reason)) => format!("{name} ({holder}, challenge) {}", glance(reason, max_chars)),
@@ -628,24 +633,24 @@ fn anchors(anchors: &[Anchor], now: Timestamp) -> Section<'_> {
     )
 }
 
-/// What an agent is told whose challenge a run answered.
+/// The notice for the author of a challenge that a run answered.
 const ANSWERED: &str = "over: the run answered it; challenge again if you disagree";
 
-/// A claim's element, with its author, age and trust beside what it says. A grade is told where it is more than that
-/// its author says so.
+/// The element of a claim: its author, age and confidence beside the statement. The grade appears if it is above
+/// asserted.
 fn claim(name: &'static str, claim: &Claim, now: Timestamp) -> Tag {
     let tag = Tag::open(name).with("id", &claim.id);
     trusted(tag.with("type", claim.claim_type).with("status", claim.status), claim, now)
 }
 
-/// The element of a relevant claim. Most are facts, and that is not told, so that more claims fit.
+/// The element of a relevant claim. Most claims are facts, so that type is left out to save room.
 fn relevant(claim: &Claim, now: Timestamp) -> Tag {
     let kind = Some(claim.claim_type).filter(|kind| *kind != ClaimType::Fact);
     let tag = Tag::open("claim").with("id", &claim.id);
     trusted(tag.with_any("type", kind).with("status", claim.status), claim, now)
 }
 
-/// What confirmed it, where other agents did not, and how far it can be trusted.
+/// Adds the basis of the confirmation, unless other agents agreed, and the confidence.
 fn trusted(tag: Tag, claim: &Claim, now: Timestamp) -> Tag {
     tag.with_any("basis", basis(claim))
         .with_any("proved_by", claim.proved_by.as_deref())
@@ -663,7 +668,7 @@ fn trusted(tag: Tag, claim: &Claim, now: Timestamp) -> Tag {
         .with("age", claim.created_at.age(now))
 }
 
-/// That other agents agreed is the usual basis and is not told.
+/// The basis, except the usual one that other agents agreed.
 fn basis(claim: &Claim) -> Option<Basis> {
     claim.basis.filter(|basis| *basis != Basis::Agreed)
 }
@@ -699,7 +704,7 @@ fn avoid(AntiPattern { claim, trigger, because, .. }: &AntiPattern, now: Timesta
         .escaped(&text)
 }
 
-/// What was said before a session was split, oldest first; nothing where nothing was.
+/// The dialogue before a split, oldest message first. Empty without messages.
 fn dialogue(entries: &Entries, now: Timestamp) -> String {
     let Some(Turn0 { summary, messages, .. }) = &entries.turn0 else { return String::new() };
     let summary = summary.iter().map(|summary| Tag::open("summary").text(summary));

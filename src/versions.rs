@@ -1,6 +1,7 @@
 //! What the files of scopes hold now, read safely: inside the work tree, regular, and small enough.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -109,9 +110,12 @@ pub type Marks = BTreeMap<Scope, Mark>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
     file: Stamp,
-    size: u64,
+    written: Written,
     links: Vec<Stamp>,
 }
+
+/// The size of a file, and when it was written as its file system says, in nanoseconds. Any process can set the time.
+type Written = (u64, Option<i128>);
 
 /// What is at a path, and when it changed last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,6 +139,18 @@ impl Stamp {
     }
 }
 
+#[cfg(unix)]
+fn modified_ns(metadata: &Metadata) -> Option<i128> {
+    use std::os::unix::fs::MetadataExt;
+    Some(i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec()))
+}
+
+/// Where the system does not say, a change may be any.
+#[cfg(not(unix))]
+const fn modified_ns(_: &Metadata) -> Option<i128> {
+    None
+}
+
 /// The stamp of a path itself, where it is a link.
 fn stamp(path: &Path) -> Option<Stamp> {
     Some(Stamp::of(&path.symlink_metadata().ok()?))
@@ -147,6 +163,8 @@ struct Way {
     links: Vec<PathBuf>,
     /// The directories without links, the root included.
     dirs: BTreeSet<PathBuf>,
+    /// The last of these directories and the entry that is not there, where the path leads to nothing.
+    missing: Option<(PathBuf, OsString)>,
 }
 
 /// The way from the canonical root of a work tree to what a scope leads to.
@@ -166,6 +184,11 @@ fn way(root: &Path, scope: &Scope) -> Way {
         way.links.push(link.to_owned());
         path = next;
     }
+    let missing = path.ancestors().take_while(|part| part.symlink_metadata().is_err()).last();
+    way.missing = missing.and_then(|part| {
+        let dir = part.parent()?.canonicalize().ok()?;
+        Some((dir, part.file_name()?.to_owned()))
+    });
     way
 }
 
@@ -174,15 +197,31 @@ pub fn marks<'s>(root: &Path, scopes: impl Iterator<Item = &'s Scope>) -> Marks 
     let mark = |scope: &Scope| {
         let Ok(Found::File(file, size)) = open(root, scope) else { return None };
         let links = way(root, scope).links.iter().filter_map(|link| stamp(link)).collect();
-        Some(Mark { file: Stamp::of(&file.metadata().ok()?), size, links })
+        let metadata = file.metadata().ok()?;
+        Some(Mark { file: Stamp::of(&metadata), written: (size, modified_ns(&metadata)), links })
     };
     scopes.filter_map(|scope| Some((scope.clone(), mark(scope)?))).collect()
 }
 
 /// The files that are others now, or were written since they had these marks.
 pub fn written(before: &Marks, now: &Marks) -> BTreeSet<Scope> {
-    let differs = |(scope, mark): &(&Scope, &Mark)| now.get(*scope) != Some(*mark);
+    let differs = |(scope, mark): &(&Scope, &Mark)| {
+        now.get(*scope).is_none_or(|now| *mark != now && !is_only_touched(mark, now))
+    };
     before.iter().filter(differs).map(|(scope, _)| scope.clone()).collect()
+}
+
+/// The files of which something changed since they had these marks: the mode, the number of links, or what they hold, with
+/// the time put back.
+pub fn touched(before: &Marks, now: &Marks) -> BTreeSet<Scope> {
+    let touched = |(scope, mark): &(&Scope, &Mark)| {
+        now.get(*scope).is_some_and(|now| *mark != now && is_only_touched(mark, now))
+    };
+    before.iter().filter(touched).map(|(scope, _)| scope.clone()).collect()
+}
+
+fn is_only_touched(before: &Mark, now: &Mark) -> bool {
+    (before.file.file, before.written, &before.links) == (now.file.file, now.written, &now.links)
 }
 
 /// What the file of one scope holds, if it may have changed since a time, epoch ms: a file that the system says was last

@@ -39,6 +39,7 @@ use crate::domain::way;
 use crate::ledger::{self, LedgerError, Stored};
 use crate::reads::{Reads, TravelError};
 use crate::schedule::{self, Run, Runs};
+use crate::spool::Spool;
 use crate::standing::{Damage, Standing};
 use crate::store::{
     ClaimFilter, ClaimPage, ClaimSummary, ClaimView, ContradictionFilter, ContradictionPage, Counts,
@@ -46,7 +47,6 @@ use crate::store::{
     RejectedCommand, Search, SearchPage, StoreError, Target, TaskFilter,
 };
 use crate::workspace::Workspace;
-use crate::writer::Spool;
 
 pub use asked::{agent_called, asked};
 pub use attention::Kind as AttentionKind;

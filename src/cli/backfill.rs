@@ -15,7 +15,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::backfill::{self, Becomes};
 use crate::domain::checkout::Checkout;
 use crate::domain::command::{Command, RecordMessage, Submission};
-use crate::domain::decide::decide;
+use crate::domain::decide::{Facts, decide};
 use crate::domain::event::{Event, Recorded};
 use crate::domain::ids::{CommandId, EventId, IdempotencyKey};
 use crate::domain::privacy;
@@ -144,7 +144,8 @@ impl Rehearsal {
         let Submission { agent, command, command_id, .. } = submission;
         let now = system::now();
         let policy = context.config.policy;
-        let decided = decide(&self.state, agent, None, &submission.checkout, command, now, &policy)?;
+        let facts = Facts { checkout: submission.checkout.clone(), ..Facts::default() };
+        let decided = decide(&self.state, agent, None, &facts, command, now, &policy)?;
         for (index, event) in decided.events.into_iter().enumerate() {
             self.seq += 1;
             let minted = command.minted().filter(|_| index == 0);

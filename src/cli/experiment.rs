@@ -28,7 +28,6 @@ use crate::runner::tree;
 use crate::store::{ExperimentFilter, ExperimentView};
 use crate::system;
 use crate::views::{self, DEFAULT_LIMIT, Stream, View};
-use crate::writer::{outcome_of, stream_facts};
 
 /// Default time limit of a typed command, in seconds: most test suites end in a quarter of an hour.
 const DEFAULT_TIMEOUT_SECONDS: u64 = 900;
@@ -261,9 +260,6 @@ impl Run {
             env_pass: None,
             timeout_ms: self.timeout.map(|seconds| seconds.saturating_mul(1_000)),
             output_cap_bytes: None,
-            plan: None,
-            statement: None,
-            further_runs: Vec::new(),
         });
         let name = command.name();
         let receipt = context.submitted(command, parse_optional("key", self.key.as_deref())?)?;
@@ -314,7 +310,7 @@ impl Run {
             ExperimentResult::path(context.workspace.root(), &subject, report.meta.finished_at, run_id)
         });
         write_whole(&out, &bytes)?;
-        let outcome = outcome_of(&report);
+        let outcome = report.outcome();
         let receipt = record(context, RunId::from_uuid(run_id), command, outcome.clone())?;
         done(context, &out, &outcome, &receipt, run_id)?;
         if outcome.state == RunState::Aborted {
@@ -353,8 +349,8 @@ impl Recorded {
         });
         let outcome = RunOutcome {
             exit_code: Some(self.exit_code),
-            stdout: stream_facts(&stdout.1),
-            stderr: stream_facts(&stderr.1),
+            stdout: stdout.1.facts(),
+            stderr: stderr.1.facts(),
             ..RunOutcome::without_files(
                 if self.exit_code == 0 { RunState::Succeeded } else { RunState::Failed },
                 None,

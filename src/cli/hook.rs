@@ -38,11 +38,11 @@ use crate::pack::{self, Occasion, Told};
 use crate::reads::Reads;
 use crate::session_home::SessionHome;
 use crate::session_news::SessionNews;
+use crate::spool::Spool;
 use crate::store::{EditBehind, LockView, Myself, SessionView};
 use crate::system::{self, Environment};
 use crate::views::{self, ContextOf, Known, UNSEATED, View, ViewError};
 use crate::workspace::{Workspace, WorkspaceError};
-use crate::writer::Spool;
 
 /// A hook never holds its client up for longer: 900 ms. A client notices one second, and the process needs some of it.
 fn within() -> Duration {

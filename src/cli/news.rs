@@ -66,7 +66,7 @@ impl News {
         let text = match self.wait.as_deref() {
             _ if !delta.text.is_empty() => delta.text.clone(),
             Some(wait) => format!("nothing new in {}\n", wait.trim()),
-            None => nothing_since(&delta.told.last),
+            None => super::names::shortened(&nothing_since(&delta.told.last)).into_owned(),
         };
         output::print(context.global.json, &text, &asking.json(&delta))?;
         if let Some(news) = news {

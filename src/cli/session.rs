@@ -169,7 +169,6 @@ impl Session {
                     turn0,
                     profile,
                     parent_task_id: context.task_named(task.as_deref())?,
-                    mission: None,
                 };
                 let key = parse_optional("key", key.as_deref())?;
                 context.submit("researcher queued as run", Command::SpawnResearcher(command), key)

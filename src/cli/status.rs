@@ -5,9 +5,9 @@ use serde_json::json;
 use super::output::{self, Failure};
 use super::{Context, block_on};
 use crate::pack::{self, Presence};
+use crate::spool::Spool;
 use crate::system;
 use crate::views::{self, View};
-use crate::writer::Spool;
 
 pub(super) fn run(context: &Context) -> Result<(), Failure> {
     let reader = context.reader()?;

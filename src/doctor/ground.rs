@@ -14,10 +14,10 @@ use crate::identity::Caller;
 use crate::integrity::{Scan, ScanError};
 use crate::pack::DEFAULT_BUDGET_CHARS;
 use crate::reads::Reads;
+use crate::spool::Spool;
 use crate::standing::{Damage, Standing};
 use crate::system;
 use crate::views::{self, ContextOf, View, ViewError};
-use crate::writer::Spool;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// How long a writer may take to start: many times what it takes on a slow disk.

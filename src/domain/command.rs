@@ -1,7 +1,6 @@
-//! Requests to change something, in the imperative, as a front hands them to the writer.
+//! Commands: requests for a change, named in the imperative. A front sends them to the writer.
 //!
-//! [`commands!`] is the table of all commands. Everything else that differs from command to command is its rule in
-//! `decide`.
+//! [`commands!`] is the table of all commands. The rule of each command is in `decide`.
 
 mod claim;
 mod decision;
@@ -30,11 +29,11 @@ use crate::domain::seat::Unpinned;
 use crate::domain::texts::each_text;
 use crate::domain::versions::Versions;
 
-/// What a command makes or changes, by its id.
+/// The entity that a command makes or changes, by its id.
 enum Subject {
-    /// The front minted the id, and the first event of the command carries it.
+    /// The front minted the id, and the first event of the command has it.
     Makes(Uuid),
-    /// The thing is there already.
+    /// The entity exists already.
     Changes(Uuid),
 }
 
@@ -80,14 +79,14 @@ macro_rules! name {
     };
 }
 
-/// Each line: the struct of a command, its name on the wire, the name that people and agents know it by where that is
-/// another one, and the id of what it makes or changes. `makes` is an id that the front mints.
+/// One line per command: its struct, its name on the wire, its name for people and agents if that differs, and the id
+/// of the entity that it makes or changes. `makes` is an id minted by the front.
 macro_rules! commands {
     ($(
         $variant:ident = $wire:literal $(called $name:literal)?
         $(, $does:ident $field:ident $(if $new:ident)?)?;
     )+) => {
-        /// Everything an agent can ask for.
+        /// All commands.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "name", content = "args")]
         pub enum Command {
@@ -95,10 +94,10 @@ macro_rules! commands {
         }
 
         impl Command {
-            /// The name of every command.
+            /// The names of all commands.
             pub const NAMES: &'static [&'static str] = &[$(name!($wire $($name)?)),+];
 
-            /// The command's name, as people and agents know it.
+            /// The name of the command for people and agents.
             pub const fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => name!($wire $($name)?)),+ }
             }
@@ -111,7 +110,7 @@ macro_rules! commands {
                 match self { $(Self::$variant(of) => unmint!(of $($does $field $(if $new)?)?)),+ }
             }
 
-            /// Calls `found` with each text of the command and the field in which it stands.
+            /// Calls `found` with each text of the command and the name of its field.
             pub fn each_text(&self, found: impl FnMut(&str, &str)) {
                 match self { $(Self::$variant(of) => each_text(of, found)),+ }
             }
@@ -165,7 +164,7 @@ commands! {
 }
 
 impl Command {
-    /// The id of what the command makes; its first event carries the same one.
+    /// The id of the new entity. The first event of the command has the same id.
     pub fn minted(&self) -> Option<Uuid> {
         match self.subject() {
             Some(Subject::Makes(id)) => Some(id),
@@ -173,7 +172,7 @@ impl Command {
         }
     }
 
-    /// The id of what the command makes or changes: a claim, a run, a task, or the event that it reports.
+    /// The id of the entity that the command makes or changes: a claim, a run, a task, or a reported event.
     pub fn entity(&self) -> Option<Uuid> {
         self.subject().map(|(Subject::Makes(id) | Subject::Changes(id))| id)
     }
@@ -193,11 +192,11 @@ impl Command {
         }
     }
 
-    /// The command as its caller meant it: without what a front makes anew for each try.
+    /// The command without the values that a front mints for each attempt. Retries are recognised by it.
     pub fn intent(&self) -> Self {
         let mut intent = self.clone();
         intent.unmint();
-        // The other commands carry nothing from a front but the id of what they make.
+        // In the other commands, the id of the new entity is the only such value.
         if let Self::RecordDecision(decision) = &mut intent {
             for alternative in decision.alternatives.iter_mut().filter(|new| new.statement.is_some()) {
                 alternative.claim_id = Uuid::nil().into();
@@ -205,51 +204,48 @@ impl Command {
         } else if let Self::SpawnResearcher(spawn) = &mut intent {
             spawn.task_id = Uuid::nil().into();
             spawn.turn0 = "-".parse().expect("one character");
-            spawn.mission = None;
         } else if let Self::SplitSession(split) = &mut intent {
             split.child = "-".parse().expect("one printable character");
             split.turn0 = "-".parse().expect("one character");
         } else if let Self::RecordTurn(turn) = &mut intent {
             turn.told = None;
-        } else if let Self::RunExperiment(run) = &mut intent {
-            run.plan = None;
         }
         intent
     }
 }
 
-/// A command on its way to the writer, with who asks and under which names.
+/// A command on its way to the writer, with its caller and the ids of the request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Submission {
-    /// Minted by the front; a retry of the same request carries the same one.
+    /// Minted by the front. A retry of the same request has the same id.
     pub command_id: CommandId,
-    /// Who asks, canonical; of a caller that is not pinned, who it likely is.
+    /// The canonical agent of the caller. For an unpinned caller, the probable agent.
     pub agent: AgentId,
-    /// What there is to know of a caller that is not pinned: the writer says who it is.
+    /// The facts about an unpinned caller, from which the writer finds its agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unpinned: Option<Unpinned>,
-    /// In which session.
+    /// The session of the caller.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
-    /// The trace the call belongs to, as the client names it.
+    /// The trace of the call, as the client names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_id: Option<String>,
-    /// The caller's own name for the request.
+    /// The caller's own key for the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<IdempotencyKey>,
-    /// Where the caller works, as its front sees it; never what a caller says.
+    /// The caller's work tree and branch. The front determines them, and the caller cannot.
     #[serde(default, skip_serializing_if = "Checkout::is_empty")]
     pub checkout: Checkout,
-    /// What the files that the command is about hold, as its front sees them; never what a caller says.
+    /// Versions of the files that the command concerns. The front determines them, and the caller cannot.
     #[serde(default, skip_serializing_if = "Versions::is_empty")]
     pub versions: Versions,
-    /// What is asked.
+    /// The command.
     pub command: Command,
 }
 
 impl Submission {
-    /// Calls `found` with each text of the submission and the field in which it stands. The front makes what says where
-    /// the caller works and what its files hold. The front removes secrets from that instead of refusing the command.
+    /// Calls `found` with each text of the submission and the name of its field. The front itself writes the work tree
+    /// and the versions. It removes secrets from them instead of refusing the command.
     pub fn each_text(&self, mut found: impl FnMut(&str, &str)) {
         let Self {
             command_id: _,

@@ -7,6 +7,7 @@ mod decision;
 mod erasure;
 mod evidence;
 pub(crate) mod experiment;
+mod facts;
 mod lock;
 mod loss;
 mod notice;
@@ -20,9 +21,10 @@ mod told;
 mod verdict;
 
 pub use asking::{HELD, agree};
-pub use erasure::{Erasure, forget};
+pub use erasure::Erasure;
 pub use evidence::check_last;
-pub use loss::{Loss, accept_loss};
+pub use facts::{Facts, Mission, PlannedRun};
+pub use loss::Loss;
 pub use session::overdue;
 
 use self::evidence::About;
@@ -156,27 +158,12 @@ pub fn decide(
     state: &State,
     agent: &AgentId,
     session: Option<&SessionId>,
-    checkout: &Checkout,
+    facts: &Facts,
     command: &Command,
     now: Timestamp,
     policy: &Policy,
 ) -> Result<Decision, Rejection> {
-    decide_seeing(state, agent, session, (checkout, &Versions::new()), command, now, policy)
-}
-
-/// [`decide`] with what the front saw of the files that the command is about.
-///
-/// # Errors
-/// As there.
-pub fn decide_seeing(
-    state: &State,
-    agent: &AgentId,
-    session: Option<&SessionId>,
-    (checkout, versions): (&Checkout, &Versions),
-    command: &Command,
-    now: Timestamp,
-    policy: &Policy,
-) -> Result<Decision, Rejection> {
+    let Facts { checkout, versions, .. } = facts;
     if let Some((argument, text)) = placeholder(command) {
         let why = format!("`{text}` stands in our hint for a sentence of yours: write that instead");
         return Err(Rejection::invalid(&argument, why));
@@ -203,7 +190,7 @@ pub fn decide_seeing(
         Command::AliasTarget(alias) => target::alias(state, alias),
         Command::PartTarget(part) => target::part(state, part),
         Command::KeepClaim(keep) => overrule::keep(state, agent, keep),
-        Command::RunExperiment(run) => experiment::run(state, (agent, session), run),
+        Command::RunExperiment(run) => experiment::run(state, (agent, session), run, facts.run.as_ref()),
         Command::AttachExperiment(attach) => experiment::attach(state, attach, now),
         Command::CancelExperiment(cancel) => experiment::cancel(state, agent, cancel, now),
         Command::RecordExperiment(record) => experiment::record(state, agent, record),
@@ -227,14 +214,15 @@ pub fn decide_seeing(
         Command::SnapshotBeliefs(_) => session::snapshot(state, agent, session),
         Command::RecordFiring(firing) => session::record_firing(state, firing),
         Command::Observe(observed) => session::observe(state, observed),
-        Command::SpawnResearcher(spawn) => researcher::spawn(state, (session, checkout), spawn),
+        Command::SpawnResearcher(spawn) => {
+            researcher::spawn(state, (session, checkout), spawn, facts.mission.as_ref())
+        }
         Command::RecordMessage(message) => record_message(state, message),
         Command::RecordOverride(record) => record_override(agent, record),
         Command::SeeAttention(see) => notice::see(state, agent, see),
-        // What the ledger holds of an event is no part of the state: whoever has it asks `forget`.
-        // Nor is what is missing from it: `accept_loss`.
-        Command::AcceptLoss(command) => accept_loss(agent, command, None),
-        Command::Forget(command) => forget(state, agent, &Erasure { command, target: None, related: &[] }),
+        // These two are about the ledger and not about the team's work.
+        Command::AcceptLoss(command) => return loss::accept_loss(agent, command, facts.loss.as_ref()),
+        Command::Forget(command) => return erasure::forget(state, agent, command, &facts.erasure),
     }?;
     evidence::quote_last(state, session, command, &mut decision);
     decision.warnings.extend(lock::warnings(state, (agent, session), checkout, command, now));

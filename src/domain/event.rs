@@ -1,7 +1,7 @@
-//! What happened: the immutable facts of the ledger, in the past tense, and their wire form.
+//! Events: the immutable facts of the ledger, named in the past tense, and their wire form.
 //!
-//! Events are for ever. A new field is optional, a changed meaning is a new type, and every type has a
-//! fixture in `tests/fixtures/events.jsonl` that must decode in every release.
+//! Events are permanent. A new field is optional, and a changed meaning is a new type. Every type has a fixture in
+//! `tests/fixtures/events.jsonl` that every release must decode.
 
 mod about;
 mod claim;
@@ -26,8 +26,8 @@ use crate::domain::checkout::Checkout;
 use crate::domain::ids::{CommandId, EventId, SessionId};
 use crate::domain::time::Timestamp;
 
-/// The newest event vocabulary this binary folds. An event whose `min_reader` is above it stops the
-/// fold with a clear message; it is never skipped.
+/// The newest event vocabulary that this binary can fold. An event with a higher `min_reader` stops the fold with a
+/// clear message. It is never skipped.
 pub const READER: u32 = 1;
 
 macro_rules! events {
@@ -36,18 +36,18 @@ macro_rules! events {
         #[derive(Debug, Clone, PartialEq)]
         pub enum Event { $(#[allow(missing_docs)] $variant($variant)),+ }
 
-        /// An event that cannot be read by this binary.
+        /// An event that this binary cannot decode.
         #[derive(Debug, thiserror::Error)]
         pub enum Undecodable {
-            /// A type this binary does not know.
+            /// The event has a type unknown to this binary.
             #[error("event type `{0}` is unknown to this version of hm: update hm, then run `hm rebuild`")]
             UnknownKind(String),
-            /// A known type with a body that does not fit.
+            /// The event has a known type, and its body does not fit the type.
             #[error("the payload of a `{kind}` event does not fit: {source}")]
             Body {
                 /// The type.
                 kind: String,
-                /// What does not fit.
+                /// The reason why the body does not fit.
                 source: serde_json::Error,
             },
         }
@@ -61,7 +61,7 @@ macro_rules! events {
                 match self { $(Self::$variant(_) => $variant::KIND),+ }
             }
 
-            /// The vocabulary a reader must know to fold this event.
+            /// The vocabulary that a reader needs to fold this event.
             pub const fn min_reader(&self) -> u32 {
                 match self { $(Self::$variant(_) => $min),+ }
             }
@@ -74,10 +74,10 @@ macro_rules! events {
                 .expect("event bodies are plain data with string keys")
             }
 
-            /// Reads an event back from its type and body; unknown fields are ignored.
+            /// Decodes an event from its type and body. Unknown fields are ignored.
             ///
             /// # Errors
-            /// [`Undecodable`]; the caller stops there, it does not skip.
+            /// [`Undecodable`]. The caller must stop there and must not skip the event.
             pub fn decode(kind: &str, body: &str) -> Result<Self, Undecodable> {
                 match kind {
                     $($variant::KIND => serde_json::from_str(body).map(Self::$variant)
@@ -157,7 +157,7 @@ events! {
 }
 
 impl Event {
-    /// Adds where it happened, to an event that says so by more than its task.
+    /// Sets the work tree and branch of an event, if its type has them.
     pub(in crate::domain) fn happened_in(&mut self, here: &Checkout) {
         if let Self::SessionStarted(SessionStarted { checkout, .. })
         | Self::CommandRan(CommandRan { checkout, .. })
@@ -173,23 +173,23 @@ impl Event {
     }
 }
 
-/// An event with its place and origin, as every fold sees it.
+/// An event with its position and origin, the input of every fold.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
-    /// Place in the total order, from 1 without gaps.
+    /// Position in the total order, from 1 without gaps.
     pub seq: u64,
-    /// The event's id.
+    /// The id of the event.
     pub id: EventId,
-    /// Whose command caused it.
+    /// The agent whose command caused the event.
     pub agent: AgentId,
-    /// In which session.
+    /// The session of that command.
     pub session: Option<SessionId>,
-    /// The command that caused it.
+    /// The command that caused the event.
     pub causation: CommandId,
     /// When the writer took the command.
     pub at: Timestamp,
-    /// What happened; `None` where an operator erased the payload.
+    /// The event itself. `None` if an operator erased the payload.
     pub event: Option<Event>,
-    /// The type of the event, where the payload is erased.
+    /// The type of an erased event.
     pub erased: Option<String>,
 }

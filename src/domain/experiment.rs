@@ -411,13 +411,14 @@ pub struct RunOutcome {
     /// files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta_sha256: Option<String>,
-    /// Files of the claim that were replaced or written during the run.
+    /// Files of the claim that were replaced or written during the run, or were there only meanwhile.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub written: BTreeSet<Scope>,
     /// Directories above files of the claim that were moved during the run. They may be back.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub moved: BTreeSet<Scope>,
-    /// Directories above files of the claim that changed during the run and may have been moved.
+    /// Directories above files of the claim that changed during the run and may have been moved, and files of the claim
+    /// that changed and may have been written.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub touched: BTreeSet<Scope>,
 }

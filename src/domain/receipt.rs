@@ -169,6 +169,32 @@ pub struct Receipt {
 }
 
 impl Receipt {
+    /// The receipt of a command whose last event has the position `seq` in the ledger.
+    pub fn committed(command_id: CommandId, entity_id: Option<Uuid>, seq: u64) -> Self {
+        Self { state: Acceptance::Committed, seq: Some(seq), ..Self::queued(command_id, entity_id) }
+    }
+
+    /// The receipt of a command that is durable in the spool.
+    pub const fn queued(command_id: CommandId, entity_id: Option<Uuid>) -> Self {
+        Self {
+            command_id,
+            state: Acceptance::Queued,
+            entity_id,
+            name: None,
+            seq: None,
+            duplicate: false,
+            proposed: false,
+            lease: None,
+            warnings: Vec::new(),
+            cited: Vec::new(),
+            similar: Vec::new(),
+            alike: Vec::new(),
+            at_now: Vec::new(),
+            meaning: None,
+            next: None,
+        }
+    }
+
     /// The claims that the receipt mentions.
     pub fn told_of(&self) -> impl Iterator<Item = ClaimId> {
         let warned = self.warnings.iter().filter_map(|warning| warning.claim_id);

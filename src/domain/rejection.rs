@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::claim::BadWord;
+use crate::domain::ids::IdempotencyKey;
 
 /// Why a command was refused. MCP, the CLI and the ledger share this list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -184,6 +185,16 @@ impl Rejection {
     pub fn invalid(argument: &str, problem: impl ToString) -> Self {
         Self::new(Code::InvalidArgument, problem.to_string(), format!("correct `{argument}` and call again"))
             .with("argument", argument)
+    }
+
+    /// The refusal of a key that was used for another request.
+    pub fn idempotency_conflict(key: Option<&IdempotencyKey>) -> Self {
+        let key = key.map_or("", IdempotencyKey::as_str);
+        Self::new(
+            Code::IdempotencyConflict,
+            format!("the idempotency key `{key}` was used for another command"),
+            "use a fresh key for a new command; repeat a key only to retry the same one",
+        )
     }
 }
 

@@ -133,6 +133,14 @@ bounded_text!(
     /// The reason for a position or a deprecation, 1 to 2,000 characters.
     Reason, "reason", 2_000
 );
+
+impl Reason {
+    /// A text cut to the length limit; `None` when it is empty.
+    pub fn cut(text: &str) -> Option<Self> {
+        text.chars().take(Self::MAX_CHARS).collect::<String>().parse().ok()
+    }
+}
+
 bounded_text!(
     /// Details of a task or plan beyond its title, 1 to 2,000 characters.
     Description, "description", 2_000

@@ -259,6 +259,8 @@ enum Since {
     Moved,
     /// A directory above the files may have been moved while the run was under way.
     Touched,
+    /// The file may have been written while the run was under way.
+    FileTouched,
 }
 
 /// The end of a reason that another run settles, because the files may be as they were.
@@ -310,13 +312,14 @@ impl fmt::Display for Change {
             Since::Run => (" was written", " during the run"),
             Since::Moved => (" was moved", " during the run"),
             Since::Touched => (" was touched", " during the run and may have been moved"),
+            Since::FileTouched => (" was touched", " during the run and may have been written"),
         };
         f.write_str(changed)?;
         if let Some(agent) = by {
             write!(f, " by {agent}")?;
         }
         f.write_str(since)?;
-        let is_during = matches!(self.since, Since::Run | Since::Moved | Since::Touched);
+        let is_during = matches!(self.since, Since::Run | Since::Moved | Since::Touched | Since::FileTouched);
         f.write_str(if is_during { RUN_AGAIN } else { "" })
     }
 }
@@ -371,23 +374,36 @@ fn changed_challenges<'a>(
     saw: &'a Versions,
     worktree: Option<&'a Worktree>,
 ) -> impl Iterator<Item = (&'a AgentId, Change)> {
-    let Sights { created, .. } = &claim.sights;
-    claim.sights.open(&claim.answered, until).into_iter().filter_map(move |(challenger, sight, since)| {
-        let below = unversioned_change(state, worktree, claim, (sight, since.clone()));
-        let Some(mut change) = change(state, worktree, (sight, since.clone()), saw).or(below) else {
-            return Some((challenger, unversioned_elsewhere(worktree, claim, (sight, since))?));
-        };
-        // A challenger in another work tree sees other content there. The files of this one did not change.
-        let did_not_change = || {
-            sight.is_of_other_tree(worktree)
-                || matches!(since, Since::Challenge(_))
-                    && self::change(state, worktree, (created, Since::Claim), saw).is_none()
-        };
-        if change.by.is_none() && did_not_change() {
-            change.since = Since::Elsewhere(challenger.clone());
-        }
-        Some((challenger, change))
+    let open = claim.sights.open(&claim.answered, until).into_iter();
+    open.filter_map(move |(challenger, sight, since)| {
+        let seen = (challenger, sight, since);
+        Some((challenger, changed_challenge(state, claim, seen, saw, worktree)?))
     })
+}
+
+/// How what one challenger saw differs from these files.
+fn changed_challenge(
+    state: &State,
+    claim: &Claim,
+    (challenger, sight, since): (&AgentId, &Sight, Since),
+    saw: &Versions,
+    worktree: Option<&Worktree>,
+) -> Option<Change> {
+    let created = &claim.sights.created;
+    let below = unversioned_change(state, worktree, claim, (sight, since.clone()));
+    let Some(mut change) = change(state, worktree, (sight, since.clone()), saw).or(below) else {
+        return unversioned_elsewhere(worktree, claim, (sight, since));
+    };
+    // A challenger in another work tree sees other content there. The files of this one did not change.
+    let did_not_change = || {
+        sight.is_of_other_tree(worktree)
+            || matches!(since, Since::Challenge(_))
+                && self::change(state, worktree, (created, Since::Claim), saw).is_none()
+    };
+    if change.by.is_none() && did_not_change() {
+        change.since = Since::Elsewhere(challenger.clone());
+    }
+    Some(change)
 }
 
 /// The challengers of a claim whose open challenges are of other content than these files: a run that sees them answers
@@ -439,11 +455,16 @@ fn unversioned_change(
     })
 }
 
-/// The first directory above the files of a claim that was moved while a run was under way, or may have been.
-fn moved(outcome: &RunOutcome) -> Option<Change> {
+/// The first directory above the files of a claim that was moved while a run was under way, or what may have been moved or
+/// written then.
+fn moved(run: &Run, outcome: &RunOutcome) -> Option<Change> {
     let moved = outcome.moved.first().map(|dir| (dir, Since::Moved));
-    let (dir, since) = moved.or_else(|| Some((outcome.touched.first()?, Since::Touched)))?;
-    Some(Change { scope: dir.clone(), others: 0, by: None, since })
+    let touched = outcome.touched.first().map(|scope| {
+        let is_file = run.saw.versions.contains_key(scope);
+        (scope, if is_file { Since::FileTouched } else { Since::Touched })
+    });
+    let (scope, since) = moved.or(touched)?;
+    Some(Change { scope: scope.clone(), others: 0, by: None, since })
 }
 
 /// The first file of a claim that was written while a run was under way. `found` are those that the writer found.
@@ -478,7 +499,7 @@ pub fn changed_for(
         .or_else(differed)
         .or_else(|| change(state, worktree, (saw, Since::Queueing), now))
         .or_else(|| written(state, run, claim, &outcome.written))
-        .or_else(|| moved(outcome))
+        .or_else(|| moved(run, outcome))
 }
 
 /// Why a run that is over is no evidence of a claim that it was not queued for.
@@ -503,9 +524,17 @@ impl fmt::Display for Unlike {
 
 impl Unlike {
     /// The reason with a way forward for the claim.
-    pub fn with_way(&self, claim: ClaimId, (claim_type, scopes): (ClaimType, &[Scope])) -> String {
+    pub fn with_way(
+        &self,
+        claim: ClaimId,
+        (claim_type, scopes): (ClaimType, &[Scope]),
+        again: MeantAgain,
+    ) -> String {
         match self {
-            Self::Other(_) => format!("{self}; {}", way_forward(claim, Some(claim_type), Some(scopes))),
+            Self::Other(_) => {
+                let way = way_forward(claim, Some(claim_type), Some(scopes), again);
+                format!("{self}; {way}")
+            }
             Self::Unseen(_) => {
                 let run = json!({ "profile": "PROFILE", "claim_id": claim });
                 format!("{self}: {}", way::call("run_experiment", &run))
@@ -607,7 +636,10 @@ pub fn witnessed(
             if taken.still && taken.versions.is_empty() {
                 let why =
                     "none of its scopes is a file that can be read, so it has no version that could change";
-                return Err(Rejection::invalid("claim_id", why));
+                let mut refused = Rejection::invalid("claim_id", why);
+                let challenged = challenged_again(&taken.claim_id.to_string());
+                refused.hint = format!("its owner says nothing anew; {challenged}");
+                return Err(refused);
             }
             let is_support = !taken.still && taken.position == Position::Support;
             // A decision says what should be, and rests on no content.
@@ -647,7 +679,8 @@ pub fn witnessed(
                     way_forward(
                         *claim_id,
                         claim.map(|claim| claim.claim_type),
-                        claim.map(|claim| claim.scopes.as_slice())
+                        claim.map(|claim| claim.scopes.as_slice()),
+                        MeantAgain::of(!saw.is_empty()),
                     )
                 ),
                 claim_id: Some(*claim_id),
@@ -658,11 +691,28 @@ pub fn witnessed(
     Ok(decision)
 }
 
+/// How agents say that a claim and its challenges are meant of its files as they are now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MeantAgain {
+    /// A file of the claim has a version.
+    ByStill,
+    /// No scope has one, so only what was seen at the challenges is compared: a challenger challenges again.
+    ByChallenge,
+}
+
+impl MeantAgain {
+    /// For a claim of which a file has a version or none has.
+    pub const fn of(has_version: bool) -> Self {
+        if has_version { Self::ByStill } else { Self::ByChallenge }
+    }
+}
+
 /// What to do about a claim whose files changed. A decision is replaced by another decision.
 pub fn way_forward(
     claim: impl fmt::Display,
     claim_type: Option<ClaimType>,
     scopes: Option<&[Scope]>,
+    again: MeantAgain,
 ) -> String {
     let claim = claim.to_string();
     let scopes = scopes.map_or_else(|| json!(["SCOPE"]), |scopes| json!(scopes));
@@ -683,9 +733,19 @@ pub fn way_forward(
             way::call("create_claim", &instead)
         }
     };
-    let still = way::call("still", &json!({ "claim_id": claim }));
-    format!(
-        "state what holds now: {instead}, or say that it is still meant and run again: {still} by the owner for the \
-         claim, and by each challenger for its challenge, unless the challenger supports or abstains"
-    )
+    let again = match again {
+        MeantAgain::ByStill => format!(
+            "say that it is still meant and run again: {} by the owner for the claim, and by each challenger for its \
+             challenge",
+            way::call("still", &json!({ "claim_id": claim }))
+        ),
+        MeantAgain::ByChallenge => format!("run again after {}", challenged_again(&claim)),
+    };
+    format!("state what holds now: {instead}, or {again}, unless the challenger supports or abstains")
+}
+
+/// The step by which challengers of a claim without a version say that they mean what is there now.
+fn challenged_again(claim: &str) -> String {
+    let again = json!({ "claim_id": claim, "reason": way::REASON });
+    format!("each challenger challenges what is there now: {}", way::call("challenge", &again))
 }

@@ -1,9 +1,9 @@
-//! What is news to a session since it was last told: short XML, and nothing when there is none. Pure.
+//! The news for a session since its last delta: short XML, and empty without news. Pure.
 //!
-//! News comes in the order of [`Concern`] until the delta is full. What has no room waits for the next delta, and is
-//! named. News that touches the reader's work or asks the reader is told whole and waits as long as it takes; other news
-//! has three deltas, then it is counted by kind, with the command that lists it. After a command only urgent news is
-//! told; a reader that asks for its news is told all of it whole.
+//! News is shown in the order of [`Concern`] until the delta is full. The delta names the news that does not fit, and
+//! that news waits for the next delta. News that touches the reader's work or asks the reader is shown whole, and waits
+//! without limit. Other news waits for three deltas. After that it is counted by kind, with the command that lists it.
+//! After a command, a delta shows urgent news only. A reader that asks for its news gets all of it whole.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,45 +22,44 @@ use crate::domain::scope::Scope;
 use crate::domain::text::{AnchorKey, Worktree};
 use crate::domain::time::Timestamp;
 
-/// The longest a delta gets, in characters. One question that is longer than its room comes on top, because
-/// a question is shown whole.
+/// Maximum length of a delta, in characters. A question is shown whole, so a single long question may exceed it.
 pub const MAX_DELTA_CHARS: usize = 2_000;
-/// The longest a delta after a command gets, in characters: an agent runs many commands in a turn. A long question comes
-/// on top here too.
+/// Maximum length of a delta after a command, in characters, because an agent runs many commands in a turn. A long
+/// question may exceed it too.
 const MAX_COMMAND_DELTA_CHARS: usize = 1_600;
-/// The longest a delta gets that its reader asked for, in characters.
+/// Maximum length of a delta on request, in characters.
 const MAX_ASKED_DELTA_CHARS: usize = 6_000;
-/// What is shown of a statement that touches or asks the reader: most are shorter.
+/// Maximum length of a statement that touches or asks the reader, in characters. Most are shorter.
 const WHOLE_CHARS: usize = 400;
-/// What is shown of a statement where the reader asked for its news.
+/// Maximum length of a statement in a delta on request, in characters.
 const ASKED_CHARS: usize = 600;
-/// What the names of waiting news take.
+/// Maximum length of the names of waiting news, in characters.
 const WAITING_CHARS: usize = 120;
-/// Deltas in which news that neither touches nor asks the reader may find no room before it is only counted.
+/// Number of deltas for which other news waits before it is only counted.
 const PATIENCE: u32 = 3;
-/// What a line shows of a statement, in characters.
+/// Maximum length of a statement in a one-line entry, in characters.
 const GLANCE_CHARS: usize = 90;
-/// What is shown of a text that the reader knows, in characters.
+/// Maximum length of a text that the reader knows, in characters.
 pub const KNOWN_CHARS: usize = 60;
-/// The newest entries among those that are only counted, each in a line of its own.
+/// The most one-line entries for news that is only counted. The newest are chosen.
 const MAX_LINES: usize = 3;
 
-/// How news concerns its reader, in the order in which it is told.
+/// The reason why news concerns its reader, in the order of the delta.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Concern {
-    /// It touches files and tasks that the reader holds, edited or works on.
+    /// It touches files or tasks that the reader holds, edited or works on.
     Touches,
     /// It asks the reader for something.
     Asks,
     /// The search finds it for the reader's intent and tasks.
     Found,
-    /// Everything else.
+    /// All other news.
     Other,
 }
 
 impl Concern {
-    /// Whether it waits as long as it takes.
+    /// Whether the news waits without limit.
     pub const fn is_urgent(self) -> bool {
         matches!(self, Self::Touches | Self::Asks)
     }
@@ -75,24 +74,25 @@ impl Concern {
     }
 }
 
-/// After what a session is told news.
+/// The occasion of a delta.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occasion {
-    /// A prompt: all news is told.
+    /// A prompt. The delta shows all news.
     Prompt,
-    /// A command: only urgent news is told. Other news waits for the next prompt, and that wait is not counted.
+    /// A command. The delta shows urgent news only. Other news waits for the next prompt, and this delta does not count
+    /// for its wait.
     Command,
-    /// The reader asked for its news: all news is told, statements whole, and none of it is given up.
+    /// A request of the reader. The delta shows all news with whole statements, and gives up none.
     Asked,
 }
 
 impl Occasion {
-    /// Whether news that concerns the reader like this is told.
+    /// Whether a delta on this occasion shows news of this concern.
     pub const fn tells(self, concern: Concern) -> bool {
         !matches!(self, Self::Command) || concern.is_urgent()
     }
 
-    /// The longest its delta gets, in characters.
+    /// Maximum length of a delta on this occasion, in characters.
     pub const fn max_chars(self) -> usize {
         match self {
             Self::Prompt => MAX_DELTA_CHARS,
@@ -101,12 +101,13 @@ impl Occasion {
         }
     }
 
-    /// How much of a piece of news is shown, the best first, where there is room. `is_first` is that nothing is shown yet.
+    /// The possible forms of a piece of news, the longest first. The first one that fits is used. `is_first` means that
+    /// the delta is still empty.
     fn forms(self, concern: Concern, is_first: bool) -> &'static [Form] {
         match (self, concern) {
             (Self::Asked, _) if is_first => &[Form::Whole(ASKED_CHARS), Form::Line],
             (Self::Asked, _) => &[Form::Whole(ASKED_CHARS)],
-            // One of them is told in any case.
+            // One piece of news must always be shown.
             (_, Concern::Touches | Concern::Asks) if is_first => &[Form::Whole(WHOLE_CHARS), Form::Line],
             (_, Concern::Touches | Concern::Asks) => &[Form::Whole(WHOLE_CHARS)],
             (_, Concern::Found) => &[Form::Full, Form::Line],
@@ -115,39 +116,39 @@ impl Occasion {
     }
 }
 
-/// What news is about. Two events about the same thing are one piece of news until it is told.
+/// The subject of news. Several events about one subject are one piece of news until it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum About {
-    /// Where the team is heading.
+    /// The intent of the team.
     Intent,
-    /// A claim that is new or has another status.
+    /// A claim that is new or has a new status.
     Claim(ClaimId),
-    /// A claim on which the reader is asked for a position.
+    /// A claim that asks the reader for a position.
     Question(ClaimId),
-    /// Two sides that contradict each other.
+    /// A contradiction.
     Contradiction(EventId),
-    /// A run that is over; of a series, its first run.
+    /// A finished run. For a series, its first run.
     Run(RunId),
-    /// A task that is new or changed hands.
+    /// A task that is new or has a new holder.
     Task(TaskId),
-    /// An anchor that is new or holds something else.
+    /// An anchor that is new or has a new value.
     Anchor(AnchorKey),
-    /// What a session locks.
+    /// The locks of a session.
     Locks(SessionId),
-    /// An agent that came after the reader.
+    /// An agent whose session started after the reader's.
     Peer(AgentId),
     /// Files that an agent edited in one work tree.
     Edits {
         /// The agent.
         agent: AgentId,
-        /// The linked work tree; none for the main one.
+        /// The linked work tree. None for the main one.
         worktree: Option<Worktree>,
     },
 }
 
 impl About {
-    /// What it is called where it is only counted, and the command that lists it from a ledger position on.
+    /// The word for the subject in counts, and the command that lists it from a ledger position on.
     fn listed(&self, since: u64) -> (&'static str, String) {
         match self {
             Self::Intent => ("intent", "hm plan show".to_owned()),
@@ -163,7 +164,7 @@ impl About {
         }
     }
 
-    /// What it is called in a line of names.
+    /// The name of the subject in a line of names.
     pub fn called(&self) -> String {
         match self {
             Self::Intent => "the intent".to_owned(),
@@ -179,88 +180,88 @@ impl About {
     }
 }
 
-/// News that was not told yet, as a session keeps it between two deltas. It holds no text of the memory.
+/// News that has not been shown, as a session keeps it between two deltas. It contains no text of the memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiting {
-    /// What it is about.
+    /// The subject.
     pub about: About,
-    /// How it concerns the reader; it never concerns them less than before.
+    /// The reader's concern. It never becomes less urgent.
     pub concern: Concern,
-    /// Ledger position of the first event that was not told.
+    /// Ledger position of the first event that has not been shown.
     pub since: u64,
-    /// Ledger position of the last one.
+    /// Ledger position of the last such event.
     pub seq: u64,
-    /// Deltas in which it had no room.
+    /// Number of deltas in which it did not fit.
     #[serde(default)]
     pub deltas: u32,
-    /// The status of the claim before; none for a new claim, and for everything else.
+    /// The earlier status of the claim. None for a new claim, and for other subjects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was: Option<Status>,
-    /// The files that were edited.
+    /// The edited files.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub paths: BTreeSet<Scope>,
 }
 
 impl Waiting {
-    /// News of one event.
+    /// News from one event.
     pub const fn new(about: About, seq: u64) -> Self {
         let paths = BTreeSet::new();
         Self { about, concern: Concern::Other, since: seq, seq, deltas: 0, was: None, paths }
     }
 }
 
-/// What a session was told: everything up to a position of the ledger, but for what waits.
+/// The news that a session has got: everything up to a ledger position, except the waiting news.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Told {
-    /// The events up to here were looked at.
+    /// The ledger position up to which events have been read.
     pub seq: u64,
-    /// What had no room yet.
+    /// News that has not fitted yet.
     pub waiting: Vec<Waiting>,
-    /// Up to where the session was told with its last prompt; none where no command was told of more since.
+    /// The ledger position of the last prompt's delta. None if no delta after a command followed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_prompt: Option<u64>,
-    /// What the last delta with news showed.
+    /// The entries of the last delta with news.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub last: Vec<About>,
 }
 
 impl Told {
-    /// A session that knows everything up to here.
+    /// A session that knows everything up to this position.
     pub const fn up_to(seq: u64) -> Self {
         Self { seq, waiting: Vec::new(), at_prompt: None, last: Vec::new() }
     }
 
-    /// Ledger position up to which the session was told with its last prompt.
+    /// The ledger position of the last prompt's delta.
     pub fn prompted(&self) -> u64 {
         self.at_prompt.unwrap_or(self.seq)
     }
 
-    /// The position up to which everything was told or only counted: without its list, the session goes on from here and
-    /// hears some of it twice.
+    /// The position up to which all news was shown or counted. A session without its list of waiting news continues
+    /// from here, and gets some news twice.
     pub fn position(&self) -> u64 {
         self.waiting.iter().map(|waiting| waiting.since.saturating_sub(1)).fold(self.seq, u64::min)
     }
 }
 
-/// A piece of news with what it shows.
+/// A piece of news with its content.
 #[derive(Debug, Clone, PartialEq)]
 pub struct News {
-    /// What it is about, and how long it waits.
+    /// The subject and the wait.
     pub waiting: Waiting,
-    /// Its place among the news of the same concern, the lowest first; of equals the oldest is first.
+    /// Its rank among the news of the same concern. The lowest comes first, and of equal ones the oldest.
     pub rank: usize,
-    /// What it shows.
+    /// The content.
     pub body: Body,
 }
 
-/// What a piece of news shows.
+/// The content of a piece of news.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
-    /// What is wanted now.
+    /// The current intent.
     Intent(String),
-    /// A claim; its status before stands in [`Waiting`].
+    /// A claim. [`Waiting`] has its earlier status.
     Claim(Claim),
-    /// A claim whose text the reader knows, and what became of it.
+    /// A change of a claim whose text the reader knows.
     Moved(Moved),
     /// A dead end.
     DeadEnd(AntiPattern),
@@ -268,29 +269,29 @@ pub enum Body {
     Question(Question),
     /// A contradiction.
     Contradiction(Contradiction),
-    /// A run that is over.
+    /// A finished run.
     Run(RunEnd),
     /// A task.
     Task(TaskMove),
     /// An anchor.
     Anchor(Anchor),
-    /// What a session locks of what concerns the reader.
+    /// The locks of a session that concern the reader.
     Locks(Vec<Lock>),
-    /// An agent that came after the reader.
+    /// An agent whose session started after the reader's.
     Peer(Peer),
-    /// Files that an agent edited; they stand in [`Waiting`].
+    /// Files that an agent edited. [`Waiting`] has their names.
     Edits {
         /// The agent.
         by: String,
-        /// The linked work tree; none for the main one.
+        /// The linked work tree. None for the main one.
         worktree: Option<String>,
-        /// When the last of them was, where that is known.
+        /// The time of the last edit, if known.
         at: Option<Timestamp>,
     },
 }
 
 impl Body {
-    /// What it says, whole.
+    /// The whole text of the content.
     pub fn gist(&self) -> String {
         match self {
             Self::Intent(intent) => intent.clone(),
@@ -322,13 +323,13 @@ impl Body {
 /// A claim whose text the reader knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moved {
-    /// Its id.
+    /// Id of the claim.
     pub id: String,
-    /// Its status now.
+    /// The current status.
     pub status: Status,
-    /// Its owner; none where the reader made it.
+    /// The owner. None if the reader is the owner.
     pub by: Option<String>,
-    /// The beginning of its text; of a claim of the reader, the reason of the change.
+    /// The beginning of the statement. For the reader's own claim, the reason of the change.
     pub said: String,
 }
 
@@ -343,79 +344,79 @@ impl Moved {
     }
 }
 
-/// A run that is over.
+/// A finished run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunEnd {
-    /// Its id.
+    /// Id of the run.
     pub id: String,
-    /// Who asked for it.
+    /// The agent that requested the run.
     pub by: String,
-    /// The claim it was about.
+    /// The claim that the run tested.
     pub claim: String,
-    /// The status of that claim now.
+    /// The current status of that claim.
     pub claim_status: Status,
-    /// What that says.
+    /// The statement of that claim.
     pub statement: String,
-    /// How it ended, such as `failed, exit code 1`.
+    /// The end of the run, such as `failed, exit code 1`.
     pub ended: String,
-    /// What it says about the claim; none where it says nothing.
+    /// The verdict on the claim. None without a verdict.
     pub says: Option<String>,
-    /// When it was over.
+    /// When the run ended.
     pub at: Timestamp,
 }
 
-/// A task that is new or changed hands.
+/// A task that is new or has a new holder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskMove {
-    /// Its name.
+    /// Id of the task.
     pub id: String,
-    /// What is to be done.
+    /// Title of the task.
     pub title: String,
-    /// Where it is in its life.
+    /// The status of the task.
     pub status: String,
-    /// Who has it.
+    /// The holder.
     pub to: Option<String>,
-    /// What its holder locks, where that touches the reader's work.
+    /// Locks of the task that touch the reader's work.
     pub locks: Vec<String>,
 }
 
-/// For whom a delta is, and how much of it.
+/// The reader and the size of a delta.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeltaOf {
-    /// For whom.
+    /// The agent.
     pub agent: String,
-    /// In which session.
+    /// The session.
     pub session: Option<String>,
-    /// Ledger position up to which the session was told everything but what waits.
+    /// The ledger position up to which the session knows everything except the waiting news.
     pub since: u64,
-    /// Ledger position that is looked at now.
+    /// The ledger position of this delta.
     pub seq: u64,
-    /// Whether what waits is kept for the next delta; else it is counted at once.
+    /// Whether waiting news is kept for the next delta. Otherwise it is counted at once.
     pub is_kept: bool,
-    /// After what it is told.
+    /// The occasion of the delta.
     pub occasion: Occasion,
-    /// Its characters at most.
+    /// Maximum length, in characters.
     pub budget: usize,
 }
 
-/// How much of a piece of news is shown.
+/// The form of a piece of news.
 #[derive(Debug, Clone, Copy)]
 enum Form {
-    /// What it says, in so many characters, and little besides.
+    /// The text, up to this number of characters, and few attributes.
     Whole(usize),
-    /// What is worth knowing of it.
+    /// The text and all attributes.
     Full,
     /// One line.
     Line,
 }
 
-/// [`named_delta`] with ids.
+/// [`named_delta`] without short names.
 pub fn delta(of: &DeltaOf, news: Vec<News>, now: Timestamp) -> (String, Told) {
     named_delta(of, news, now, &str::to_owned)
 }
 
-/// The delta of some news, the empty string when there is none, and what the session was told with it. The order of
-/// the news does not matter, and the same arguments give the same bytes.
+/// The delta of the given news, and the new state of the session. The delta is empty without news. The order of the
+/// news does not matter, and the same arguments give the same bytes.
 pub fn named_delta(of: &DeltaOf, news: Vec<News>, now: Timestamp, names: Names<'_>) -> (String, Told) {
     let is_due = |news: &News| of.occasion.tells(news.waiting.concern);
     let (mut news, later): (Vec<News>, Vec<News>) = news.into_iter().partition(is_due);
@@ -444,7 +445,7 @@ pub fn named_delta(of: &DeltaOf, news: Vec<News>, now: Timestamp, names: Names<'
     let room = of.budget.saturating_sub(chars(&start(of.budget)) + end.len());
     let mut shown = fill(of.occasion, &news, room, now, names);
     if shown.iter().any(Option::is_none) {
-        // Room to say that all of it was left out is kept, so that it can be said of some.
+        // Reserves room for the longest possible count of omitted news.
         let given_up: Vec<&News> = news.iter().filter(|news| is_given_up(of, news)).collect();
         let counted = if given_up.is_empty() { 0 } else { chars(&dropped(&given_up, of.seq, "")) };
         let kept = chars(&waiting_line(of.occasion, &news.iter().collect::<Vec<_>>(), &|_| String::new()));
@@ -466,7 +467,7 @@ pub fn named_delta(of: &DeltaOf, news: Vec<News>, now: Timestamp, names: Names<'
     }
     body += &waiting_line(of.occasion, &waiting, names);
     body += end;
-    // A reader that asks gets the rest when it asks again.
+    // A reader that asked gets the rest with its next request.
     let turn = u32::from(of.occasion != Occasion::Asked);
     let once_more = |news: &News| Waiting { deltas: news.waiting.deltas + turn, ..news.waiting.clone() };
     let waiting = waiting.into_iter().map(once_more).chain(later).collect();
@@ -480,7 +481,7 @@ fn is_given_up(of: &DeltaOf, news: &News) -> bool {
     !of.is_kept || (!concern.is_urgent() && is_late)
 }
 
-/// What is shown of each piece of news, in their order, as far as there is room.
+/// The form of each piece of news, in their order, as far as they fit.
 fn fill(
     occasion: Occasion,
     news: &[News],
@@ -513,9 +514,9 @@ fn fill(
     shown
 }
 
-/// What the tags of a section take that is not open yet.
+/// Length of the tags of a section that is not open yet.
 fn frame(open: &BTreeSet<Concern>, concern: Concern) -> usize {
-    // No delta shows a thousand entries.
+    // A delta never has a thousand entries.
     let number = "999".len() - "1".len();
     if open.contains(&concern) { 0 } else { chars(&section(concern, &[""])) + number }
 }
@@ -528,7 +529,7 @@ fn section(concern: Concern, texts: &[&str]) -> String {
     Tag::open(name).with("n", texts.len()).start() + &texts.concat() + &format!("</{name}>\n")
 }
 
-/// What had no room and is told later, by its names, as far as these fit.
+/// The names of news that did not fit and will be shown later, as far as they fit.
 fn waiting_line(occasion: Occasion, waiting: &[&News], names: Names<'_>) -> String {
     if waiting.is_empty() {
         return String::new();
@@ -550,7 +551,7 @@ fn waiting_line(occasion: Occasion, waiting: &[&News], names: Names<'_>) -> Stri
     Tag::open("waiting").with("n", waiting.len()).text(&format!("{named}: {shows}"))
 }
 
-/// How much of each kind is only counted, with the command that lists it, and lines of the newest.
+/// The counts of news that is only counted, with the commands that list it and lines for the newest.
 fn dropped(given_up: &[&News], since: u64, lines: &str) -> String {
     let mut kinds: BTreeMap<(&str, String), usize> = BTreeMap::new();
     for news in given_up {
@@ -563,7 +564,7 @@ fn dropped(given_up: &[&News], since: u64, lines: &str) -> String {
     start + &counted.collect::<String>() + lines + "</dropped>\n"
 }
 
-/// A line each of the newest, as far as there is room.
+/// A line for each of the newest, as far as they fit.
 fn newest(given_up: &[&News], mut room: usize, now: Timestamp, names: Names<'_>) -> String {
     let mut newest = given_up.to_vec();
     newest.sort_by_key(|news| std::cmp::Reverse(news.waiting.seq));
@@ -673,7 +674,7 @@ fn written(news: &News, form: Form, now: Timestamp) -> String {
     }
 }
 
-/// The element of a claim with what is told of it in one line.
+/// The element of a claim in one line.
 fn claim_line(it: &Claim, was: Option<Status>) -> Tag {
     Tag::open("claim")
         .with("id", &it.id)
@@ -686,7 +687,7 @@ fn claim_line(it: &Claim, was: Option<Status>) -> Tag {
         .with_any("agreed_by", agreed_by(it))
 }
 
-/// The agents that confirmed a claim of another.
+/// The agents that confirmed another agent's claim.
 fn agreed_by(claim: &Claim) -> Option<String> {
     (!claim.agreed_by.is_empty()).then(|| claim.agreed_by.join(" "))
 }
@@ -696,7 +697,7 @@ fn glance(text: &str) -> String {
     line_of(text, GLANCE_CHARS)
 }
 
-/// A text on one line in at most so many characters of its own, not escaped yet.
+/// Cuts a text to one line of at most `max_chars` characters before escaping.
 fn line_of(text: &str, max_chars: usize) -> String {
     let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some((cut, _)) = line.char_indices().nth(max_chars) {

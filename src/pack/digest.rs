@@ -1,4 +1,4 @@
-//! The claims of a pack by the parts of a summary: what was decided, found out, measured, what is open, and the rest.
+//! Groups the claims of a pack into the parts of a summary: decisions, findings, figures, open questions, and the rest.
 
 use super::xml::Tag;
 use super::{Claim, Digest, Names, beside, short};
@@ -6,32 +6,32 @@ use crate::domain::claim::{ClaimType, Grade};
 use crate::domain::digest::Part;
 use crate::domain::time::Timestamp;
 
-/// The most characters of a statement, from those that a reader may count on to the longest that there is: more are shown
-/// while decisions, findings and figures have room.
+/// Possible maximum lengths of a statement, in characters, from the guaranteed one to the longest. The pack uses the
+/// longest one with which all decisions, findings and figures fit.
 pub(super) const STATEMENT_CHARS: [usize; 7] = [400, 450, 500, 600, 800, 1_000, 2_000];
-/// How many times as long statements with figures may be: a table takes room, and its result stands behind it.
+/// The factor for statements with figures. A table takes room, and its result comes after it.
 const FIGURES: usize = 2;
-/// What a reason shows of itself: why a claim was decided, and what another agent said about it.
+/// Maximum length of a reason, in characters: that of a decision, or that of another agent's position.
 const REASON_CHARS: usize = 160;
 
-/// Claims of one part, in their order.
+/// The claims of one part, in their order.
 pub(super) struct Claims<'a> {
-    /// The element that holds them.
+    /// The name of the part's element.
     pub(super) name: &'static str,
-    /// What they are called where they are counted.
+    /// The word for the claims in counts.
     pub(super) noun: &'static str,
     pub(super) claims: Vec<&'a Claim>,
-    /// Hundredths of the budget that they may take before all others had theirs.
+    /// The share of the budget in percent, before the other parts get the rest.
     pub(super) share: usize,
-    /// Claims from here on are proposals that no agent touched for long.
+    /// Claims from this index on are old proposals.
     pub(super) spare_from: usize,
-    /// Whether statements are cut so that none of them is left out.
+    /// Whether long statements are cut so that no claim is omitted.
     pub(super) is_kept: bool,
-    /// Whether claims that are not here belong to it.
+    /// Whether claims outside the pack belong to this part.
     pub(super) is_rest: bool,
 }
 
-/// Claims by their parts. Those without a digest, and those from `sunk_from` on, are the rest.
+/// Groups claims into parts. Claims without a digest, and those from `sunk_from` on, are the rest.
 pub(super) fn parts(claims: Vec<&Claim>, sunk_from: usize) -> Vec<Claims<'_>> {
     let named = [
         (Part::Decision, "decisions", 40, true),
@@ -61,7 +61,7 @@ pub(super) fn parts(claims: Vec<&Claim>, sunk_from: usize) -> Vec<Claims<'_>> {
     parts
 }
 
-/// Claims that belong to no part.
+/// The part for claims of no other part.
 pub(super) fn rest(claims: Vec<&Claim>, spare_from: usize) -> Claims<'_> {
     Claims {
         name: "relevant_claims",
@@ -74,7 +74,7 @@ pub(super) fn rest(claims: Vec<&Claim>, spare_from: usize) -> Claims<'_> {
     }
 }
 
-/// Whether there are decisions, findings or figures, and a budget of so many characters holds all of them.
+/// Whether there are decisions, findings or figures, and all of them fit into a budget of this length.
 pub(super) fn fits(parts: &[Claims<'_>], budget_chars: usize, now: Timestamp, names: Names<'_>) -> bool {
     let mut kept = parts.iter().filter(|part| part.is_kept).flat_map(|part| &part.claims).peekable();
     let mut left = budget_chars;
@@ -88,7 +88,8 @@ pub(super) fn fits(parts: &[Claims<'_>], budget_chars: usize, now: Timestamp, na
         })
 }
 
-/// Claims of a part, each with the later ones that name it behind it: they correct it, or say what became of it.
+/// The claims of a part. Each claim is followed by the later ones that name it, because they correct it or tell its
+/// outcome.
 fn with_later<'a>(claims: &[&'a Claim]) -> Vec<&'a Claim> {
     let is_named_by = |claim: &Claim, later: &Claim| {
         claim.digest.as_ref().is_some_and(|digest| digest.named_by.contains(&later.id))
@@ -96,7 +97,7 @@ fn with_later<'a>(claims: &[&'a Claim]) -> Vec<&'a Claim> {
     let mut ordered: Vec<&'a Claim> = Vec::new();
     for claim in claims {
         let mut first = claim;
-        // A name leads to an earlier claim, so this ends.
+        // A claim names only earlier ones, so the loop ends.
         while let Some(named) = claims.iter().find(|named| is_named_by(named, first)) {
             first = named;
         }
@@ -110,9 +111,9 @@ fn with_later<'a>(claims: &[&'a Claim]) -> Vec<&'a Claim> {
     ordered
 }
 
-/// The element of a claim in a summary: its statement up to so many characters, then why it was decided, what it was chosen
-/// over, and what other agents said. What most claims share is not told: the type of a fact, full confidence, and the
-/// places that the reader named.
+/// The element of a claim in a summary: the statement, cut to `max_chars` characters, then the reason of the decision,
+/// the rejected alternatives, and the positions of other agents. Common properties are left out: the type of a fact,
+/// full confidence, and the places that the reader named.
 pub(super) fn claim(claim: &Claim, digest: &Digest, max_chars: usize, now: Timestamp) -> String {
     let Digest { part, why, state, named_by, instead_of, said, asks, elsewhere } = digest;
     let kind = Some(claim.claim_type).filter(|kind| *kind != ClaimType::Fact && *part != Part::Decision);
@@ -123,7 +124,7 @@ pub(super) fn claim(claim: &Claim, digest: &Digest, max_chars: usize, now: Times
     if let Some(why) = why {
         text.push_str(&format!("; why: {}", short(why, REASON_CHARS)));
     }
-    // The name of what it took the place of leads to the whole of it.
+    // The short name of the superseded claim leads to its text.
     let instead_of = instead_of.as_ref().map(|id| format!("; {id} is out of force")).unwrap_or_default();
     text.push_str(&(beside(claim) + &instead_of));
     for said in said {
@@ -152,7 +153,7 @@ pub(super) fn claim(claim: &Claim, digest: &Digest, max_chars: usize, now: Times
         .text(&text)
 }
 
-/// A statement of at most so many characters; a whole one keeps its line breaks.
+/// Cuts a statement to `max_chars` characters. An uncut statement keeps its line breaks.
 fn cut(statement: &str, max_chars: usize) -> String {
     if statement.chars().count() <= max_chars { statement.to_owned() } else { short(statement, max_chars) }
 }

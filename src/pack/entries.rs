@@ -1,88 +1,88 @@
-//! What a pack shows, as plain data: queries fill it, and nothing here knows where it came from.
+//! The content of a pack as plain data. Queries fill it, and this module does not know its source.
 //!
-//! Within each list the most wanted come first, but for claims: those are ordered by relevance when packed. An
-//! entry is given once: a claim that stands under attention or among the anti-patterns is not among the claims.
+//! In each list the most important entries come first. Claims are an exception: the pack orders them by relevance. Each
+//! entry appears once: a claim under attention or among the anti-patterns is not among the claims.
 
 use crate::domain::claim::{Basis, ClaimType, ContradictionKind, Grade, Status};
 use crate::domain::digest::Part;
 use crate::domain::relevance::{Binds, Footing, StaleAfter};
 use crate::domain::time::{Span, Timestamp};
 
-/// Everything one agent may be shown at a ledger position.
+/// All entries for one agent at a ledger position.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Entries {
-    /// For whom.
+    /// The agent that reads the pack.
     pub agent: String,
-    /// In which session.
+    /// The session that reads the pack.
     pub session: Option<String>,
-    /// Ledger position of what follows.
+    /// The ledger position of the entries.
     pub seq: u64,
-    /// Where the team, or this session, is heading.
+    /// The focus of the session, or else of the team.
     pub trajectory: Option<Trajectory>,
-    /// How full the client says its context window is.
+    /// The use of the context window, as the client reports it.
     pub window: Option<Window>,
-    /// The other agents that are there.
+    /// The other agents with a running session.
     pub peers: Vec<Peer>,
-    /// What needs somebody.
+    /// The open items that need an agent.
     pub attention: Vec<Attention>,
-    /// Tasks that are active.
+    /// Active tasks.
     pub tasks: Vec<Task>,
-    /// What is locked where the reader works, or for all.
+    /// Locks at the reader's work, or for all agents.
     pub locks: Vec<Lock>,
-    /// What the session keeps through compaction.
+    /// The facts that the session keeps through compaction.
     pub anchors: Vec<Anchor>,
     /// Claims in force, in any order.
     pub claims: Vec<Claim>,
-    /// Claims that might have been given besides, and were not: they are counted as left out.
+    /// Number of further candidates that were not passed. They count as omitted.
     pub unseen_claims: u64,
-    /// Whether there is an intent, a task, a prompt or a file to ask the memory about.
+    /// Whether there is an intent, a task, a prompt or a file to search for.
     pub is_asked: bool,
-    /// Whether files of three claims or more changed since, so that a mark says it of each.
+    /// Whether files of at least three claims changed since. A mark then replaces the sentence on each claim.
     pub marks_changes: bool,
-    /// After how long a proposed claim sinks.
+    /// The time after which a proposed claim sinks.
     pub stale_after: StaleAfter,
-    /// Dead ends in force: those at hand, in any order, and the newest of the others, which fill spare room.
+    /// Dead ends in force: those at hand, in any order, then the newest of the others, which fill spare room.
     pub anti_patterns: Vec<AntiPattern>,
-    /// Dead ends in force that are not here.
+    /// Number of dead ends in force that were not passed.
     pub unseen_dead_ends: u64,
-    /// What a session that was split off starts with besides.
+    /// The hand-over of a session that was split off.
     pub turn0: Option<Turn0>,
-    /// What the team has before it.
+    /// The open work of the team.
     pub governance: Governance,
-    /// Rows that could not be read and were left out.
+    /// Number of unreadable rows, which were left out.
     pub quarantined: u64,
 }
 
-/// The read-head: where the work is.
+/// The focus of the work.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trajectory {
-    /// What is meant to be done now.
+    /// The current intent.
     pub intent: String,
     /// Title of the plan.
     pub plan: Option<String>,
     /// Title of the phase.
     pub phase: Option<String>,
-    /// Tasks that are active.
+    /// Number of active tasks.
     pub active_tasks: u64,
 }
 
-/// Tokens of a context window, as its client reported them.
+/// Tokens of a context window, as the client reports them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// Tokens that are used.
+    /// Used tokens.
     pub used_tokens: u64,
-    /// Tokens there are.
+    /// Size of the window, in tokens.
     pub window_tokens: u64,
 }
 
-/// Something that needs somebody.
+/// An open item that needs an agent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Attention {
-    /// A position that the reader is asked for.
+    /// A question to the reader about its position.
     Question(Question),
-    /// Two sides that contradict each other.
+    /// A contradiction.
     Contradiction(Contradiction),
-    /// A claim that somebody challenges.
+    /// A challenged claim.
     Contested(Claim),
     /// A claim that waits for a run.
     PendingProof {
@@ -91,64 +91,64 @@ pub enum Attention {
         /// Id of the run.
         run: Option<String>,
     },
-    /// A claim that silence will confirm, and that asks no agent by name.
+    /// A claim that asks no agent by name, and that silence will confirm.
     Silence {
         /// Id of the claim.
         claim: String,
-        /// What it says: all of it.
+        /// The whole statement.
         statement: String,
-        /// Whose it is.
+        /// The owner.
         by: String,
-        /// What is left until silence agrees.
+        /// The time until silence confirms the claim.
         left: Span,
     },
-    /// A lease about to end.
+    /// A lease that ends soon.
     Lease {
         /// Id of the task.
         task: String,
-        /// Its title.
+        /// Title of the task.
         title: String,
-        /// What is left of the lease.
+        /// The rest of the lease.
         left: Span,
     },
-    /// Something that does not fit together.
+    /// An inconsistency.
     Fault {
-        /// What is concerned.
+        /// Id of the inconsistent entity.
         id: String,
-        /// What is wrong.
+        /// The problem.
         what: String,
     },
 }
 
-/// A position that the reader is asked for.
+/// A question to the reader about its position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     /// Id of the claim.
     pub claim: String,
-    /// What it says: all of it.
+    /// The whole statement.
     pub statement: String,
-    /// Who asks.
+    /// The agent that asks.
     pub by: String,
-    /// Since when.
+    /// When the question was asked.
     pub asked_at: Timestamp,
-    /// What is left until silence agrees.
+    /// The time until silence confirms the claim.
     pub silence_in: Option<Span>,
-    /// Id of the claim that the reader supported and this one replaced.
+    /// Id of the superseded claim that the reader supported.
     pub instead_of: Option<String>,
 }
 
-/// Two sides that contradict each other.
+/// A contradiction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contradiction {
-    /// Its id.
+    /// Id of the contradiction.
     pub id: String,
-    /// How they contradict each other.
+    /// The kind of the contradiction.
     pub kind: ContradictionKind,
-    /// Since when.
+    /// When it was detected.
     pub detected_at: Timestamp,
-    /// The side that was there first, and the one that brought it about.
+    /// The older side, and the side that caused the contradiction.
     pub sides: [Side; 2],
-    /// The agents whose move it is.
+    /// The agents that must act on it.
     pub moves: Vec<String>,
 }
 
@@ -157,166 +157,166 @@ pub struct Contradiction {
 pub struct Side {
     /// Id of the claim.
     pub claim: String,
-    /// The agent that made the claim; none once it was erased.
+    /// The owner of the claim. None after an erasure.
     pub owner: Option<String>,
     /// The agent that holds this side.
     pub by: String,
-    /// Where the claim is in its life, when it was made and what it says; none once it was erased.
+    /// Status, time of creation and statement of the claim. None after an erasure.
     pub said: Option<(Status, Timestamp, String)>,
-    /// Why who stands here challenges the claim, where it is that of the other side too.
+    /// If this side challenges the claim of the other side: its reason.
     pub challenge: Option<String>,
 }
 
-/// A task that is active.
+/// An active task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
-    /// Its id.
+    /// Id of the task.
     pub id: String,
-    /// Id or title of its phase.
+    /// Id or title of the phase.
     pub phase: Option<String>,
-    /// Where it is in its life.
+    /// The status of the task.
     pub status: String,
-    /// What is left of the lease on it.
+    /// The rest of its lease.
     pub lease_left: Option<Span>,
-    /// Files and globs that are locked through it.
+    /// Number of paths and globs that the task locks.
     pub files: u64,
-    /// Who holds it.
+    /// The holder.
     pub by: Option<String>,
-    /// The linked work tree its holder works in, where that is another one than the reader's.
+    /// The linked work tree of the holder, if it differs from the reader's.
     pub worktree: Option<String>,
-    /// What is to be done.
+    /// Title of the task.
     pub title: String,
 }
 
-/// Another agent that is there.
+/// Another agent with a running session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Peer {
-    /// Its name.
+    /// The agent.
     pub agent: String,
-    /// The client that it runs in.
+    /// The client in which the agent runs.
     pub client: Option<String>,
-    /// The linked work tree that it started in; none for the main one.
+    /// The linked work tree in which the session started. None for the main one.
     pub worktree: Option<String>,
-    /// The branch that it started on.
+    /// The branch on which the session started.
     pub branch: Option<String>,
-    /// What it said it wants.
+    /// The goal of the agent.
     pub wants: String,
 }
 
-/// A scope that a session locks.
+/// A locked scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lock {
-    /// What is locked.
+    /// The scope.
     pub scope: String,
-    /// Who holds it.
+    /// The holder.
     pub by: String,
-    /// The linked work tree its holder works in; none for the main one.
+    /// The linked work tree of the holder. None for the main one.
     pub worktree: Option<String>,
-    /// What is left of it.
+    /// The rest of the lock's time.
     pub left: Span,
-    /// What for.
+    /// The purpose.
     pub purpose: String,
 }
 
-/// Something a session keeps.
+/// A fact that a session keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Anchor {
-    /// Its name.
+    /// The key.
     pub key: String,
-    /// What it holds.
+    /// The value.
     pub value: String,
-    /// Since when.
+    /// When it was set.
     pub set_at: Timestamp,
 }
 
 /// A claim.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
-    /// Its id.
+    /// Id of the claim.
     pub id: String,
-    /// What it says.
+    /// The statement.
     pub statement: String,
-    /// What kind of statement it is.
+    /// The type of the claim.
     pub claim_type: ClaimType,
-    /// Where it is in its life.
+    /// The status of the claim.
     pub status: Status,
-    /// What confirmed it; none while it is not confirmed.
+    /// The basis of its confirmation. None for other statuses.
     pub basis: Option<Basis>,
-    /// The run that confirmed it, and what ran with which arguments.
+    /// The run that confirmed it, with its profile and arguments.
     pub proved_by: Option<String>,
-    /// The agents whose support confirmed it; only where a delta says that it is confirmed now.
+    /// The supporters that confirmed it. Only deltas about a new confirmation have them.
     pub agreed_by: Vec<String>,
     /// Whether that run answered a challenge of the reader.
     pub answers_reader: bool,
-    /// Whether the run that confirmed it came out the other way too.
+    /// Whether equal runs had different outcomes.
     pub unstable: bool,
-    /// The run that contradicts it since a run proved it.
+    /// The run that has contradicted the claim since its proof.
     pub failed_since: Option<String>,
-    /// How the best of its evidence came about.
+    /// The best grade of its evidence.
     pub grade: Grade,
-    /// Whether the files its evidence rests on were edited since.
+    /// Whether the files of its evidence were edited since.
     pub evidence_stale: bool,
-    /// Its files that others edited since, in a few words.
+    /// Files of the claim that other agents edited since, as a short text.
     pub changed: Option<String>,
-    /// Who is at it now, in a few words.
+    /// The agent that works on it now, as a short text.
     pub by_now: Option<String>,
     /// Effective confidence now, 0 to 1.
     pub confidence: f64,
-    /// What it is about.
+    /// The scopes of the claim.
     pub scopes: Vec<String>,
-    /// Whose it is.
+    /// The owner.
     pub by: String,
-    /// Whether it came out of a file.
+    /// Whether it was imported from a file.
     pub imported: bool,
     /// When it was made.
     pub created_at: Timestamp,
-    /// When it was last touched.
+    /// The time of the last touch.
     pub touched_at: Timestamp,
-    /// Ledger position of its last change.
+    /// Ledger position of the last change.
     pub seq: u64,
-    /// What it was chosen over, each with the reason.
+    /// The rejected alternatives, each with its reason.
     pub rejected: Vec<String>,
-    /// What it took the place of.
+    /// The claim that it superseded.
     pub replaced: Option<Replaced>,
-    /// How well it answers what the session is about, 0 to 1.
+    /// How well it answers the session's topic, 0 to 1.
     pub answers: f64,
-    /// Whether it came from a task that is active, or lies at a scope that such a task names.
+    /// Whether it came from an active task, or has a scope that such a task names.
     pub linked_to_active_task: bool,
-    /// Whether its scope matches a file the session touched or locked.
+    /// Whether its scope matches a file that the session touched or locked.
     pub touches_session_files: bool,
     /// Whether it is a decision in force about a place where the session works.
     pub binds: Binds,
-    /// Id of a later decision that names it: it stands behind that one.
+    /// Id of a later decision that names it. The pack shows the claim after that decision.
     pub behind: Option<String>,
-    /// What the first context of a session says of it besides.
+    /// Further facts for the first context of a session.
     pub digest: Option<Digest>,
 }
 
-/// What the first context of a session says of a claim besides its statement.
+/// The facts about a claim that only the first context of a session shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Digest {
-    /// The part of the summary in which it stands.
+    /// The part of the summary that shows the claim.
     pub part: Part,
-    /// Why it was decided.
+    /// The reason of the decision.
     pub why: Option<String>,
-    /// Whether a defect is mended, and what says so.
+    /// Whether a defect is mended, and the claim that says so.
     pub state: Option<String>,
     /// Ids of later claims that name it, newest first.
     pub named_by: Vec<String>,
-    /// Id of the claim that it took the place of.
+    /// Id of the claim that it superseded.
     pub instead_of: Option<String>,
-    /// The last positions of other agents, each with its reason.
+    /// The last positions of other agents, with their reasons.
     pub said: Vec<String>,
-    /// The agents that were asked about it and did not answer.
+    /// The asked agents that did not answer.
     pub asks: Vec<String>,
-    /// Its scopes that the reader did not name.
+    /// The claim's scopes that the reader did not name.
     pub elsewhere: String,
 }
 
-/// What a claim took the place of.
+/// A superseded claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Replaced {
-    /// A claim that was right until this one mended what it was about.
+    /// A claim that was right until the new one mended its problem.
     Mended(String),
     /// A dead end.
     DeadEnd(String),
@@ -325,7 +325,7 @@ pub enum Replaced {
 }
 
 impl Claim {
-    /// Whether it is about what the session works on.
+    /// Whether the claim concerns the session's work.
     pub fn is_at_hand(&self) -> bool {
         self.footing().is_at_hand()
     }
@@ -349,47 +349,47 @@ impl Claim {
 pub struct AntiPattern {
     /// The negative claim.
     pub claim: Claim,
-    /// When it warns.
+    /// The actions that it warns about.
     pub trigger: Option<String>,
-    /// Why it failed.
+    /// The reason of the failure.
     pub because: Option<String>,
-    /// Whether it is at hand: about an active task or files of the session, or a good answer to what that is about.
+    /// Whether it is at hand: about an active task or files of the session, or a good answer to the session's topic.
     pub matches: bool,
 }
 
-/// What a session that was split off starts with.
+/// The hand-over to a session that was split off.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Turn0 {
-    /// The session it was split off from.
+    /// The session that was split.
     pub parent_session: String,
-    /// Why.
+    /// The reason of the split.
     pub reason: String,
-    /// What was said before the messages, in few words.
+    /// A summary of the older messages.
     pub summary: Option<String>,
     /// The last messages, oldest first.
     pub messages: Vec<Message>,
 }
 
-/// Something that was said.
+/// A message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// By whom.
+    /// The author.
     pub role: String,
-    /// What.
+    /// The text.
     pub text: String,
-    /// When.
+    /// When it was recorded.
     pub at: Timestamp,
 }
 
-/// What the team has before it.
+/// The open work of the team.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Governance {
-    /// Tasks that can be claimed.
+    /// Number of tasks that can be claimed.
     pub ready: u64,
-    /// Claims somebody challenges.
+    /// Number of challenged claims.
     pub contested: u64,
-    /// Claims that wait for a run.
+    /// Number of claims that wait for a run.
     pub pending_proof: u64,
-    /// How far the work went from what was meant.
+    /// How far the work deviates from the intent.
     pub drift: Option<String>,
 }

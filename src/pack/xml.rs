@@ -1,40 +1,40 @@
-//! XML in short lines: stored text becomes the text of an element or an attribute, and nothing else.
+//! XML in short lines. Stored text becomes only the text of an element or an attribute.
 
 use std::fmt::Display;
 
 use crate::domain::clean::{cleaned, opens_a_tag};
 
-/// One client drops lines longer than this.
+/// Maximum length of a line, in characters. One client drops longer lines.
 const MAX_LINE_CHARS: usize = 400;
-/// Attributes are cut here: they name, and the text beside them tells.
+/// Maximum length of an attribute, in characters. Attributes only name things, and the text gives the details.
 const MAX_ATTRIBUTE_CHARS: usize = 120;
 
-/// What stands before text that goes on from the line above.
+/// The indent of a continued line.
 const INDENT: &str = "    ";
 
-/// The longest word that is not broken.
+/// Maximum length of an unbroken word, in characters.
 const MAX_WORD_CHARS: usize = MAX_LINE_CHARS - INDENT.len();
 
 /// An element under construction.
 pub(super) struct Tag {
     name: &'static str,
     text: String,
-    /// Characters of the line so far.
+    /// Length of the current line, in characters.
     column: usize,
 }
 
 impl Tag {
-    /// Begins an element.
+    /// Starts an element.
     pub(super) fn open(name: &'static str) -> Self {
         Self { name, text: format!("<{name}"), column: 1 + name.len() }
     }
 
-    /// Adds an attribute; it goes to the next line where this one would become too long.
+    /// Adds an attribute. If the line would become too long, the attribute starts a new line.
     pub(super) fn with(mut self, name: &str, value: impl Display) -> Self {
         let value = line_where(&value.to_string(), MAX_ATTRIBUTE_CHARS, Place::Attribute);
         let pair = format!("{name}=\"{value}\"");
         let width = chars(&pair);
-        // What ends the tag takes two more.
+        // The end of the tag takes two more characters.
         if self.column + 1 + width + 2 > MAX_LINE_CHARS {
             self.break_line();
         } else {
@@ -46,7 +46,7 @@ impl Tag {
         self
     }
 
-    /// [`Self::with`], if there is something to say.
+    /// Like [`Self::with`], if there is a value.
     pub(super) fn with_any(self, name: &str, value: Option<impl Display>) -> Self {
         match value {
             Some(value) => self.with(name, value),
@@ -54,17 +54,17 @@ impl Tag {
         }
     }
 
-    /// The element with nothing in it.
+    /// The element without content.
     pub(super) fn empty(self) -> String {
         self.text + "/>\n"
     }
 
-    /// The start of an element that holds others.
+    /// The start tag of an element with child elements.
     pub(super) fn start(self) -> String {
         self.text + ">\n"
     }
 
-    /// The element with a text in it, whose line breaks start no line.
+    /// The element with a text. Line breaks in the text start no new line.
     pub(super) fn text(mut self, text: &str) -> String {
         self.text.push('>');
         self.column += 1;
@@ -74,7 +74,7 @@ impl Tag {
         self.close()
     }
 
-    /// The element with words in it that are escaped already and shorter than a line.
+    /// The element with a text that is already escaped and shorter than a line.
     pub(super) fn escaped(mut self, text: &str) -> String {
         self.text.push('>');
         self.column += 1;
@@ -92,7 +92,7 @@ impl Tag {
         self.text + &end
     }
 
-    /// Adds a word of a text; one that is longer than a line is broken.
+    /// Adds a word of a text. A word longer than a line is broken.
     fn word(&mut self, word: &str, spaced: bool) {
         // Most words are plain.
         if word.len() <= MAX_WORD_CHARS
@@ -117,7 +117,7 @@ impl Tag {
         }
     }
 
-    /// Adds what fits on a line, after a space or on a new line.
+    /// Adds a word to the line, after a space, or to a new line.
     fn put(&mut self, word: &str, width: usize, spaced: bool) {
         if self.column + usize::from(spaced) + width > MAX_LINE_CHARS {
             self.break_line();
@@ -129,7 +129,7 @@ impl Tag {
         self.column += width;
     }
 
-    /// What goes on is indented: only elements start lines.
+    /// Continued lines are indented: only elements start at the first column.
     fn break_line(&mut self) {
         self.text.push('\n');
         self.text.push_str(INDENT);
@@ -137,8 +137,7 @@ impl Tag {
     }
 }
 
-/// Text on one line, escaped, in at most `max_chars` characters as they are written; an ellipsis says that it
-/// was cut.
+/// Escapes a text for one line of at most `max_chars` characters of output. An ellipsis marks a cut.
 pub(super) fn line(text: &str, max_chars: usize) -> String {
     line_where(text, max_chars, Place::Text)
 }
@@ -162,12 +161,12 @@ fn line_where(text: &str, max_chars: usize, place: Place) -> String {
     line
 }
 
-/// Characters, as budgets count them.
+/// Number of characters, as budgets count them.
 pub(super) fn chars(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Where a text stands.
+/// The place of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// Between the tags of an element.
@@ -176,13 +175,13 @@ enum Place {
     Attribute,
 }
 
-/// Each character of a word with the one that follows it in the word.
+/// Each character of a word with the next one.
 fn with_next(word: &str) -> impl Iterator<Item = (char, Option<char>)> {
     word.chars().zip(word.chars().skip(1).map(Some).chain([None]))
 }
 
-/// Adds one cleaned character, before `next`, so that it can open no tag and end no section; how many it became.
-/// Formulas stay as they are: `a < b && c => d`.
+/// Adds one cleaned character so that it opens no tag and ends no section. `next` is the character after it. Returns
+/// the number of added characters. Formulas such as `a < b && c => d` stay unchanged.
 fn push(text: &mut String, (c, next): (char, Option<char>), place: Place) -> usize {
     let written = match c {
         '<' if next.is_some_and(opens_a_tag) => "&lt;",
@@ -218,7 +217,7 @@ mod tests {
         assert_eq!(line("abcdef", 6), "abcdef");
         assert_eq!(line("abcdefg", 6), "abcde…");
         assert_eq!(line(" a \n b ", 6), "a b");
-        // An entity is written whole or not at all.
+        // An entity is never cut.
         assert_eq!(line("<b<b", 10), "&lt;b&lt;b");
         assert_eq!(line("<b<b<b", 10), "&lt;b&lt;…");
         assert_eq!(line("<b", 3), "…");

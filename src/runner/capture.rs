@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 
 use super::clean::Cleaner;
 use super::redact::{CONTEXT_BYTES, HOLD_BYTES, Piece, Redactor};
+use crate::domain::experiment::RunStream;
 use crate::domain::privacy::{Secrets, redacted};
 
 /// Bytes read again before the stored end, so that reading does not begin within a secret or an escape sequence.
@@ -47,6 +48,19 @@ pub struct Captured {
     pub raw_hmac_sha256: String,
     /// SHA-256 of the file, in hex.
     pub stored_sha256: String,
+}
+
+impl Captured {
+    /// The facts that go into the ledger.
+    pub fn facts(&self) -> RunStream {
+        RunStream {
+            total_bytes: self.total_bytes,
+            stored_bytes: self.stored_bytes,
+            truncated: self.truncated,
+            redacted: self.redacted,
+            sha256: self.stored_sha256.clone(),
+        }
+    }
 }
 
 /// A stream while it is stored.

@@ -1,6 +1,6 @@
 //! The metadata of a run: its state, its outcome, its streams, and its environment.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +9,8 @@ use uuid::Uuid;
 use super::capture::Captured;
 use super::profile::{Expect, Plan};
 use super::provenance::{Git, Host, Program};
+use crate::domain::experiment::{RunGit, RunOutcome};
+use crate::domain::text::Reason;
 use crate::domain::time::Timestamp;
 
 /// The state in which a run ended.
@@ -146,4 +148,38 @@ pub struct Report {
     pub meta: Meta,
     /// SHA-256 of `meta.json`, in hex. Through it, the ledger covers every file of the run.
     pub meta_sha256: String,
+}
+
+impl Report {
+    /// The part that goes into the ledger.
+    pub fn outcome(&self) -> RunOutcome {
+        let meta = &self.meta;
+        RunOutcome {
+            state: meta.state.as_str().parse().expect("every state of a report is one of a run"),
+            exit_code: meta.exit.code,
+            signal: meta.exit.signal,
+            problem: meta.problem.as_deref().and_then(Reason::cut),
+            started_at: Some(meta.started_at),
+            duration_ms: Some(meta.duration_ms),
+            git: meta.git.as_ref().map(|git| {
+                Box::new(RunGit {
+                    sha: git.sha.clone(),
+                    branch: git.branch.clone(),
+                    dirty: git.dirty,
+                    tree: git.tree.clone(),
+                    diff: git.diff.clone(),
+                    prefix: git.prefix.clone(),
+                    covered: git.covered.clone(),
+                    own: git.own.clone(),
+                })
+            }),
+            tool: meta.tool.clone().or_else(|| meta.program.as_ref()?.sha256.clone()),
+            stdout: meta.stdout.facts(),
+            stderr: meta.stderr.facts(),
+            meta_sha256: Some(self.meta_sha256.clone()),
+            written: BTreeSet::new(),
+            moved: BTreeSet::new(),
+            touched: BTreeSet::new(),
+        }
+    }
 }

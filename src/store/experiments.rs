@@ -79,6 +79,9 @@ pub struct ExperimentView {
     /// What kind of statement the claim is that it was asked for.
     #[serde(skip)]
     pub claim_type: Option<ClaimType>,
+    /// Whether a file of that claim has a version.
+    #[serde(skip)]
+    pub claim_has_version: bool,
     /// The claims it is tied to.
     pub attached: Vec<Attachment>,
     /// When it was asked for, epoch ms.
@@ -202,6 +205,7 @@ pub(super) const COLUMNS: &str = "SELECT id, profile, command, requested_by, ses
      args, cwd, timeout_ms, outcome, completed_ref, created_at, completed_at, created_seq, prediction, profile_sha256, \
      unstable, series, series_number, series_of, undecided, \
      (SELECT claim_type FROM claims WHERE claims.id = experiments.claim_id) AS claim_type, \
+     (SELECT versions IS NOT NULL FROM claims WHERE claims.id = experiments.claim_id) AS has_version, \
      (SELECT letter || number FROM names WHERE names.id = experiments.id) AS name FROM experiments";
 
 impl Reader {
@@ -309,7 +313,6 @@ impl Reader {
 }
 
 pub(super) fn view(row: &Row<'_>) -> Result<ExperimentView, StoreError> {
-    let _word = |column: usize| row.get::<_, Option<String>>(column);
     let outcome = json(row, "outcome")?;
     Ok(ExperimentView {
         run_id: row.get("id")?,
@@ -330,6 +333,7 @@ pub(super) fn view(row: &Row<'_>) -> Result<ExperimentView, StoreError> {
         evidence_event_id: row.get("completed_ref")?,
         undecided: row.get("undecided")?,
         claim_type: row.get("claim_type")?,
+        claim_has_version: row.get::<_, Option<bool>>("has_version")?.unwrap_or_default(),
         attached: Vec::new(),
         created_at: row.get("created_at")?,
         completed_at: row.get("completed_at")?,

@@ -1,6 +1,8 @@
-//! Whether a directory above a file was moved, and so was perhaps away for a while, between two looks at it.
+//! Whether a directory above a file was moved, and so was perhaps away for a while, between two looks at it; and whether a
+//! file was there for a while that is at neither.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::{Stamp, stamp, way};
@@ -11,6 +13,8 @@ use crate::domain::scope::Scope;
 pub struct Dirs {
     root: PathBuf,
     dirs: Vec<Dir>,
+    /// What is not there, by the entry of a directory that has to come first.
+    missing: BTreeMap<(PathBuf, OsString), Scope>,
     watch: Option<watch::Watch>,
 }
 
@@ -27,40 +31,45 @@ fn stamps(dir: &Path) -> Stamps {
     Some((stamp(dir)?, stamp(dir.parent()?)?))
 }
 
-/// Directories that did not stay in their place.
+/// What did not stay in its place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Moves {
-    /// They were moved, or others are in their place.
+    /// Files that came, and may be gone again. Only the kernel of Linux tells.
+    pub came: BTreeSet<Scope>,
+    /// Directories that were moved, or others are in their place.
     pub moved: BTreeSet<Scope>,
-    /// They and the directories that hold them changed. The system does not tell whether they were moved.
+    /// Directories that changed, with those that hold them. The system does not tell whether they were moved.
     pub touched: BTreeSet<Scope>,
 }
 
 impl Dirs {
     /// The directories above the files of some scopes, below the canonical root of a work tree.
     pub fn above<'s>(root: &Path, scopes: impl Iterator<Item = &'s Scope>) -> Self {
-        let ways = scopes.filter(|scope| scope.is_path()).map(|scope| way(root, scope));
-        let dirs: BTreeSet<PathBuf> = ways.flat_map(|way| way.dirs).collect();
-        let watch = watch::Watch::of(&dirs);
+        let mut dirs = BTreeSet::new();
+        let mut missing = BTreeMap::new();
+        for scope in scopes.filter(|scope| scope.is_path()) {
+            let way = way(root, scope);
+            dirs.extend(way.dirs);
+            missing.extend(way.missing.map(|missing| (missing, scope.clone())));
+        }
+        let watch = watch::Watch::of(&dirs, missing.keys().map(|(dir, _)| dir.as_path()));
         let dirs = dirs.into_iter().map(|path| Dir { was: stamps(&path), path });
-        Self { root: root.to_owned(), dirs: dirs.collect(), watch }
+        Self { root: root.to_owned(), dirs: dirs.collect(), missing, watch }
     }
 
     /// What happened to them since.
     pub fn moves(&self) -> Moves {
-        let seen = self.watch.as_ref().map(watch::Watch::moved).unwrap_or_default();
-        let mut moves = Moves::default();
+        let seen = self.watch.as_ref().map(watch::Watch::seen).unwrap_or_default();
+        let came = seen.came.iter().filter_map(|entry| self.missing.get(entry));
+        let mut moves = Moves { came: came.cloned().collect(), ..Moves::default() };
         for Dir { path, was } in &self.dirs {
-            let Some(scope) = self.scope(path) else { continue };
-            let Some((was, held)) = was else { continue };
+            let (Some(scope), Some((was, held))) = (self.scope(path), was) else { continue };
             let now = stamps(path);
-            let is_watched = self.watch.as_ref().is_some_and(|watch| watch.watches(path));
-            if seen.contains(path) || now.is_none_or(|(now, _)| now.file != was.file) {
+            let is_told = !seen.has_gaps && self.watch.as_ref().is_some_and(|watch| watch.watches(path));
+            let changed = now.is_some_and(|(now, holds)| now != *was && holds != *held);
+            if seen.moved.contains(path) || now.is_none_or(|(now, _)| now.file != was.file) {
                 moves.moved.insert(scope);
-            } else if !is_watched
-                && *path != self.root
-                && now.is_some_and(|(now, holds)| now != *was && holds != *held)
-            {
+            } else if !is_told && changed && *path != self.root {
                 moves.touched.insert(scope);
             }
         }
@@ -73,17 +82,32 @@ impl Dirs {
     }
 }
 
-/// The kernel tells which directories are moved, and nothing else: entries and modes may change.
+/// What the kernel tells.
+#[derive(Debug, Default)]
+struct Seen {
+    moved: BTreeSet<PathBuf>,
+    /// Entries that came into directories.
+    came: BTreeSet<(PathBuf, OsString)>,
+    /// More happened than the kernel keeps.
+    has_gaps: bool,
+}
+
+/// The kernel tells which directories are moved, and which entries come where something is missing. Modes, times and other
+/// entries may change.
 #[cfg(target_os = "linux")]
 mod watch {
     use std::collections::{BTreeMap, BTreeSet};
+    use std::ffi::OsStr;
     use std::mem::MaybeUninit;
     use std::os::fd::OwnedFd;
+    use std::os::unix::ffi::OsStrExt;
     use std::path::{Path, PathBuf};
 
     use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 
-    /// Room for some hundred events. One without a name takes 16 bytes.
+    use super::Seen;
+
+    /// Room for some ten events. One without a name takes 16 bytes, and one with a name up to 272.
     const BUFFER_BYTES: usize = 4_096;
 
     #[derive(Debug)]
@@ -94,11 +118,19 @@ mod watch {
 
     impl Watch {
         /// `None` where the user has no watch left.
-        pub(super) fn of(dirs: &BTreeSet<PathBuf>) -> Option<Self> {
+        pub(super) fn of<'d>(
+            dirs: &BTreeSet<PathBuf>,
+            with_entries: impl Iterator<Item = &'d Path>,
+        ) -> Option<Self> {
             let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
-            let flags = WatchFlags::MOVE_SELF | WatchFlags::ONLYDIR;
-            let watched = |dir: &PathBuf| Some((inotify::add_watch(&inotify, dir, flags).ok()?, dir.clone()));
-            let dirs = dirs.iter().filter_map(watched).collect();
+            let moves = dirs.iter().map(|dir| (dir.as_path(), WatchFlags::MOVE_SELF));
+            let comes = WatchFlags::CREATE | WatchFlags::MOVED_TO;
+            let wanted = moves.chain(with_entries.map(|dir| (dir, comes)));
+            let watched = wanted.filter_map(|(dir, what)| {
+                let flags = what | WatchFlags::ONLYDIR | WatchFlags::MASK_ADD;
+                Some((inotify::add_watch(&inotify, dir, flags).ok()?, dir.to_owned()))
+            });
+            let dirs = watched.collect();
             Some(Self { inotify, dirs })
         }
 
@@ -106,18 +138,23 @@ mod watch {
             self.dirs.values().any(|watched| watched == dir)
         }
 
-        /// The directories that were moved since the last call.
-        pub(super) fn moved(&self) -> BTreeSet<PathBuf> {
+        /// What happened since the last call.
+        pub(super) fn seen(&self) -> Seen {
             let mut buffer = [MaybeUninit::uninit(); BUFFER_BYTES];
             let mut events = Reader::new(&self.inotify, &mut buffer);
-            let mut moved = BTreeSet::new();
+            let mut seen = Seen::default();
             // It ends with an error, because nothing is left to read.
             while let Ok(event) = events.next() {
-                if event.events().contains(ReadFlags::MOVE_SELF) {
-                    moved.extend(self.dirs.get(&event.wd()).cloned());
+                let kind = event.events();
+                seen.has_gaps |= kind.contains(ReadFlags::QUEUE_OVERFLOW);
+                let Some(dir) = self.dirs.get(&event.wd()) else { continue };
+                if kind.contains(ReadFlags::MOVE_SELF) {
+                    seen.moved.insert(dir.clone());
+                } else if let Some(name) = event.file_name() {
+                    seen.came.insert((dir.clone(), OsStr::from_bytes(name.to_bytes()).to_owned()));
                 }
             }
-            moved
+            seen
         }
     }
 }
@@ -127,11 +164,13 @@ mod watch {
     use std::collections::BTreeSet;
     use std::path::{Path, PathBuf};
 
+    use super::Seen;
+
     #[derive(Debug)]
     pub(super) enum Watch {}
 
     impl Watch {
-        pub(super) fn of(_: &BTreeSet<PathBuf>) -> Option<Self> {
+        pub(super) fn of<'d>(_: &BTreeSet<PathBuf>, _: impl Iterator<Item = &'d Path>) -> Option<Self> {
             None
         }
 
@@ -139,7 +178,7 @@ mod watch {
             match *self {}
         }
 
-        pub(super) fn moved(&self) -> BTreeSet<PathBuf> {
+        pub(super) fn seen(&self) -> Seen {
             match *self {}
         }
     }
@@ -175,7 +214,7 @@ mod tests {
 
     fn moves(moved: &[&str], touched: &[&str]) -> Moves {
         let scopes = |names: &[&str]| names.iter().map(|name| name.parse().expect("a scope")).collect();
-        Moves { moved: scopes(moved), touched: scopes(touched) }
+        Moves { came: scopes(&[]), moved: scopes(moved), touched: scopes(touched) }
     }
 
     fn away_and_back(root: &Path) {
@@ -229,5 +268,24 @@ mod tests {
             fs::create_dir(root.join("src/deep")).expect("a directory");
         });
         assert_eq!([told, guessed], [moves(&["src/deep"], &[]), moves(&["src/deep"], &[])]);
+    }
+
+    /// Red before: what is at neither end had no mark.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_that_came_and_went_is_known() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let root = dir.path().canonicalize().expect("a root");
+        fs::create_dir(root.join("src")).expect("a directory");
+        let scopes: [Scope; 3] =
+            ["src/a.rs", "src/gone/b.rs", "src/c.rs"].map(|scope| scope.parse().expect("a scope"));
+        let dirs = Dirs::above(&root, scopes.iter());
+        fs::write(root.join("src/other"), "beside it").expect("a file");
+        assert_eq!(dirs.moves(), Moves::default());
+        fs::write(root.join("src/a.rs"), "fine").expect("a file");
+        fs::remove_file(root.join("src/a.rs")).expect("a file");
+        fs::create_dir(root.join("src/gone")).expect("a directory");
+        fs::remove_dir(root.join("src/gone")).expect("a directory");
+        assert_eq!(dirs.moves().came, scopes[..2].iter().cloned().collect());
     }
 }

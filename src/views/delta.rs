@@ -254,10 +254,12 @@ fn each_claim_once(news: &mut Vec<News>, occasion: Occasion) {
     news.retain(|news| !matches!(&news.body, Body::Peer(it) if holders.contains(&it.agent)));
     let mut elsewhere = BTreeSet::new();
     for News { waiting, body, .. } in news.iter_mut() {
-        let shows: Vec<&String> = match body {
-            Body::Contradiction(both) => both.sides.iter().map(|side| &side.claim).collect(),
-            Body::Run(run) => vec![&run.claim],
-            _ => continue,
+        let shows: Vec<&String> = if let Body::Contradiction(both) = body {
+            both.sides.iter().map(|side| &side.claim).collect()
+        } else if let Body::Run(run) = body {
+            vec![&run.claim]
+        } else {
+            continue;
         };
         for id in shows {
             let Some(concern) = claims.get(id) else { continue };
@@ -268,10 +270,8 @@ fn each_claim_once(news: &mut Vec<News>, occasion: Occasion) {
             }
         }
     }
-    let is_shown = |news: &News| match news.waiting.about {
-        About::Claim(id) => elsewhere.contains(&id.to_string()),
-        _ => false,
-    };
+    let is_shown =
+        |news: &News| matches!(news.waiting.about, About::Claim(id) if elsewhere.contains(&id.to_string()));
     news.retain(|news| !is_shown(news));
 }
 
@@ -624,10 +624,11 @@ impl<'a> Asked<'a> {
         }
         let is_known = is_own || self.opened.contains_key(&summary.id);
         let body = if is_known && !claim.answers_reader {
-            let why = || match self.reasons.get(&id) {
-                Some(reason) => reason.clone(),
-                None if claim.agreed_by.is_empty() => String::new(),
-                None => format!("supported by {}", claim.agreed_by.join(", ")),
+            let why = || {
+                if claim.agreed_by.is_empty() {
+                    return self.reasons.get(&id).cloned().unwrap_or_default();
+                }
+                format!("supported by {}", claim.agreed_by.join(", "))
             };
             Body::Moved(Moved {
                 id: summary.id.clone(),

@@ -41,16 +41,13 @@ impl Digest {
         let digest = |claim: &&ClaimSummary| -> Result<(String, pack::Digest), StoreError> {
             let asked: Vec<&str> = asks.get(claim.id.as_str()).into_iter().flatten().copied().collect();
             let replaced = replaced.get(&claim.id);
-            let part = match Part::of(claim.claim_type, claim.status, &claim.statement, !asked.is_empty()) {
-                Part::Open | Part::Figure | Part::Other if replaced.is_some_and(|old| old.mended) => {
-                    Part::Finding
-                }
-                part => part,
-            };
+            let part = Part::of(claim.claim_type, claim.status, &claim.statement, !asked.is_empty());
+            let mends = part != Part::Decision && replaced.is_some_and(|old| old.mended);
+            let part = if mends { Part::Finding } else { part };
             let said = said.get(&claim.id).map_or(&[][..], Vec::as_slice);
             let later = later.get(&claim.id).map_or(&[][..], Vec::as_slice);
             let state = match part {
-                Part::Finding if replaced.is_some_and(|old| old.mended) => Some("mended".to_owned()),
+                Part::Finding if mends => Some("mended".to_owned()),
                 Part::Finding if claim.claim_type != ClaimType::Negative => {
                     Some(state(store, claim, said, later)?)
                 }

@@ -9,7 +9,7 @@ use crate::domain::clean;
 use crate::domain::ids::RunId;
 use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
-use crate::domain::versions::{is_to_run_again, way_forward};
+use crate::domain::versions::{MeantAgain, is_to_run_again, way_forward};
 use crate::domain::way;
 use crate::runner::profile::{Catalog, Kind, Known, Origin};
 use crate::store::{Attachment, ExperimentPage, ExperimentView};
@@ -161,7 +161,7 @@ pub(super) fn undecided(run: &ExperimentView) -> Option<String> {
     let way = if is_to_run_again(why) {
         String::new()
     } else {
-        format!("; {}", way_forward(claim, run.claim_type, None))
+        format!("; {}", way_forward(claim, run.claim_type, None, MeantAgain::of(run.claim_has_version)))
     };
     let why = inline(why, 1_000);
     Some(format!("it neither confirms nor contradicts claim {claim}: {why}{way}"))

@@ -11,8 +11,8 @@ use crate::domain::names::{self, Name, Named, Reference, Sort};
 use crate::domain::rejection::{Code, Rejection};
 use crate::ledger;
 use crate::reads::Reads;
+use crate::spool::Spool;
 use crate::store::{Reader, Search, StoreError};
-use crate::writer::Spool;
 
 /// Characters of what was given that a refusal quotes.
 const QUOTED_CHARS: usize = 60;

@@ -7,7 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-use super::commit::{Committer, WriterError};
+use super::commit::Committer;
+use super::erasure::erase;
+use super::error::WriterError;
+use super::sweeps;
 use crate::integrity::{Scan, ScanError};
 use crate::schedule::{Outcome, Run, Runs, Schedule};
 use crate::system;
@@ -166,7 +169,7 @@ fn run(look: impl FnOnce() -> Result<Said, ScanError>) -> Run {
 }
 
 fn sweep(committer: &mut Committer) -> Result<Said, WriterError> {
-    let swept = committer.sweep()?;
+    let swept = sweeps::sweep(committer)?;
     let left = committer.state().expired(system::now()).len();
     Ok(match left {
         0 => (Outcome::Ok, format!("{swept} claims expired")),
@@ -175,18 +178,18 @@ fn sweep(committer: &mut Committer) -> Result<Said, WriterError> {
 }
 
 fn sessions(committer: &mut Committer) -> Result<Said, WriterError> {
-    let closed = committer.close_overdue()?;
+    let closed = sweeps::close_overdue(committer)?;
     Ok((Outcome::Ok, format!("{closed} leases and sessions closed")))
 }
 
 fn silence(committer: &mut Committer) -> Result<Said, WriterError> {
-    let agreed = committer.agree()?;
+    let agreed = sweeps::agree(committer)?;
     Ok((Outcome::Ok, format!("{agreed} claims agreed by silence")))
 }
 
 /// Retries an erasure that was incomplete because a reader held a log or the disk was full.
 fn erasure(committer: &mut Committer) -> Result<Said, WriterError> {
-    Ok(match committer.owes_erasure()? && !committer.erase()? {
+    Ok(match committer.owes_erasure()? && !erase(committer)? {
         false => (Outcome::Ok, "nothing waits to be erased".to_owned()),
         true => (Outcome::Failed, "an erasure is not finished: see writer.log in the memory".to_owned()),
     })

@@ -1,447 +1,237 @@
-//! Runs of experiments: planned from the workspace's profiles, one at a time, each in a helper process.
+//! Runs of experiments: one at a time, each in a helper process.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
-use serde_json::json;
 use tokio::sync::{mpsc, watch};
-use uuid::Uuid;
 
-use super::commit::{Committer, WriterError};
-use super::server::Work;
-use crate::domain::agent::{AgentId, Roster};
-use crate::domain::claim::ClaimType;
-use crate::domain::command::{Mission, RunExperiment, SpawnResearcher};
-use crate::domain::event::ExperimentQueued;
-use crate::domain::experiment::{
-    Environment, Plan, Prediction, ProfileName, RunGit, RunOutcome, RunState, RunStream,
-};
-use crate::domain::ids::{ClaimId, RunId, SessionId};
-use crate::domain::rejection::{Code, Rejection};
+use super::commit::{Committer, OwnBatch};
+use super::error::WriterError;
+use super::work::{Ended, Work};
+use crate::domain::decide::experiment;
+use crate::domain::experiment::{Plan, RunOutcome, RunState};
+use crate::domain::ids::{EventId, RunId};
 use crate::domain::scope::Scope;
-use crate::domain::state::{Researcher, Run};
-use crate::domain::text::{Reason, Worktree};
-use crate::domain::way;
-use crate::runner::capture::Captured;
+use crate::domain::state::Run;
+use crate::domain::text::Reason;
+use crate::domain::versions::Versions;
 use crate::runner::helper::{Helper, Message};
-use crate::runner::profile::{
-    AgentProfile, Catalog, Here, Kind, Known, Origin, PROMPT, Param, Profile, Request,
-};
 use crate::runner::report::Report;
 use crate::runner::run::{About, StreamKey};
 use crate::runner::{Order, tree};
-use crate::system;
-use crate::trusted::Trust;
+use crate::versions::{Dirs, Marks, marks, seen, touched, written};
 use crate::workspace::Workspace;
 
-/// The most profiles that the answer to a challenge names.
-const MAX_FITTING: usize = 5;
-
-/// The instructions that a researcher gets besides its prompt.
-const RESEARCHER: &str = include_str!("../../prompts/researcher.md");
-
-/// The source of profiles, and the directory for the files of runs.
-#[derive(Debug, Clone)]
-pub(super) struct Profiles {
-    workspace: Workspace,
-    roster: Roster,
+/// The files of a run's claim and the directories above them, as they were when the run began.
+struct Began {
+    marks: Marks,
+    /// `None` when the work tree is gone.
+    dirs: Option<Dirs>,
 }
 
-impl Profiles {
-    pub(super) fn of(workspace: &Workspace, roster: Roster) -> Self {
-        Self { workspace: workspace.clone(), roster }
-    }
-
-    /// The agent of this name on the roster.
-    pub(super) fn resolve(&self, name: &str) -> Option<AgentId> {
-        self.roster.resolve(name).ok()
-    }
-
-    /// The profiles of another work tree of the same memory, with its root.
-    ///
-    /// # Errors
-    /// `unknown_worktree`.
-    pub(super) fn in_work_tree(&self, name: Option<&Worktree>) -> Result<Self, Rejection> {
-        let found = self.workspace.in_work_tree(name).map_err(|error| {
-            let hint = "ask for the run in a work tree that is there; if this one was moved, run `git worktree repair`";
-            Rejection::new(Code::UnknownWorktree, error.to_string(), hint)
-        })?;
-        Ok(Self { workspace: found, roster: self.roster.clone() })
-    }
-
-    /// The current profiles. Each file is read once, and its trust is checked at that moment.
-    fn catalog(&self) -> Catalog {
-        Catalog::load(&self.workspace.marker_dir(), &self.workspace.trusted_profiles())
-    }
-
-    /// The directory for the files of a run.
-    pub(super) fn artifacts_of(&self, run: RunId) -> PathBuf {
-        self.workspace.artifacts(run)
-    }
-
-    /// The plan for a request.
-    pub(super) fn plan(&self, run: &RunExperiment) -> Result<Plan, Rejection> {
-        let catalog = self.catalog();
-        let Known { profile, sha256, .. } = find(&catalog, &run.profile)?;
-        if profile.agent.is_some() {
-            return Err(Rejection::new(
-                Code::WrongProfile,
-                format!(
-                    "profile `{}` starts an agent, and the exit code of an agent proves nothing",
-                    profile.name
-                ),
-                format!(
-                    "send it out: {}, or run a profile without [agent]",
-                    way::call("spawn_researcher", &json!({ "profile": profile.name, "prompt": "PROMPT" }))
-                ),
-            ));
-        }
-        let request = Request {
-            args: run.args.clone(),
-            cwd: run.cwd.clone(),
-            env_pass: run.env_pass.clone(),
-            timeout_ms: run.timeout_ms,
-            output_cap_bytes: run.output_cap_bytes,
-        };
-        // The root of a workspace is always canonical.
-        let plan = profile.plan(&request, self.workspace.root())?;
-        Ok(Plan { profile_sha256: Some(sha256.clone()), ..plan })
-    }
-
-    /// The agent that `spawner` sends out, and the plan of its run.
-    pub(super) fn mission(&self, spawn: &SpawnResearcher, spawner: &AgentId) -> Result<Mission, Rejection> {
-        let catalog = self.catalog();
-        let known = find(&catalog, &spawn.profile)?;
-        let profile = &known.profile;
-        let Some(AgentProfile { name }) = &profile.agent else {
-            let agents = catalog.trusted().filter(|profile| profile.agent.is_some());
-            let agents: Vec<&str> = agents.map(|profile| profile.name.as_str()).collect();
-            return Err(Rejection::new(
-                Code::WrongProfile,
-                format!("profile `{}` starts no agent: it has no [agent]", profile.name),
-                format!(
-                    "send out one of {}, or run this one: {}",
-                    agents.join(", "),
-                    way::call("run_experiment", &json!({ "profile": profile.name }))
-                ),
-            ));
-        };
-        let agent = match name {
-            Some(name) => self.roster.resolve(name).map_err(|unknown| {
-                Rejection::new(
-                    Code::UnknownAgent,
-                    format!("profile `{}` names an agent that is not on the roster: {unknown}", profile.name),
-                    "a human mends the name in its [agent], or adds it to the roster in config.toml",
-                )
-            })?,
-            None => spawner.clone(),
-        };
-        if [AgentId::operator(), AgentId::system()].contains(&agent) {
-            return Err(Rejection::new(
-                Code::NotAllowed,
-                format!("a researcher does not speak as {agent}"),
-                "spawn it as the agent it is to be (--agent NAME), or give its profile a name in [agent]",
-            ));
-        }
-        let researcher =
-            Researcher { agent, session: SessionId::of_researcher(spawn.run_id), task_id: spawn.task_id };
-        let plan = self.researcher_plan(known, &researcher, spawn.prompt.as_str())?;
-        Ok(Mission { agent: researcher.agent, plan })
-    }
-
-    /// The plan for the run of a researcher.
-    fn researcher_plan(
-        &self,
-        Known { profile, sha256, .. }: &Known,
-        Researcher { agent, session, task_id }: &Researcher,
-        prompt: &str,
-    ) -> Result<Plan, Rejection> {
-        let text = RESEARCHER
-            .replace("{session}", session.as_str())
-            .replace("{task}", &task_id.to_string())
-            .replace("{prompt}", prompt);
-        let args = BTreeMap::from([(PROMPT.to_owned(), text.trim().to_owned())]);
-        let root = self.workspace.root();
-        let mut plan = profile.plan(&Request { args, ..Request::default() }, root)?;
-        plan.profile_sha256 = Some(sha256.clone());
-        plan.variables = BTreeMap::from(
-            [
-                ("HM_AGENT", agent.to_string()),
-                ("HM_DIR", root.display().to_string()),
-                ("HM_SESSION", session.to_string()),
-                ("HM_TASK", task_id.to_string()),
-            ]
-            .map(|(name, value)| (name.to_owned(), value)),
-        );
-        Ok(plan)
-    }
-
-    /// Checks that a trusted profile still produces this queued run. The file may have changed since, and an
-    /// imported event may hold any plan.
-    ///
-    /// # Errors
-    /// The refusal that queueing it now would get.
-    pub(super) fn still_allow(&self, queued: &ExperimentQueued, run: &Run) -> Result<(), Rejection> {
-        let ExperimentQueued { plan, args, checkout, .. } = queued;
-        let here = self.in_work_tree(checkout.worktree.as_ref())?;
-        let elsewhere = || {
-            Rejection::new(
-                Code::UntrustedProfile,
-                "its plan is not what the trusted profile gives in this workspace",
-                "queue it again here",
-            )
-        };
-        let catalog = here.catalog();
-        let known = find(&catalog, plan.profile.as_ref().ok_or_else(elsewhere)?)?;
-        let again = match (&run.researcher, &known.profile.agent) {
-            (Some(researcher), Some(_)) => {
-                let prompt = args.get(PROMPT).ok_or_else(elsewhere)?;
-                here.researcher_plan(known, researcher, prompt)?
-            }
-            (None, None) => {
-                let root = here.workspace.root();
-                let cwd = plan.cwd.strip_prefix(root).map_err(|_| elsewhere())?;
-                let Environment::Only(env_pass) = &plan.env else { return Err(elsewhere()) };
-                let request = Request {
-                    args: args.clone(),
-                    cwd: Some(cwd.to_str().filter(|cwd| !cwd.is_empty()).unwrap_or(".").to_owned()),
-                    env_pass: Some(env_pass.clone()),
-                    timeout_ms: Some(plan.timeout_ms),
-                    output_cap_bytes: Some(plan.limits.output_cap_bytes),
-                };
-                Plan { profile_sha256: Some(known.sha256.clone()), ..known.profile.plan(&request, root)? }
-            }
-            _ => return Err(elsewhere()),
-        };
-        // A plan of an older release has no scopes and settles nothing.
-        let older = plan.scopes.is_empty() && plan.version.is_empty();
-        let again = if older { Plan { scopes: Vec::new(), version: Vec::new(), ..again } } else { again };
-        if again == *plan { Ok(()) } else { Err(elsewhere()) }
-    }
-
-    /// The refusal of a profile that cannot settle a claim, extended by the profiles that can.
-    pub(super) fn naming_who_settles(
-        &self,
-        refused: Rejection,
-        scopes: &[Scope],
-        prediction: Prediction,
-    ) -> Rejection {
-        let names: Vec<String> =
-            self.who_settles(scopes, prediction).into_iter().map(|(name, _)| name).collect();
-        if names.is_empty() {
-            return refused;
-        }
-        let hint = format!("use {}, or leave out blocking", names.join(" or "));
-        Rejection { hint, ..refused }.with("profiles", names.join(", "))
-    }
-
-    /// The profiles that can settle a claim with these scopes and can run here, at most [`MAX_FITTING`], each with
-    /// its arguments. Profiles without required arguments come first, because a hint can name them as a complete
-    /// command.
-    fn who_settles(&self, scopes: &[Scope], prediction: Prediction) -> Vec<(String, Vec<String>)> {
-        let catalog = self.catalog();
-        let path = system::variables().find(|(name, _)| name == "PATH").map(|(_, path)| path);
-        let here = Here::of(self.workspace.root(), path, scopes);
-        let fits = |Known { profile, trust, .. }: &&Known| {
-            *trust == Trust::Trusted
-                && profile.agent.is_none()
-                && profile.cannot_settle(scopes, prediction).is_none()
-                && here.can_run(profile)
-        };
-        let mut fitting: Vec<&Known> = catalog.profiles().filter(fits).collect();
-        // Profiles of the project come before built-in ones: they fit the project best.
-        fitting.sort_by_key(|known| (!needed(&known.profile).is_empty(), known.origin == Origin::BuiltIn));
-        let named = |known: &Known| (known.profile.name.to_string(), needed(&known.profile));
-        fitting.into_iter().take(MAX_FITTING).map(named).collect()
-    }
-
-    /// A hint that names the run which would settle a dispute about these scopes; `None` when no profile can settle
-    /// it.
-    pub(super) fn settling(&self, id: ClaimId, claim_type: ClaimType, scopes: &[Scope]) -> Option<String> {
-        if claim_type == ClaimType::Decision {
-            return None;
-        }
-        let fitting = self.who_settles(scopes, Prediction::Passes);
-        let ((first, args), others) = fitting.split_first()?;
-        let mut run = json!({ "profile": first, "claim_id": id, "blocking": true });
-        if !args.is_empty() {
-            run["args"] = json!(args);
-        }
-        let others: Vec<&str> = others.iter().map(|(name, _)| name.as_str()).collect();
-        let run = way::call("run_experiment", &run);
-        let others =
-            if others.is_empty() { String::new() } else { format!(" (or by {})", others.join(", ")) };
-        Some(format!("or settle it by a run: {run}{others}"))
-    }
-}
-
-/// The required arguments of a profile, each with its description: `name=the test to run`.
-fn needed(profile: &Profile) -> Vec<String> {
-    let needed = profile.params.iter().filter(|(_, param)| param.default.is_none());
-    let said = |(name, param): (&String, &Param)| match (&param.kind, &param.description) {
-        (Kind::Enum(words), _) if !words.is_empty() => format!("{name}={}", words[0]),
-        (_, Some(description)) => format!("{name}={description}"),
-        _ => format!("{name}={}", name.to_uppercase()),
-    };
-    needed.map(said).collect()
-}
-
-/// The trusted profile of this name, or the reason why it cannot run.
-fn find<'c>(catalog: &'c Catalog, name: &ProfileName) -> Result<&'c Known, Rejection> {
-    if let Some(known) = catalog.find(name) {
-        let why = match known.trust {
-            Trust::Trusted => return Ok(known),
-            Trust::Untrusted => "is a file of the project that no human has trusted here",
-            Trust::Changed => "was changed since a human trusted it",
-        };
-        return Err(Rejection::new(
-            Code::UntrustedProfile,
-            format!("profile `{name}` {why}"),
-            format!("ask the human to look at it and to type, at a terminal: `hm profile trust {name}`"),
-        )
-        .with("sha256", &known.sha256));
-    }
-    let is_asked_for =
-        |file: &Path| file.file_stem().is_some_and(|stem| stem.to_str() == Some(name.as_str()));
-    if let Some(broken) = catalog.broken().iter().find(|broken| is_asked_for(&broken.file)) {
-        return Err(Rejection::new(
-            Code::UnknownProfile,
-            format!("profile `{name}` cannot be used: {}", broken.problem),
-            "a human mends it: `hm profile check`",
-        ));
-    }
-    let names: Vec<&str> = catalog.trusted().map(|profile| profile.name.as_str()).collect();
-    Err(Rejection::new(
-        Code::UnknownProfile,
-        format!("no profile is called `{name}`"),
-        format!(
-            "use one of {}, or ask a human to add .hivemind/profiles/NAME.toml and to trust it",
-            names.join(", ")
-        ),
-    ))
+/// A run that a helper executes.
+struct Current {
+    run: RunId,
+    began: Began,
+    cancel_tx: watch::Sender<bool>,
 }
 
 /// The run in progress, if there is one.
 pub(super) struct Runs {
-    orders: mpsc::UnboundedSender<(Order, watch::Receiver<bool>)>,
-    current: Option<(RunId, watch::Sender<bool>)>,
+    order_tx: mpsc::UnboundedSender<(Order, watch::Receiver<bool>)>,
+    current: Option<Current>,
     busy: Arc<AtomicBool>,
     workspace: Workspace,
     secret_patterns: Vec<String>,
 }
 
 impl Runs {
-    /// Runs start with the first [`Runs::tick`]; `orders` sends them to [`follow`].
+    /// Runs start with the first [`Runs::tick`]; `order_tx` sends them to [`follow`].
     pub(super) fn new(
         workspace: &Workspace,
         secret_patterns: Vec<String>,
-        orders: mpsc::UnboundedSender<(Order, watch::Receiver<bool>)>,
+        order_tx: mpsc::UnboundedSender<(Order, watch::Receiver<bool>)>,
         busy: Arc<AtomicBool>,
     ) -> Self {
-        Self { orders, current: None, busy, workspace: workspace.clone(), secret_patterns }
+        Self { order_tx, current: None, busy, workspace: workspace.clone(), secret_patterns }
     }
 
     /// Ends the runs of a previous writer, whose helpers cannot report to this one.
-    pub(super) fn reconcile(committer: &mut Committer) -> Result<(), WriterError> {
-        for run in committer.runs_under_way() {
+    pub(super) fn reconcile(&self, committer: &mut Committer) -> Result<(), WriterError> {
+        let unfinished = committer.state().unfinished_runs();
+        let under_way = unfinished.filter(|(_, run)| run.state == RunState::Running);
+        for run in under_way.map(|(queued, _)| queued.run_id).collect::<Vec<_>>() {
             let ended = tree::end_marked(run.uuid());
             let problem = format!("the writer that ran it is gone; {ended} processes of it were ended");
-            let problem = problem.parse().expect("a short sentence");
-            committer.end_run(run, &RunOutcome::without_files(RunState::Aborted, Some(problem)))?;
+            self.abort(committer, run, &problem)?;
         }
         Ok(())
     }
 
     /// Ends the runs that came with a copied memory or an imported file: this user did not request them.
-    pub(super) fn disown(committer: &mut Committer) -> Result<(), WriterError> {
-        for run in committer.unfinished_runs() {
+    pub(super) fn disown(&self, committer: &mut Committer) -> Result<(), WriterError> {
+        let unfinished = committer.state().unfinished_runs();
+        for run in unfinished.map(|(queued, _)| queued.run_id).collect::<Vec<_>>() {
             let problem = "it came with a memory that was made elsewhere, and was not begun here";
-            let problem = Some(problem.parse().expect("a short sentence"));
-            committer.end_run(run, &RunOutcome::without_files(RunState::Aborted, problem))?;
+            self.abort(committer, run, problem)?;
         }
         Ok(())
     }
 
     /// Starts the next run when none is in progress, and cancels the current one when its end was requested.
     pub(super) fn tick(&mut self, committer: &mut Committer) -> Result<(), WriterError> {
-        if let Some((run, cancel)) = &self.current {
+        if let Some(Current { run, cancel_tx, .. }) = &self.current {
             if committer.state().is_to_be_cancelled(*run) {
-                cancel.send_replace(true);
+                cancel_tx.send_replace(true);
             }
             return Ok(());
         }
-        let Some((run, plan)) = committer.begin_run()? else { return Ok(()) };
-        match self.order(run, plan, committer.about(run)) {
+        let Some((run, plan, began)) = self.begin(committer)? else { return Ok(()) };
+        match self.order(committer, run, plan) {
             Ok(order) => {
-                let (cancel, cancelled) = watch::channel(false);
+                let (cancel_tx, cancel_rx) = watch::channel(false);
                 // The receiver is gone while the process exits; the next writer ends the run.
-                let _ = self.orders.send((order, cancelled));
+                let _ = self.order_tx.send((order, cancel_rx));
                 self.busy.store(true, Ordering::Relaxed);
-                self.current = Some((run, cancel));
+                self.current = Some(Current { run, began, cancel_tx });
                 Ok(())
             }
-            Err(error) => {
-                let problem = sentence(&format!("cannot prepare the run: {error}"));
-                committer.end_run(run, &RunOutcome::without_files(RunState::Aborted, problem))
-            }
+            Err(error) => self.abort(committer, run, &format!("cannot prepare the run: {error}")),
         }
     }
 
-    fn order(&self, run: RunId, plan: Plan, about: Option<About>) -> std::io::Result<Order> {
+    /// Records the start of the oldest queued run, unless a run is in progress. A queued run that no trusted profile
+    /// produces, such as an imported one, is ended instead.
+    fn begin(&self, committer: &mut Committer) -> Result<Option<(RunId, Plan, Began)>, WriterError> {
+        let Some((queued, run)) = committer.state.unfinished_runs().next() else { return Ok(None) };
+        if run.state != RunState::Queued {
+            return Ok(None);
+        }
+        let (run_id, agent, plan) = (queued.run_id, run.requested_by.clone(), queued.plan.clone());
+        let allowed =
+            committer.profiles.as_ref().map_or(Ok(()), |profiles| profiles.still_allow(queued, run));
+        if let Err(rejection) = allowed {
+            self.abort(committer, run_id, &format!("it was not begun: {}", rejection.message))?;
+            return Ok(None);
+        }
+        let began = Began { marks: self.marks_of(run), dirs: self.dirs_of(run) };
+        let batch = committer.own(agent, vec![experiment::started(run_id)]);
+        let recorded = committer.record(&[batch])?;
+        Ok((recorded == 1).then_some((run_id, plan, began)))
+    }
+
+    fn order(&self, committer: &Committer, run_id: RunId, plan: Plan) -> std::io::Result<Order> {
+        let run = committer.state().run(run_id);
         Ok(Order {
-            run_id: run.uuid(),
+            run_id: run_id.uuid(),
             plan,
-            artifacts: self.workspace.artifacts(run),
+            artifacts: self.workspace.artifacts(run_id),
             key: StreamKey::of(&self.workspace.stream_key())?,
             secret_patterns: self.secret_patterns.clone(),
             subject: None,
-            about,
+            about: run.and_then(|run| self.about(committer, run)),
         })
     }
 
     /// Records the end of the current run.
     pub(super) fn ended(&mut self, committer: &mut Committer, ended: Ended) -> Result<(), WriterError> {
-        self.current = None;
+        let run = RunId::from_uuid(ended.run);
+        let current = self.current.take().filter(|current| current.run == run);
         self.busy.store(false, Ordering::Relaxed);
         let outcome = match &ended.report {
-            Ok(report) => outcome_of(report),
-            Err(problem) => RunOutcome::without_files(RunState::Aborted, sentence(problem)),
+            Ok(report) => report.outcome(),
+            Err(problem) => RunOutcome::without_files(RunState::Aborted, Reason::cut(problem)),
         };
-        committer.end_run(RunId::from_uuid(ended.run), &outcome)
+        self.end(committer, run, outcome, current.map(|current| current.began))
     }
-}
 
-/// A finished run and its outcome.
-pub(super) struct Ended {
-    run: Uuid,
-    report: Result<Box<Report>, String>,
+    /// Records that a run was aborted.
+    fn abort(&self, committer: &mut Committer, run: RunId, problem: &str) -> Result<(), WriterError> {
+        let outcome = RunOutcome::without_files(RunState::Aborted, Reason::cut(problem));
+        self.end(committer, run, outcome, None)
+    }
+
+    /// Records the end of a run and its consequences for the claim.
+    fn end(
+        &self,
+        committer: &mut Committer,
+        run_id: RunId,
+        mut outcome: RunOutcome,
+        began: Option<Began>,
+    ) -> Result<(), WriterError> {
+        let Some(run) = committer.state.run(run_id) else { return Ok(()) };
+        let agent = run.requested_by.clone();
+        let files = if outcome.state.is_conclusive() { self.files_of(run) } else { Versions::new() };
+        if let Some(Began { marks, dirs }) = began {
+            // A file that was written and restored during the run has its old content and a new mark.
+            let now = self.marks_of(run);
+            let moves = dirs.map(|dirs| dirs.moves()).unwrap_or_default();
+            outcome.written = written(&marks, &now).into_iter().chain(moves.came).collect();
+            outcome.moved = moves.moved;
+            outcome.touched = touched(&marks, &now).into_iter().chain(moves.touched).collect();
+        }
+        let first_id = Some(EventId::from_uuid((committer.sources.ids)()));
+        let now = committer.now();
+        let events = experiment::ended(&committer.state, run_id, first_id, &outcome, &files, now);
+        if events.is_empty() {
+            return Ok(());
+        }
+        let batch = OwnBatch { first_id, ..committer.own(agent, events) };
+        committer.record(&[batch])?;
+        Ok(())
+    }
+
+    /// Marks of the files that a run saw, in its work tree; empty when the work tree is gone.
+    fn marks_of(&self, run: &Run) -> Marks {
+        let there = self.workspace.in_work_tree(run.worktree.as_ref()).ok();
+        there.map(|there| marks(there.root(), run.saw.versions.keys())).unwrap_or_default()
+    }
+
+    /// The directories above the files that a run saw; `None` when the work tree is gone.
+    fn dirs_of(&self, run: &Run) -> Option<Dirs> {
+        let there = self.workspace.in_work_tree(run.worktree.as_ref()).ok()?;
+        Some(Dirs::above(there.root(), run.saw.versions.keys()))
+    }
+
+    /// The part of its work tree that a run is about.
+    fn about(&self, committer: &Committer, run: &Run) -> Option<About> {
+        let there = self.workspace.in_work_tree(run.worktree.as_ref()).ok()?;
+        let claim = run.claim.and_then(|id| committer.state().claim(id)).map(|claim| claim.scopes.clone());
+        Some(About { root: there.root().to_owned(), claim: claim.unwrap_or_default() })
+    }
+
+    /// The current content of the files that a run saw, in its work tree; empty when the work tree is gone.
+    fn files_of(&self, run: &Run) -> Versions {
+        let scopes: Vec<Scope> = run.saw.versions.keys().cloned().collect();
+        let there = self.workspace.in_work_tree(run.worktree.as_ref()).ok();
+        there.map(|there| seen(there.root(), &scopes).0).unwrap_or_default()
+    }
 }
 
 /// Executes orders one after the other, each in its own helper process.
 pub(super) async fn follow(
     binary: PathBuf,
-    mut orders: mpsc::UnboundedReceiver<(Order, watch::Receiver<bool>)>,
-    work: Sender<Work>,
+    mut order_rx: mpsc::UnboundedReceiver<(Order, watch::Receiver<bool>)>,
+    work_tx: Sender<Work>,
 ) {
     // If the helper of a run is killed, its children become children of the writer, which finds and ends them.
     if let Err(error) = tree::adopt_orphans() {
         tracing::warn!(%error, "what a killed helper leaves behind is found by its mark alone");
     }
-    while let Some((order, cancelled)) = orders.recv().await {
-        let report = one(&binary, &order, cancelled).await;
-        if work.send(Work::RunEnded(Ended { run: order.run_id, report })).is_err() {
+    while let Some((order, cancel_rx)) = order_rx.recv().await {
+        let report = execute(&binary, &order, cancel_rx).await;
+        if work_tx.send(Work::RunEnded(Ended { run: order.run_id, report })).is_err() {
             return;
         }
     }
 }
 
-async fn one(
+async fn execute(
     binary: &Path,
     order: &Order,
-    mut cancelled: watch::Receiver<bool>,
+    mut cancel_rx: watch::Receiver<bool>,
 ) -> Result<Box<Report>, String> {
     let mut helper =
         Helper::start(binary, order).await.map_err(|error| format!("cannot start a helper: {error}"))?;
@@ -457,7 +247,7 @@ async fn one(
                 }
             },
             // A closed sender means that the writer is exiting, and the helper with it.
-            changed = cancelled.changed(), if !is_cancelled => {
+            changed = cancel_rx.changed(), if !is_cancelled => {
                 is_cancelled = true;
                 if changed.is_ok() {
                     helper.cancel();
@@ -465,52 +255,4 @@ async fn one(
             }
         }
     }
-}
-
-/// The part of a report that goes into the ledger.
-pub fn outcome_of(report: &Report) -> RunOutcome {
-    let meta = &report.meta;
-    RunOutcome {
-        state: meta.state.as_str().parse().expect("every state of a report is one of a run"),
-        exit_code: meta.exit.code,
-        signal: meta.exit.signal,
-        problem: meta.problem.as_deref().and_then(sentence),
-        started_at: Some(meta.started_at),
-        duration_ms: Some(meta.duration_ms),
-        git: meta.git.as_ref().map(|git| {
-            Box::new(RunGit {
-                sha: git.sha.clone(),
-                branch: git.branch.clone(),
-                dirty: git.dirty,
-                tree: git.tree.clone(),
-                diff: git.diff.clone(),
-                prefix: git.prefix.clone(),
-                covered: git.covered.clone(),
-                own: git.own.clone(),
-            })
-        }),
-        tool: meta.tool.clone().or_else(|| meta.program.as_ref()?.sha256.clone()),
-        stdout: stream_facts(&meta.stdout),
-        stderr: stream_facts(&meta.stderr),
-        meta_sha256: Some(report.meta_sha256.clone()),
-        written: BTreeSet::new(),
-        moved: BTreeSet::new(),
-        touched: BTreeSet::new(),
-    }
-}
-
-/// The part of a stream that goes into the ledger.
-pub fn stream_facts(captured: &Captured) -> RunStream {
-    RunStream {
-        total_bytes: captured.total_bytes,
-        stored_bytes: captured.stored_bytes,
-        truncated: captured.truncated,
-        redacted: captured.redacted,
-        sha256: captured.stored_sha256.clone(),
-    }
-}
-
-/// A text as a reason, cut to the length limit; `None` when it is empty.
-fn sentence(text: &str) -> Option<Reason> {
-    text.chars().take(Reason::MAX_CHARS).collect::<String>().parse().ok()
 }

@@ -1,7 +1,10 @@
-//! Frames between fronts and the writer: a length, then JSON.
+//! The socket between fronts and the writer, and its frames: a length, then JSON.
 
 use std::io;
+use std::path::PathBuf;
 
+use interprocess::local_socket::tokio::Stream;
+use interprocess::local_socket::tokio::prelude::*;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -66,7 +69,7 @@ pub(super) enum Request {
     /// Append the events of an export. The writer reads the file itself, because it may be larger than any frame.
     /// Answered by `Importing`, and then `Imported` or `Refused`.
     Import {
-        file: std::path::PathBuf,
+        file: PathBuf,
         /// Whether the texts are accepted without a scan for secrets.
         #[serde(default)]
         as_is: bool,
@@ -163,4 +166,26 @@ pub(super) async fn read<T: DeserializeOwned>(from: &mut (impl AsyncRead + Unpin
 pub(super) async fn write(to: &mut (impl AsyncWrite + Unpin), message: &impl Serialize) -> io::Result<()> {
     to.write_all(&encode(message)?).await?;
     to.flush().await
+}
+
+/// The name of a socket in the form of this platform.
+pub(super) fn socket_name(path: PathBuf) -> io::Result<interprocess::local_socket::Name<'static>> {
+    #[cfg(unix)]
+    return path.to_fs_name::<interprocess::local_socket::GenericFilePath>();
+    #[cfg(windows)]
+    return path
+        .to_string_lossy()
+        .replace(['\\', ':'], "-")
+        .to_ns_name::<interprocess::local_socket::GenericNamespaced>();
+}
+
+/// Whether the process at the other end of a connection belongs to this user. Where the system cannot tell, the
+/// modes of the directories protect the socket.
+pub(super) fn is_ours(stream: &Stream) -> bool {
+    #[cfg(unix)]
+    return stream
+        .peer_creds()
+        .is_ok_and(|peer| peer.euid().is_none_or(|user| user == rustix::process::geteuid().as_raw()));
+    #[cfg(not(unix))]
+    return true;
 }

@@ -19,10 +19,11 @@ use hivemind::domain::session::Source;
 use hivemind::domain::time::{Hours, Moment, Timestamp};
 use hivemind::mcp::Era;
 use hivemind::reads::Reads;
+use hivemind::spool::Spool;
 use hivemind::store::{ClaimView, Question};
 use hivemind::system::{self, Sources};
 use hivemind::views::{ContextOf, Known, View, answer, delta};
-use hivemind::writer::{Committer, Spool};
+use hivemind::writer::Committer;
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
@@ -108,7 +109,7 @@ impl Team {
     }
 
     fn agrees(&mut self) -> usize {
-        self.writer().agree().expect("a look at the clock")
+        hivemind::writer::agree(&mut self.writer()).expect("a look at the clock")
     }
 
     /// Every sweep of the writer, twice: the second changes nothing.
@@ -264,7 +265,7 @@ fn a_writer_that_comes_late_agrees_then_and_once() {
     assert_eq!(spool.append(&objection).expect("a spool"), None);
     team.at_minute(600);
     team.writer_comes(2);
-    team.writer().replay(&spool).expect("a replay");
+    hivemind::writer::replay(&mut team.writer(), &spool).expect("a replay");
     assert_eq!((team.sweeps(), team.status(claim_of(&made))), (1, Status::Confirmed));
     assert_eq!(team.status(claim_of(&objected)), Status::Contested);
     team.writer_comes(3);
@@ -742,9 +743,9 @@ fn silence_replaces_no_proved_claim() {
     // Red before: after silence had left it, an abstention replaced it, the owner's own included.
     let takes = |by: &str, held| {
         let taken = position(by, claim_of(&new), held);
-        let checkout = hivemind::domain::checkout::Checkout::default();
         let policy = Policy::default();
-        decide::decide(&state, &taken.agent, None, &checkout, &taken.command, later, &policy).expect("it")
+        decide::decide(&state, &taken.agent, None, &decide::Facts::default(), &taken.command, later, &policy)
+            .expect("it")
     };
     for by in ["devops", "reviewer"] {
         let decided = takes(by, Position::Abstain);

@@ -15,9 +15,9 @@ use hivemind::domain::time::Timestamp;
 use hivemind::mcp::Era;
 use hivemind::reads::Reads;
 use hivemind::schedule::{Outcome, Run, Runs};
+use hivemind::spool::Spool;
 use hivemind::system;
 use hivemind::views::{View, answer};
-use hivemind::writer::Spool;
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
@@ -81,9 +81,6 @@ fn trouble() -> (TempWorkspace, Timestamp, Names) {
             env_pass: None,
             timeout_ms: None,
             output_cap_bytes: None,
-            plan: None,
-            statement: None,
-            further_runs: Vec::new(),
         }),
     ));
     // Taken for five minutes, and for an hour.
@@ -113,7 +110,7 @@ fn trouble() -> (TempWorkspace, Timestamp, Names) {
     name(own.command_id.to_string(), "COMMAND");
     let spool = Spool::of(&workspace);
     assert_eq!(spool.append(&own).expect("a spool"), None);
-    committer.replay(&spool).expect("a replay");
+    hivemind::writer::replay(&mut committer, &spool).expect("a replay");
     drop(committer);
 
     let now = workspace.events().last().expect("events").at;

@@ -17,9 +17,10 @@ use hivemind::domain::ids::{ClaimId, CommandId, EventId, RunId};
 use hivemind::domain::receipt::Receipt;
 use hivemind::domain::rejection::{Code, Rejection};
 use hivemind::mcp::{Era, Pane};
+use hivemind::spool::Spool;
 use hivemind::store::{ClaimView, Reader};
 use hivemind::system;
-use hivemind::writer::{Committer, Spool};
+use hivemind::writer::Committer;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -400,7 +401,7 @@ fn last_means_what_was_last_when_it_was_said() {
     for submission in [&seen, &said] {
         assert_eq!(spool.append(submission).expect("a spool"), None);
     }
-    committer.replay(&spool).expect("a replay");
+    hivemind::writer::replay(&mut committer, &spool).expect("a replay");
     let tied: Vec<String> =
         shown(&workspace, id).evidence_items.into_iter().map(|item| item.evidence_ref).collect();
     assert_eq!(tied, [first.to_string()]);

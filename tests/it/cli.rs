@@ -53,7 +53,6 @@ fn a_claim_lives_and_ends() {
             next: confirmed once another agent supports it
             $ hm --agent ops claim create "retries go through the pool" --type decision --scope src/db --scope tag:retry --confidence 0.8
             claim created C2: committed at seq 2
-            next: confirmed once another agent supports it
             $ hm --agent qa claim support C1
             supported C1: committed at seq 4
             next: confirmed: agreed by reviewer
@@ -134,7 +133,6 @@ fn a_dead_end_warns_and_a_successor_takes_over() {
             $ hm --agent ana claim create "tls is dynamic" --scope src/tls/mod.rs --supersedes C2 --evidence C1
             claim created C3: committed at seq 7
             evidence C1: stays asserted: no hook saw it and no run made it
-            next: confirmed once another agent supports it
             $ hm claim show C1
             # proposed negative `C1`
 
@@ -410,7 +408,7 @@ fn programs_get_json() {
         shapes.push_str(&format!("{line}: {}", keys(&shell.json(line))));
     }
     expect![[r#"
-        hm --json --agent ops claim create "x" --scope src --key k: claim_id command_id duplicate entity_id name next seq state warnings
+        hm --json --agent ops claim create "x" --scope src --key k: claim_id command_id duplicate entity_id name seq state warnings
         hm --json claim show C1: challenges confidence created_at created_seq effective_confidence evidence evidence_items grade history id name owner positions reproduced scopes seq session stale statement status supports touched_at type versions [at by seq to]
         hm --json claim list: claims [challenges confidence created_at created_seq evidence grade id name owner reproduced scopes seq stale statement status supports touched_at type]
         hm --json --agent qa claim support C1: claim_id command_id duplicate entity_id name next seq state warnings

@@ -110,6 +110,7 @@ fn an_edit_of_a_file_one_holds_is_told_after_the_next_command_and_one_elsewhere_
     shell.json("hm --json --agent devops task add \"a heap for the expiry\"");
     within(&shell, "s-1", "hm --json --agent devops task claim T1 --lock src/ttl.rs");
     devops.prompt("go");
+    std::fs::create_dir_all(format!("{}/src/heap.rs", devops.cwd())).expect("a place");
     claim(&shell, "s-1", "devops", "the heap is empty at first", "src/heap.rs");
     spool_is_empty(&shell);
     let edit = |path: &str| {

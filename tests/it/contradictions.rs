@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use expect_test::expect;
 use hivemind::domain::agent::AgentId;
-use hivemind::domain::checkout::Checkout;
 use hivemind::domain::claim::{ClaimType, ContradictionKind, Share, Tier};
 use hivemind::domain::command::{Command, CreateClaim};
-use hivemind::domain::decide::{Decision, Policy, decide};
+use hivemind::domain::decide::{Decision, Facts, Policy, decide};
 use hivemind::domain::event::{ContradictionDetected, Event, Recorded};
 use hivemind::domain::ids::{ClaimId, CommandId, EventId};
 use hivemind::domain::receipt::{Warning, WarningCode};
@@ -77,7 +76,7 @@ impl Memory {
             &self.state,
             agent,
             None,
-            &Checkout::default(),
+            &Facts::default(),
             &Command::CreateClaim(create),
             now,
             &Policy::default(),

@@ -4,7 +4,8 @@ use hivemind::domain::claim::Position;
 use hivemind::domain::command::{Command, Submission};
 use hivemind::domain::ids::CommandId;
 use hivemind::domain::receipt::{Acceptance, Receipt};
-use hivemind::writer::{CrashPoint, Spool};
+use hivemind::spool::Spool;
+use hivemind::writer::CrashPoint;
 
 use crate::harness::{
     TempWorkspace, aborted, block_on, claim_of, committed, creation, fact, position, request, wait_until,

@@ -282,7 +282,7 @@ fn a_spool_does_not_accept_a_loss() {
     let accept = hivemind::domain::command::AcceptLoss { reason: "let it be".parse().expect("a reason") };
     let command = hivemind::domain::command::Command::AcceptLoss(accept);
     let forged = crate::harness::request("operator", command);
-    hivemind::writer::Spool::of(&shell.workspace()).append(&forged).expect("a spooled line");
+    hivemind::spool::Spool::of(&shell.workspace()).append(&forged).expect("a spooled line");
     assert_eq!(write(&shell, "starts the writer")["state"], "committed");
     shell.end_writer();
     assert_said(&shell, "are gone");

@@ -120,7 +120,7 @@ fn claims_end_when_their_time_is_over_and_only_once() {
     let mut swept = Vec::new();
     for hours in [2, 3, 3, 9] {
         clock.store(hours * hour, std::sync::atomic::Ordering::Relaxed);
-        swept.push(committer.sweep().expect("a sweep"));
+        swept.push(hivemind::writer::sweep(&mut committer).expect("a sweep"));
     }
     assert_eq!(swept, [0, 1, 0, 0], "made at hour 1, it ends at hour 3");
     let live = dump(&workspace.team_memory());

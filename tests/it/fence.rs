@@ -382,9 +382,6 @@ fn a_run_that_was_imported_does_not_begin() {
         env_pass: None,
         timeout_ms: None,
         output_cap_bytes: None,
-        plan: None,
-        statement: None,
-        further_runs: Vec::new(),
     };
     let queued =
         committer.commit(&[request("devops", hivemind::domain::command::Command::RunExperiment(run))]);

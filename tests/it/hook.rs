@@ -516,6 +516,7 @@ fn a_claim_without_evidence_is_told_with_the_next_prompt_and_once() {
     session.start();
     spool_is_empty(&shell);
     session.prompt("first");
+    std::fs::create_dir_all(format!("{}/src/db", session.cwd())).expect("a directory");
     let create = |more: &str| {
         within(&shell, "s-1", &format!("hm --json --agent devops claim create {more} --scope src/db"))
     };

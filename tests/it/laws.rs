@@ -14,7 +14,7 @@ use hivemind::domain::command::{
     KeepClaim, PartTarget, RecordDecision, RecordOutcome, ReportEvent, RetractEvidence, Submission,
     TakePosition,
 };
-use hivemind::domain::decide::{ACTIVE_WITHIN, Policy, Quorum, decide};
+use hivemind::domain::decide::{ACTIVE_WITHIN, Facts, Policy, Quorum, decide};
 use hivemind::domain::event::{ContradictionDetected, Event, EventReported, MessageSent, Recorded, Side};
 use hivemind::domain::evidence::EvidenceName;
 use hivemind::domain::ids::{ClaimId, CommandId, EventId};
@@ -368,11 +368,12 @@ fn claims_move_only_as_the_table_says() {
             minutes += passed;
             let now = Timestamp::from_ms(minutes * 60_000);
             let Submission { agent, command, .. } = &submission;
+            let facts = Facts { checkout: submission.checkout.clone(), ..Facts::default() };
             let Ok(decision) = decide(
                 &state,
                 agent,
                 submission.session.as_ref(),
-                &submission.checkout,
+                &facts,
                 command,
                 now,
                 &Policy { quorum, ..Policy::default() },

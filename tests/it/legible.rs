@@ -333,8 +333,8 @@ fn what_time_ends_has_ended_whether_a_writer_says_so_or_not() {
         assert_ne!(without, fresh);
         {
             let mut committer = committer_at(&workspace, now);
-            committer.close_overdue().expect("a ledger");
-            committer.sweep().expect("a ledger");
+            hivemind::writer::close_overdue(&mut committer).expect("a ledger");
+            hivemind::writer::sweep(&mut committer).expect("a ledger");
         }
         for (at, (without, with)) in without.iter().zip(told(now)).enumerate() {
             assert_eq!(*without, with, "{:?} at {now}", views[at]);

@@ -137,7 +137,7 @@ fn a_lock_goes_with_its_session_and_keeps_a_silent_one() {
     team.does("s-1", lock(&["tag:cpu"], Some(90)));
     // A run under a lock may be silent for longer than a session that vanished.
     team.after(60);
-    team.committer.close_overdue().expect("a sweep");
+    hivemind::writer::close_overdue(&mut team.committer).expect("a sweep");
     assert_eq!(locked(&team), ["s-1 tag:cpu"]);
     assert!(team.reader().session("s-2").expect("a query").expect("a session").ended_at.is_some());
     team.does("s-1", split("s-5"));
@@ -147,7 +147,7 @@ fn a_lock_goes_with_its_session_and_keeps_a_silent_one() {
     assert_eq!(locked(&team), Vec::<String>::new());
     team.does("s-2", lock(&["tag:cpu"], Some(1)));
     team.after(60);
-    team.committer.close_overdue().expect("a sweep");
+    hivemind::writer::close_overdue(&mut team.committer).expect("a sweep");
     assert!(team.reader().session("s-1").expect("a query").expect("a session").ended_at.is_some());
 }
 
@@ -235,7 +235,7 @@ fn no_two_sessions_hold_what_overlaps() {
                 (Command::EndSession(_), Ok(_)) => counted.retain(|(of, _), _| of != session),
                 _ => {}
             }
-            team.committer.close_overdue().expect("a sweep");
+            hivemind::writer::close_overdue(&mut team.committer).expect("a sweep");
             let state = team.committer.state();
             let held: Vec<_> = state.work().locked(at).collect();
             for (number, one) in held.iter().enumerate() {

@@ -93,6 +93,7 @@ mod sides;
 mod spool;
 #[cfg(target_os = "linux")]
 mod stalls;
+mod still;
 #[cfg(target_os = "linux")]
 mod storm;
 mod tamper;

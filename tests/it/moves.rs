@@ -61,6 +61,58 @@ async fn a_link_that_led_elsewhere_during_a_run_leaves_it_undecided() {
     ends_without_saying(&bench, &owner, (&id, &run), why).await;
 }
 
+/// Red before: only what was there at both ends was compared.
+#[tokio::test]
+async fn a_file_that_was_there_only_during_a_run_leaves_it_undecided() {
+    for (scope, first) in [("src/b.rs", "src/b.rs"), ("gone/deep/b.rs", "gone")] {
+        let (bench, [owner, other, _]) = scene().await;
+        profile(
+            &bench,
+            "stepped",
+            &format!(
+                "touch began; while ! test -e go; do sleep 0.05; done; test -e {scope}; code=$?; touch tested; \
+                 while ! test -e done; do sleep 0.05; done; exit $code"
+            ),
+            "\"src/**\", \"gone/**\"",
+            EXPECTING,
+        );
+        let id = bench.claim(&owner, "b is there", scope).await;
+        bench.accepted(&other, "challenge", json!({ "claim_id": id, "reason": "it is not" })).await;
+        let run = begin(&bench, &owner, &id).await;
+        bench.write(scope, "fine\n");
+        step(&bench);
+        std::fs::remove_file(bench.root().join(scope)).expect("a file");
+        if first == "gone" {
+            std::fs::remove_dir_all(bench.root().join(first)).expect("a directory");
+        }
+        let why = format!("`{scope}` was written during the run: run it again");
+        ends_without_saying(&bench, &owner, (&id, &run), &why).await;
+    }
+}
+
+/// Red before: a file of which only the mode changed was said to be written.
+#[tokio::test]
+async fn a_file_that_was_touched_is_not_said_to_be_written() {
+    let (bench, [owner, other, _]) = scene().await;
+    let id = contested(&bench, &owner, &other).await;
+    let run = begin(&bench, &owner, &id).await;
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(bench.root().join(FILE), mode).expect("a mode");
+    bench.write("go", "");
+    bench.write("done", "");
+    for _ in 0..600 {
+        if stands(&owner, &id).await.0 == "contested" {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    let (status, reason) = stands(&owner, &id).await;
+    assert_eq!(status, "contested", "{run}");
+    let why = "`src/a.rs` was touched during the run and may have been written: run it again";
+    assert!(reason.contains(why), "{reason}");
+    assert_rebuilds_to_the_same(&bench);
+}
+
 /// Red before: the mode or the time of a directory that a test sets kept each of its runs from saying anything.
 #[tokio::test]
 async fn a_test_may_set_the_mode_and_the_time_of_a_directory() {

@@ -269,7 +269,9 @@ fn a_finding_in_the_file_one_holds_is_the_first_thing_told_whatever_came_in_betw
         }
     }
     let told = (100..140).filter(|at| all.contains(&format!("part {at} of the docs"))).count()
-        + (0..8).filter(|at| all.contains(&format!("own claim {at}, "))).count();
+        + (0..8)
+            .filter(|at| all.contains(&format!(">your C{} is confirmed: supported by analyst", at + 1)))
+            .count();
     assert_eq!(told + counted, 40 + own.len(), "{all}");
     assert!(told > 20, "{all}");
     spool_is_empty(&shell);
@@ -329,7 +331,7 @@ fn a_session_is_asked_first_and_hears_nothing_that_it_knows() {
     assert!(places.is_sorted(), "{told}");
     place("the menu opens at once");
     assert!(
-        told.contains("was=\"proposed\" status=\"confirmed\" by=\"devops\" agreed_by=\"analyst reviewer\"")
+        told.contains(">your C2 is confirmed: supported by analyst, reviewer</claim>")
             && !told.contains("office"),
         "{told}"
     );

@@ -88,6 +88,7 @@ fn a_reminder_of_evidence_leaves_out_what_needs_none() {
     session.start();
     spool_is_empty(&shell);
     session.prompt("first");
+    std::fs::create_dir_all(format!("{}/src/db", session.cwd())).expect("a directory");
     for more in [
         "\"the pool leaks\"",
         "\"we keep the pool\" --type decision",

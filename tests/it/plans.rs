@@ -388,9 +388,6 @@ fn write_everything(committer: &mut Committer) -> (Vec<ClaimId>, RunId) {
                     env_pass: None,
                     timeout_ms: None,
                     output_cap_bytes: None,
-                    plan: None,
-                    statement: None,
-                    further_runs: Vec::new(),
                 };
                 group.push(by(index, Command::RunExperiment(run)));
                 group.push(by(index, Command::CancelExperiment(CancelExperiment { run_id })));
@@ -496,7 +493,6 @@ fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
                 profile: "agent".parse().expect("a profile's name"),
                 parent_task_id: Some(task_id),
                 turn0: "what was".parse().expect("a hand-over"),
-                mission: None,
             }));
             group.push(Command::CancelExperiment(CancelExperiment { run_id }));
         }
@@ -739,7 +735,7 @@ fn no_statement_scans_what_grows() {
     let mut committer =
         workspace.committer(1).planning(&workspace, &hivemind::domain::agent::Roster::default());
     let (ids, run) = write_everything(&mut committer);
-    committer.sweep().expect("a sweep");
+    hivemind::writer::sweep(&mut committer).expect("a sweep");
     drop(committer);
     // Opened again, it looks up what it does not remember.
     let mut committer =

@@ -30,10 +30,11 @@ use hivemind::domain::decide::Policy;
 use hivemind::domain::ids::{CommandId, EventId};
 use hivemind::domain::receipt::{Acceptance, Receipt};
 use hivemind::ledger::{Cursor, Ledger, Reader};
+use hivemind::spool::Spool;
 use hivemind::store::Projection;
 use hivemind::system;
 use hivemind::workspace::Workspace;
-use hivemind::writer::{Committer, Front, Spool};
+use hivemind::writer::{Committer, Front};
 use serde::{Deserialize, Serialize};
 
 use crate::faults::{self, Call, Plan, Shim};
@@ -409,7 +410,7 @@ fn fault(files: &BTreeMap<String, Vec<u8>>, told: &[Acknowledged], rebuilds: boo
     if let Some(damage) = committer.damage() {
         return Some(format!("an honest power cut is taken for a damage: {damage:?}"));
     }
-    if let Err(error) = committer.replay(&Spool::of(&workspace)) {
+    if let Err(error) = hivemind::writer::replay(&mut committer, &Spool::of(&workspace)) {
         return Some(format!("the spool is not replayed: {error}"));
     }
     let seqs = last_seqs();

@@ -8,8 +8,8 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use hivemind::domain::privacy::{Finding, Own, Secrets, redacted, rules, scan};
 use hivemind::domain::rejection::Code;
 use hivemind::mcp::Era;
+use hivemind::spool::Spool;
 use hivemind::system;
-use hivemind::writer::Spool;
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
@@ -474,7 +474,7 @@ fn the_writer_has_a_gate_of_its_own() {
             std::io::Write::write_all(&mut file, format!("{{\"not\": \"{key}\"}}\n").as_bytes())
         })
         .expect("a writable spool");
-    committer.replay(&spool).expect("a replay");
+    hivemind::writer::replay(&mut committer, &spool).expect("a replay");
     let kinds: Vec<String> = workspace.events().into_iter().map(|event| event.kind).collect();
     assert_eq!(
         kinds,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hivemind::domain::command::Submission;
 use hivemind::domain::event::Event;
 use hivemind::domain::rejection::Code;
-use hivemind::writer::Spool;
+use hivemind::spool::Spool;
 
 use crate::harness::{self, TempWorkspace, block_on, body, committed, creation, long, wait_until, with_key};
 

@@ -134,16 +134,10 @@ impl Search {
             }
         };
         let before = self.state.sit_down(&seat.events, now);
-        let decided = decide::decide_seeing(
-            &self.state,
-            &seat.agent,
-            Some(session),
-            (&checkout, &versions),
-            command,
-            now,
-            &Policy::default(),
-        )
-        .and_then(|decision| witnessed(&self.state, decision, &versions, &checkout));
+        let facts = decide::Facts { checkout, versions, ..decide::Facts::default() };
+        let decided =
+            decide::decide(&self.state, &seat.agent, Some(session), &facts, command, now, &Policy::default())
+                .and_then(|decision| witnessed(&self.state, decision, &facts.versions, &facts.checkout));
         let decision = match decided {
             Ok(decision) => decision,
             Err(rejection) => {

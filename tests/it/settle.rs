@@ -4,8 +4,8 @@
 use std::process::{Command, Output, Stdio};
 
 use hivemind::domain::claim::ContradictionKind;
+use hivemind::spool::Spool;
 use hivemind::views::AttentionKind;
-use hivemind::writer::Spool;
 use serde_json::Value;
 
 use crate::harness::{creation, wait_until};
@@ -18,7 +18,9 @@ type Scene = fn(&Shell);
 /// The scenes of a kind. A new kind does not compile until it has one.
 fn scenes(kind: AttentionKind) -> Vec<Scene> {
     match kind {
-        AttentionKind::Question => vec![asked, asked_until, asked_about_a_successor],
+        AttentionKind::Question => {
+            vec![asked, asked_until, asked_about_a_successor, challenged_other_content]
+        }
         AttentionKind::Contradiction => ContradictionKind::ALL
             .iter()
             .map(|kind| contradiction(*kind))
@@ -170,6 +172,17 @@ fn asked_about_a_successor(shell: &Shell) {
         shell,
         &format!("hm claim create \"the pool holds 30 now\" --scope src --supersedes {old} --agent devops"),
     );
+}
+
+/// Red before: the claim waited for the challenger, which was on no list.
+fn challenged_other_content(shell: &Shell) {
+    let root = shell.workspace().root().to_owned();
+    std::fs::create_dir_all(root.join("src")).expect("a directory");
+    std::fs::write(root.join("src/a.rs"), "one\n").expect("a file");
+    let claim = id_of(shell, "hm claim create \"a divides\" --scope src/a.rs --agent devops");
+    does(shell, &format!("hm claim challenge {claim} --reason \"it rounds\" --agent reviewer"));
+    std::fs::write(root.join("src/a.rs"), "two\n").expect("a file");
+    does(shell, &format!("hm claim still {claim} --agent devops"));
 }
 
 fn trusted(shell: &Shell, name: &str, argv: &str) {

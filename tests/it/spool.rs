@@ -10,8 +10,8 @@ use hivemind::domain::receipt::Acceptance;
 use hivemind::domain::rejection::Code;
 use hivemind::ledger::Stored;
 use hivemind::reads::Reads;
+use hivemind::spool::Spool;
 use hivemind::views::{self, View};
-use hivemind::writer::Spool;
 
 use crate::harness::{
     self, TempWorkspace, aborted, block_on, body, claim_of, creation, position, wait_until, with_key,
@@ -80,7 +80,7 @@ fn what_was_queued_is_committed_in_order_and_counted() {
     let spool = queue(&workspace, &chain);
     assert_eq!(spool.waiting(), 5);
     let mut committer = workspace.committer(1);
-    committer.replay(&spool).expect("a replay");
+    hivemind::writer::replay(&mut committer, &spool).expect("a replay");
     let events = workspace.events();
     let mut order: Vec<_> = events.iter().map(|event| event.causation).collect();
     order.dedup();
@@ -90,7 +90,7 @@ fn what_was_queued_is_committed_in_order_and_counted() {
     assert_eq!((spool.waiting(), set_aside(&workspace)), (0, Vec::new()));
 
     let head = committer.head();
-    committer.replay(&spool).expect("a replay of nothing");
+    hivemind::writer::replay(&mut committer, &spool).expect("a replay of nothing");
     assert_eq!(committer.head(), head, "an empty spool says nothing");
     workspace.assert_sound();
 }
@@ -102,7 +102,7 @@ fn a_line_in_the_ledger_already_is_skipped() {
     let (done, fresh) = (creation("devops", "done"), creation("devops", "fresh"));
     committer.commit(std::slice::from_ref(&done)).expect("a ledger")[0].as_ref().expect("a receipt");
     let spool = queue(&workspace, &[done.clone(), fresh.clone()]);
-    committer.replay(&spool).expect("a replay");
+    hivemind::writer::replay(&mut committer, &spool).expect("a replay");
     let events = workspace.events();
     assert_eq!(events.len(), 3);
     assert_eq!((events[0].causation, events[1].causation), (done.command_id, fresh.command_id));
@@ -121,7 +121,7 @@ fn a_line_that_no_longer_passes_is_recorded_and_shown() {
     let fine = creation("analyst", "the pool holds 40");
     // Submitted twice by a front that heard nothing: still one refusal.
     let spool = queue(&workspace, &[twin.clone(), own.clone(), own.clone(), fine.clone()]);
-    committer.replay(&spool).expect("a replay");
+    hivemind::writer::replay(&mut committer, &spool).expect("a replay");
 
     assert_eq!(kinds_of(&workspace, &fine), ["claim.created", "contradiction.detected"]);
     for (refused, code, kind) in
@@ -170,7 +170,7 @@ fn half_a_line_and_garbage_are_set_aside() {
     append_raw(&workspace, half);
     let mut committer = workspace.committer(1);
     let spool = Spool::of(&workspace);
-    committer.replay(&spool).expect("a replay");
+    hivemind::writer::replay(&mut committer, &spool).expect("a replay");
 
     assert_eq!(kinds_of(&workspace, &first), ["claim.created"]);
     assert_eq!(kinds_of(&workspace, &second), ["claim.created"]);
@@ -186,7 +186,7 @@ fn half_a_line_and_garbage_are_set_aside() {
     // A front that comes after half a line closes it first.
     append_raw(&workspace, half);
     queue(&workspace, std::slice::from_ref(&third));
-    committer.replay(&spool).expect("a replay");
+    hivemind::writer::replay(&mut committer, &spool).expect("a replay");
     assert_eq!(kinds_of(&workspace, &third), ["claim.created"]);
     assert_eq!(set_aside(&workspace).len(), 4);
     workspace.assert_sound();
@@ -204,7 +204,7 @@ fn a_crash_before_the_truncation_replays_to_the_same_ledger() {
         told.collect()
     };
     let calm = TempWorkspace::new();
-    calm.committer(1).replay(&queue(&calm, &chain)).expect("a replay");
+    hivemind::writer::replay(&mut calm.committer(1), &queue(&calm, &chain)).expect("a replay");
 
     let crashed = TempWorkspace::new();
     let spool = queue(&crashed, &chain);
@@ -240,7 +240,7 @@ fn one_key_is_one_line() {
     submit(with_key(creation("analyst", "mine"), "key")).expect("the key of another agent is another key");
     assert_eq!(Spool::of(&workspace).waiting(), 2);
 
-    workspace.committer(1).replay(&Spool::of(&workspace)).expect("a replay");
+    hivemind::writer::replay(&mut workspace.committer(1), &Spool::of(&workspace)).expect("a replay");
     assert_eq!(kinds_of(&workspace, &first), ["claim.created"]);
     // In the ledger now: the receipt is final even for a front that reaches no writer.
     let known = submit(with_key(creation("devops", "the pool holds 20"), "key")).expect("a receipt");

@@ -19,9 +19,10 @@ use hivemind::domain::ids::EventId;
 use hivemind::domain::receipt::Acceptance;
 use hivemind::ledger::{Cursor, Reader};
 use hivemind::mcp::Era;
+use hivemind::spool::Spool;
 use hivemind::system;
 use hivemind::workspace::Workspace;
-use hivemind::writer::{Front, Spool};
+use hivemind::writer::Front;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 

@@ -7,7 +7,8 @@ use hivemind::domain::claim::{ClaimType, Position, Trigger};
 use hivemind::domain::command::{Command, CreateClaim, DeprecateClaim, RecordDecision, Submission};
 use hivemind::domain::receipt::{Receipt, WarningCode};
 use hivemind::mcp::{Era, Pane};
-use hivemind::writer::{Committer, Spool};
+use hivemind::spool::Spool;
+use hivemind::writer::Committer;
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
@@ -262,7 +263,7 @@ fn what_waited_in_the_spool_told_no_agent_anything() {
     let queued = at("devops", Some("s-2"), fact("the pool opens its connections late"), "src/db/pool.rs");
     let spool = Spool::of(&workspace);
     spool.append(&queued).expect("a writable spool");
-    committer.replay(&spool).expect("a replay");
+    hivemind::writer::replay(&mut committer, &spool).expect("a replay");
     assert!(committer.state().claim(claim_of(&queued)).is_some());
     let direct = at("devops", Some("s-2"), fact("the pool opens its connections twice"), "src/db/pool.rs");
     assert_eq!(told(&accepted(&mut committer, &direct)).len(), 1);

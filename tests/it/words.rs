@@ -268,10 +268,11 @@ fn a_search_finds_bugs_rejected_options_and_what_was_said_in_a_review() {
     assert_eq!(found("concurrency audit"), "C2", "the task it came out of");
     assert_eq!(found("lock bug"), "C2");
     assert_eq!(found("resize"), "");
-    let listed = String::from_utf8(shell.run("hm claim list --all").stdout).expect("text");
-    for state in ["(negative, mended, ", "(hypothesis, rejected, "] {
-        assert!(listed.contains(state), "its state at a glance: {listed}");
-    }
+    let listed =
+        |which: &str| String::from_utf8(shell.run(&format!("hm claim list {which}")).stdout).expect("text");
+    let (all, ended) = (listed("--all"), listed("--status deprecated"));
+    assert!(all.contains("(negative, mended, ") && !all.contains("(hypothesis, rejected, "), "{all}");
+    assert!(ended.contains("(hypothesis, rejected, "), "its state at a glance: {ended}");
     for verb in ["show", "why"] {
         let page = String::from_utf8(shell.run(&format!("hm claim {verb} C5")).stdout).expect("text");
         assert!(page.contains("purging happens lazily"), "{verb}: {page}");

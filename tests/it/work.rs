@@ -1,10 +1,11 @@
 //! Who works on what: tasks are held by one session at a time, sessions end, and a rebuild says the same.
 
+use hivemind::domain::agent::Roster;
 use hivemind::domain::checkout::Checkout;
 use hivemind::domain::command::{
     AbandonPlan, AddPhase, AddPlan, AddTask, CancelExperiment, ClaimTask, Command, DeclareIntent, EndSession,
-    Forget, Mission, Observe, RecordFiring, RecordTurn, RenamePlan, RetireAnchor, SaveAnchor, Seen,
-    SnapshotBeliefs, SpawnResearcher, SplitSession, StartSession, Submission, UpdateTask,
+    Forget, Observe, RecordFiring, RecordTurn, RenamePlan, RetireAnchor, SaveAnchor, Seen, SnapshotBeliefs,
+    SpawnResearcher, SplitSession, StartSession, Submission, UpdateTask,
 };
 use hivemind::domain::decide::Policy;
 use hivemind::domain::event::{CommandRan, Event, FileEdited, Guard, ToolUsed};
@@ -18,7 +19,7 @@ use hivemind::domain::text::Turn0;
 use hivemind::domain::time::Timestamp;
 use hivemind::domain::versions::Versions;
 use hivemind::ledger::Ledger;
-use hivemind::runner::profile::Plan;
+use hivemind::runner::profile::Catalog;
 use hivemind::store::{Projection, Reader, TaskView};
 use hivemind::system::Sources;
 use hivemind::writer::Committer;
@@ -53,6 +54,7 @@ impl Team {
             ..fixed_sources(1)
         };
         let committer = Committer::open(&workspace, Policy::default(), sources).expect("a workspace");
+        let committer = planning(&workspace, committer);
         Self { workspace, committer, now }
     }
 
@@ -85,6 +87,19 @@ impl Team {
     fn shown(&self, task: TaskId) -> hivemind::store::TaskView {
         self.reader().task(task).expect("a query").expect("a task")
     }
+}
+
+/// A committer that plans researchers, from a trusted profile.
+fn planning(workspace: &TempWorkspace, committer: Committer) -> Committer {
+    let profile = workspace.marker_dir().join("profiles/agent.toml");
+    std::fs::create_dir_all(profile.parent().expect("a directory")).expect("a directory for profiles");
+    let text = "description = \"an agent\"\nargv = [\"agent\", \"{prompt}\"]\ntimeout_ms = 1000\n\n[agent]\nname = \"analyst\"\n";
+    std::fs::write(&profile, text).expect("a profile");
+    let trusted = workspace.trusted_profiles();
+    let catalog = Catalog::load(&workspace.marker_dir(), &trusted);
+    let known = catalog.find(&"agent".parse().expect("a name")).expect("the profile");
+    trusted.trust(&known.profile.name, &known.sha256).expect("a trusted profile");
+    committer.planning(workspace, &Roster::default())
 }
 
 /// Each session has an agent of its own; the empty one is none.
@@ -143,10 +158,6 @@ fn researcher(at: u8, task_id: TaskId, parent_task_id: Option<TaskId>) -> Comman
         profile: "agent".parse().expect("a name"),
         parent_task_id,
         turn0: "what was".parse().expect("a hand-over"),
-        mission: Some(Mission {
-            agent: agent("analyst"),
-            plan: Plan::typed(vec!["agent".to_owned()], "/".into(), 1_000).expect("a plan"),
-        }),
     })
 }
 
@@ -227,10 +238,10 @@ fn what_was_over_is_not_revived_by_a_late_word() {
     team.does("s-1", claim(task));
     team.after(16);
     team.does("s-1", turn("I was asleep"));
-    assert_eq!(team.committer.close_overdue().expect("a sweep"), 1);
+    assert_eq!(hivemind::writer::close_overdue(&mut team.committer).expect("a sweep"), 1);
     let shown = team.shown(task);
     assert_eq!((shown.status, shown.session), (TaskStatus::Open, None));
-    assert_eq!(team.committer.close_overdue().expect("a sweep"), 0, "once is enough");
+    assert_eq!(hivemind::writer::close_overdue(&mut team.committer).expect("a sweep"), 0, "once is enough");
     // Nor may who lost it end it without having claimed it again.
     assert_eq!(team.refused("s-1", update(task, TaskStatus::Done, None)), Code::StaleToken);
     team.does("s-1", claim(task));
@@ -245,9 +256,9 @@ fn a_vanished_session_is_closed_and_gives_back_what_it_held() {
     let lease_minutes = Some(120);
     team.does("s-1", Command::ClaimTask(ClaimTask { task_id: task, lease_minutes, file_locks: Vec::new() }));
     team.after(30);
-    assert_eq!(team.committer.close_overdue().expect("a sweep"), 0);
+    assert_eq!(hivemind::writer::close_overdue(&mut team.committer).expect("a sweep"), 0);
     team.after(1);
-    assert_eq!(team.committer.close_overdue().expect("a sweep"), 1);
+    assert_eq!(hivemind::writer::close_overdue(&mut team.committer).expect("a sweep"), 1);
     assert_eq!(team.shown(task).status, TaskStatus::Open);
     let session = team.reader().session("s-1").expect("a query").expect("a session");
     assert_eq!(session.end_cause.map(|cause| cause.as_str()), Some("vanished"));
@@ -487,7 +498,7 @@ fn who_goes_on_from_a_session_goes_on_with_its_work() {
     assert_eq!(said, ("analyst", Source::Fork, Some("s-1"), Some("the window is full")));
     // One whose client never came is closed like any other that fell silent.
     team.after(31);
-    team.committer.close_overdue().expect("a sweep");
+    hivemind::writer::close_overdue(&mut team.committer).expect("a sweep");
     let found = team.reader().session("s-5").expect("a query").expect("a session");
     assert_eq!(found.end_cause, Some(EndCause::Vanished));
 }
@@ -550,7 +561,7 @@ fn a_researcher_takes_nothing_from_who_sent_it_out() {
     assert_eq!((found.agent.as_str(), found.parent_session.as_deref()), ("analyst", Some("s-1")));
     // Its run waits its turn: that is not having vanished.
     team.after(40);
-    team.committer.close_overdue().expect("a sweep");
+    hivemind::writer::close_overdue(&mut team.committer).expect("a sweep");
     assert_eq!(shown(&team).ended_at, None);
     assert_eq!(team.shown(its_own).session.as_deref(), Some(&*child));
     let run_id = RunId::from_uuid(id(0x4a00, 0));
@@ -577,12 +588,14 @@ fn an_anchor_is_replaced_and_its_past_is_kept() {
 #[test]
 fn whatever_the_work_replay_and_rebuild_say_the_same() {
     let continued = std::cell::Cell::new(0);
+    // A plan names the directory of its profile, so all ledgers use the same one.
+    let project = TempWorkspace::new();
     let law = |steps: Vec<(usize, Command)>| {
         let requests: Vec<Submission> =
             steps.into_iter().map(|(session, command)| by(SESSIONS[session], command)).collect();
         let run = |size: usize| {
             let workspace = TempWorkspace::new();
-            let mut committer = workspace.committer(1);
+            let mut committer = planning(&project, workspace.committer(1));
             let mut accepted = 0;
             for group in requests.chunks(size) {
                 let answers = committer.commit(group).expect("a ledger that can be written");

@@ -1,4 +1,4 @@
-//! Commands about claims: statements, positions and evidence.
+//! Commands about claims: creation, positions and evidence.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,42 +10,42 @@ use crate::domain::scope::Scope;
 use crate::domain::text::{Reason, Statement};
 use crate::domain::time::Hours;
 
-/// State a fact, a decision, a hypothesis or a dead end.
+/// Create a claim: a fact, a decision, a hypothesis or a dead end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CreateClaim {
-    /// Minted by the front, so that it is known even when the command is only queued.
+    /// Minted by the front, so that the caller of a queued command knows it too.
     pub claim_id: ClaimId,
-    /// What it says.
+    /// The statement.
     pub statement: Statement,
-    /// What kind of statement it is.
+    /// The type of the claim.
     pub claim_type: ClaimType,
-    /// What it is about: 1 to 16.
+    /// The scopes of the claim, 1 to 16.
     pub scopes: Vec<Scope>,
     /// The owner's confidence.
     #[serde(default)]
     pub confidence: Share,
-    /// The claim it is to replace.
+    /// The claim that the new one proposes to supersede.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<ClaimId>,
-    /// Hours until it expires.
+    /// Hours until the claim expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_hours: Option<Hours>,
-    /// Events that support it.
+    /// Events that support the claim.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence_refs: Vec<EvidenceName>,
-    /// When a negative claim should warn.
+    /// The actions that a negative claim warns about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
-    /// The task it comes out of.
+    /// The task in which the claim is made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin_task_id: Option<TaskId>,
-    /// Whether it mends what the claim it is to replace is about: that one was right, and is no more.
+    /// Whether the superseded claim was right, and its problem is now mended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mends: bool,
-    /// The agents that are asked for a position: up to 8.
+    /// The agents that are asked for a position, at most 8.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<AgentId>,
-    /// After so many minutes without an objection it is agreed by silence.
+    /// Minutes without an objection until silence confirms the claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unless_objection_minutes: Option<u32>,
 }
@@ -53,74 +53,74 @@ pub struct CreateClaim {
 /// Support, challenge, or abstain from a claim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TakePosition {
-    /// Which claim.
+    /// The claim.
     pub claim_id: ClaimId,
-    /// Which position.
+    /// The position.
     pub position: Position,
-    /// Why; required for a challenge.
+    /// The reason. A challenge requires one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
-    /// The event it rests on.
+    /// The event that the position cites.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence_ref: Option<EvidenceName>,
 }
 
-/// Say that a claim is still meant, about its files as they are now.
+/// State that a claim is still meant, about the present content of its files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AffirmClaim {
-    /// Which claim.
+    /// The claim.
     pub claim_id: ClaimId,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
 }
 
-/// Tie an event of the ledger to a claim.
+/// Link an event of the ledger to a claim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AddEvidence {
-    /// Which claim.
+    /// The claim.
     pub claim_id: ClaimId,
     /// The event.
     pub evidence_ref: EvidenceName,
-    /// What it says about the claim.
+    /// The relation of the event to the claim.
     pub relation: Relation,
-    /// How much it says.
+    /// The weight of the evidence.
     #[serde(default)]
     pub weight: Share,
-    /// In the agent's words.
+    /// The agent's comment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Reason>,
 }
 
-/// Take the link of an event to a claim back: it was the wrong event, or says something else.
+/// Retract the link of an event to a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetractEvidence {
-    /// Which claim.
+    /// The claim.
     pub claim_id: ClaimId,
     /// The event.
     pub evidence_ref: EvidenceName,
-    /// Which link, where the event stands in several relations to the claim.
+    /// The relation of the link, if the event has several links to the claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relation: Option<Relation>,
-    /// Why; it stays on record.
+    /// The reason, kept on record.
     pub reason: Reason,
 }
 
-/// Put a claim out of force, for good.
+/// Deprecate a claim for good.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeprecateClaim {
-    /// Which claim.
+    /// The claim.
     pub claim_id: ClaimId,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 
-/// Keep a claim against what agents proposed; the operator's alone.
+/// Keep a claim against the proposals of agents. Only the operator may do so.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeepClaim {
-    /// Which claim.
+    /// The claim.
     pub claim_id: ClaimId,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
 }

@@ -1,4 +1,4 @@
-//! Commands about decisions and the targets that they decide about.
+//! Commands about decisions and their targets.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,84 +9,84 @@ use crate::domain::scope::Scope;
 use crate::domain::text::{Rationale, Reason, Statement};
 use crate::domain::time::Timestamp;
 
-/// An alternative to a decision, as it is named in the command.
+/// A rejected alternative in a command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Alternative {
     /// A known claim, or the id minted for a new one.
     pub claim_id: ClaimId,
-    /// What the new one says; none for a known claim.
+    /// The statement of a new claim. None for a known claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statement: Option<Statement>,
-    /// Why it was not chosen.
+    /// The reason of the rejection.
     pub rejection_reason: Reason,
 }
 
-/// Record a decision: a new claim, or one that is there already.
+/// Record a decision, as a new claim or for an existing one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RecordDecision {
     /// A known claim of type decision, or the id minted for a new one.
     pub claim_id: ClaimId,
-    /// What the new claim says; none for a known one.
+    /// The statement of a new claim. None for a known claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statement: Option<Statement>,
-    /// Why this was chosen.
+    /// The reason of the choice.
     pub rationale: Rationale,
-    /// The problem it settles.
+    /// The problem that the decision settles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Reason>,
-    /// What it decides about.
+    /// The target of the decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Scope>,
-    /// What the new claim is about, besides the target.
+    /// The scopes of a new claim, besides the target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<Scope>,
-    /// What was not chosen.
+    /// The rejected alternatives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<Alternative>,
-    /// The decisions it replaces.
+    /// The decisions that this one supersedes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub supersedes: Vec<ClaimId>,
-    /// Whether it mends what those are about: they were right, and are no more.
+    /// Whether the superseded decisions were right, and their problem is now mended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mends: bool,
-    /// Events that support the new claim.
+    /// Events that support a new claim.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence_refs: Vec<EventId>,
-    /// When it was taken, if that was before; only a backfill knows.
+    /// When the decision was taken, if earlier than now. Only a backfill knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_at: Option<Timestamp>,
-    /// The agents that are asked for a position on the new claim: up to 8.
+    /// The agents that are asked for a position on a new claim, at most 8.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<AgentId>,
-    /// After so many minutes without an objection the new claim is agreed by silence.
+    /// Minutes without an objection until silence confirms a new claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unless_objection_minutes: Option<u32>,
 }
 
-/// Record what became of a decision.
+/// Record the outcome of a decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RecordOutcome {
-    /// The decision's claim.
+    /// The claim of the decision.
     pub decision_id: ClaimId,
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// In the agent's words.
+    /// The agent's comment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<Reason>,
 }
 
-/// Say that two names mean one target.
+/// Join two names of one target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AliasTarget {
     /// The name that stays.
     pub target: Scope,
-    /// The other name.
+    /// The name that becomes an alias.
     pub alias: Scope,
 }
 
-/// Take an alias of a target apart.
+/// Separate an alias from its target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartTarget {
-    /// The name that is to stand for itself again.
+    /// The alias.
     pub alias: Scope,
 }

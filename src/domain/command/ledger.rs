@@ -6,45 +6,45 @@ use uuid::Uuid;
 use crate::domain::ids::EventId;
 use crate::domain::text::{Label, Reason};
 
-/// Take note of a refusal or of a change of the rules, so that it needs no one any more.
+/// Acknowledge a notice of a refusal or of a change of the rules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeeAttention {
-    /// The id under which attention shows it.
+    /// The id of the notice in attention.
     pub id: Uuid,
 }
 
-/// Put on record that a caller speaks as the operator where no human at a terminal is seen; made by fronts.
+/// Record that a caller acts as the operator without a human at a terminal. Fronts send it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordOverride {
     /// The verb or command that follows.
     pub verb: Label,
-    /// Why, in the caller's words.
+    /// The reason, in the caller's words.
     pub reason: Reason,
 }
 
-/// Put on record that a front refused a command which held a secret; made by fronts, not by agents.
+/// Record that a front refused a command with a secret. Fronts send it, and agents cannot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DenyRecord {
-    /// The rule that found it.
+    /// The rule that found the secret.
     pub rule: Label,
-    /// The field it stood in.
+    /// The field with the secret.
     pub field: Label,
-    /// The command it was part of.
+    /// The kind of the command.
     pub command: Label,
 }
 
-/// Erase what an event says, for good; the operator's alone.
+/// Erase the payload of an event for good. Only the operator may do so.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forget {
-    /// Which event.
+    /// The event.
     pub event_id: EventId,
-    /// Why; it stays on record.
+    /// The reason, kept on record.
     pub reason: Reason,
 }
 
-/// Accept that the ledger or its checkpoints are damaged, and go on from what is left; the operator's alone.
+/// Accept a damage of the ledger or of its checkpoints, and continue with the rest. Only the operator may do so.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AcceptLoss {
-    /// Why; it stays on record.
+    /// The reason, kept on record.
     pub reason: Reason,
 }

@@ -1,4 +1,4 @@
-//! Commands that put on record what was seen or done.
+//! Commands that record observations.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,61 +9,61 @@ use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, ErrorSignature, MessageText, Recipient, Summary};
 use crate::domain::time::Timestamp;
 
-/// Report what was seen or done, to be cited as evidence.
+/// Report an observation or an action, as evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReportEvent {
     /// Minted by the front.
     pub event_id: EventId,
-    /// What kind of report.
+    /// The kind of the report.
     pub kind: ReportKind,
-    /// What happened.
+    /// The text of the report.
     pub summary: Summary,
-    /// Files it concerns; required for `file_edited`.
+    /// The files of the report. `file_edited` requires them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<Scope>,
-    /// The command; required for `command_ran`.
+    /// The command. `command_ran` requires it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandLine>,
-    /// What it exited with.
+    /// Its exit code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// The error it showed.
+    /// Its error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_signature: Option<ErrorSignature>,
 }
 
-/// Put a message of the team's mail on record, as the one who sent it; made by the operator's backfill.
+/// Record a message of the team's mail under the name of its sender. The operator's backfill sends it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordMessage {
-    /// Minted by the front; the message is citable as evidence.
+    /// Minted by the front. The message can be cited as evidence.
     pub event_id: EventId,
-    /// To whom.
+    /// The recipient.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Recipient>,
-    /// What it says.
+    /// The text of the message.
     pub text: MessageText,
-    /// When it was sent, where the mail says so.
+    /// When the message was sent, if the mail contains that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_at: Option<Timestamp>,
 }
 
-/// Put on record what a hook saw.
+/// Record an observation of a hook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observe {
-    /// Minted by the front; what was seen is citable as evidence.
+    /// Minted by the front. The observation can be cited as evidence.
     pub event_id: EventId,
-    /// What it saw.
+    /// The observation.
     pub seen: Seen,
 }
 
-/// What a hook sees.
+/// An observation of a hook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Seen {
-    /// A tool was used.
+    /// A tool call.
     Tool(ToolUsed),
-    /// A command ran.
+    /// A command.
     Command(CommandRan),
-    /// Files were changed.
+    /// Changes of files.
     Files(FileEdited),
 }

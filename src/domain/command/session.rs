@@ -1,4 +1,4 @@
-//! Commands about sessions: their start and end, anchors, hand-overs and warnings.
+//! Commands about sessions: start and end, anchors, hand-overs and warnings.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,77 +7,77 @@ use crate::domain::ids::SessionId;
 use crate::domain::session::{Role, Source};
 use crate::domain::text::{AnchorKey, AnchorValue, CommandLine, Reason, Said, ToolName, Turn0};
 
-/// Say that the session starts, or starts again.
+/// Record that the session started, or started again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartSession {
-    /// How it came to.
+    /// The cause of the start.
     pub source: Source,
-    /// The client it runs in.
+    /// The client of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<ToolName>,
-    /// The session it goes on from.
+    /// The session that this one continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_session: Option<SessionId>,
 }
 
-/// Say that the session is over.
+/// End the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndSession {}
 
-/// Keep what was said in the session.
+/// Keep a message of the session's dialogue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordTurn {
-    /// By whom.
+    /// The author.
     pub role: Role,
-    /// What.
+    /// The text.
     pub text: Said,
-    /// The ledger position up to which the session is told what is new, with this message; none when nothing was told.
+    /// The ledger position up to which the session gets news with this message. None without news.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<u64>,
 }
 
-/// Put a fact where no compaction loses it.
+/// Keep a fact where no compaction loses it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SaveAnchor {
-    /// Its name.
+    /// The key.
     pub key: AnchorKey,
-    /// What it holds.
+    /// The fact.
     pub value: AnchorValue,
 }
 
-/// Let an anchor hold nothing any more.
+/// Retire an anchor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetireAnchor {
-    /// Its name.
+    /// The key.
     pub key: AnchorKey,
 }
 
-/// End the session here, and hand over to another.
+/// End the session here, and hand its work over to another one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SplitSession {
-    /// The session that goes on; minted by the front.
+    /// The session that continues, minted by the front.
     pub child: SessionId,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// Tokens used, as the client reports them.
+    /// Used tokens, as the client reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_tokens: Option<u64>,
-    /// Tokens its window holds.
+    /// Size of the context window, in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_tokens: Option<u64>,
-    /// What the child starts with, packed by the front.
+    /// The text with which the child starts, packed by the front.
     pub turn0: Turn0,
 }
 
-/// Write down what the agent holds to be right and wrong now.
+/// Record the agent's current beliefs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnapshotBeliefs {}
 
-/// Put on record that somebody was warned right before an action; made by hooks.
+/// Record that a session was warned right before an action. Hooks send it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordFiring {
-    /// What warned.
+    /// The subject of the warning.
     pub guard: Guard,
-    /// What matched.
+    /// The match.
     pub matched: CommandLine,
 }

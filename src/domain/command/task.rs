@@ -1,4 +1,4 @@
-//! Commands about plans, tasks and locks, and about what the team works towards.
+//! Commands about plans, tasks, locks and intents.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,9 +12,9 @@ use crate::domain::text::{Description, Reason, Title};
 pub struct AddPlan {
     /// Minted by the front.
     pub plan_id: PlanId,
-    /// What it is called.
+    /// The title of the plan.
     pub title: Title,
-    /// What the title does not say.
+    /// Details beyond the title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Description>,
     /// The file that holds the plan itself.
@@ -22,21 +22,21 @@ pub struct AddPlan {
     pub sot_path: Option<Scope>,
 }
 
-/// Give a plan up, with its open tasks.
+/// Abandon a plan, and invalidate its open tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AbandonPlan {
-    /// Which plan.
+    /// The plan.
     pub plan_id: PlanId,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 
-/// Give a plan another title.
+/// Rename a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RenamePlan {
-    /// Which plan.
+    /// The plan.
     pub plan_id: PlanId,
-    /// What it is to be called.
+    /// The new title.
     pub title: Title,
 }
 
@@ -45,12 +45,12 @@ pub struct RenamePlan {
 pub struct AddPhase {
     /// Minted by the front.
     pub phase_id: PhaseId,
-    /// The plan it belongs to; none for the only one that goes on.
+    /// The plan of the phase. None for the only open plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_id: Option<PlanId>,
-    /// What it is called.
+    /// The title of the phase.
     pub title: Title,
-    /// Its place in the plan; none for the last.
+    /// The position in the plan. None for the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<u32>,
 }
@@ -60,80 +60,80 @@ pub struct AddPhase {
 pub struct AddTask {
     /// Minted by the front.
     pub task_id: TaskId,
-    /// What is to be done.
+    /// The title of the task.
     pub title: Title,
-    /// What the title does not say.
+    /// Details beyond the title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Description>,
-    /// The phase it belongs to; none for where the team is looking, else the inbox.
+    /// The phase of the task. None for the phase of the team's focus, or else the inbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase_id: Option<PhaseId>,
-    /// The task it is a part of.
+    /// The parent task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_task_id: Option<TaskId>,
-    /// What must be done before it.
+    /// The tasks that must be done first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<TaskId>,
-    /// What it is about.
+    /// The scopes of the task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<Scope>,
 }
 
-/// Take a task for oneself, or hold it for longer.
+/// Take a task, or extend its lease.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaimTask {
-    /// Which task.
+    /// The task.
     pub task_id: TaskId,
-    /// How long to hold it after each event of the session, in minutes; none for 15.
+    /// Length of the lease after each event of the session, in minutes. None for 15.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_minutes: Option<u32>,
-    /// Files others should stay away from: paths, or globs.
+    /// Paths and globs that others should leave alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_locks: Vec<Scope>,
 }
 
-/// Ask the others to leave things alone for a time, without a task.
+/// Ask the others to leave scopes alone for a time, without a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockScopes {
-    /// What to lock.
+    /// The scopes to lock.
     pub scopes: Vec<Scope>,
-    /// For how many minutes; none for 15.
+    /// Duration in minutes. None for 15.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minutes: Option<u32>,
-    /// What for.
+    /// The purpose.
     pub why: Reason,
 }
 
-/// Give locks back before they end by themselves.
+/// Release locks before they end by themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReleaseScopes {
-    /// What to give back, with all that lies below; empty for all that the session locks.
+    /// The scopes to release, with all below them. Empty for all locks of the session.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<Scope>,
 }
 
-/// Say how a task goes, or end it.
+/// Set the status of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UpdateTask {
-    /// Which task.
+    /// The task.
     pub task_id: TaskId,
-    /// Where it is now; `open` gives it back.
+    /// The new status. `open` releases the task.
     pub status: TaskStatus,
-    /// How it goes, what is in the way, what came of it; required to block or to invalidate.
+    /// The progress, the obstacle or the result. Required for `blocked` and `invalidated`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Reason>,
-    /// The number of the hold, as its receipt said it: a hold that is over is refused.
+    /// The number of the hold, from its receipt. An ended hold is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fencing_token: Option<u64>,
 }
 
-/// Say what is wanted now.
+/// Declare the current intent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeclareIntent {
-    /// Where to look from now on.
+    /// The intent, with its plan, phase and tasks.
     #[serde(flatten)]
     pub trajectory: Trajectory,
-    /// Whether an agent speaks for the whole team; the operator always does.
+    /// Whether the agent speaks for the whole team. The operator always does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub team: bool,
 }

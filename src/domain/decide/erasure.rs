@@ -16,15 +16,13 @@ use crate::domain::text::Reason;
 /// The most other events a receipt names; whoever needs more finds them with `hm claim show`.
 const MAX_NAMED: usize = 20;
 
-/// An erasure with what the ledger knows about it.
-#[derive(Debug, Clone, Copy)]
-pub struct Erasure<'a> {
-    /// What was asked.
-    pub command: &'a Forget,
-    /// The event, if the ledger has it.
-    pub target: Option<&'a Recorded>,
+/// The events of the ledger behind an erasure. The state does not keep event payloads.
+#[derive(Debug, Clone, Default)]
+pub struct Erasure {
+    /// The event to erase, if the ledger has it.
+    pub target: Option<Recorded>,
     /// Events of the same claim or command.
-    pub related: &'a [Recorded],
+    pub related: Vec<Recorded>,
 }
 
 /// Decides an erasure. What an event did to a claim goes with it, except a move of its status: a claim put
@@ -32,8 +30,13 @@ pub struct Erasure<'a> {
 ///
 /// # Errors
 /// `not_allowed`, `unknown_evidence`, `redacted`, or `invalid_argument` where there is nothing to erase.
-pub fn forget(state: &State, agent: &AgentId, erasure: &Erasure<'_>) -> Result<Decision, Rejection> {
-    let Forget { event_id, reason } = erasure.command;
+pub(super) fn forget(
+    state: &State,
+    agent: &AgentId,
+    command: &Forget,
+    erasure: &Erasure,
+) -> Result<Decision, Rejection> {
+    let Forget { event_id, reason } = command;
     if *agent != AgentId::operator() {
         return Err(Rejection::new(
             Code::NotAllowed,
@@ -48,7 +51,7 @@ pub fn forget(state: &State, agent: &AgentId, erasure: &Erasure<'_>) -> Result<D
             "nothing to do: its payload is gone",
         ));
     }
-    let Some(target) = erasure.target else {
+    let Some(target) = &erasure.target else {
         let nearest: Vec<String> = state.nearest_events(*event_id).iter().map(ToString::to_string).collect();
         let hint = format!("take the id from `hivemind://events`; the nearest are {}", nearest.join(", "));
         return Err(Rejection::new(
@@ -66,7 +69,7 @@ pub fn forget(state: &State, agent: &AgentId, erasure: &Erasure<'_>) -> Result<D
     let redaction = EventRedacted { event_id: *event_id, seq: target.seq, reason: reason.clone() };
     let mut decision = Decision { events: vec![redaction.into()], ..Decision::default() };
     decision.events.extend(restated(state, target, body));
-    decision.next = also(state, target, erasure.related);
+    decision.next = also(state, target, &erasure.related);
     Ok(decision)
 }
 

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::verdict::{Verdict, verdict};
 use super::{
-    Decision, Speaker, against, contradiction, fresh_id, known_claim, researcher, settled_status, take_place,
-    transition,
+    Decision, PlannedRun, Speaker, against, contradiction, fresh_id, known_claim, researcher, settled_status,
+    take_place, transition,
 };
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
@@ -23,7 +23,7 @@ use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, Run, State};
 use crate::domain::text::{Reason, Statement};
 use crate::domain::time::Timestamp;
-use crate::domain::versions::{self, Versions};
+use crate::domain::versions::{self, MeantAgain, Versions};
 use crate::domain::way;
 
 /// How often one request may run a profile: enough for a rate below 15 %, and a queue that still moves.
@@ -37,9 +37,10 @@ pub(super) fn run(
     state: &State,
     (agent, session): Speaker<'_>,
     run: &RunExperiment,
+    planned: Option<&PlannedRun>,
 ) -> Result<Decision, Rejection> {
     fresh_id(state, "run_id", run.run_id.first_event())?;
-    let Some(plan) = &run.plan else { return Err(no_profiles()) };
+    let Some(PlannedRun { plan, statement, further_runs }) = planned else { return Err(no_profiles()) };
     let claim = run.claim_id.map(|id| known_claim(state, id).map(|claim| (id, claim))).transpose()?;
     if let Some((id, claim)) = claim
         && claim.status == Status::Deprecated
@@ -55,7 +56,7 @@ pub(super) fn run(
         return Err(Rejection::invalid("repeat", format!("a run is repeated {least} to {most} times")));
     }
     let prediction = claim.map(|_| run.prediction.unwrap_or(Prediction::Passes));
-    let ids = std::iter::once(run.run_id).chain(run.further_runs.iter().copied());
+    let ids = std::iter::once(run.run_id).chain(further_runs.iter().copied());
     let mut events: Vec<Event> = (1..=of)
         .zip(ids)
         .map(|(number, run_id)| {
@@ -82,11 +83,12 @@ pub(super) fn run(
         let is_operator = *agent == AgentId::operator();
         let may_predict_failure =
             is_operator || claim.is_some_and(|(_, claim)| state.owns(agent, session, claim));
-        events.push(waiting(run, claim, plan, (is_own, may_predict_failure))?);
+        let last = *further_runs.last().unwrap_or(&run.run_id);
+        events.push(waiting((run, last), claim, plan, (is_own, may_predict_failure))?);
     }
     let meaning = claim.zip(prediction).map(|((id, claim), prediction)| {
         let against = run.blocking.then(|| last_against(state, claim)).flatten();
-        meaning((id, claim), run.statement.as_ref(), (plan, prediction), (run.blocking, against))
+        meaning((id, claim), statement.as_ref(), (plan, prediction), (run.blocking, against))
     });
     let next = Some(format!("how it goes: `hivemind://experiments/{}`", run.run_id));
     Ok(Decision { events, meaning, next, ..Decision::default() })
@@ -94,7 +96,7 @@ pub(super) fn run(
 
 /// The claim waits for the last of the runs, or the refusal of a run that it cannot wait for.
 fn waiting(
-    run: &RunExperiment,
+    (run, last): (&RunExperiment, RunId),
     claim: Option<(ClaimId, &Claim)>,
     plan: &Plan,
     (is_own, may_predict_failure): (bool, bool),
@@ -143,7 +145,6 @@ fn waiting(
         .with("from", claim.status)
         .with("to", Status::PendingProof));
     }
-    let last = run.further_runs.last().unwrap_or(&run.run_id);
     Ok(transition(claim_id, claim.status, Status::PendingProof, &format!("waits for run {last}")))
 }
 
@@ -256,7 +257,9 @@ fn said(state: &State, (run_id, run): (RunId, &Run), (id, claim): (ClaimId, &Cla
     let unstable = run.key.as_ref().and_then(|key| state.stability().of(key, None, now).unstable);
     let mut verdict = verdict((claim.status, &claim.scopes), run, prediction, unstable);
     if let Some(unlike) = versions::unlike_claim(run, claim) {
-        verdict = verdict.about_another_version(&unlike.with_way(id, (claim.claim_type, &claim.scopes)));
+        let again = MeantAgain::of(!run.saw.versions.is_empty());
+        let way = unlike.with_way(id, (claim.claim_type, &claim.scopes), again);
+        verdict = verdict.about_another_version(&way);
     }
     let relation = verdict.relation.unwrap_or(Relation::Mentions);
     let meaning = Some(format!("claim {id}: run {run_id} {}", verdict.why));
@@ -660,8 +663,8 @@ mod tests {
     use super::{ended, grade};
     use crate::domain::agent::AgentId;
     use crate::domain::claim::{Grade, Relation, Status};
-    use crate::domain::command::Forget;
-    use crate::domain::decide::{Erasure, forget};
+    use crate::domain::command::{Command, Forget};
+    use crate::domain::decide::{Facts, Policy, decide};
     use crate::domain::event::{Event, Recorded};
     use crate::domain::experiment::{RunOutcome, RunState};
     use crate::domain::ids::{ClaimId, CommandId, EventId, RunId};
@@ -759,9 +762,12 @@ mod tests {
 
     /// The events that the erasure of an event makes.
     fn erasure(state: &State, target: &Recorded, seq: u64) -> Vec<Recorded> {
-        let command = Forget { event_id: target.id, reason: "a customer's name".parse().expect("a reason") };
-        let erasure = Erasure { command: &command, target: Some(target), related: &[] };
-        let decision = forget(state, &AgentId::operator(), &erasure).expect("an erasure");
+        let forget = Forget { event_id: target.id, reason: "a customer's name".parse().expect("a reason") };
+        let mut facts = Facts::default();
+        facts.erasure.target = Some(target.clone());
+        let (command, now, policy) = (Command::Forget(forget), Timestamp::from_ms(0), Policy::default());
+        let decision =
+            decide(state, &AgentId::operator(), None, &facts, &command, now, &policy).expect("an erasure");
         let made = decision.events.into_iter().zip(seq..);
         let operator = ("operator", Some("s-operator"));
         let recorded = made.map(|(event, seq)| Recorded {

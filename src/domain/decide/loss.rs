@@ -22,7 +22,7 @@ pub struct Loss {
 ///
 /// # Errors
 /// `not_allowed`, or `invalid_argument` where nothing is damaged.
-pub fn accept_loss(
+pub(super) fn accept_loss(
     agent: &AgentId,
     command: &AcceptLoss,
     loss: Option<&Loss>,

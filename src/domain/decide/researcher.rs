@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Decision, experiment, fresh_id, plan, session};
+use super::{Decision, Mission, experiment, fresh_id, plan, session};
 use crate::domain::checkout::Checkout;
-use crate::domain::command::{AddTask, Mission, SpawnResearcher, SplitSession};
+use crate::domain::command::{AddTask, SpawnResearcher, SplitSession};
 use crate::domain::event::{Event, ExperimentQueued, ResearcherSpawned, TaskClaimed, TaskUpdated};
 use crate::domain::experiment::{RunOutcome, RunState};
 use crate::domain::ids::{RunId, SessionId};
@@ -19,13 +19,14 @@ pub(super) fn spawn(
     state: &State,
     (parent, checkout): (Option<&SessionId>, &Checkout),
     spawn: &SpawnResearcher,
+    mission: Option<&Mission>,
 ) -> Result<Decision, Rejection> {
-    let SpawnResearcher { run_id, task_id, prompt, profile, parent_task_id, turn0, mission } = spawn.clone();
+    let SpawnResearcher { run_id, task_id, prompt, profile, parent_task_id, turn0 } = spawn.clone();
     fresh_id(state, "run_id", run_id.first_event())?;
     if task_id.uuid() == run_id.uuid() {
         return Err(Rejection::invalid("task_id", "a run and its task are two things with an id each"));
     }
-    let Some(Mission { agent, plan }) = mission else { return Err(experiment::no_profiles()) };
+    let Some(Mission { agent, plan }) = mission.cloned() else { return Err(experiment::no_profiles()) };
     let title = title(&prompt);
     let child = SessionId::of_researcher(run_id);
     let reason = title.as_str().parse().expect("a title is shorter than a reason");

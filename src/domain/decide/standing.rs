@@ -1,4 +1,4 @@
-//! Challenges that stand under the name of a caller: whose they are, and what ends with a position.
+//! Challenges under the name of a caller: the panes that made them, and the positions that end them.
 
 use serde_json::json;
 
@@ -11,8 +11,8 @@ use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::{Claim, State};
 use crate::domain::way;
 
-/// Refuses the word of a seated pane where it would move or end the challenge of another pane under the same name: the
-/// pane could be the owner of the claim in a new session. Under a name that a front pinned, the name alone says who speaks.
+/// Refuses a position if it moves or ends the challenge of another pane under the same name. A seated pane could be the
+/// owner of the claim in a new session. If a front pinned the name, the name alone identifies the speaker.
 ///
 /// # Errors
 /// `not_allowed` with the ways that end the challenge.
@@ -42,12 +42,12 @@ pub(super) fn refuse_anothers(
     ))
 }
 
-/// The way of the operator to speak for a pane that left: typed at a terminal, a name alone says who speaks.
+/// The operator's way to speak for a pane that left. At a terminal, a name alone identifies the speaker.
 fn operators_way(id: ClaimId, agent: &AgentId, verb: &str) -> String {
     format!("the operator does at a terminal: `hm claim {verb} {id} --agent {agent}`")
 }
 
-/// The way forward for the first open challenge whose pane left; none where each challenger is there.
+/// The way forward for the first open challenge whose pane left. None if every challenger is present.
 pub(super) fn left(state: &State, (id, claim): (ClaimId, &Claim), verb: &str) -> Option<String> {
     let has_left = |agent: &&AgentId| {
         let pane = claim.taken_in.get(*agent).and_then(|there| state.seats().pane(there));
@@ -57,7 +57,7 @@ pub(super) fn left(state: &State, (id, claim): (ClaimId, &Claim), verb: &str) ->
     Some(format!("the pane that challenges as {agent} left; {}", operators_way(id, agent, verb)))
 }
 
-/// The challenges that a position ends, in words: of the caller, or of another session under the same name.
+/// The challenges that a position ends, as sentences: those of the caller, and those of another session under its name.
 pub(super) fn ended(
     state: &State,
     (agent, session): Speaker<'_>,
@@ -76,7 +76,7 @@ pub(super) fn ended(
     said.collect()
 }
 
-/// What an abstention came to. `claim` is as it is after it.
+/// The result of an abstention for the receipt. `claim` is the claim after the abstention.
 pub(super) fn abstained(
     state: &State,
     ended: Vec<String>,
@@ -98,7 +98,8 @@ pub(super) fn abstained(
     (!said.is_empty()).then(|| said.join("; "))
 }
 
-/// What settles a contested claim that is still meant: a run, after the word of those that challenge other content.
+/// The steps that settle a contested claim that is still meant: a position of each challenger of other content, then a
+/// run.
 pub(super) fn settled_by((id, others): (ClaimId, &[AgentId]), again: Option<&str>) -> String {
     let run = again.unwrap_or("a blocking run on its files as they are now");
     let names: Vec<&str> = others.iter().map(AgentId::as_str).collect();
@@ -119,7 +120,8 @@ pub(super) fn settled_by((id, others): (ClaimId, &[AgentId]), again: Option<&str
     }
 }
 
-/// What a challenger is told that looked in another work tree than that of the claim. `claim` is as it is after it.
+/// The receipt's sentence for a challenger in another work tree than the claim's. `claim` is the claim after its
+/// position.
 pub(super) fn aside((id, claim): (ClaimId, &Claim), agent: &AgentId) -> String {
     let moved = "the claim is about the files of another work tree: this moves your challenge alone, to the files here";
     if !claim.answered.contains(agent) {

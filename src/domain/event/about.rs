@@ -1,4 +1,4 @@
-//! What each event is about. Every question of the kind "whose event is this" is answered from [`Event::about`].
+//! The subjects of each event. Code that asks to which claim, task or run an event belongs asks [`Event::about`].
 
 use uuid::Uuid;
 
@@ -6,34 +6,34 @@ use super::Event;
 use crate::domain::claim::Status;
 use crate::domain::ids::{ClaimId, EventId, RunId, SessionId, TaskId};
 
-/// What an event is about.
+/// The subjects of an event.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct About<'e> {
-    /// The claims that it changes. Of two, the claim that was there first comes first.
+    /// The claims that the event changes. Of two claims, the older one comes first.
     pub claims: [Option<ClaimId>; 2],
     /// The task.
     pub task: Option<TaskId>,
     /// The run.
     pub run: Option<RunId>,
-    /// The session that the event names in its body.
+    /// The session in the body of the event.
     pub session: Option<&'e SessionId>,
-    /// Where the event has its own id from.
+    /// The source of the event's own id.
     pub id: OwnId,
-    /// What a receipt names as made or changed, for an event that does not make it under its own id.
+    /// The entity that a receipt names as made or changed, if its id differs from that of the event.
     pub changes: Option<Uuid>,
-    /// Whether words of an agent or names of its files may stand in it: what an erasure erases.
+    /// Whether the event may contain an agent's words or names of its files. An erasure erases such events.
     pub words: bool,
 }
 
-/// Where an event has its own id from.
+/// The source of an event's own id.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OwnId {
-    /// The writer makes a new one.
+    /// The writer mints a new id.
     #[default]
     Fresh,
-    /// The event makes something that goes by the id of the event. Its body names that id.
+    /// The event creates an entity with the id of the event. The body contains that id.
     Body(Uuid),
-    /// The command brings it. The body does not name it.
+    /// The command brings the id. The body does not contain it.
     Command,
 }
 
@@ -74,8 +74,7 @@ impl About<'_> {
         Self { words, ..self }
     }
 
-    /// The id that the event must have; none where the writer makes a new one. `minted` is the id that the command
-    /// brings.
+    /// The id that the event must have. None if the writer mints a new one. `minted` is the id that the command brings.
     pub const fn own_id(&self, minted: Option<Uuid>) -> Option<Uuid> {
         match self.id {
             OwnId::Fresh => None,
@@ -84,7 +83,7 @@ impl About<'_> {
         }
     }
 
-    /// What the event makes or changes, as a receipt names it. `own` is the id of the event.
+    /// The entity that the event makes or changes, as a receipt names it. `own` is the id of the event.
     pub const fn entity(&self, own: EventId) -> Option<Uuid> {
         match (self.changes, self.id) {
             (Some(id), _) => Some(id),
@@ -101,15 +100,15 @@ impl<'e> About<'e> {
 }
 
 impl Event {
-    /// What this event is about: one arm for each type, without a wildcard.
+    /// The subjects of this event. The match has one arm for each type and no wildcard.
     pub fn about(&self) -> About<'_> {
         match self {
             Self::ClaimCreated(new) => {
                 let id = OwnId::Body(new.claim_id.uuid());
                 About { id, task: new.origin_task_id, ..About::claim(new.claim_id) }.with_words()
             }
-            // The agent that deprecates a claim gives the reason. The end of a run may name a file. Every other reason
-            // is a sentence of this program.
+            // The agent that deprecates a claim gives the reason. The end of a run may name a file. This program writes
+            // every other reason.
             Self::StatusChanged(of) => About::claim(of.claim_id)
                 .words_if(of.to == Status::Deprecated || of.from == Status::PendingProof),
             Self::ClaimSuperseded(link) => About::claims(link.claim_id, link.superseded_by),
@@ -131,7 +130,7 @@ impl Event {
             }
             Self::ExperimentStarted(of) => About::run(of.run_id),
             Self::ExperimentCancelRequested(of) => About::run(of.run_id),
-            // The record of a run that was never queued here goes by the id of the run.
+            // The record of a run that was never queued here has the id of the run.
             Self::ExperimentCompleted(of) => {
                 About { id: OwnId::Command, ..About::run(of.run_id) }.with_words()
             }
@@ -183,27 +182,27 @@ impl Event {
         }
     }
 
-    /// The claim that this event changes; of two, the claim that was there first.
+    /// The claim that this event changes. Of two claims, the older one.
     pub fn claim_id(&self) -> Option<ClaimId> {
         self.about().claims[0]
     }
 
-    /// Every claim that this event changes.
+    /// All claims that this event changes.
     pub fn claims(&self) -> Vec<ClaimId> {
         self.about().claims.into_iter().flatten().collect()
     }
 
-    /// The task that this event is about.
+    /// The task of this event.
     pub fn task_id(&self) -> Option<TaskId> {
         self.about().task
     }
 
-    /// The run that this event is about.
+    /// The run of this event.
     pub fn run_id(&self) -> Option<RunId> {
         self.about().run
     }
 
-    /// Whether words of an agent or names of its files may stand in it: what an erasure erases.
+    /// Whether the event may contain an agent's words or names of its files. An erasure erases such events.
     pub fn holds_words(&self) -> bool {
         self.about().words
     }

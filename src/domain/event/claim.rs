@@ -1,4 +1,4 @@
-//! Events of claims: statements, positions, evidence, and what was proposed against them.
+//! Events of claims: creation, positions, evidence, and proposals to the operator.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,212 +17,211 @@ use crate::domain::versions::Versions;
 pub struct ClaimCreated {
     /// Equal to the event's own id.
     pub claim_id: ClaimId,
-    /// What it says.
+    /// The statement.
     pub statement: Statement,
-    /// What kind of statement it is.
+    /// The type of the claim.
     pub claim_type: ClaimType,
-    /// What it is about.
+    /// The scopes of the claim.
     pub scopes: Vec<Scope>,
     /// The owner's own confidence, 0 to 1.
     pub confidence: Share,
-    /// The claim it is meant to replace; in force only once a `claim.superseded` says so.
+    /// The claim that this one proposes to supersede. Only `claim.superseded` puts the proposal into force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<ClaimId>,
-    /// Hours until it expires; none lives until deprecated.
+    /// Hours until the claim expires. None: it lives until it is deprecated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_hours: Option<Hours>,
-    /// When a negative claim should warn.
+    /// The actions that a negative claim warns about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
-    /// The task it came out of.
+    /// The task in which the claim was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin_task_id: Option<TaskId>,
-    /// Whether it mends what the superseded claim was about.
+    /// Whether the claim says that the superseded claim was right, and its problem is now mended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mends: bool,
-    /// What the files of its scopes held then.
+    /// Versions of the claim's files at that time.
     #[serde(default, skip_serializing_if = "Versions::is_empty")]
     pub versions: Versions,
-    /// The work tree in which a front looked at them; none where no front is known to have looked.
+    /// The work tree in which the front read the files. None if no front is known to have read them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen_in: Option<Checkout>,
-    /// The agents that are asked for a position.
+    /// The agents that the owner asks for a position.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<AgentId>,
-    /// The claim is agreed by silence when no objection was made until then.
+    /// Silence confirms the claim at this time, if no agent objects before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objection_until: Option<Timestamp>,
 }
 
-/// A claim moved from one status to another, or stays proposed because something stood against it when silence would
-/// have confirmed it.
+/// The status of a claim changed. Or the claim stays proposed, because something prevented its confirmation by silence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StatusChanged {
-    /// Which claim.
+    /// The claim.
     pub claim_id: ClaimId,
-    /// Where it was.
+    /// The old status.
     pub from: Status,
-    /// Where it is now.
+    /// The new status.
     pub to: Status,
-    /// What moved it, in a few words.
+    /// The reason of the change, in a few words.
     pub reason: Reason,
-    /// Whether no objection within the time that its owner gave moved it.
+    /// Whether silence caused the change: no agent objected within the time that the owner set.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_silence: bool,
-    /// Whether an earlier proof stands after a run that came to no outcome.
+    /// Whether an earlier proof stays valid after a run without an outcome.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_proof: bool,
-    /// Challengers whom the run that proves the claim does not answer: they spoke after it was queued. Where the claim
-    /// loses its proof, the challengers whom the run had answered: their challenges are open again.
+    /// If a run proves the claim: challengers that it does not answer, because they spoke after it was queued. If the
+    /// claim loses its proof: challengers that the proof had answered. Their challenges are open again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leaves_open: Vec<AgentId>,
 }
 
-/// A claim took another's place: both links are set by this one event.
+/// A claim superseded another one. This event sets both links.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClaimSuperseded {
-    /// The claim that is replaced.
+    /// The superseded claim.
     pub claim_id: ClaimId,
-    /// The claim that replaces it.
+    /// The claim that supersedes it.
     pub superseded_by: ClaimId,
-    /// Whether the replaced claim was right, and what it was about is mended.
+    /// Whether the superseded claim was right, and its problem is now mended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mends: bool,
-    /// The agents that supported the old claim and are asked whether they support the new one.
+    /// Supporters of the old claim who are asked whether they support the new one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<AgentId>,
 }
 
-/// An agent took a position on a claim; it replaces any earlier one of the same agent.
+/// An agent took a position on a claim. It replaces the agent's earlier positions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PositionTaken {
-    /// Which claim.
+    /// The claim.
     pub claim_id: ClaimId,
     /// Support, challenge or abstain.
     pub position: Position,
-    /// Why; always there for a challenge.
+    /// The reason. A challenge always has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
-    /// The event it rests on.
+    /// The event that the position cites.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence_ref: Option<EventId>,
-    /// Whether it says that the claim is still meant, and leaves the agent's position as it was.
+    /// Whether the position says that the claim is still meant. The agent's earlier position then stays.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub still: bool,
-    /// What the files of the claim's scopes held then.
+    /// Versions of the claim's files at that time.
     #[serde(default, skip_serializing_if = "Versions::is_empty")]
     pub versions: Versions,
-    /// The work tree in which a front looked at them; none where no front is known to have looked.
+    /// The work tree in which the front read the files. None if no front is known to have read them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen_in: Option<Checkout>,
-    /// Names under which the same pane took a position before: this one replaces those too.
+    /// Names of earlier positions of the same pane. This position replaces those too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instead_of: Vec<AgentId>,
-    /// Other names that the same pane had: it answers for those too.
+    /// Other names that the pane has had. The position counts for those too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub formerly: Vec<AgentId>,
-    /// Whether a `still` is about the challenge alone: the challenger looked in another work tree than that of the claim.
+    /// Whether `still` concerns the challenge alone: the challenger read the files in another work tree than the
+    /// claim's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub aside: bool,
-    /// Challengers of other content, who are asked whether their challenge is still meant.
+    /// Challengers of other content, who are asked whether they still mean their challenge.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<AgentId>,
 }
 
 impl PositionTaken {
-    /// Every name for which it answers, taken by this agent.
+    /// All names that the position counts for. `agent` is the agent that took it.
     pub fn speaks_for<'a>(&'a self, agent: &'a AgentId) -> impl Iterator<Item = &'a AgentId> {
         self.instead_of.iter().chain(&self.formerly).chain([agent])
     }
 }
 
-/// An event of the ledger was tied to a claim.
+/// An event of the ledger was linked to a claim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvidenceAdded {
-    /// Which claim.
+    /// The claim.
     pub claim_id: ClaimId,
     /// The event that is the evidence.
     pub evidence_ref: EventId,
-    /// What it says about the claim.
+    /// The relation of the event to the claim.
     pub relation: Relation,
-    /// How much it says, 0 to 1.
+    /// The weight of the evidence, 0 to 1.
     pub weight: Share,
-    /// In the agent's words.
+    /// The agent's comment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Reason>,
-    /// How it came about, as judged when it was tied; none means asserted.
+    /// The grade at the time of the link. None means asserted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grade: Option<Grade>,
-    /// The run behind it; none for other events, and before runs had predictions.
+    /// The run behind the evidence. None for other events, and for runs of releases before predictions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunBehind>,
 }
 
-/// The run behind evidence, and by what it was judged.
+/// The run behind evidence, and the basis of its verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunBehind {
-    /// Which run.
+    /// The run.
     pub run_id: RunId,
-    /// The profile that ran; none for what a human typed or recorded.
+    /// The profile of the run. None for a run that a human typed or recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileName>,
     /// SHA-256 of the profile's file, hex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile_sha256: Option<String>,
-    /// What the claim predicted.
+    /// The outcome that the claim predicted.
     pub prediction: Prediction,
-    /// How often the same run came out which way, where it came out both ways.
+    /// The count of both outcomes, if equal runs passed and failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unstable: Option<Tally>,
 }
 
-/// A link of an event to a claim was taken back.
+/// A link of an event to a claim was retracted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvidenceRetracted {
-    /// Which claim.
+    /// The claim.
     pub claim_id: ClaimId,
-    /// The event that is evidence no more.
+    /// The event that is no longer evidence.
     pub evidence_ref: EventId,
-    /// What it had said about the claim.
+    /// The relation of the retracted link.
     pub relation: Relation,
-    /// Why it is taken back.
+    /// The reason.
     pub reason: Reason,
-    /// Whether the operator took it back: then a run that contradicted the claim hinders no proof any more.
+    /// Whether the operator retracted the link. If so, a contradicting run no longer prevents a proof.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_operator: bool,
 }
 
-/// An agent asked for something that only the operator may do to a claim that the operator stands by. Nothing else
-/// happened.
+/// An agent asked for a change to a claim of the operator that only the operator may make. The claim did not change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OverrideProposed {
-    /// The claim that the operator stands by.
+    /// The claim of the operator.
     pub claim_id: ClaimId,
-    /// What the agent asked for.
+    /// The requested change.
     pub asks: Override,
-    /// Why, in the agent's words.
+    /// The reason, in the agent's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
-    /// The claim that would take its place, where there is one.
+    /// The proposed successor, if it exists as a claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub successor: Option<ClaimId>,
-    /// What the decision that would take its place says.
+    /// The statement of the proposed decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statement: Option<Statement>,
-    /// What that decision is about.
+    /// The target of the proposed decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Scope>,
-    /// Other names that the pane of the agent had: it objects under those too.
+    /// Other names that the agent's pane has had. It objects under those too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub formerly: Vec<AgentId>,
 }
 
-/// The operator keeps a claim: what agents proposed against it is settled.
+/// The operator keeps a claim, which settles the proposals against it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverrideDismissed {
-    /// Which claim.
+    /// The claim.
     pub claim_id: ClaimId,
-    /// Why, in the operator's words.
+    /// The reason, in the operator's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
 }

@@ -1,4 +1,4 @@
-//! Events of decisions, of the targets that they decide about, and of contradictions between claims.
+//! Events of decisions, of their targets, and of contradictions between claims.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,92 +14,92 @@ use crate::domain::time::Timestamp;
 pub struct Side {
     /// The claim.
     pub claim_id: ClaimId,
-    /// Who stands for it or, where both sides are about one claim, against it.
+    /// The agent that stands by the claim. If both sides have the same claim, one of the agents challenges it.
     pub agent: AgentId,
 }
 
-/// Two sides were found to contradict each other: once for each kind and pair of sides.
+/// Two sides contradict each other. The event occurs once for each kind and pair of sides.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ContradictionDetected {
-    /// How they contradict each other.
+    /// The kind of the contradiction.
     pub kind: ContradictionKind,
-    /// How sure that is.
+    /// The certainty of the contradiction.
     pub tier: Tier,
-    /// The side that was there first.
+    /// The older side.
     pub left: Side,
-    /// The side that brought it about.
+    /// The side that caused the contradiction.
     pub right: Side,
 }
 
-/// A contradiction is no more.
+/// A contradiction ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContradictionResolved {
-    /// How the sides contradicted each other.
+    /// The kind of the contradiction.
     pub kind: ContradictionKind,
-    /// The side that was there first.
+    /// The older side.
     pub left: Side,
-    /// The side that brought it about.
+    /// The side that caused the contradiction.
     pub right: Side,
-    /// What ended it.
+    /// The reason of its end.
     pub cause: Resolution,
 }
 
-/// A name of a target was joined to another: both mean the same from now on.
+/// A name of a target was joined to another one. Both mean the same target from now on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetAliased {
     /// The name that stays.
     pub target: Scope,
-    /// The other name.
+    /// The name that becomes an alias.
     pub alias: Scope,
 }
 
-/// A name of a target was separated from the one it was joined to: what was said under it is about it again.
+/// An alias was separated from its target. Records under the alias belong to it again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetParted {
-    /// The name it was joined to.
+    /// The name to which it was joined.
     pub target: Scope,
-    /// The name that stands for itself again, with the names joined to it.
+    /// The name that is separate again, together with the names joined to it.
     pub alias: Scope,
 }
 
-/// An alternative that was not chosen.
+/// A rejected alternative of a decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RejectedAlternative {
-    /// The claim that states it.
+    /// The claim that states the alternative.
     pub claim_id: ClaimId,
-    /// Why it was not chosen.
+    /// The reason of the rejection.
     pub rejection_reason: Reason,
 }
 
-/// A claim was recorded as a decision: what it settles and why.
+/// A claim was recorded as a decision, with its rationale.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DecisionRecorded {
-    /// The claim of type decision; a decision goes by its id.
+    /// The claim of type decision. Its id is also the id of the decision.
     pub claim_id: ClaimId,
-    /// Why this was chosen.
+    /// The reason of the choice.
     pub rationale: Rationale,
-    /// The problem it settles.
+    /// The problem that the decision settles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Reason>,
-    /// What it decides about; one decision in force for each.
+    /// The target. Each target has one decision in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<Scope>,
-    /// What was not chosen.
+    /// The rejected alternatives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alternatives: Vec<RejectedAlternative>,
-    /// When it was taken, if that was before it was recorded.
+    /// When the decision was taken, if earlier than its record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_at: Option<Timestamp>,
 }
 
-/// What became of a decision was recorded, or recorded anew.
+/// The outcome of a decision was recorded, or recorded again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OutcomeRecorded {
-    /// Which decision.
+    /// The decision.
     pub claim_id: ClaimId,
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// In the agent's words.
+    /// The agent's comment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<Reason>,
 }

@@ -8,92 +8,92 @@ use crate::domain::ids::{CommandId, EventId};
 use crate::domain::rejection::Code;
 use crate::domain::text::{Label, Reason};
 
-/// A command accepted while the writer was away did not pass once it was back.
+/// A command that was queued without a writer was refused at its replay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommandRejected {
-    /// The command, as its receipt named it.
+    /// The id of the command, as in its receipt.
     pub command_id: CommandId,
-    /// What kind of command it was, such as `create_claim`.
+    /// The kind of the command, such as `create_claim`.
     pub kind: String,
-    /// Why, as a stable code.
+    /// The stable code of the refusal.
     pub code: Code,
-    /// Why, as a sentence.
+    /// The refusal as a sentence.
     pub message: String,
 }
 
-/// Commands accepted while the writer was away are now in the ledger.
+/// The writer committed the commands that were queued without it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SpoolFlushed {
     /// Commands committed by this replay.
     pub committed: u32,
     /// Commands that were in the ledger already.
     pub duplicates: u32,
-    /// Lines that did not pass, kept in `spool.rejected.jsonl`.
+    /// Refused lines, kept in `spool.rejected.jsonl`.
     pub rejected: u32,
 }
 
-/// A command was refused because a text of it held what looked like a secret; nothing of the text is here.
+/// A command was refused because one of its texts looked like a secret. The event contains nothing of the text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MemoryDenied {
     /// The rule that found it, such as `aws-key`.
     pub rule: Label,
-    /// The field it stood in, such as `statement`.
+    /// The field of the text, such as `statement`.
     pub field: Label,
-    /// The command it was part of, such as `create_claim`.
+    /// The kind of the command, such as `create_claim`.
     pub command: Label,
 }
 
-/// An operator had the payload of an event erased: why a gap in the ledger is none.
+/// An operator had the payload of an event erased. This event explains the gap in the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventRedacted {
-    /// The event whose payload and salt are gone.
+    /// The event without payload and salt.
     pub event_id: EventId,
-    /// Its place.
+    /// Its position in the ledger.
     pub seq: u64,
-    /// Why, in the operator's words; never what was erased.
+    /// The reason, in the operator's words. It must not repeat the erased text.
     pub reason: Reason,
 }
 
-/// The operator accepted a damage of the ledger or of its checkpoints: the ledger goes on after `from`.
+/// The operator accepted a damage of the ledger or of its checkpoints. The ledger continues after `from`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LossAccepted {
-    /// The last event the ledger held then.
+    /// The last event in the ledger at that time.
     pub from: u64,
-    /// The last event that it was seen to hold before. Not above `from` where only checkpoints were damaged.
+    /// The last event that the ledger is known to have had. Not above `from` if only checkpoints were damaged.
     pub to: u64,
-    /// What `hm verify` said was wrong.
+    /// The fault that `hm verify` reported.
     pub fault: Reason,
-    /// Why the operator accepted it.
+    /// The operator's reason.
     pub reason: Reason,
 }
 
-/// A caller spoke as the operator where no human at a terminal was seen, and said why.
+/// A caller acted as the operator without a human at a terminal, and gave a reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperatorOverridden {
     /// The verb or command that follows.
     pub verb: Label,
-    /// Why, in the caller's words.
+    /// The reason, in the caller's words.
     pub reason: Reason,
 }
 
-/// The rules that decide differ from those of the writers before.
+/// The rules differ from those of the last writer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyChanged {
-    /// When a claim counts as confirmed from now on.
+    /// The new quorum for confirmed claims.
     pub quorum: Quorum,
-    /// When it did until now.
+    /// The old quorum.
     pub was: Quorum,
-    /// Whether agents may override the operator from now on.
+    /// Whether agents may override the operator now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub agents_may_override_operator: bool,
-    /// Whether they might until now.
+    /// Whether they could before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub agents_might_override_operator: bool,
 }
 
-/// An agent took note of a refusal or of a change of the rules that concerned it.
+/// An agent acknowledged a refusal or a change of the rules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttentionSeen {
-    /// The command that was refused, or the event that changed the rules.
+    /// The refused command, or the event that changed the rules.
     pub id: Uuid,
 }

@@ -13,88 +13,88 @@ use crate::domain::text::{CommandLine, Prompt, Reason};
 use crate::domain::time::Timestamp;
 use crate::domain::versions::Versions;
 
-/// A run was asked for; it waits for its turn.
+/// A run was queued.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExperimentQueued {
     /// Equal to the event's own id.
     pub run_id: RunId,
-    /// What will run, and nothing else.
+    /// The plan. The runner executes nothing else.
     pub plan: Plan,
-    /// The values its profile's parameters got, by name.
+    /// The values of the profile's parameters, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub args: BTreeMap<String, String>,
-    /// The claim it is about.
+    /// The claim that the run tests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim_id: Option<ClaimId>,
-    /// Read in events of older releases only, in which the caller chose what a run says.
+    /// The relation chosen by the caller. Only events of older releases have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relation: Option<Relation>,
-    /// What the claim predicts; none without a claim, and in events of older releases.
+    /// The outcome that the claim predicts. None without a claim, and in events of older releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prediction: Option<Prediction>,
-    /// The request's other runs, if it asked for several.
+    /// The other runs of the same request, if it asked for several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Series>,
-    /// Whether the claim waits for it.
+    /// Whether the claim waits for the run.
     #[serde(default)]
     pub blocking: bool,
-    /// Where it was asked for, and runs.
+    /// The work tree and branch of the request and of the run.
     #[serde(flatten)]
     pub checkout: Checkout,
-    /// What the files of its claim's scopes held then.
+    /// Versions of the claim's files at that time.
     #[serde(default, skip_serializing_if = "Versions::is_empty")]
     pub versions: Versions,
 }
 
-/// A run has begun.
+/// A run began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExperimentStarted {
-    /// Which run.
+    /// The run.
     pub run_id: RunId,
 }
 
-/// A run that is under way is to be stopped.
+/// A cancellation of a run in progress was requested.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExperimentCancelRequested {
-    /// Which run.
+    /// The run.
     pub run_id: RunId,
 }
 
-/// A run is over, or one from elsewhere was put on record.
+/// A run ended, or a run from elsewhere was recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExperimentCompleted {
-    /// Which run; equal to the event's own id for one that was never queued here.
+    /// The run. Equal to the event's own id for a run that was never queued.
     pub run_id: RunId,
-    /// The profile; none for what a human typed or recorded.
+    /// The profile. None for a run that a human typed or recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileName>,
-    /// What ran, for people.
+    /// The command, for display.
     pub command: CommandLine,
-    /// How it ended and what it left.
+    /// The outcome and the files of the run.
     #[serde(flatten)]
     pub outcome: RunOutcome,
-    /// Whether a caller who overrode the check for a human recorded it: then it is that caller's word only.
+    /// Whether the caller overrode the check for a human. Then the caller's word is the only evidence of the run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asserted: bool,
-    /// Why it says nothing about its claim although it came to its end.
+    /// The reason why the run has no verdict on its claim although it ended normally.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undecided: Option<Reason>,
-    /// What it is compared by; none where the content it ran on is not known.
+    /// The key for comparisons with other runs. None if the content of the run is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<RunKey>,
-    /// How runs of its key, or of its series, came out, where that was both ways.
+    /// The count of both outcomes, if runs of the same key or series passed and failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unstable: Option<Tally>,
-    /// Whether with it the same test has become stable again.
+    /// Whether the test became stable again with this run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stable_again: bool,
-    /// Where the end was on record first, if it is said again because its first record was erased.
+    /// The place of the first record of this end, if that record was erased and this one repeats it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restates: Option<Place>,
 }
 
 impl ExperimentCompleted {
-    /// What the run is compared by, with the hash of its tree wherever that is known.
+    /// The key of the run, with the hash of its tree if that is known.
     pub fn full_key(&self) -> Option<RunKey> {
         self.key.clone().map(|key| key.with_tree(self.outcome.git.as_deref()))
     }
@@ -103,27 +103,27 @@ impl ExperimentCompleted {
 /// A place in the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// Its position.
+    /// The position.
     pub seq: u64,
-    /// When it was taken.
+    /// When the writer took the event.
     pub at: Timestamp,
 }
 
-/// An agent was sent out to find something, headless, in a session of its own.
+/// A researcher was started: a headless agent with a session of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResearcherSpawned {
-    /// The run it lives in.
+    /// The run of the researcher.
     pub run_id: RunId,
-    /// Its session.
+    /// The session of the researcher.
     pub child: SessionId,
-    /// The session that sent it out.
+    /// The session that started it.
     pub parent: SessionId,
-    /// The task its findings come out of.
+    /// The task of its findings.
     pub task_id: TaskId,
-    /// What it is asked.
+    /// Its question.
     pub prompt: Prompt,
-    /// The agent's profile.
+    /// The profile of the researcher.
     pub profile: ProfileName,
-    /// Whom it speaks as.
+    /// The agent that the researcher speaks as.
     pub agent: AgentId,
 }

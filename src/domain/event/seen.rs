@@ -1,4 +1,4 @@
-//! Events that say what was seen or done: by the report of an agent, by a hook, or by the mail of the team.
+//! Events of observations: reports of agents, observations of hooks, and messages of the team.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,94 +10,94 @@ use crate::domain::text::{
 };
 use crate::domain::time::Timestamp;
 
-/// An agent reported by hand what it saw or did.
+/// An agent reported an observation or an action.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventReported {
-    /// What kind of report.
+    /// The kind of the report.
     pub kind: ReportKind,
-    /// What happened.
+    /// The text of the report.
     pub summary: Summary,
-    /// Files it concerns.
+    /// The files of the report.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<Scope>,
     /// The command that was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandLine>,
-    /// What it exited with.
+    /// Its exit code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// The error it showed.
+    /// Its error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_signature: Option<ErrorSignature>,
-    /// Where its files lie, if it names any.
+    /// The work tree and branch of the files, if the report names files.
     #[serde(flatten)]
     pub checkout: Checkout,
 }
 
-/// The operator put a message of the team's mail on record, under the name of its sender.
+/// The operator recorded a message of the team's mail under the name of its sender.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageSent {
-    /// To whom.
+    /// The recipient.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Recipient>,
-    /// What it says.
+    /// The text of the message.
     pub text: MessageText,
-    /// When it was sent, where the mail says so.
+    /// When the message was sent, if the mail contains that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_at: Option<Timestamp>,
 }
 
-/// A hook saw a tool of the client being used.
+/// A hook saw a tool call of the client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolUsed {
-    /// Which tool, as the client calls it.
+    /// The name of the tool in the client.
     pub tool: ToolName,
     /// Whether it failed.
     #[serde(default)]
     pub failed: bool,
 }
 
-/// A hook saw a command run.
+/// A hook saw a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandRan {
-    /// What ran, cut and without secrets.
+    /// The command line, shortened and without secrets.
     pub command: CommandLine,
-    /// What it exited with, where the client says so.
+    /// The exit code, if the client reported it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// The error it showed, masked.
+    /// The error, masked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_signature: Option<ErrorSignature>,
     /// Whether it failed.
     #[serde(default)]
     pub failed: bool,
-    /// Whether the line hides how one of its commands ended: exit code and failure are those of the last command of a
-    /// pipe, or of the whole line.
+    /// Whether the line hides the end of one of its commands. Exit code and failure are those of the last command of a
+    /// pipe or of the whole line.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_last: bool,
-    /// Whether its end was not seen: it ran on in the background, or was interrupted.
+    /// Whether the hook missed the end: the command continued in the background, or was interrupted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unseen: bool,
-    /// The commands of the line in normal form, paths relative to the root; none where the line cannot be read.
+    /// The commands of the line in normal form, with paths relative to the root. Empty if the line does not parse.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<CommandLine>,
     /// The end of its output, without secrets and terminal escapes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tail: Option<OutputTail>,
-    /// SHA-256 of its masked output, hex; of an output above 32 KiB the hash of what is masked of its end.
+    /// SHA-256 of its masked output, hex. Above 32 KiB of output, the hash covers its masked end only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_sha256: Option<String>,
-    /// Where.
+    /// The work tree and branch of the command.
     #[serde(flatten)]
     pub checkout: Checkout,
 }
 
-/// A hook saw files being changed.
+/// A hook saw changes of files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEdited {
-    /// Which ones.
+    /// The changed files.
     pub paths: Vec<Scope>,
-    /// Where they lie.
+    /// The work tree and branch of the files.
     #[serde(flatten)]
     pub checkout: Checkout,
 }

@@ -1,4 +1,4 @@
-//! Events of sessions: their start and end, seats, anchors, hand-overs and warnings.
+//! Events of sessions: start and end, seats, anchors, hand-overs and warnings.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -12,61 +12,61 @@ use crate::domain::text::{AnchorKey, AnchorValue, CommandLine, Reason, Said, Too
 /// A session started, or started again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionStarted {
-    /// Which session.
+    /// The session.
     pub session: SessionId,
-    /// How it came to.
+    /// The cause of the start.
     pub source: Source,
-    /// The client it runs in.
+    /// The client of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<ToolName>,
-    /// The session it goes on from.
+    /// The session that this one continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_session: Option<SessionId>,
-    /// Where it started.
+    /// The work tree and branch of the start.
     #[serde(flatten)]
     pub checkout: Checkout,
 }
 
-/// A session is over.
+/// A session ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionEnded {
-    /// Which session.
+    /// The session.
     pub session: SessionId,
-    /// Why.
+    /// The cause of the end.
     pub cause: EndCause,
 }
 
-/// Something was said in a session.
+/// A message was recorded in a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnRecorded {
-    /// By whom.
+    /// The author of the message.
     pub role: Role,
-    /// What, cut to 2,000 characters.
+    /// The text, cut to 2,000 characters.
     pub text: Said,
-    /// The ledger position up to which the session was told what is new, with this message.
+    /// The ledger position up to which the session got news with this message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<u64>,
 }
 
-/// A session took a seat: it is this agent until the seat is free and another one takes it.
+/// A session took a seat. It keeps the seat's agent until the seat is free and another session takes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentSeated {
-    /// Who it is.
+    /// The agent.
     pub agent: AgentId,
-    /// The client, by the name it gives itself.
+    /// The client, by the name that it sends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<ToolName>,
-    /// Which session.
+    /// The session.
     pub session: SessionId,
-    /// A session of the same pane; the two are one pane from now on.
+    /// Another session of the same pane. The two sessions are one pane from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pane: Option<SessionId>,
-    /// Challenges under its name, of panes that left: the pane takes them over.
+    /// Challenges under this name from panes that left. The pane takes them over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub takes_over: Vec<Challenged>,
 }
 
-/// A challenge, by its claim and the session in which it was made.
+/// A challenge, by its claim and its session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Challenged {
     /// The claim.
@@ -75,77 +75,77 @@ pub struct Challenged {
     pub session: SessionId,
 }
 
-/// A fact was put where no compaction loses it; it replaces what stood there.
+/// A fact was kept under a key where no compaction loses it. It replaces the earlier fact of the key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnchorSaved {
-    /// Its name.
+    /// The key.
     pub key: AnchorKey,
-    /// What it holds.
+    /// The fact.
     pub value: AnchorValue,
 }
 
-/// An anchor was retired: it holds nothing any more, and its history stays.
+/// An anchor was retired. It has no value any more, and its history stays.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnchorRetired {
-    /// Its name.
+    /// The key.
     pub key: AnchorKey,
 }
 
-/// A session was split: another goes on from what it hands over.
+/// A session was split. The child continues with the hand-over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionSplit {
-    /// The session that is split.
+    /// The session that was split.
     pub parent: SessionId,
-    /// The session that goes on.
+    /// The session that continues.
     pub child: SessionId,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// Tokens the parent had used, as its client reports them.
+    /// Tokens that the parent had used, as its client reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_tokens: Option<u64>,
-    /// Tokens its window holds.
+    /// Size of the parent's context window, in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_tokens: Option<u64>,
-    /// What the child starts with, as it was at this moment; it never changes. What is too long for one event goes on
-    /// in [`Turn0Continued`].
+    /// The text with which the child starts. It never changes. [`Turn0Continued`] holds the rest of a text that is too
+    /// long for one event.
     pub turn0: Turn0,
 }
 
-/// What a session starts with was longer than one event: the next lines of it.
+/// The text at the start of a session was too long for one event. This event holds its next lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn0Continued {
-    /// The session that goes on.
+    /// The session that continues.
     pub child: SessionId,
-    /// The lines that follow those before.
+    /// The next lines.
     pub turn0: Turn0,
 }
 
-/// What an agent held to be right and wrong at one moment.
+/// The beliefs of an agent were recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BeliefsSnapshotted {
-    /// Whose.
+    /// The agent.
     pub agent: AgentId,
-    /// In which session.
+    /// The session at whose end this happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
-    /// The most confident first; at most 500.
+    /// The most confident beliefs first, at most 500.
     pub beliefs: Vec<Belief>,
 }
 
-/// What a session is warned of.
+/// The subject of a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Guard {
     /// A negative claim.
     Claim(ClaimId),
-    /// A task: it asks others to stay away from its files, and its own session to settle it.
+    /// A task: a warning about its locked files, or a reminder for its own session to settle it.
     Task(TaskId),
     /// A lock without a task, by the event that took it.
     Lock(EventId),
 }
 
 impl Guard {
-    /// The id of whatever it is.
+    /// The id of the subject.
     pub const fn uuid(self) -> Uuid {
         match self {
             Self::Claim(id) => id.uuid(),
@@ -155,12 +155,12 @@ impl Guard {
     }
 }
 
-/// An agent was warned of a dead end, by a hook or by the receipt of a write, or of a file that another agent holds; or it
-/// was reminded at the end of a turn of a task that its session holds.
+/// An agent got a warning or a reminder. A hook or a receipt warns of a dead end, or of a file that another agent
+/// holds. At the end of a turn, a hook reminds the session of a task that it still holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuardFired {
-    /// What warned.
+    /// The subject of the warning.
     pub guard: Guard,
-    /// What matched: the command, the path or the error; at the end of a turn `end of turn`, in a receipt `receipt`.
+    /// The match: the command, the path or the error. It is `end of turn` for a reminder, and `receipt` in a receipt.
     pub matched: CommandLine,
 }

@@ -1,4 +1,4 @@
-//! Events of plans, tasks and locks, and of what the team works towards.
+//! Events of plans, tasks, locks and intents.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,9 +13,9 @@ use crate::domain::time::Timestamp;
 pub struct PlanAdded {
     /// Equal to the event's own id.
     pub plan_id: PlanId,
-    /// What it is called.
+    /// The title of the plan.
     pub title: Title,
-    /// What the title does not say.
+    /// Details beyond the title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Description>,
     /// The file that holds the plan itself.
@@ -23,21 +23,21 @@ pub struct PlanAdded {
     pub sot_path: Option<Scope>,
 }
 
-/// A plan was given up. Its open tasks are invalidated by events beside this one.
+/// A plan was abandoned. Further events invalidate its open tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanAbandoned {
-    /// Which plan.
+    /// The plan.
     pub plan_id: PlanId,
-    /// Why.
+    /// The reason.
     pub reason: Reason,
 }
 
-/// A plan was given another title.
+/// A plan was renamed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanRenamed {
-    /// Which plan.
+    /// The plan.
     pub plan_id: PlanId,
-    /// What it is called now.
+    /// The new title.
     pub title: Title,
 }
 
@@ -46,11 +46,11 @@ pub struct PlanRenamed {
 pub struct PhaseAdded {
     /// Equal to the event's own id.
     pub phase_id: PhaseId,
-    /// The plan it belongs to.
+    /// The plan of the phase.
     pub plan_id: PlanId,
-    /// What it is called.
+    /// The title of the phase.
     pub title: Title,
-    /// Its place among the phases of the plan; equal places stand in the order of their making.
+    /// Its position in the plan. Phases with equal positions are in order of creation.
     pub order: u32,
 }
 
@@ -59,101 +59,101 @@ pub struct PhaseAdded {
 pub struct TaskAdded {
     /// Equal to the event's own id.
     pub task_id: TaskId,
-    /// What is to be done.
+    /// The title of the task.
     pub title: Title,
-    /// What the title does not say.
+    /// Details beyond the title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<Description>,
-    /// The phase it belongs to; none for the inbox.
+    /// The phase of the task. None for the inbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase_id: Option<PhaseId>,
-    /// The task it is a part of.
+    /// The parent task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_task_id: Option<TaskId>,
-    /// What must be done before it.
+    /// The tasks that must be done first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<TaskId>,
-    /// What it is about.
+    /// The scopes of the task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<Scope>,
 }
 
-/// A session took a task, or took it for longer; the task is active.
+/// A session took a task, or extended its lease. The task is active.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskClaimed {
-    /// Which task.
+    /// The task.
     pub task_id: TaskId,
-    /// The session that holds it.
+    /// The session that holds the task.
     pub session: SessionId,
-    /// The number of the hold, higher than that of every one before it.
+    /// The number of the hold. It is higher than those of all earlier holds of the task.
     pub token: u64,
-    /// How long it is held after each event of the session, in minutes.
+    /// Length of the lease after each event of the session, in minutes.
     pub lease_minutes: u32,
-    /// Files it asks others to stay away from.
+    /// Scopes that others should leave alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_locks: Vec<Scope>,
-    /// The linked work tree its holder works in; none in the main one.
+    /// The linked work tree of the holder. None for the main one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<Worktree>,
 }
 
-/// A task is held no more; it is open again if it was active.
+/// The hold of a task ended. An active task is open again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskReleased {
-    /// Which task.
+    /// The task.
     pub task_id: TaskId,
-    /// The number of the hold that ended.
+    /// The number of the ended hold.
     pub token: u64,
-    /// Why.
+    /// The reason.
     pub cause: ReleaseCause,
 }
 
 /// A session asks the others to leave things alone until a time, without a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScopesLocked {
-    /// The session that holds them.
+    /// The session that holds the lock.
     pub session: SessionId,
-    /// What it locks.
+    /// The locked scopes.
     pub scopes: Vec<Scope>,
     /// When the lock ends by itself.
     pub until: Timestamp,
-    /// What for.
+    /// The purpose of the lock.
     pub why: Reason,
-    /// The linked work tree its holder works in; none in the main one.
+    /// The linked work tree of the holder. None for the main one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<Worktree>,
 }
 
-/// A session locks these things no more.
+/// A session released locks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScopesReleased {
-    /// The session that held them.
+    /// The session that held the locks.
     pub session: SessionId,
-    /// What is free again.
+    /// The released scopes.
     pub scopes: Vec<Scope>,
 }
 
-/// A task moved on, or its holder said how it goes; one that is over is held no more.
+/// The status of a task changed, or its holder added a note. A finished task loses its hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskUpdated {
-    /// Which task.
+    /// The task.
     pub task_id: TaskId,
-    /// Where it was.
+    /// The old status.
     pub from: TaskStatus,
-    /// Where it is now.
+    /// The new status.
     pub to: TaskStatus,
-    /// How it goes, what is in the way, what came of it, or why not.
+    /// The progress, the obstacle, the result, or the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Reason>,
 }
 
-/// An agent or the operator said what is wanted now: for its own session, and for every session that never said.
+/// An agent or the operator declared an intent, for its own session and for every session without an intent of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IntentDeclared {
-    /// Where to look from now on.
+    /// The intent, with its plan, phase and tasks.
     #[serde(flatten)]
     pub trajectory: Trajectory,
-    /// Whether it moves the session that said it, and the team stays where it is.
+    /// Whether the intent applies to its own session only. The intent of the team then stays.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own: bool,
 }

@@ -57,7 +57,6 @@ impl Server {
                 profile,
                 parent_task_id,
                 turn0,
-                mission: None,
             }))
         })
         .await

@@ -90,9 +90,6 @@ impl Server {
                 env_pass: given.env_pass,
                 timeout_ms: given.timeout_ms,
                 output_cap_bytes: given.output_cap_bytes,
-                plan: None,
-                statement: None,
-                further_runs: Vec::new(),
             }))
         })
         .await

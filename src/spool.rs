@@ -5,10 +5,9 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::commit::idempotency_conflict;
 use crate::domain::command::Submission;
 use crate::domain::ids::IdempotencyKey;
-use crate::domain::receipt::{Acceptance, Receipt};
+use crate::domain::receipt::Receipt;
 use crate::domain::rejection::{Code, Rejection};
 use crate::private::{self, FileName};
 use crate::system;
@@ -43,7 +42,7 @@ pub struct Spool {
 
 /// The content of the spool after some offset.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(crate) struct Lines {
     /// Complete lines, in order.
     pub complete: Vec<String>,
     /// A line whose writer died in the middle of it. It was never acknowledged.
@@ -103,7 +102,7 @@ impl Spool {
     /// # Errors
     /// `unavailable` when the spool cannot take it; `idempotency_conflict` when its key was used for another
     /// request.
-    pub(super) fn accept(
+    pub(crate) fn accept(
         &self,
         submission: &Submission,
         why: &str,
@@ -122,25 +121,10 @@ impl Spool {
         let duplicate = queued.is_some();
         let first = queued.unwrap_or_else(|| submission.clone());
         if duplicate && first.command.intent() != submission.command.intent() {
-            return Err(idempotency_conflict(submission));
+            return Err(Rejection::idempotency_conflict(submission.idempotency_key.as_ref()));
         }
-        Ok(Receipt {
-            lease: None,
-            command_id: first.command_id,
-            state: Acceptance::Queued,
-            entity_id: first.command.entity(),
-            name: None,
-            seq: None,
-            duplicate,
-            proposed: false,
-            warnings: Vec::new(),
-            cited: Vec::new(),
-            similar: Vec::new(),
-            alike: Vec::new(),
-            at_now: Vec::new(),
-            meaning: None,
-            next: Some(next.to_owned()),
-        })
+        let next = Some(next.to_owned());
+        Ok(Receipt { duplicate, next, ..Receipt::queued(first.command_id, first.command.entity()) })
     }
 
     /// The number of waiting commands, read without the lock; 0 when there is no spool.
@@ -150,7 +134,7 @@ impl Spool {
     }
 
     /// Whether the spool is empty; costs one stat.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         std::fs::metadata(&self.path).map_or(true, |metadata| metadata.len() == 0)
     }
 
@@ -161,7 +145,7 @@ impl Spool {
     }
 
     /// The lines after `offset`.
-    pub(super) fn read_after(&self, offset: u64) -> Result<Lines, SpoolError> {
+    pub(crate) fn read_after(&self, offset: u64) -> Result<Lines, SpoolError> {
         let read = || -> io::Result<Lines> {
             let mut file = match private::options().read(true).open(&self.path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Lines::default()),
@@ -187,7 +171,7 @@ impl Spool {
     }
 
     /// Empties the spool unless lines were added after these; returns whether it did.
-    pub(super) fn truncate_after(&self, lines: &Lines) -> Result<bool, SpoolError> {
+    pub(crate) fn truncate_after(&self, lines: &Lines) -> Result<bool, SpoolError> {
         let truncate = || -> io::Result<bool> {
             let file = private::options().write(true).open(&self.path)?;
             lock(LOCKED_AT_MOST, || file.try_lock())?;
@@ -206,18 +190,18 @@ impl Spool {
     }
 
     /// Keeps a rejected line for a human, with the reason.
-    pub(super) fn set_aside(&self, line: &str, reason: &str) -> Result<(), SpoolError> {
+    pub(crate) fn set_aside(&self, line: &str, reason: &str) -> Result<(), SpoolError> {
         let record = serde_json::json!({ "reason": reason, "line": line }).to_string();
         append_line(&self.rejected, &record)
     }
 
     /// Keeps a line with a command of a newer version of hm, for the writer of that version.
-    pub(super) fn keep_for_later(&self, line: &str) -> Result<(), SpoolError> {
+    pub(crate) fn keep_for_later(&self, line: &str) -> Result<(), SpoolError> {
         append_line(&self.later, line)
     }
 
     /// Moves the lines that were kept for a newer version back into the spool: this may be that version.
-    pub(super) fn take_up(&self) -> Result<(), SpoolError> {
+    pub(crate) fn take_up(&self) -> Result<(), SpoolError> {
         let take_up = || -> io::Result<()> {
             let kept = match private::read(&self.later) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -251,7 +235,7 @@ impl Spool {
 
     /// Blanks the lines of both files for which `holds` finds erased data, torn ones included. No bytes move, so a
     /// crash in the middle harms no other line; appending processes wait for the lock.
-    pub(super) fn scrub(&self, holds: impl Fn(&str) -> bool) -> Result<(), SpoolError> {
+    pub(crate) fn scrub(&self, holds: impl Fn(&str) -> bool) -> Result<(), SpoolError> {
         for path in [&self.path, &self.rejected, &self.later] {
             let scrub = || -> io::Result<()> {
                 let mut file = match private::options().read(true).write(true).open(path) {

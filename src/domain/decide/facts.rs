@@ -1,0 +1,47 @@
+//! The facts of one command that neither the state nor the command holds.
+
+use super::{Erasure, Loss};
+use crate::domain::agent::AgentId;
+use crate::domain::checkout::Checkout;
+use crate::domain::experiment::Plan;
+use crate::domain::ids::RunId;
+use crate::domain::text::Statement;
+use crate::domain::versions::Versions;
+
+/// What other processes and files tell about one command. The front adds the first two, the writer the others: a
+/// client cannot send them.
+#[derive(Debug, Clone, Default)]
+pub struct Facts {
+    /// The work tree and branch of the caller.
+    pub checkout: Checkout,
+    /// The content of the files that the command is about.
+    pub versions: Versions,
+    /// The plan of a run; `None` in a writer without profiles.
+    pub run: Option<PlannedRun>,
+    /// The mission of a researcher; `None` in a writer without profiles.
+    pub mission: Option<Mission>,
+    /// The events behind an erasure.
+    pub erasure: Erasure,
+    /// The damage of the ledger that the operator can accept.
+    pub loss: Option<Loss>,
+}
+
+/// A run as the writer planned it from its profile.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedRun {
+    /// The plan that the profile gives.
+    pub plan: Plan,
+    /// The statement of its claim, for the receipt.
+    pub statement: Option<Statement>,
+    /// The ids of the runs after the first one, when the request repeats the run.
+    pub further_runs: Vec<RunId>,
+}
+
+/// The agent that is sent out, and its run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mission {
+    /// The agent in whose name the researcher acts.
+    pub agent: AgentId,
+    /// The plan of the run. Its environment holds the session and the task of the researcher.
+    pub plan: Plan,
+}

@@ -1,0 +1,328 @@
+//! The committing thread: every change of the ledger happens here, one group after the other.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::watch;
+
+use super::background::Background;
+use super::checkpoint::Sealer;
+use super::commit::{Committer, MAX_GROUP};
+use super::crash::CrashPoint;
+use super::error::WriterError;
+use super::experiments::Runs;
+use super::import::import;
+use super::replay::replay;
+use super::wire::{Hello, Reply};
+use super::work::{Ended, Work};
+use crate::checkpoints::Checkpoints;
+use crate::domain::agent::AgentId;
+use crate::domain::command::{Command, Submission};
+use crate::domain::event::PolicyChanged;
+use crate::ledger::{Imported, Origin};
+use crate::private::FileName;
+use crate::spool::Spool;
+use crate::standing::Damage;
+use crate::workspace::Workspace;
+
+/// How often an idle writer looks for commands in the spool.
+const SPOOL_TICK: Duration = Duration::from_millis(250);
+
+/// The identity of the ledger, which the writer sends to fronts.
+#[derive(Debug, Clone)]
+pub(super) struct Identity {
+    file: Option<FileName>,
+    /// Set after the first event.
+    ledger: Arc<OnceLock<Origin>>,
+}
+
+impl Identity {
+    pub(super) fn hello(&self) -> Hello {
+        Hello { file: self.file, ledger: self.ledger.get().cloned(), ..Hello::ours() }
+    }
+
+    fn learn(&self, committer: &Committer) -> Result<(), WriterError> {
+        if self.ledger.get().is_none()
+            && let Some(origin) = committer.origin()?
+        {
+            // The first event never changes, so a second `set` has no effect.
+            let _ = self.ledger.set(origin);
+        }
+        Ok(())
+    }
+}
+
+/// The committer with everything that runs between its groups.
+pub(super) struct Committing {
+    committer: Committer,
+    sealer: Sealer,
+    background: Background,
+    runs: Runs,
+    spool: Spool,
+    workspace: Workspace,
+    identity: Identity,
+    /// Announces the ledger's head.
+    head_tx: watch::Sender<u64>,
+    /// Whether something was committed since the logs were checkpointed.
+    is_untidy: bool,
+}
+
+/// The queue as it is at one moment, by kind.
+#[derive(Default)]
+struct Queued {
+    submissions: Vec<Submission>,
+    /// Where the answer to each submission goes.
+    answer_txs: Vec<(u64, UnboundedSender<Reply>)>,
+    ended: Vec<Ended>,
+    rebuilds: Vec<UnboundedSender<Reply>>,
+    imports: Vec<(PathBuf, bool, UnboundedSender<Reply>)>,
+    leaves: bool,
+}
+
+impl Queued {
+    /// Takes at most one group from the queue.
+    fn of(first: Work, work_rx: &Receiver<Work>) -> Self {
+        let mut queued = Self::default();
+        for work in std::iter::once(first).chain(work_rx.try_iter()) {
+            match work {
+                Work::Submit { id, submission, reply_tx } => {
+                    queued.submissions.push(*submission);
+                    queued.answer_txs.push((id, reply_tx));
+                }
+                Work::RunEnded(ended) => queued.ended.push(ended),
+                Work::Leave => queued.leaves = true,
+                Work::Rebuild { reply_tx } => queued.rebuilds.push(reply_tx),
+                Work::Import { file, as_is, reply_tx } => queued.imports.push((file, as_is, reply_tx)),
+            }
+            if queued.submissions.len() == MAX_GROUP {
+                break;
+            }
+        }
+        queued
+    }
+
+    fn holds(&self, is_it: impl Fn(&Command) -> bool) -> bool {
+        self.submissions.iter().any(|submission| is_it(&submission.command))
+    }
+}
+
+impl Committing {
+    /// Takes over an open memory: records what comes before all commands, and commits the spool. Without
+    /// `state_home` no checkpoints are written.
+    pub(super) fn start(
+        mut committer: Committer,
+        runs: Runs,
+        workspace: &Workspace,
+        file: Option<FileName>,
+        state_home: Option<&Path>,
+    ) -> Result<Self, WriterError> {
+        let spool = Spool::of(workspace);
+        if let Err(error) = spool.take_up() {
+            tracing::error!(%error, "what was kept for a newer hm stays where it is");
+        }
+        record_start(&mut committer, &runs, workspace)?;
+        if !spool.is_empty() {
+            replay_spool(&mut committer, &spool)?;
+        }
+        let identity = Identity { file, ledger: Arc::default() };
+        // A front that knows the ledger rejects a writer that does not name it.
+        identity.learn(&committer)?;
+        let sealer = match state_home {
+            Some(home) => Sealer::start(workspace, Checkpoints::of(workspace.memory(), Some(home)))?,
+            None => {
+                tracing::warn!("no home directory to keep a key in: no checkpoints");
+                Sealer::none()
+            }
+        };
+        let (head_tx, _) = watch::channel(committer.head().seq);
+        let (background, workspace) = (Background::start(workspace)?, workspace.clone());
+        Ok(Self { committer, sealer, background, runs, spool, workspace, identity, head_tx, is_untidy: true })
+    }
+
+    /// Announces the ledger's head to the clients.
+    pub(super) fn heads(&self) -> watch::Receiver<u64> {
+        self.head_tx.subscribe()
+    }
+
+    /// The identity of the ledger, for the greeting of a client.
+    pub(super) fn identity(&self) -> Identity {
+        self.identity.clone()
+    }
+
+    /// Works until the writer's last sender is gone or a newer version of hm asks it to exit.
+    pub(super) fn run(mut self, work_rx: &Receiver<Work>) -> Result<(), WriterError> {
+        loop {
+            self.identity.learn(&self.committer)?;
+            let first = match work_rx.recv_timeout(SPOOL_TICK) {
+                Ok(work) => Some(work),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            self.tick()?;
+            let Some(first) = first else {
+                self.tidy();
+                continue;
+            };
+            let queued = Queued::of(first, work_rx);
+            let leaves = queued.leaves;
+            self.take(queued)?;
+            if leaves {
+                tracing::info!("a newer version of hm asks: leaving");
+                break;
+            }
+        }
+        self.sealer.seal(self.committer.head());
+        self.background.finish();
+        self.sealer.finish();
+        Ok(())
+    }
+
+    /// Work that is due also without a request.
+    fn tick(&mut self) -> Result<(), WriterError> {
+        // Spooled commands were accepted before the new ones, so they come first.
+        if !self.spool.is_empty() && !self.committer.is_stopped() {
+            replay_spool(&mut self.committer, &self.spool)?;
+            self.head_tx.send_replace(self.committer.head().seq);
+        }
+        // A writer whose files are gone would block the next writer.
+        self.committer.check_ground()?;
+        self.background.tick(&mut self.committer)?;
+        self.runs.tick(&mut self.committer)?;
+        self.announce();
+        Ok(())
+    }
+
+    /// Checkpoints and seals in an idle moment. A replay of the spool may have moved the head without any request.
+    fn tidy(&mut self) {
+        if std::mem::replace(&mut self.is_untidy, false) || self.sealer.is_behind(self.committer.head()) {
+            self.committer.tidy();
+            self.sealer.seal(self.committer.head());
+        }
+    }
+
+    fn announce(&self) {
+        let head = self.committer.head().seq;
+        self.head_tx.send_if_modified(|seen| std::mem::replace(seen, head) != head);
+    }
+
+    fn take(&mut self, queued: Queued) -> Result<(), WriterError> {
+        self.is_untidy = true;
+        let was_stopped = self.committer.is_stopped();
+        let outcomes = self.committer.commit(&queued.submissions)?;
+        if queued.holds(|command| matches!(command, Command::AcceptLoss(_))) {
+            // The checkpoint comes before the answer, because a `hm verify` after the answer expects it.
+            self.sealer.seal_now(self.committer.head());
+        }
+        if queued.holds(|command| matches!(command, Command::StartSession(_))) {
+            self.background.session_started();
+        }
+        for ((id, reply_tx), outcome) in queued.answer_txs.into_iter().zip(outcomes) {
+            // A client that left gets no answer; it asks again with the same command id.
+            let _ = reply_tx.send(Reply::Answer { id, outcome: outcome.into() });
+        }
+        for ended in queued.ended {
+            self.runs.ended(&mut self.committer, ended)?;
+        }
+        self.runs.tick(&mut self.committer)?;
+        self.announce();
+        self.sealer.passed(self.committer.head());
+        for (file, as_is, reply_tx) in queued.imports {
+            self.import(&file, as_is, &reply_tx)?;
+        }
+        if was_stopped && !self.committer.is_stopped() {
+            // Now the records are possible that the writer skipped at its start.
+            record_start(&mut self.committer, &self.runs, &self.workspace)?;
+        }
+        for reply_tx in queued.rebuilds {
+            self.rebuild(&reply_tx);
+        }
+        self.committer.crash(CrashPoint::Answered);
+        Ok(())
+    }
+
+    fn import(
+        &mut self,
+        file: &Path,
+        as_is: bool,
+        reply_tx: &UnboundedSender<Reply>,
+    ) -> Result<(), WriterError> {
+        let done = import(&mut self.committer, file, as_is, |seq| {
+            let _ = reply_tx.send(Reply::Importing { seq });
+        })?;
+        if let Ok(imported) = &done {
+            // This user did not request the queued runs of a file from elsewhere.
+            self.runs.disown(&mut self.committer)?;
+            // The checkpoint comes before the answer, because a `hm verify` after the answer expects it where there
+            // is a key.
+            self.sealer.seal_now(imported.head);
+            self.head_tx.send_replace(imported.head.seq);
+        }
+        let _ = reply_tx.send(match done {
+            Ok(Imported { added, present, authors, .. }) => Reply::Imported { added, present, authors },
+            Err(rejection) => Reply::Refused { rejection },
+        });
+        Ok(())
+    }
+
+    fn rebuild(&mut self, reply_tx: &UnboundedSender<Reply>) {
+        if let Some(damage) = self.committer.damage().filter(|damage| damage.stops_writes()) {
+            // The position of the read models is the evidence of the loss.
+            let message = format!("{}: {}", damage.loss.fault, Damage::FIX);
+            let _ = reply_tx.send(Reply::Failed { message });
+            return;
+        }
+        let of = self.committer.head().seq;
+        let done = self.committer.rebuild(|seq| {
+            let _ = reply_tx.send(Reply::Rebuilding { seq, of });
+        });
+        self.background.rebuilt();
+        let _ = reply_tx.send(match done {
+            Ok(seq) => Reply::Rebuilt { seq },
+            Err(error) => Reply::Failed { message: error.to_string() },
+        });
+    }
+}
+
+/// Records the facts that come before all commands: the rules of this writer, and the end of runs without a helper.
+/// A ledger that lost events gets them once the loss is accepted.
+fn record_start(committer: &mut Committer, runs: &Runs, workspace: &Workspace) -> Result<(), WriterError> {
+    if committer.is_stopped() {
+        return Ok(());
+    }
+    record_policy(committer)?;
+    if workspace.is_just_adopted() {
+        runs.disown(committer)?;
+        workspace.settle_adoption()?;
+    }
+    runs.reconcile(committer)
+}
+
+/// Commits the spooled commands. If the spool cannot be read now, the writer tries again later.
+fn replay_spool(committer: &mut Committer, spool: &Spool) -> Result<(), WriterError> {
+    match replay(committer, spool) {
+        Ok(replayed) => tracing::info!(?replayed, "replayed the spool"),
+        Err(WriterError::Spool(error)) => tracing::error!(%error, "cannot replay the spool"),
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
+
+/// Records the rules of this writer if the ledger last recorded other ones.
+fn record_policy(committer: &mut Committer) -> Result<(), WriterError> {
+    let (now, was) = (committer.policy, committer.state.policy());
+    if now == was {
+        return Ok(());
+    }
+    let changed = PolicyChanged {
+        quorum: now.quorum,
+        was: was.quorum,
+        agents_may_override_operator: now.agents_may_override_operator,
+        agents_might_override_operator: was.agents_may_override_operator,
+    };
+    let batch = committer.own(AgentId::system(), vec![changed.into()]);
+    committer.record(&[batch])?;
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! How a committer is opened and takes commands: an erasure and the acceptance of a loss stand alone in their group.
+
+use std::path::Path;
+
+use super::commit::Committer;
+use super::erasure::{erase, unfinished};
+use super::error::WriterError;
+use super::import::drop_lost_imports;
+use crate::checkpoints::Checkpoints;
+use crate::domain::command::{Command, Submission};
+use crate::domain::decide::Policy;
+use crate::domain::privacy;
+use crate::domain::receipt::{Receipt, Warning, WarningCode};
+use crate::domain::rejection::Rejection;
+use crate::standing::Standing;
+use crate::system::Sources;
+use crate::workspace::Workspace;
+
+impl Committer {
+    /// Like [`Committer::open_sealed`], without a directory for keys.
+    ///
+    /// # Errors
+    /// As for [`Committer::open_sealed`].
+    pub fn open(workspace: &Workspace, policy: Policy, sources: Sources) -> Result<Self, WriterError> {
+        Self::open_sealed(workspace, policy, sources, None)
+    }
+
+    /// Opens a workspace for writing: folds the state and brings the read models up to the ledger's head. A ledger
+    /// that lost events opens too, but accepts none until the operator accepts the loss.
+    ///
+    /// # Errors
+    /// [`WriterError`] when a file cannot be used. Read models that cannot be folded do not stop the writer; they
+    /// stay behind until `hm rebuild`.
+    pub fn open_sealed(
+        workspace: &Workspace,
+        policy: Policy,
+        sources: Sources,
+        state_home: Option<&Path>,
+    ) -> Result<Self, WriterError> {
+        let mut committer = Self::open_unmended(workspace, policy, sources, state_home)?;
+        drop_lost_imports(&committer)?;
+        if committer.owes_erasure()? && !committer.is_stopped() {
+            // A crash interrupted an erasure after its redaction.
+            erase(&mut committer)?;
+        }
+        Ok(committer)
+    }
+
+    /// Decides and appends a group of commands with one ledger transaction, one fsync and one projection
+    /// transaction. A refused command does not affect the others.
+    ///
+    /// # Errors
+    /// [`WriterError`] when the state of the disk is unknown; the process must then exit.
+    pub fn commit(&mut self, group: &[Submission]) -> Result<Vec<Result<Receipt, Rejection>>, WriterError> {
+        let mut outcomes = Vec::with_capacity(group.len());
+        let is_forget = |submission: &Submission| matches!(submission.command, Command::Forget(_));
+        let accepts = |submission: &Submission| matches!(submission.command, Command::AcceptLoss(_));
+        let stands_alone = |submission: &Submission| is_forget(submission) || accepts(submission);
+        // An erasure needs the commands before it in the ledger, and the commands after it need the erasure done.
+        for part in group.chunk_by(|one, next| !stands_alone(one) && !stands_alone(next)) {
+            if self.is_stopped() && !part.iter().any(accepts) {
+                for submission in part {
+                    outcomes.push(self.wait(submission)?);
+                }
+                continue;
+            }
+            if part.iter().any(accepts) {
+                // The directory may have changed since the writer started.
+                self.standing = Standing::of(&self.workspace, self.state_home.as_deref())?;
+            }
+            outcomes.extend(self.append_group(part)?);
+            if part.iter().any(accepts) && outcomes.last().is_some_and(Result::is_ok) {
+                self.start_anew()?;
+            }
+            if part.iter().any(is_forget)
+                && let Some(Ok(receipt)) = outcomes.last_mut()
+                && self.owes_erasure()?
+                && !erase(self)?
+            {
+                receipt.warnings.push(unfinished());
+            }
+        }
+        Ok(outcomes)
+    }
+
+    /// Like [`Committer::commit`], for commands of the spool, whose authors already have receipts.
+    pub(super) fn commit_replayed(
+        &mut self,
+        group: &[Submission],
+    ) -> Result<Vec<Result<Receipt, Rejection>>, WriterError> {
+        self.is_replaying = true;
+        let outcomes = self.commit(group);
+        self.is_replaying = false;
+        outcomes
+    }
+
+    /// Puts a command into the spool while events are missing from the ledger.
+    fn wait(&self, submission: &Submission) -> Result<Result<Receipt, Rejection>, WriterError> {
+        if let Some(answer) = self.known(submission)? {
+            return Ok(answer);
+        }
+        if let Some(denial) = privacy::deny(submission, &self.secrets) {
+            return Ok(Err(denial.into()));
+        }
+        if matches!(submission.command, Command::Forget(_)) {
+            return Ok(Err(Self::stopped()));
+        }
+        let next = "it is committed, if it still passes, once a backup is put back or the operator accepts the loss: \
+                    `hm repair --accept-loss --reason TEXT`";
+        let why = "the ledger lost its last events, `hm verify` says where";
+        Ok(self.spool.accept(submission, why, next).map(|receipt| {
+            let warning =
+                Warning { code: WarningCode::LedgerDamaged, message: why.to_owned(), claim_id: None };
+            Receipt { warnings: vec![warning], ..receipt }
+        }))
+    }
+
+    /// Continues from the remaining events after the acceptance is in the ledger. A crash before the end leaves the
+    /// damage as it was, and the operator accepts it again.
+    fn start_anew(&mut self) -> Result<(), WriterError> {
+        if self.standing.acceptable.is_none() {
+            return Ok(());
+        }
+        if self.is_stopped() {
+            self.renew_projection()?;
+        }
+        let origin = self.origin()?;
+        let checkpoints = Checkpoints::of(self.workspace.memory(), self.state_home.as_deref());
+        checkpoints.start_anew(origin.as_ref(), self.ledger.head().seq)?;
+        self.standing = Standing::default();
+        Ok(())
+    }
+}

@@ -1,0 +1,92 @@
+//! What only the writer knows about a command: the ledger's events behind an erasure, and the profiles that can settle
+//! a claim.
+
+use super::profiles::Profiles;
+use crate::domain::claim::{Position, Status};
+use crate::domain::command::{Command, RunExperiment, TakePosition};
+use crate::domain::decide::{Decision, Erasure};
+use crate::domain::event::Event;
+use crate::domain::experiment::Prediction;
+use crate::domain::ids::{ClaimId, EventId};
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::state::{Claim, State};
+use crate::domain::text::{Statement, Worktree};
+use crate::ledger::{Ledger, LedgerError, Stored};
+
+/// The statement of a claim in the ledger; `None` when it was erased.
+pub(super) fn statement(ledger: &Ledger, id: ClaimId) -> Option<Statement> {
+    let stored = ledger.event(id.creation_event()).ok()??;
+    let Event::ClaimCreated(created) = stored.recorded().ok()?.event? else { return None };
+    Some(created.statement)
+}
+
+/// The event that is to be erased, and the events of the same command, run, claim or task.
+pub(super) fn erasure(ledger: &Ledger, event_id: EventId) -> Result<Erasure, Rejection> {
+    let unread = |error: LedgerError| {
+        Rejection::new(Code::Unavailable, error.to_string(), "nothing was erased; `hm verify` tells more")
+    };
+    let recorded = |stored: &Stored| stored.recorded().ok();
+    let Some(target) = ledger.event(event_id).map_err(unread)?.as_ref().and_then(recorded) else {
+        return Ok(Erasure::default());
+    };
+    let body = target.event.as_ref();
+    let run = body.and_then(Event::run_id).map(|run| run.to_string());
+    let about = run.or_else(|| Some(body.and_then(Event::claim_id)?.to_string()));
+    let task = body.and_then(Event::task_id).filter(|_| about.is_none());
+    let mut stored = match about.or_else(|| task.map(|task| task.to_string())) {
+        Some(id) => ledger.mentioning(&id).map_err(unread)?,
+        None => Vec::new(),
+    };
+    // Some events name a task and are about another one: a task that waits for it, or a part of it.
+    if task.is_some() {
+        let of_it = |event: &Stored| recorded(event)?.event.as_ref().and_then(Event::task_id);
+        stored.retain(|event| of_it(event) == task);
+    }
+    stored.extend(ledger.find_command(target.causation).map_err(unread)?);
+    stored.sort_by_key(|event| event.seq);
+    stored.dedup_by_key(|event| event.seq);
+    let related = stored.iter().filter_map(recorded).collect();
+    Ok(Erasure { target: Some(target), related })
+}
+
+/// Adds to the answer to a challenge the run that would settle the dispute.
+pub(super) fn naming_the_run(
+    mut decision: Decision,
+    state: &State,
+    command: &Command,
+    profiles: &Profiles,
+) -> Decision {
+    if let Command::TakePosition(TakePosition { claim_id, position: Position::Challenge, .. }) = command
+        && let Some(claim) = state.claim(*claim_id)
+        // Only a contested claim waits for a run. An override proposal does not contest a claim.
+        && decision.events.iter().any(|event| contests(event, claim))
+        && let Some(settling) = profiles.settling(*claim_id, claim.claim_type, &claim.scopes)
+    {
+        decision.next = decision.next.map(|next| format!("{next}; {settling}"));
+    }
+    decision
+}
+
+/// Adds to the refusal of a run that cannot settle its claim the profiles that can.
+pub(super) fn naming_who_settles(
+    refused: Rejection,
+    state: &State,
+    (command, worktree): (&Command, Option<&Worktree>),
+    profiles: &Profiles,
+) -> Rejection {
+    let Command::RunExperiment(RunExperiment { claim_id: Some(claim_id), prediction, .. }) = command else {
+        return refused;
+    };
+    match (state.claim(*claim_id), profiles.in_work_tree(worktree)) {
+        (Some(claim), Ok(here)) if refused.code == Code::ProfileCannotSettle => {
+            here.naming_who_settles(refused, &claim.scopes, prediction.unwrap_or(Prediction::Passes))
+        }
+        _ => refused,
+    }
+}
+
+/// Whether a claim is contested after an event of a challenge.
+fn contests(event: &Event, claim: &Claim) -> bool {
+    matches!(event, Event::StatusChanged(change) if change.to == Status::Contested)
+        || (claim.status == Status::Contested && matches!(event, Event::PositionTaken(_)))
+}

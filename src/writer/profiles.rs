@@ -1,0 +1,312 @@
+//! What a run would do: the plans that the workspace's profiles give, and the profiles that can settle a claim.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::domain::agent::{AgentId, Roster};
+use crate::domain::claim::ClaimType;
+use crate::domain::command::{RunExperiment, SpawnResearcher};
+use crate::domain::decide::Mission;
+use crate::domain::event::ExperimentQueued;
+use crate::domain::experiment::{Environment, Plan, Prediction, ProfileName};
+use crate::domain::ids::{ClaimId, RunId, SessionId};
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::scope::Scope;
+use crate::domain::state::{Researcher, Run};
+use crate::domain::text::Worktree;
+use crate::domain::way;
+use crate::runner::profile::{
+    AgentProfile, Catalog, Here, Kind, Known, Origin, PROMPT, Param, Profile, Request,
+};
+use crate::system;
+use crate::trusted::Trust;
+use crate::workspace::Workspace;
+
+/// The most profiles that the answer to a challenge names.
+const MAX_FITTING: usize = 5;
+
+/// The instructions that a researcher gets besides its prompt.
+const RESEARCHER: &str = include_str!("../../prompts/researcher.md");
+
+/// The source of profiles, and the directory for the files of runs.
+#[derive(Debug, Clone)]
+pub(super) struct Profiles {
+    workspace: Workspace,
+    roster: Roster,
+}
+
+impl Profiles {
+    pub(super) fn of(workspace: &Workspace, roster: Roster) -> Self {
+        Self { workspace: workspace.clone(), roster }
+    }
+
+    /// The agent of this name on the roster.
+    pub(super) fn resolve(&self, name: &str) -> Option<AgentId> {
+        self.roster.resolve(name).ok()
+    }
+
+    /// The profiles of another work tree of the same memory, with its root.
+    ///
+    /// # Errors
+    /// `unknown_worktree`.
+    pub(super) fn in_work_tree(&self, name: Option<&Worktree>) -> Result<Self, Rejection> {
+        let found = self.workspace.in_work_tree(name).map_err(|error| {
+            let hint = "ask for the run in a work tree that is there; if this one was moved, run `git worktree repair`";
+            Rejection::new(Code::UnknownWorktree, error.to_string(), hint)
+        })?;
+        Ok(Self { workspace: found, roster: self.roster.clone() })
+    }
+
+    /// The current profiles. Each file is read once, and its trust is checked at that moment.
+    fn catalog(&self) -> Catalog {
+        Catalog::load(&self.workspace.marker_dir(), &self.workspace.trusted_profiles())
+    }
+
+    /// The directory for the files of a run.
+    pub(super) fn artifacts_of(&self, run: RunId) -> PathBuf {
+        self.workspace.artifacts(run)
+    }
+
+    /// The plan for a request.
+    pub(super) fn plan(&self, run: &RunExperiment) -> Result<Plan, Rejection> {
+        let catalog = self.catalog();
+        let Known { profile, sha256, .. } = find(&catalog, &run.profile)?;
+        if profile.agent.is_some() {
+            return Err(Rejection::new(
+                Code::WrongProfile,
+                format!(
+                    "profile `{}` starts an agent, and the exit code of an agent proves nothing",
+                    profile.name
+                ),
+                format!(
+                    "send it out: {}, or run a profile without [agent]",
+                    way::call("spawn_researcher", &json!({ "profile": profile.name, "prompt": "PROMPT" }))
+                ),
+            ));
+        }
+        let request = Request {
+            args: run.args.clone(),
+            cwd: run.cwd.clone(),
+            env_pass: run.env_pass.clone(),
+            timeout_ms: run.timeout_ms,
+            output_cap_bytes: run.output_cap_bytes,
+        };
+        // The root of a workspace is always canonical.
+        let plan = profile.plan(&request, self.workspace.root())?;
+        Ok(Plan { profile_sha256: Some(sha256.clone()), ..plan })
+    }
+
+    /// The agent that `spawner` sends out, and the plan of its run.
+    pub(super) fn mission(&self, spawn: &SpawnResearcher, spawner: &AgentId) -> Result<Mission, Rejection> {
+        let catalog = self.catalog();
+        let known = find(&catalog, &spawn.profile)?;
+        let profile = &known.profile;
+        let Some(AgentProfile { name }) = &profile.agent else {
+            let agents = catalog.trusted().filter(|profile| profile.agent.is_some());
+            let agents: Vec<&str> = agents.map(|profile| profile.name.as_str()).collect();
+            return Err(Rejection::new(
+                Code::WrongProfile,
+                format!("profile `{}` starts no agent: it has no [agent]", profile.name),
+                format!(
+                    "send out one of {}, or run this one: {}",
+                    agents.join(", "),
+                    way::call("run_experiment", &json!({ "profile": profile.name }))
+                ),
+            ));
+        };
+        let agent = match name {
+            Some(name) => self.roster.resolve(name).map_err(|unknown| {
+                Rejection::new(
+                    Code::UnknownAgent,
+                    format!("profile `{}` names an agent that is not on the roster: {unknown}", profile.name),
+                    "a human mends the name in its [agent], or adds it to the roster in config.toml",
+                )
+            })?,
+            None => spawner.clone(),
+        };
+        if [AgentId::operator(), AgentId::system()].contains(&agent) {
+            return Err(Rejection::new(
+                Code::NotAllowed,
+                format!("a researcher does not speak as {agent}"),
+                "spawn it as the agent it is to be (--agent NAME), or give its profile a name in [agent]",
+            ));
+        }
+        let researcher =
+            Researcher { agent, session: SessionId::of_researcher(spawn.run_id), task_id: spawn.task_id };
+        let plan = self.researcher_plan(known, &researcher, spawn.prompt.as_str())?;
+        Ok(Mission { agent: researcher.agent, plan })
+    }
+
+    /// The plan for the run of a researcher.
+    fn researcher_plan(
+        &self,
+        Known { profile, sha256, .. }: &Known,
+        Researcher { agent, session, task_id }: &Researcher,
+        prompt: &str,
+    ) -> Result<Plan, Rejection> {
+        let text = RESEARCHER
+            .replace("{session}", session.as_str())
+            .replace("{task}", &task_id.to_string())
+            .replace("{prompt}", prompt);
+        let args = BTreeMap::from([(PROMPT.to_owned(), text.trim().to_owned())]);
+        let root = self.workspace.root();
+        let mut plan = profile.plan(&Request { args, ..Request::default() }, root)?;
+        plan.profile_sha256 = Some(sha256.clone());
+        plan.variables = BTreeMap::from(
+            [
+                ("HM_AGENT", agent.to_string()),
+                ("HM_DIR", root.display().to_string()),
+                ("HM_SESSION", session.to_string()),
+                ("HM_TASK", task_id.to_string()),
+            ]
+            .map(|(name, value)| (name.to_owned(), value)),
+        );
+        Ok(plan)
+    }
+
+    /// Checks that a trusted profile still produces this queued run. The file may have changed since, and an
+    /// imported event may hold any plan.
+    ///
+    /// # Errors
+    /// The refusal that queueing it now would get.
+    pub(super) fn still_allow(&self, queued: &ExperimentQueued, run: &Run) -> Result<(), Rejection> {
+        let ExperimentQueued { plan, args, checkout, .. } = queued;
+        let here = self.in_work_tree(checkout.worktree.as_ref())?;
+        let elsewhere = || {
+            Rejection::new(
+                Code::UntrustedProfile,
+                "its plan is not what the trusted profile gives in this workspace",
+                "queue it again here",
+            )
+        };
+        let catalog = here.catalog();
+        let known = find(&catalog, plan.profile.as_ref().ok_or_else(elsewhere)?)?;
+        let again = match (&run.researcher, &known.profile.agent) {
+            (Some(researcher), Some(_)) => {
+                let prompt = args.get(PROMPT).ok_or_else(elsewhere)?;
+                here.researcher_plan(known, researcher, prompt)?
+            }
+            (None, None) => {
+                let root = here.workspace.root();
+                let cwd = plan.cwd.strip_prefix(root).map_err(|_| elsewhere())?;
+                let Environment::Only(env_pass) = &plan.env else { return Err(elsewhere()) };
+                let request = Request {
+                    args: args.clone(),
+                    cwd: Some(cwd.to_str().filter(|cwd| !cwd.is_empty()).unwrap_or(".").to_owned()),
+                    env_pass: Some(env_pass.clone()),
+                    timeout_ms: Some(plan.timeout_ms),
+                    output_cap_bytes: Some(plan.limits.output_cap_bytes),
+                };
+                Plan { profile_sha256: Some(known.sha256.clone()), ..known.profile.plan(&request, root)? }
+            }
+            _ => return Err(elsewhere()),
+        };
+        // A plan of an older release has no scopes and settles nothing.
+        let older = plan.scopes.is_empty() && plan.version.is_empty();
+        let again = if older { Plan { scopes: Vec::new(), version: Vec::new(), ..again } } else { again };
+        if again == *plan { Ok(()) } else { Err(elsewhere()) }
+    }
+
+    /// The refusal of a profile that cannot settle a claim, extended by the profiles that can.
+    pub(super) fn naming_who_settles(
+        &self,
+        refused: Rejection,
+        scopes: &[Scope],
+        prediction: Prediction,
+    ) -> Rejection {
+        let names: Vec<String> =
+            self.who_settles(scopes, prediction).into_iter().map(|(name, _)| name).collect();
+        if names.is_empty() {
+            return refused;
+        }
+        let hint = format!("use {}, or leave out blocking", names.join(" or "));
+        Rejection { hint, ..refused }.with("profiles", names.join(", "))
+    }
+
+    /// The profiles that can settle a claim with these scopes and can run here, at most [`MAX_FITTING`], each with
+    /// its arguments. Profiles without required arguments come first, because a hint can name them as a complete
+    /// command.
+    fn who_settles(&self, scopes: &[Scope], prediction: Prediction) -> Vec<(String, Vec<String>)> {
+        let catalog = self.catalog();
+        let path = system::variables().find(|(name, _)| name == "PATH").map(|(_, path)| path);
+        let here = Here::of(self.workspace.root(), path, scopes);
+        let fits = |Known { profile, trust, .. }: &&Known| {
+            *trust == Trust::Trusted
+                && profile.agent.is_none()
+                && profile.cannot_settle(scopes, prediction).is_none()
+                && here.can_run(profile)
+        };
+        let mut fitting: Vec<&Known> = catalog.profiles().filter(fits).collect();
+        // Profiles of the project come before built-in ones: they fit the project best.
+        fitting.sort_by_key(|known| (!needed(&known.profile).is_empty(), known.origin == Origin::BuiltIn));
+        let named = |known: &Known| (known.profile.name.to_string(), needed(&known.profile));
+        fitting.into_iter().take(MAX_FITTING).map(named).collect()
+    }
+
+    /// A hint that names the run which would settle a dispute about these scopes; `None` when no profile can settle
+    /// it.
+    pub(super) fn settling(&self, id: ClaimId, claim_type: ClaimType, scopes: &[Scope]) -> Option<String> {
+        if claim_type == ClaimType::Decision {
+            return None;
+        }
+        let fitting = self.who_settles(scopes, Prediction::Passes);
+        let ((first, args), others) = fitting.split_first()?;
+        let mut run = json!({ "profile": first, "claim_id": id, "blocking": true });
+        if !args.is_empty() {
+            run["args"] = json!(args);
+        }
+        let others: Vec<&str> = others.iter().map(|(name, _)| name.as_str()).collect();
+        let run = way::call("run_experiment", &run);
+        let others =
+            if others.is_empty() { String::new() } else { format!(" (or by {})", others.join(", ")) };
+        Some(format!("or settle it by a run: {run}{others}"))
+    }
+}
+
+/// The required arguments of a profile, each with its description: `name=the test to run`.
+fn needed(profile: &Profile) -> Vec<String> {
+    let needed = profile.params.iter().filter(|(_, param)| param.default.is_none());
+    let said = |(name, param): (&String, &Param)| match (&param.kind, &param.description) {
+        (Kind::Enum(words), _) if !words.is_empty() => format!("{name}={}", words[0]),
+        (_, Some(description)) => format!("{name}={description}"),
+        _ => format!("{name}={}", name.to_uppercase()),
+    };
+    needed.map(said).collect()
+}
+
+/// The trusted profile of this name, or the reason why it cannot run.
+fn find<'c>(catalog: &'c Catalog, name: &ProfileName) -> Result<&'c Known, Rejection> {
+    if let Some(known) = catalog.find(name) {
+        let why = match known.trust {
+            Trust::Trusted => return Ok(known),
+            Trust::Untrusted => "is a file of the project that no human has trusted here",
+            Trust::Changed => "was changed since a human trusted it",
+        };
+        return Err(Rejection::new(
+            Code::UntrustedProfile,
+            format!("profile `{name}` {why}"),
+            format!("ask the human to look at it and to type, at a terminal: `hm profile trust {name}`"),
+        )
+        .with("sha256", &known.sha256));
+    }
+    let is_asked_for =
+        |file: &Path| file.file_stem().is_some_and(|stem| stem.to_str() == Some(name.as_str()));
+    if let Some(broken) = catalog.broken().iter().find(|broken| is_asked_for(&broken.file)) {
+        return Err(Rejection::new(
+            Code::UnknownProfile,
+            format!("profile `{name}` cannot be used: {}", broken.problem),
+            "a human mends it: `hm profile check`",
+        ));
+    }
+    let names: Vec<&str> = catalog.trusted().map(|profile| profile.name.as_str()).collect();
+    Err(Rejection::new(
+        Code::UnknownProfile,
+        format!("no profile is called `{name}`"),
+        format!(
+            "use one of {}, or ask a human to add .hivemind/profiles/NAME.toml and to trust it",
+            names.join(", ")
+        ),
+    ))
+}
