@@ -389,7 +389,7 @@ impl List {
             _ => {}
         }
         output::print(context.global.json, &(text + &views::without(found.left_out)), &json)?;
-        let shown: Vec<String> = found.page.claims.iter().map(|claim| claim.id.clone()).collect();
+        let shown: Vec<String> = found.page.claims.iter().map(|claim| claim.id.to_string()).collect();
         context.opened(&shown, as_of.map_or(0, |folded| folded.seq));
         note_damage(&mut reads);
         Ok(())

@@ -12,8 +12,9 @@ use crate::domain::scope::Scope;
 /// One scope that a session locks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LockView {
-    /// The id of the event that took it, or of the task it is held through.
-    pub id: String,
+    /// The event that took it, or the task it is held through.
+    #[serde(rename = "id", serialize_with = "bare_id")]
+    pub guard: Guard,
     /// What is locked.
     pub scope: String,
     /// Who holds it.
@@ -36,15 +37,12 @@ pub struct LockView {
     pub title: Option<String>,
 }
 
-impl LockView {
-    /// What warns of it: the task that it is held through, or the lock itself; none where its id is malformed.
-    pub fn guard(&self) -> Option<Guard> {
-        match self.task {
-            Some(_) => self.id.parse().ok().map(Guard::Task),
-            None => self.id.parse().ok().map(Guard::Lock),
-        }
-    }
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn bare_id<S: serde::Serializer>(guard: &Guard, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&guard.uuid())
+}
 
+impl LockView {
     /// What the lock is for, as sentences about it say it.
     pub fn purpose(&self) -> String {
         match &self.why {
@@ -108,7 +106,7 @@ impl Reader {
         )?;
         let mut locks = self.kept_of(own.query([now])?, |row| {
             Ok::<_, rusqlite::Error>(LockView {
-                id: row.get("id")?,
+                guard: Guard::Lock(row.get("id")?),
                 scope: row.get("scope")?,
                 agent: row.get("agent")?,
                 session: row.get("session")?,
@@ -125,7 +123,7 @@ impl Reader {
                 continue;
             };
             locks.extend(task.file_locks.iter().map(|scope| LockView {
-                id: task.id.clone(),
+                guard: Guard::Task(task.id),
                 scope: scope.clone(),
                 agent: agent.clone(),
                 session: session.clone(),
