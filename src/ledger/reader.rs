@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::append::LAST_MIGRATION;
 use super::{Cursor, File, Filter, Hash, LedgerError, Stored, erase, verify};
 use crate::domain::agent::AgentId;
-use crate::domain::event::READER;
+use crate::domain::event::{ExperimentCompleted, READER};
 use crate::domain::ids::{CommandId, EventId, IdempotencyKey};
 use crate::domain::time::Timestamp;
 use crate::sqlite::{self, Error, Unopened, bound};
@@ -210,7 +210,8 @@ impl Reader {
     ) -> Result<bool, LedgerError> {
         let sql = format!(
             "SELECT EXISTS (SELECT 1 FROM events WHERE seq > ?1 AND seq <= ?2 \
-             AND (session IS NOT ?3 OR type = 'experiment.completed') AND type IN ({}))",
+             AND (session IS NOT ?3 OR type = '{}') AND type IN ({}))",
+            ExperimentCompleted::KIND,
             vec!["?"; kinds.len()].join(", ")
         );
         let mut values: Vec<Box<dyn rusqlite::ToSql>> =
