@@ -137,11 +137,14 @@ pub enum StoreError {
 impl StoreError {
     /// What is wrong with a row, without what to do about it.
     fn bare(&self) -> String {
-        match self {
-            Self::Malformed(problem) => problem.clone(),
-            Self::Query(rusqlite::Error::FromSqlConversionFailure(_, _, problem)) => problem.to_string(),
-            Self::Query(error) => error.to_string(),
-            other => other.to_string(),
+        if let Self::Malformed(problem) = self {
+            problem.clone()
+        } else if let Self::Query(rusqlite::Error::FromSqlConversionFailure(_, _, problem)) = self {
+            problem.to_string()
+        } else if let Self::Query(error) = self {
+            error.to_string()
+        } else {
+            self.to_string()
         }
     }
 

@@ -379,7 +379,7 @@ impl Reader {
             }
             select.require_if("claim_index MATCH", Some(limits));
         }
-        let before = filter.before.map(|seq| bound(seq));
+        let before = filter.before.map(bound);
         select.require_if(&format!("{position} <"), before);
         let Select { from, conditions, values } = select;
         let sql = format!(

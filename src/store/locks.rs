@@ -37,7 +37,6 @@ pub struct LockView {
     pub title: Option<String>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
 fn bare_id<S: serde::Serializer>(guard: &Guard, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&guard.uuid())
 }

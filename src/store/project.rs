@@ -186,7 +186,7 @@ fn claim_created(
         last.before(db, at)?,
         body.origin_task_id,
         versions::stored(&body.versions),
-        (!body.asks.is_empty()).then(|| Json(&body.asks)),
+        (!body.asks.is_empty()).then_some(Json(&body.asks)),
         body.objection_until
     ])?;
     questions::of_creation(db, at, body)?;

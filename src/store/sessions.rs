@@ -165,8 +165,8 @@ pub(super) fn split(db: &Connection, at: &Recorded, body: &SessionSplit) -> Resu
         body.parent,
         body.reason,
         at.agent,
-        body.used_tokens.map(|tokens| tokens),
-        body.window_tokens.map(|tokens| tokens),
+        body.used_tokens,
+        body.window_tokens,
         body.turn0,
         at.at,
         at.seq

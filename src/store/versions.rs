@@ -152,7 +152,7 @@ impl Reader {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn versions_of<'c>(
+    pub fn versions_of(
         &self,
         claims: impl Iterator<Item = ClaimId>,
     ) -> Result<BTreeMap<ClaimId, (Versions, u64)>, StoreError> {

@@ -246,7 +246,7 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
                 Kind::Rejected,
                 vec![refused.command_id.to_string()],
                 refused.rejected_at,
-                move_of(&refused.agent, [noted(&refused.command_id)]),
+                move_of(&refused.agent, [noted(refused.command_id)]),
                 vec![what],
             )
         }
