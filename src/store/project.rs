@@ -1,4 +1,4 @@
-//! One event, one small write. No rule lives here: what the event says is what the row becomes.
+//! The projection: each event is one small write. It contains no rules, only the content of events.
 
 use std::collections::BTreeMap;
 
@@ -21,12 +21,12 @@ use crate::store::{
     researchers, retracted, sessions, silence, tasks, triggers, versions,
 };
 
-/// What many events change in the same few rows: written once for all events of a transaction.
+/// Changes of many events in the same few rows. They are written once for all events of a transaction.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    /// When each agent was last seen, epoch ms, and the event.
+    /// The time of each agent's last event, epoch ms, and the event.
     agents: BTreeMap<AgentId, (i64, u64)>,
-    /// Claims counted in and out, by owner, type and status, and the last event that did.
+    /// Changes of the numbers of claims, by owner, type and status, each with the last event.
     claims: BTreeMap<(String, String, Status), (i64, u64)>,
     /// Texts added to the search index, and their tokens.
     pub(super) texts: (i64, i64),
@@ -43,7 +43,7 @@ impl Tally {
         }
     }
 
-    /// Counts a claim in or out of a status.
+    /// Adds a claim to a status or removes it.
     fn count(&mut self, at: &Recorded, owner: &str, claim_type: &str, status: Status, by: i64) {
         let key = (owner.to_owned(), claim_type.to_owned(), status);
         let (claims, seq) = self.claims.entry(key).or_default();
@@ -51,7 +51,7 @@ impl Tally {
         *seq = at.seq;
     }
 
-    /// Writes all of it but the texts, which go with the folded position.
+    /// Writes everything except the texts, which are written with the folded position.
     pub(super) fn write(&self, db: &Connection) -> Result<(), StoreError> {
         let mut agents = db.prepare_cached(
             "INSERT INTO agents (agent, last_seen_at, seq) VALUES (?1, ?2, ?3) \
@@ -71,7 +71,7 @@ impl Tally {
     }
 }
 
-/// Folds one event into the read models; `entry` is what it adds to the search index.
+/// Folds one event into the read models. `entry` is its entry in the search index.
 pub(super) fn project(
     db: &Connection,
     tally: &mut Tally,
@@ -140,7 +140,7 @@ pub(super) fn project(
         Event::PlanRenamed(body) => plan::plan_renamed(db, recorded, body)?,
         Event::AnchorRetired(body) => sessions::anchor_retired(db, recorded, body)?,
         Event::AttentionSeen(body) => attention_seen(db, recorded, body)?,
-        // Read from the ledger itself.
+        // Readers take messages from the ledger itself.
         Event::MessageSent(_)
         | Event::OperatorOverridden(_)
         | Event::ToolUsed(_)
@@ -209,7 +209,7 @@ fn status_changed(
     body: &StatusChanged,
 ) -> Result<(), StoreError> {
     let claim = body.claim_id;
-    // From where its row stands, not from where the event says it was: an event between may have been erased.
+    // Uses the status in the row, not that in the event: an event between may have been erased.
     let stands: Option<(String, String, String)> = db
         .prepare_cached("SELECT owner, claim_type, status FROM claims WHERE id = ?1")?
         .query_row([claim], |row| Ok((row.get("owner")?, row.get("claim_type")?, row.get("status")?)))
@@ -315,7 +315,7 @@ fn evidence_added(db: &Connection, at: &Recorded, body: &EvidenceAdded) -> Resul
     files::weigh(db, body.claim_id)
 }
 
-/// Marks a claim as touched; its row shows how many positions and pieces of evidence it has now.
+/// Marks a claim as touched, and updates the numbers of its positions and its evidence.
 fn touch(db: &Connection, at: &Recorded, claim: ClaimId) -> Result<(), StoreError> {
     db.prepare_cached(
         "UPDATE claims SET touched_at = ?2, seq = ?3, \
@@ -327,7 +327,7 @@ fn touch(db: &Connection, at: &Recorded, claim: ClaimId) -> Result<(), StoreErro
     Ok(())
 }
 
-/// A target is registered by its first use.
+/// The first use of a target registers it.
 fn name_target(db: &Connection, at: &Recorded, target: &Scope) -> Result<(), StoreError> {
     db.prepare_cached("INSERT OR IGNORE INTO targets (name, canonical, seq) VALUES (?1, ?1, ?2)")?
         .execute(params![target, at.seq])?;
@@ -339,7 +339,8 @@ fn target_aliased(db: &Connection, at: &Recorded, body: &TargetAliased) -> Resul
         name_target(db, at, name)?;
     }
     let mut join = db.prepare_cached("UPDATE targets SET joined_to = ?2 WHERE name = ?1")?;
-    // Both stood for themselves when they were joined; after an erasure the target may not, and does again.
+    // Both names were canonical when they were joined. After an erasure the target may still be an alias, so it becomes
+    // canonical again.
     join.execute(params![body.target, None::<&str>])?;
     join.execute(params![body.alias, body.target])?;
     rename_targets(db, at)
@@ -350,7 +351,7 @@ fn target_parted(db: &Connection, at: &Recorded, body: &TargetParted) -> Result<
     rename_targets(db, at)
 }
 
-/// Puts each name of a target under the one that stands for it now.
+/// Gives each name of a target its present canonical name.
 fn rename_targets(db: &Connection, at: &Recorded) -> Result<(), StoreError> {
     db.prepare_cached(
         "WITH RECURSIVE stands(name, canonical) AS (SELECT name, name FROM targets WHERE joined_to IS NULL UNION ALL \
@@ -452,8 +453,8 @@ fn outcome_recorded(db: &Connection, at: &Recorded, body: &OutcomeRecorded) -> R
     touch(db, at, body.claim_id)
 }
 
-/// Changes that loosened the rules stay listed until a change does not. The last row holds the policy on record: a
-/// change that did not loosen it is written as one from itself to itself.
+/// Changes that loosened the rules stay listed until another change tightens them. The last row holds the recorded
+/// policy: a change that loosens nothing is written with equal old and new values.
 fn policy_changed(db: &Connection, at: &Recorded, body: &PolicyChanged) -> Result<(), StoreError> {
     let PolicyChanged { quorum, was, .. } = *body;
     let now = Policy { quorum, agents_may_override_operator: body.agents_may_override_operator };
