@@ -30,7 +30,7 @@ use crate::config::Config;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::ClaimType;
 use crate::domain::event::{CommandRan, MemoryDenied};
-use crate::domain::ids::{ClaimId, EventId, RunId, TaskId};
+use crate::domain::ids::{ClaimId, CommandId, EventId, RunId, TaskId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
@@ -227,7 +227,7 @@ pub struct EventView {
     /// Place in the ledger.
     pub seq: u64,
     /// Its id, citable as evidence.
-    pub id: String,
+    pub id: EventId,
     /// `concept.past_tense`.
     #[serde(rename = "type")]
     pub kind: String,
@@ -237,7 +237,7 @@ pub struct EventView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// The command that caused it.
-    pub causation_id: String,
+    pub causation_id: CommandId,
     /// When, epoch ms.
     pub at: i64,
     /// The event's hash, in hex.
@@ -250,11 +250,11 @@ impl From<&Stored> for EventView {
     fn from(stored: &Stored) -> Self {
         Self {
             seq: stored.seq,
-            id: stored.id.to_string(),
+            id: stored.id,
             kind: stored.kind.clone(),
             agent: stored.agent.to_string(),
             session: stored.session.as_ref().map(ToString::to_string),
-            causation_id: stored.causation.to_string(),
+            causation_id: stored.causation,
             at: stored.at.ms(),
             hash: hex::encode(stored.hash),
             payload: stored.payload.as_ref().and_then(|(payload, _)| readable(payload)),

@@ -534,7 +534,10 @@ impl Hooked {
             let mut held: Vec<(Guard, String, LockView)> = Vec::new();
             for lock in store.locks()? {
                 let is_known = |guard| held.iter().any(|(told, ..)| *told == guard);
-                let Some(guard) = lock.guard().filter(|guard| !is_known(*guard)) else { continue };
+                let guard = lock.guard;
+                if is_known(guard) {
+                    continue;
+                }
                 if lock.session != session.as_str()
                     && let Some(met) = met(&lock, action, loads_machine)
                     && fresh(guard)?
@@ -744,11 +747,10 @@ impl Hooked {
         let fresh = self.store(|store| {
             let mut fresh = Vec::new();
             for task in store.held_by(session.as_str())? {
-                if let Ok(id) = task.id.parse()
-                    && !waiting.has_fired(Guard::Task(id))
-                    && !store.has_fired(session.as_str(), &task.id, 0)?
+                if !waiting.has_fired(Guard::Task(task.id))
+                    && !store.has_fired(session.as_str(), &task.id.to_string(), 0)?
                 {
-                    fresh.push((id, task));
+                    fresh.push((task.id, task));
                 }
             }
             Ok(fresh)

@@ -83,8 +83,8 @@ pub(super) fn held(held: &[String]) -> String {
     output::row(&format!("held: {}{more}", named.join("; ")))
 }
 
-fn label(claim: &ClaimSummary) -> &str {
-    claim.name.as_ref().unwrap_or(&claim.id)
+fn label(claim: &ClaimSummary) -> String {
+    claim.name.clone().unwrap_or_else(|| claim.id.to_string())
 }
 
 /// The most characters that each text may show so that together they fit: what short ones leave is for the long ones.

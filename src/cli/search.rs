@@ -63,7 +63,7 @@ impl Search {
         }
         let text = listed(&page, &found.held, reader.as_ref(), self.whole) + &views::without(left_out);
         output::print(context.global.json, &text, &json)?;
-        let shown: Vec<String> = page.hits.iter().map(|hit| hit.claim.id.clone()).collect();
+        let shown: Vec<String> = page.hits.iter().map(|hit| hit.claim.id.to_string()).collect();
         let (as_of, _) = reads.ask(system::now(), |store| store.folded()).map_err(views::ViewError::from)?;
         context.opened(&shown, as_of.map_or(0, |folded| folded.seq));
         note_damage(&mut reads);

@@ -319,7 +319,7 @@ fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, 
         View::Contradiction(id) => {
             let Some(store) = reads.store()? else { return Ok(true) };
             let sides = store.contradiction(*id)?.map(|both| [both.left.claim_id, both.right.claim_id]);
-            let changed: Vec<String> = event.claims().iter().map(ToString::to_string).collect();
+            let changed = event.claims();
             Ok(sides.iter().flatten().any(|side| changed.contains(side)))
         }
         View::Experiments(_) => Ok(event.run_id().is_some()),

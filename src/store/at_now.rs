@@ -4,6 +4,7 @@ use super::locks::places;
 use super::{ByNow, ClaimSummary, LockView, Reader, StoreError, TaskView};
 use crate::domain::claim::Status;
 use crate::domain::experiment::RunState;
+use crate::domain::ids::ClaimId;
 use crate::domain::plan::{TaskStatus, in_work_tree};
 use crate::domain::scope::Scope;
 use crate::domain::time::{Span, Timestamp};
@@ -23,7 +24,7 @@ pub fn by_now(at_it: &[ByNow]) -> Option<String> {
 /// A run that waits for its turn or is under way.
 #[derive(Debug)]
 struct Run {
-    claim_id: String,
+    claim_id: ClaimId,
     name: String,
     agent: String,
     status: RunState,
@@ -47,7 +48,7 @@ impl AtNow {
     /// Says on each claim in force who is at it.
     fn mark<'c>(&self, claims: impl Iterator<Item = &'c mut ClaimSummary>) {
         for claim in claims.filter(|claim| claim.status != Status::Deprecated) {
-            claim.by_now = self.at(Some(&claim.id), &places(&claim.scopes));
+            claim.by_now = self.at(Some(claim.id), &places(&claim.scopes));
         }
     }
 
@@ -60,8 +61,8 @@ impl AtNow {
     }
 
     /// Who is at a claim or at one of its places: its runs first, then locks, then tasks whose scopes name a place.
-    pub fn at(&self, claim: Option<&str>, scopes: &[Scope]) -> Vec<ByNow> {
-        let runs = self.runs.iter().filter(|run| Some(run.claim_id.as_str()) == claim);
+    pub fn at(&self, claim: Option<ClaimId>, scopes: &[Scope]) -> Vec<ByNow> {
+        let runs = self.runs.iter().filter(|run| Some(run.claim_id) == claim);
         let mut at_it: Vec<ByNow> = runs
             .map(|run| ByNow {
                 agent: run.agent.clone(),
@@ -199,12 +200,12 @@ impl Reader {
     /// [`StoreError`].
     pub fn at_claims(
         &self,
-        ids: &[String],
+        ids: &[ClaimId],
         reader: Option<&str>,
-    ) -> Result<Vec<(String, String)>, StoreError> {
+    ) -> Result<Vec<(ClaimId, String)>, StoreError> {
         let mut claims = Vec::new();
         for id in ids {
-            claims.extend(self.claim_summary(id)?);
+            claims.extend(self.claim_summary(*id)?);
         }
         self.mark_at_now(claims.iter_mut())?;
         for claim in &mut claims {

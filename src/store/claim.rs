@@ -8,7 +8,7 @@ use super::rows::{json, only};
 use super::{Contradiction, DecisionView, NotChosen, Reader, RetractedEvidence, StoreError};
 use crate::domain::claim::{Grade, Position, Trigger};
 use crate::domain::experiment::{Prediction, RunState, Tally};
-use crate::domain::ids::ClaimId;
+use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::ranking;
 use crate::domain::versions::Versions;
 use crate::imports::Imports;
@@ -51,7 +51,7 @@ pub struct Evidence {
     pub grade: Grade,
     /// The run behind it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub run_id: Option<String>,
+    pub run_id: Option<RunId>,
     /// The profile that ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
@@ -116,10 +116,10 @@ pub struct ClaimView {
     pub trigger: Option<Trigger>,
     /// The claims it replaced.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub supersedes: Vec<String>,
+    pub supersedes: Vec<ClaimId>,
     /// The claim it replaces once confirmed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub proposes_to_supersede: Option<String>,
+    pub proposes_to_supersede: Option<ClaimId>,
     /// The agents that its owner asked for a position.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<String>,
@@ -134,7 +134,7 @@ pub struct ClaimView {
     pub decision: Option<DecisionView>,
     /// Its successors, the one in force last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub successors: Vec<String>,
+    pub successors: Vec<ClaimId>,
     /// Every agent's latest position, by agent.
     pub positions: Vec<PositionHeld>,
     /// The last of the positions that are held no more, in ledger order.
@@ -153,10 +153,10 @@ pub struct ClaimView {
     pub contradictions: Vec<Contradiction>,
     /// The claims that its statement names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub mentions: Vec<String>,
+    pub mentions: Vec<ClaimId>,
     /// The claims whose statement names it, newest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub mentioned_by: Vec<String>,
+    pub mentioned_by: Vec<ClaimId>,
     /// What its files held when it was said, or last said to be still meant.
     #[serde(skip_serializing_if = "Versions::is_empty")]
     pub versions: Versions,
@@ -191,12 +191,11 @@ impl Reader {
     /// # Errors
     /// [`StoreError`].
     pub fn claim(&self, id: ClaimId) -> Result<Option<ClaimView>, StoreError> {
-        let id = id.to_string();
         let mut one = self.db.prepare_cached(&format!("{} WHERE c.id = ?1", whole_rows()))?;
         let found =
-            self.kept_one(one.query([&id])?, |row| Ok::<_, StoreError>((self.summary(row)?, own(row)?)))?;
+            self.kept_one(one.query([id])?, |row| Ok::<_, StoreError>((self.summary(row)?, own(row)?)))?;
         let Some((summary, own)) = found else { return Ok(None) };
-        let (former_positions, former_positions_left_out) = self.former(&id)?;
+        let (former_positions, former_positions_left_out) = self.former(id)?;
         let Own {
             session,
             ttl_hours,
@@ -207,21 +206,21 @@ impl Reader {
             asks,
             objection_until,
         } = own;
-        let waits = objection_until.is_some() && self.waits_for_operator(&id)?.is_some();
+        let waits = objection_until.is_some() && self.waits_for_operator(id)?.is_some();
         Ok(Some(ClaimView {
             successors: self.successors(&summary)?,
-            decision: self.decision(&id)?,
-            not_chosen: self.not_chosen(&id)?,
-            positions: self.positions(&id)?,
+            decision: self.decision(id)?,
+            not_chosen: self.not_chosen(id)?,
+            positions: self.positions(id)?,
             former_positions,
             former_positions_left_out,
-            evidence_items: self.evidence(&id)?,
-            retracted: self.retracted(&id)?,
-            contradictions: self.contradictions_of(&id)?,
-            history: self.history(&id)?,
-            supersedes: self.predecessors(&id)?,
+            evidence_items: self.evidence(id)?,
+            retracted: self.retracted(id)?,
+            contradictions: self.contradictions_of(id)?,
+            history: self.history(id)?,
+            supersedes: self.predecessors(id)?,
             mentions: self.mentions(&summary.statement, summary.created_seq)?,
-            mentioned_by: self.mentioned_by(&id, summary.created_seq)?,
+            mentioned_by: self.mentioned_by(id, summary.created_seq)?,
             summary,
             session,
             ttl_hours,
@@ -235,14 +234,14 @@ impl Reader {
         }))
     }
 
-    fn predecessors(&self, claim: &str) -> Result<Vec<String>, StoreError> {
+    fn predecessors(&self, claim: ClaimId) -> Result<Vec<ClaimId>, StoreError> {
         let sql = "SELECT id FROM claims WHERE superseded_by = ?1 ORDER BY created_seq";
         let mut statement = self.db.prepare_cached(sql)?;
         self.kept_of(statement.query([claim])?, only)
     }
 
-    fn successors(&self, claim: &ClaimSummary) -> Result<Vec<String>, StoreError> {
-        ranking::successors(&claim.id, |id| self.successor(id))
+    fn successors(&self, claim: &ClaimSummary) -> Result<Vec<ClaimId>, StoreError> {
+        ranking::successors(claim.id, |id| self.successor(id))
     }
 
     /// The agents that support a claim, without its owner.
@@ -252,17 +251,17 @@ impl Reader {
     pub fn supporters(&self, claim: &ClaimSummary) -> Result<Vec<String>, StoreError> {
         let supports =
             |held: &PositionHeld| held.position == Position::Support.as_str() && held.agent != claim.owner;
-        let positions = self.positions(&claim.id)?.into_iter().filter(supports);
+        let positions = self.positions(claim.id)?.into_iter().filter(supports);
         Ok(positions.map(|held| held.agent).collect())
     }
 
-    fn positions(&self, claim: &str) -> Result<Vec<PositionHeld>, StoreError> {
+    fn positions(&self, claim: ClaimId) -> Result<Vec<PositionHeld>, StoreError> {
         let mut statement =
             self.db.prepare_cached(&format!("{POSITION} WHERE claim_id = ?1 ORDER BY agent"))?;
         self.kept_of(statement.query([claim])?, position)
     }
 
-    fn evidence(&self, claim: &str) -> Result<Vec<Evidence>, StoreError> {
+    fn evidence(&self, claim: ClaimId) -> Result<Vec<Evidence>, StoreError> {
         let mut statement =
             self.db.prepare_cached(&format!("{EVIDENCE} WHERE claim_id = ?1 ORDER BY seq"))?;
         self.kept_of(statement.query([claim])?, |row| {
@@ -273,7 +272,7 @@ impl Reader {
         })
     }
 
-    fn history(&self, claim: &str) -> Result<Vec<StatusChange>, StoreError> {
+    fn history(&self, claim: ClaimId) -> Result<Vec<StatusChange>, StoreError> {
         let sql = "SELECT old_status, new_status, changed_by, reason, changed_at, seq \
                    FROM claim_status_history WHERE claim_id = ?1 ORDER BY seq";
         let mut statement = self.db.prepare_cached(sql)?;
@@ -346,7 +345,7 @@ struct Own {
     session: Option<String>,
     ttl_hours: Option<u32>,
     trigger: Option<Trigger>,
-    proposes_to_supersede: Option<String>,
+    proposes_to_supersede: Option<ClaimId>,
     versions: Versions,
     affirmed_seq: Option<u64>,
     asks: Vec<String>,

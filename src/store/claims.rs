@@ -10,7 +10,7 @@ use super::rows::{Json, Select, bound, json, made_at, only};
 use super::{Expired, Reader, StoreError};
 use crate::domain::claim::{Basis, ClaimType, Grade, Status, Trigger};
 use crate::domain::confidence::Standing;
-use crate::domain::ids::{ClaimId, TaskId};
+use crate::domain::ids::{ClaimId, RunId, TaskId};
 use crate::domain::scope::Scope;
 use crate::domain::state::COUNTS_FOR;
 use crate::domain::time::{Moment, Timestamp};
@@ -79,7 +79,7 @@ impl ClaimFilter {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClaimSummary {
     /// Its id.
-    pub id: String,
+    pub id: ClaimId,
     /// Its short name, such as `C47`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -101,7 +101,7 @@ pub struct ClaimSummary {
     pub unstable: bool,
     /// The run that contradicts it since a run proved it, and whose profile came out as predicted in no later run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub failed_since: Option<String>,
+    pub failed_since: Option<RunId>,
     /// Whose it is.
     pub owner: String,
     /// The owner's confidence.
@@ -136,7 +136,7 @@ pub struct ClaimSummary {
     pub agreed_by_silence: bool,
     /// The claim that took its place.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub superseded_by: Option<String>,
+    pub superseded_by: Option<ClaimId>,
     /// Whether that one mends what this one was about, which was right.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub mended: bool,
@@ -145,7 +145,7 @@ pub struct ClaimSummary {
     pub rejected: bool,
     /// The task it came out of.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub origin_task_id: Option<String>,
+    pub origin_task_id: Option<TaskId>,
     /// Its files that hold something else now. A claim that is shown whole is compared with the files of the reader's
     /// work tree; in a list stands what other sessions say that they edited.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -198,14 +198,14 @@ pub struct LastChange {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Proof {
     /// Its id.
-    pub run_id: String,
+    pub run_id: RunId,
     /// What ran, with its arguments: `pytest file=tests/test_calc.py`.
     pub ran: String,
 }
 
 impl Proof {
     /// Made of the columns of a run.
-    fn of((run_id, profile, args): (String, Option<String>, String)) -> Self {
+    fn of((run_id, profile, args): (RunId, Option<String>, String)) -> Self {
         Self { run_id, ran: ran(profile.as_deref().unwrap_or("a command"), &args) }
     }
 }
@@ -379,7 +379,7 @@ impl Reader {
             }
             select.require_if("claim_index MATCH", Some(limits));
         }
-        let before = filter.before.map(|seq| bound(seq));
+        let before = filter.before.map(bound);
         select.require_if(&format!("{position} <"), before);
         let Select { from, conditions, values } = select;
         let sql = format!(
@@ -406,7 +406,7 @@ impl Reader {
     }
 
     fn as_of_now(&self, claim: ClaimSummary, unstable_since: Option<i64>) -> ClaimSummary {
-        let status = self.status_of(&claim.id, claim.status);
+        let status = self.status_of(claim.id, claim.status);
         let basis = claim.basis.filter(|_| status == Status::Confirmed);
         let unstable = basis.is_some() && unstable_since.is_some() && self.is_recent(unstable_since);
         let failed_since = claim.failed_since.filter(|_| basis.is_some());
@@ -421,14 +421,14 @@ impl Reader {
     }
 
     /// Claims whose time is over and that are not deprecated yet.
-    pub(super) fn expired(&self, now: Timestamp) -> Result<BTreeMap<String, Expired>, StoreError> {
+    pub(super) fn expired(&self, now: Timestamp) -> Result<BTreeMap<ClaimId, Expired>, StoreError> {
         let sql = "SELECT id, claim_type, status, owner FROM claims WHERE ttl_hours IS NOT NULL \
                    AND status <> 'deprecated' AND created_at + ttl_hours * 3600000 <= ?1";
         let mut statement = self.db.prepare_cached(sql)?;
         let mut rows = statement.query([now])?;
         let mut expired = BTreeMap::new();
         while let Some(row) = rows.next()? {
-            let read = || -> rusqlite::Result<(String, Expired)> {
+            let read = || -> rusqlite::Result<(ClaimId, Expired)> {
                 let (claim_type, status) = (row.get("claim_type")?, row.get("status")?);
                 Ok((row.get("id")?, Expired { claim_type, status, owner: row.get("owner")? }))
             };
@@ -453,7 +453,7 @@ impl Reader {
     }
 
     /// One claim as lists show it.
-    pub(super) fn claim_summary(&self, id: &str) -> Result<Option<ClaimSummary>, StoreError> {
+    pub(super) fn claim_summary(&self, id: ClaimId) -> Result<Option<ClaimSummary>, StoreError> {
         let sql = format!("SELECT {SUMMARY} FROM claims c WHERE c.id = ?1");
         self.kept_one(self.db.prepare_cached(&sql)?.query([id])?, |row| self.summary(row))
     }
@@ -465,8 +465,8 @@ impl Reader {
     pub fn warnings<'c>(
         &self,
         claims: impl IntoIterator<Item = &'c ClaimSummary>,
-    ) -> Result<BTreeMap<String, Warning>, StoreError> {
-        let ids: Vec<&str> = claims.into_iter().map(|claim| claim.id.as_str()).collect();
+    ) -> Result<BTreeMap<ClaimId, Warning>, StoreError> {
+        let ids: Vec<ClaimId> = claims.into_iter().map(|claim| claim.id).collect();
         let sql = "SELECT c.id, c.trigger_when, coalesce( \
                      (SELECT note FROM claim_evidence WHERE claim_id = c.id AND relation = 'supports' \
                       AND note IS NOT NULL ORDER BY seq DESC LIMIT 1), \
@@ -479,7 +479,7 @@ impl Reader {
     }
 
     /// The claim that took the place of this one.
-    pub(super) fn successor(&self, id: &str) -> Result<Option<String>, StoreError> {
+    pub(super) fn successor(&self, id: ClaimId) -> Result<Option<ClaimId>, StoreError> {
         let mut successor = self.db.prepare_cached("SELECT superseded_by FROM claims WHERE id = ?1")?;
         Ok(successor.query_row([id], only).optional()?.flatten())
     }
@@ -491,7 +491,7 @@ fn is_settled(row: &Row<'_>) -> bool {
     is_settled && row.get("claim_type") != Ok(ClaimType::Negative)
 }
 
-fn warning(row: &Row<'_>) -> rusqlite::Result<(String, Warning)> {
+fn warning(row: &Row<'_>) -> rusqlite::Result<(ClaimId, Warning)> {
     Ok((row.get("id")?, Warning { trigger: json(row, "trigger_when")?, because: row.get("because")? }))
 }
 

@@ -7,14 +7,14 @@ use super::claims::basis;
 use super::rows::{bound, json, only};
 use super::{Reader, StoreError};
 use crate::domain::claim::{Basis, ClaimType, ContradictionKind, Resolution, Status, Tier};
-use crate::domain::ids::EventId;
+use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::scope::Scope;
 
 /// One side of a contradiction.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SideView {
     /// The claim.
-    pub claim_id: String,
+    pub claim_id: ClaimId,
     /// The agent that made the claim; none once it was erased.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
@@ -49,7 +49,7 @@ pub struct SideView {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Contradiction {
     /// Its id: that of the event that reported it.
-    pub id: String,
+    pub id: EventId,
     /// Its short name, such as `X3`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -66,7 +66,7 @@ pub struct Contradiction {
     pub right: SideView,
     /// The decisions in force on the target, where two are on one.
     #[serde(skip)]
-    pub in_force: Vec<String>,
+    pub in_force: Vec<ClaimId>,
     /// What ended it; none while it is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Resolution>,
@@ -205,22 +205,22 @@ impl Reader {
         let mut both = contradiction(row)?;
         let mut is_over = false;
         for side in [&mut both.left, &mut both.right] {
-            is_over |= self.is_expired(&side.claim_id);
-            side.status = side.status.map(|stands| self.status_of(&side.claim_id, stands));
+            is_over |= self.is_expired(side.claim_id);
+            side.status = side.status.map(|stands| self.status_of(side.claim_id, stands));
             side.basis = side.basis.filter(|_| side.status == Some(Status::Confirmed));
-            side.is_the_operators = self.is_the_operators(&side.claim_id)?;
+            side.is_the_operators = self.is_the_operators(side.claim_id)?;
         }
         if is_over && both.cause.is_none() {
             both.cause = Some(Resolution::Expired);
         }
         if both.kind == ContradictionKind::Target && both.cause.is_none() {
-            both.in_force = self.decisions_beside(&both.left.claim_id)?;
+            both.in_force = self.decisions_beside(both.left.claim_id)?;
         }
         Ok(Some(both))
     }
 
     /// The decisions in force on the target of a decision, that one included, oldest first.
-    fn decisions_beside(&self, decision: &str) -> Result<Vec<String>, StoreError> {
+    fn decisions_beside(&self, decision: ClaimId) -> Result<Vec<ClaimId>, StoreError> {
         let sql = "SELECT d.claim_id FROM decisions d JOIN claims c ON c.id = d.claim_id \
                    JOIN targets t ON t.name = d.target WHERE c.status <> 'deprecated' AND t.canonical = \
                    (SELECT o.canonical FROM decisions e JOIN targets o ON o.name = e.target WHERE e.claim_id = ?1) \
@@ -233,7 +233,7 @@ impl Reader {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn is_the_operators(&self, claim: &str) -> Result<bool, StoreError> {
+    pub fn is_the_operators(&self, claim: ClaimId) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM claims WHERE id = ?1 AND owner = 'operator') OR EXISTS \
                    (SELECT 1 FROM consensus WHERE claim_id = ?1 AND agent = 'operator' AND position = 'support')";
         let is_the_operators: bool = self.db.prepare_cached(sql)?.query_row([claim], only)?;
@@ -241,7 +241,7 @@ impl Reader {
     }
 
     /// The contradictions a claim is or was part of, oldest first.
-    pub(super) fn contradictions_of(&self, claim: &str) -> Result<Vec<Contradiction>, StoreError> {
+    pub(super) fn contradictions_of(&self, claim: ClaimId) -> Result<Vec<Contradiction>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} WHERE x.id IN (SELECT id FROM belief_contradictions WHERE left_claim = ?1 \
              UNION SELECT id FROM belief_contradictions WHERE right_claim = ?1) ORDER BY x.created_seq"

@@ -7,13 +7,14 @@ use super::claims::basis;
 use super::rows::bound;
 use super::{Reader, StoreError};
 use crate::domain::claim::{Basis, Status};
+use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
 
 /// An alternative that was not chosen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AlternativeView {
     /// Its claim.
-    pub claim_id: String,
+    pub claim_id: ClaimId,
     /// What it says.
     pub statement: String,
     /// Why it was not chosen.
@@ -24,7 +25,7 @@ pub struct AlternativeView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NotChosen {
     /// The id of the decision.
-    pub decision: String,
+    pub decision: ClaimId,
     /// Why it did not.
     pub because: String,
 }
@@ -47,7 +48,7 @@ pub struct OutcomeView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DecisionSummary {
     /// The id of the decision and of its claim.
-    pub claim_id: String,
+    pub claim_id: ClaimId,
     /// What was chosen.
     pub statement: String,
     /// Where its claim is in its life.
@@ -125,7 +126,7 @@ const NOT_CHOSEN: &str = "SELECT a.decision_id, a.rejection_reason FROM claim_mo
 
 impl Reader {
     /// The decisions that rejected a claim, oldest first.
-    pub(super) fn not_chosen(&self, claim_id: &str) -> Result<Vec<NotChosen>, StoreError> {
+    pub(super) fn not_chosen(&self, claim_id: ClaimId) -> Result<Vec<NotChosen>, StoreError> {
         let mut found = self.db.prepare_cached(NOT_CHOSEN)?;
         self.kept_of(found.query([claim_id])?, |row| {
             Ok::<_, rusqlite::Error>(NotChosen {
@@ -162,7 +163,7 @@ impl Reader {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub(super) fn decision(&self, claim_id: &str) -> Result<Option<DecisionView>, StoreError> {
+    pub(super) fn decision(&self, claim_id: ClaimId) -> Result<Option<DecisionView>, StoreError> {
         let mut found = self.db.prepare_cached(&format!("SELECT {SUMMARY} WHERE d.claim_id = ?1"))?;
         let found = self.kept_one(found.query([claim_id])?, |row| self.decision_summary(row))?;
         let Some(summary) = found else { return Ok(None) };
@@ -194,7 +195,7 @@ impl Reader {
 
     fn decision_summary(&self, row: &Row<'_>) -> Result<DecisionSummary, StoreError> {
         let mut decision = summary(row)?;
-        if self.is_expired(&decision.claim_id) {
+        if self.is_expired(decision.claim_id) {
             decision.status = Status::Deprecated.to_string();
             decision.basis = None;
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 use serde::Serialize;
 
 use super::rows::{Json, bound, json, made_at, only};
@@ -12,14 +12,14 @@ use crate::domain::event::{
     ExperimentCompleted, ExperimentQueued, ExperimentStarted, Recorded, StatusChanged,
 };
 use crate::domain::experiment::{Prediction, ProfileName, RunOutcome, RunState, Tally};
-use crate::domain::ids::{ClaimId, RunId};
+use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::time::{Moment, Timestamp};
 
 /// One run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ExperimentView {
     /// Its id.
-    pub run_id: String,
+    pub run_id: RunId,
     /// Its short name, such as `R11`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -37,7 +37,7 @@ pub struct ExperimentView {
     pub status: RunState,
     /// The claim it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub claim_id: Option<String>,
+    pub claim_id: Option<ClaimId>,
     /// What it was to say of that claim, where the caller of an older release said so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relation: Option<Relation>,
@@ -72,7 +72,7 @@ pub struct ExperimentView {
     pub outcome: Option<RunOutcome>,
     /// The event that ended it: what evidence refers to.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub evidence_event_id: Option<String>,
+    pub evidence_event_id: Option<EventId>,
     /// Why it says nothing about its claim although it came to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undecided: Option<String>,
@@ -97,7 +97,7 @@ pub struct ExperimentView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SeriesView {
     /// The first of them.
-    pub first: String,
+    pub first: RunId,
     /// Which one this is, from 1.
     pub number: u32,
     /// How many there are.
@@ -110,10 +110,10 @@ pub struct SeriesView {
     pub inconclusive: u32,
     /// The first that did not.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub failed_run: Option<String>,
+    pub failed_run: Option<RunId>,
     /// The last of them, which speaks for all.
     #[serde(skip)]
-    pub last: Option<String>,
+    pub last: Option<RunId>,
     /// What that says, in a few words.
     pub report: String,
 }
@@ -148,13 +148,13 @@ impl ExperimentView {
 
     /// The run that did not end as expected: the first of its request's that failed, or itself, where it did not
     /// succeed, contradicts a claim or settles nothing.
-    pub fn unexpected_run(&self) -> Option<&str> {
+    pub fn unexpected_run(&self) -> Option<RunId> {
         if let Some(series) = &self.series {
-            return series.failed_run.as_deref();
+            return series.failed_run;
         }
         let contradicts = self.attached.iter().any(|attached| attached.relation == Relation::Contradicts);
         let is_expected = self.status == RunState::Succeeded && !contradicts && self.undecided.is_none();
-        (self.is_over() && !is_expected).then_some(&self.run_id)
+        (self.is_over() && !is_expected).then_some(self.run_id)
     }
 }
 
@@ -162,7 +162,7 @@ impl ExperimentView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Attachment {
     /// The claim.
-    pub claim_id: String,
+    pub claim_id: ClaimId,
     /// What the run says about it.
     pub relation: Relation,
     /// What that is worth.
@@ -228,11 +228,11 @@ impl Reader {
     /// # Errors
     /// [`StoreError`].
     pub fn experiments(&self, filter: &ExperimentFilter) -> Result<ExperimentPage, StoreError> {
-        let mut values: Vec<Box<dyn rusqlite::ToSql>> = Vec::new();
+        let mut values: Vec<Box<dyn ToSql>> = Vec::new();
         let before = bound(filter.before.unwrap_or(u64::MAX));
         let mut sql = format!("{COLUMNS} WHERE created_seq < ?1");
         values.push(Box::new(before));
-        let mut require = |comparison: &str, value: Option<Box<dyn rusqlite::ToSql>>| {
+        let mut require = |comparison: &str, value: Option<Box<dyn ToSql>>| {
             if let Some(value) = value {
                 values.push(value);
                 sql.push_str(&format!(" AND {comparison} ?{}", values.len()));
@@ -268,7 +268,7 @@ impl Reader {
             run.kept_open = why.and_then(|why| why.strip_prefix(&supports).map(str::to_owned));
         }
         // Of several runs of one request, the last one is the evidence.
-        let (key, events) = match (&run.series, &run.evidence_event_id) {
+        let (key, events): (&dyn ToSql, _) = match (&run.series, &run.evidence_event_id) {
             (Some(series), _) => {
                 (&series.first, "IN (SELECT completed_ref FROM experiments WHERE series = ?1)")
             }
@@ -293,10 +293,10 @@ impl Reader {
     fn tallied(&self, mut series: SeriesView) -> Result<SeriesView, StoreError> {
         let sql = "SELECT id, status FROM experiments WHERE series = ?1 ORDER BY series_number";
         let mut statement = self.db.prepare_cached(sql)?;
-        let runs: Vec<(String, RunState)> = self.kept_of(statement.query([&series.first])?, |row| {
+        let runs: Vec<(RunId, RunState)> = self.kept_of(statement.query([&series.first])?, |row| {
             Ok::<_, StoreError>((row.get("id")?, row.get("status")?))
         })?;
-        series.last = runs.last().map(|(id, _)| id.clone());
+        series.last = runs.last().map(|(id, _)| *id);
         for (id, state) in runs {
             match state {
                 RunState::Succeeded => series.passed += 1,
@@ -389,7 +389,7 @@ pub(super) fn queued(db: &Connection, at: &Recorded, body: &ExperimentQueued) ->
 }
 
 /// A claim no longer waits for its run: what confirmed it, or that nothing did.
-pub(super) fn settled(db: &Connection, claim: &str, body: &StatusChanged) -> Result<(), StoreError> {
+pub(super) fn settled(db: &Connection, claim: ClaimId, body: &StatusChanged) -> Result<(), StoreError> {
     let run = body.reason.as_str().strip_prefix("proof:").filter(|_| body.to == Status::Confirmed);
     // A run without a prediction is of a release in which its caller could choose what it says.
     db.prepare_cached(

@@ -1,7 +1,7 @@
 //! What files evidence rests on, and what an edit of them does to it: it goes stale, and nothing else. A path means
 //! another file in each work tree.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, ToSql, params};
 
 use super::StoreError;
 use super::rows::only;
@@ -97,7 +97,7 @@ pub(super) fn edited_since(db: &Connection, event: EventId) -> Result<Option<u64
 }
 
 /// What the evidence of a claim is worth, on its row. Grades rise in the order of the alphabet.
-pub(super) fn weigh(db: &Connection, claim: &str) -> Result<(), StoreError> {
+pub(super) fn weigh(db: &Connection, claim: impl ToSql) -> Result<(), StoreError> {
     db.prepare_cached(WEIGH)?.execute([claim])?;
     Ok(())
 }

@@ -6,6 +6,7 @@ use super::claim::position;
 use super::rows::only;
 use super::{PositionHeld, Reader, StoreError};
 use crate::domain::event::{PositionTaken, Recorded};
+use crate::domain::ids::ClaimId;
 
 /// The former positions that are shown of a claim, the last ones.
 const SHOWN: usize = 8;
@@ -29,7 +30,7 @@ pub(super) fn replaced(db: &Connection, at: &Recorded, body: &PositionTaken) -> 
 
 impl Reader {
     /// The last of the positions on a claim that are held no more, in ledger order, and how many there were before.
-    pub(super) fn former(&self, claim: &str) -> Result<(Vec<PositionHeld>, u64), StoreError> {
+    pub(super) fn former(&self, claim: ClaimId) -> Result<(Vec<PositionHeld>, u64), StoreError> {
         let mut statement =
             self.db.prepare_cached(&format!("{FORMER} WHERE claim_id = ?1 ORDER BY seq DESC LIMIT ?2"))?;
         let mut last = self.kept_of(statement.query(params![claim, SHOWN])?, position)?;

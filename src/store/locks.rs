@@ -12,8 +12,9 @@ use crate::domain::scope::Scope;
 /// A scope that a session locks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LockView {
-    /// Id of the event that took the lock, or of the task.
-    pub id: String,
+    /// The event that took the lock, or the task.
+    #[serde(rename = "id", serialize_with = "bare_id")]
+    pub guard: Guard,
     /// The locked scope.
     pub scope: String,
     /// The holder.
@@ -36,15 +37,11 @@ pub struct LockView {
     pub title: Option<String>,
 }
 
-impl LockView {
-    /// The subject of warnings about the lock: its task, or the lock itself. None for a malformed id.
-    pub fn guard(&self) -> Option<Guard> {
-        match self.task {
-            Some(_) => self.id.parse().ok().map(Guard::Task),
-            None => self.id.parse().ok().map(Guard::Lock),
-        }
-    }
+fn bare_id<S: serde::Serializer>(guard: &Guard, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&guard.uuid())
+}
 
+impl LockView {
     /// The purpose of the lock, as a part of a sentence.
     pub fn purpose(&self) -> String {
         match &self.why {
@@ -105,7 +102,7 @@ impl Reader {
         )?;
         let mut locks = self.kept_of(own.query([now])?, |row| {
             Ok::<_, rusqlite::Error>(LockView {
-                id: row.get("id")?,
+                guard: Guard::Lock(row.get("id")?),
                 scope: row.get("scope")?,
                 agent: row.get("agent")?,
                 session: row.get("session")?,
@@ -122,7 +119,7 @@ impl Reader {
                 continue;
             };
             locks.extend(task.file_locks.iter().map(|scope| LockView {
-                id: task.id.clone(),
+                guard: Guard::Task(task.id),
                 scope: scope.clone(),
                 agent: agent.clone(),
                 session: session.clone(),

@@ -6,6 +6,7 @@ use rusqlite::params;
 
 use super::rows::bound;
 use super::{ClaimSummary, Reader, StoreError};
+use crate::domain::ids::ClaimId;
 use crate::domain::names::{Name, Named, names_in};
 
 /// Claims that are named, or that name one, of each claim; nobody reads more.
@@ -13,11 +14,11 @@ const MOST: usize = 20;
 
 impl Reader {
     /// The claims that a statement names. A name that was given out later meant something else when it was said.
-    pub(crate) fn mentions(&self, statement: &str, created_seq: u64) -> Result<Vec<String>, StoreError> {
+    pub(crate) fn mentions(&self, statement: &str, created_seq: u64) -> Result<Vec<ClaimId>, StoreError> {
         let mut mentions = Vec::new();
         let mut one = self.db.prepare_cached("SELECT 1 FROM claims WHERE id = ?1 AND created_seq < ?2")?;
         for name in names_in(statement).filter(|name| name.of == Named::Claim).take(MOST) {
-            if let Some(id) = self.id_called(name)?
+            if let Some(id) = self.id_called(name)?.and_then(|id| id.parse().ok())
                 && !mentions.contains(&id)
                 && one.exists(params![id, bound(created_seq)])?
             {
@@ -34,8 +35,8 @@ impl Reader {
     pub fn named_by<'c>(
         &self,
         claims: impl Iterator<Item = &'c ClaimSummary>,
-    ) -> Result<BTreeMap<String, String>, StoreError> {
-        let mut newest: BTreeMap<String, &ClaimSummary> = BTreeMap::new();
+    ) -> Result<BTreeMap<ClaimId, ClaimId>, StoreError> {
+        let mut newest: BTreeMap<ClaimId, &ClaimSummary> = BTreeMap::new();
         for claim in claims {
             for named in self.mentions(&claim.statement, claim.created_seq)? {
                 let by = newest.entry(named).or_insert(claim);
@@ -44,11 +45,11 @@ impl Reader {
                 }
             }
         }
-        Ok(newest.into_iter().map(|(named, by)| (named, by.id.clone())).collect())
+        Ok(newest.into_iter().map(|(named, by)| (named, by.id)).collect())
     }
 
     /// The claims whose statement names this one, newest first.
-    pub(super) fn mentioned_by(&self, id: &str, created_seq: u64) -> Result<Vec<String>, StoreError> {
+    pub(super) fn mentioned_by(&self, id: ClaimId, created_seq: u64) -> Result<Vec<ClaimId>, StoreError> {
         let Some(name) = self.name_given(id)?.and_then(|name| name.parse::<Name>().ok()) else {
             return Ok(Vec::new());
         };
@@ -58,7 +59,7 @@ impl Reader {
         )?;
         let word = format!("\"{}\"", name.to_string().to_lowercase());
         let found = self.kept_of(found.query(params![word, bound(created_seq), MOST])?, |row| {
-            Ok::<_, rusqlite::Error>((row.get::<_, String>("id")?, row.get::<_, String>("statement")?))
+            Ok::<_, rusqlite::Error>((row.get::<_, ClaimId>("id")?, row.get::<_, String>("statement")?))
         })?;
         // The index knows no case.
         let names = |statement: &str| names_in(statement).any(|named| named == name);

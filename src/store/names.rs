@@ -1,6 +1,6 @@
 //! Short names in the read models, and what a name, an id or its end means: the one resolver.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, ToSql, params};
 use uuid::Uuid;
 
 use super::rows::{bound, only};
@@ -175,15 +175,15 @@ impl Reader {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn name_of(&self, id: &str) -> Result<String, StoreError> {
-        Ok(self.name_given(id)?.unwrap_or_else(|| id.to_owned()))
+    pub fn name_of(&self, id: impl ToSql + ToString) -> Result<String, StoreError> {
+        Ok(self.name_given(&id)?.unwrap_or_else(|| id.to_string()))
     }
 
     /// The name of what has this id, if it has one.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn name_given(&self, id: &str) -> Result<Option<String>, StoreError> {
+    pub fn name_given(&self, id: impl ToSql) -> Result<Option<String>, StoreError> {
         let sql = "SELECT letter || number FROM names WHERE id = ?1";
         Ok(self.db.prepare_cached(sql)?.query_row([id], only).optional()?)
     }

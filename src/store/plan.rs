@@ -2,11 +2,12 @@
 
 use rusqlite::{Connection, params};
 use serde::Serialize;
+use uuid::Uuid;
 
 use super::rows::{Json, bound, json, only};
 use super::{LockView, Reader, StoreError, TaskView};
 use crate::domain::event::{IntentDeclared, PhaseAdded, PlanAbandoned, PlanAdded, PlanRenamed, Recorded};
-use crate::domain::ids::SessionId;
+use crate::domain::ids::{PhaseId, PlanId, SessionId, TaskId};
 use crate::domain::plan::{TaskStatus, current_phase};
 
 /// The session under which the trajectory of the team stands: where a session looks that declared none.
@@ -107,7 +108,7 @@ pub(super) fn look_away(db: &Connection, session: &SessionId) -> Result<(), Stor
 pub struct PhaseView {
     /// Its id; none for the inbox, where tasks without a phase are.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
+    pub id: Option<PhaseId>,
     /// Its short name, such as `P2`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -123,7 +124,7 @@ pub struct PhaseView {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlanView {
     /// Its id.
-    pub id: String,
+    pub id: PlanId,
     /// Its short name, such as `P1`.
     pub name: String,
     /// What it is called.
@@ -150,12 +151,12 @@ pub struct TrajectoryView {
     pub intent: String,
     /// Of which plan.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub plan_id: Option<String>,
+    pub plan_id: Option<PlanId>,
     /// In which phase.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub phase_id: Option<String>,
+    pub phase_id: Option<PhaseId>,
     /// On which tasks.
-    pub task_ids: Vec<String>,
+    pub task_ids: Vec<TaskId>,
     /// Who said so.
     pub agent: String,
     /// When, epoch ms.
@@ -232,14 +233,14 @@ impl Reader {
     }
 
     /// The phase that work goes on in: this one, or the next of its plan once all of its tasks are over.
-    fn current_phase(&self, from: String) -> Result<String, StoreError> {
+    fn current_phase(&self, from: PhaseId) -> Result<PhaseId, StoreError> {
         let sql = "SELECT p.id, EXISTS (SELECT 1 FROM tasks t WHERE t.phase_id = p.id) AS has_tasks, \
                    EXISTS (SELECT 1 FROM tasks t WHERE t.phase_id = p.id AND t.status NOT IN ('done', 'invalidated')) AS has_open \
                    FROM phases p WHERE p.plan_id = (SELECT plan_id FROM phases WHERE id = ?1) ORDER BY p.place, p.seq";
         let mut statement = self.db.prepare_cached(sql)?;
         let phases = self.kept_of(statement.query([&from])?, |row| {
             Ok::<_, rusqlite::Error>((
-                row.get::<_, String>("id")?,
+                row.get("id")?,
                 row.get::<_, bool>("has_tasks")? && !row.get::<_, bool>("has_open")?,
             ))
         })?;
@@ -250,13 +251,16 @@ impl Reader {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn titles(&self, plan: Option<&str>, phase: Option<&str>) -> Result<Titles, StoreError> {
-        let title = |table: &str, id: Option<&str>| -> Result<Option<String>, StoreError> {
+    pub fn titles(&self, plan: Option<PlanId>, phase: Option<PhaseId>) -> Result<Titles, StoreError> {
+        let title = |table: &str, id: Option<Uuid>| -> Result<Option<String>, StoreError> {
             let Some(id) = id else { return Ok(None) };
             let mut one = self.db.prepare_cached(&format!("SELECT title FROM {table} WHERE id = ?1"))?;
-            self.kept_one(one.query([id])?, only)
+            self.kept_one(one.query([id.to_string()])?, only)
         };
-        Ok(Titles { plan: title("plans", plan)?, phase: title("phases", phase)? })
+        Ok(Titles {
+            plan: title("plans", plan.map(PlanId::uuid))?,
+            phase: title("phases", phase.map(PhaseId::uuid))?,
+        })
     }
 
     /// The plans with their phases and tasks, the newest plan first; at most `limit` plans, and as many
@@ -282,28 +286,28 @@ impl Reader {
             })
         })?;
         for plan in rows {
-            let phases = self.phases_of(&plan.id, limit)?;
+            let phases = self.phases_of(plan.id, limit)?;
             let tasks: Vec<TaskView> = phases.iter().flat_map(|phase| phase.tasks.clone()).collect();
             let status = if plan.abandoned_for.is_some() { "abandoned" } else { status_of(&tasks, "draft") };
-            let name = self.name_of(&plan.id)?;
+            let name = self.name_of(plan.id)?;
             plans.push(PlanView { status, name, phases, ..plan });
         }
         let inbox = self.phase(None, "inbox".to_owned(), limit)?;
         Ok(PlanGraph { trajectory: self.trajectory(session)?, plans, inbox, locks: self.locks()? })
     }
 
-    fn phases_of(&self, plan: &str, limit: usize) -> Result<Vec<PhaseView>, StoreError> {
+    fn phases_of(&self, plan: PlanId, limit: usize) -> Result<Vec<PhaseView>, StoreError> {
         let mut found =
             self.db.prepare_cached("SELECT id, title FROM phases WHERE plan_id = ?1 ORDER BY place, seq")?;
         let rows = self.kept_of(found.query([plan])?, |row| {
-            Ok::<(String, String), rusqlite::Error>((row.get("id")?, row.get("title")?))
+            Ok::<(PhaseId, String), rusqlite::Error>((row.get("id")?, row.get("title")?))
         })?;
         rows.into_iter().map(|(id, title)| self.phase(Some(id), title, limit)).collect()
     }
 
-    fn phase(&self, id: Option<String>, title: String, limit: usize) -> Result<PhaseView, StoreError> {
-        let tasks = self.tasks_of(id.as_deref(), limit)?;
-        let name = id.as_deref().map(|id| self.name_of(id)).transpose()?;
+    fn phase(&self, id: Option<PhaseId>, title: String, limit: usize) -> Result<PhaseView, StoreError> {
+        let tasks = self.tasks_of(id, limit)?;
+        let name = id.map(|id| self.name_of(id)).transpose()?;
         Ok(PhaseView { status: status_of(&tasks, "open"), id, name, title, tasks })
     }
 }

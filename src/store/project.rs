@@ -15,7 +15,6 @@ use crate::domain::event::{
 };
 use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
-use crate::domain::text::Reason;
 use crate::store::index::{self, Entry, LastClaims};
 use crate::store::{
     StoreError, completions, experiments, files, former, locks, names, plan, proposals, questions,
@@ -98,7 +97,7 @@ pub(super) fn project(
         Event::EvidenceRetracted(body) => {
             retracted::retracted(db, recorded, body)?;
             touch(db, recorded, body.claim_id)?;
-            files::weigh(db, &body.claim_id.to_string())?;
+            files::weigh(db, body.claim_id)?;
         }
         Event::DecisionRecorded(body) => decision_recorded(db, recorded, body)?,
         Event::OutcomeRecorded(body) => outcome_recorded(db, recorded, body)?,
@@ -187,7 +186,7 @@ fn claim_created(
         last.before(db, at)?,
         body.origin_task_id,
         versions::stored(&body.versions),
-        (!body.asks.is_empty()).then(|| Json(&body.asks)),
+        (!body.asks.is_empty()).then_some(Json(&body.asks)),
         body.objection_until
     ])?;
     questions::of_creation(db, at, body)?;
@@ -209,11 +208,11 @@ fn status_changed(
     at: &Recorded,
     body: &StatusChanged,
 ) -> Result<(), StoreError> {
-    let claim = body.claim_id.to_string();
+    let claim = body.claim_id;
     // Uses the status in the row, not that in the event: an event between may have been erased.
     let stands: Option<(String, String, String)> = db
         .prepare_cached("SELECT owner, claim_type, status FROM claims WHERE id = ?1")?
-        .query_row([&claim], |row| Ok((row.get("owner")?, row.get("claim_type")?, row.get("status")?)))
+        .query_row([claim], |row| Ok((row.get("owner")?, row.get("claim_type")?, row.get("status")?)))
         .optional()?;
     if let Some((owner, claim_type, status)) = stands {
         tally.count(at, &owner, &claim_type, status.parse().map_err(malformed)?, -1);
@@ -227,7 +226,7 @@ fn status_changed(
         db.prepare_cached(
             "UPDATE claims SET proof = NULL, proof_run = NULL, unstable_at = NULL WHERE id = ?1",
         )?
-        .execute([&claim])?;
+        .execute([claim])?;
     }
     questions::moved(db, body)?;
     silence::moved(db, at, body)?;
@@ -240,13 +239,13 @@ fn status_changed(
         proposals::settled(db, body.claim_id)?;
     }
     if body.from == Status::PendingProof && !body.keeps_proof {
-        experiments::settled(db, &claim, body)?;
+        experiments::settled(db, claim, body)?;
     }
-    triggers::moved(db, &claim, body.to)
+    triggers::moved(db, body.claim_id, body.to)
 }
 
 fn claim_superseded(db: &Connection, at: &Recorded, body: &ClaimSuperseded) -> Result<(), StoreError> {
-    let (old, new) = (body.claim_id.to_string(), body.superseded_by.to_string());
+    let (old, new) = (body.claim_id, body.superseded_by);
     db.prepare_cached("UPDATE claims SET superseded_by = ?2, mended = ?4, seq = ?3 WHERE id = ?1")?
         .execute(params![old, new, at.seq, body.mends])?;
     db.prepare_cached("UPDATE claims SET proposes_to_supersede = NULL, seq = ?2 WHERE id = ?1")?
@@ -313,7 +312,7 @@ fn evidence_added(db: &Connection, at: &Recorded, body: &EvidenceAdded) -> Resul
         unstable.map(|_| at.at)
     ])?;
     touch(db, at, body.claim_id)?;
-    files::weigh(db, &body.claim_id.to_string())
+    files::weigh(db, body.claim_id)
 }
 
 /// Marks a claim as touched, and updates the numbers of its positions and its evidence.
@@ -415,7 +414,7 @@ fn decision_recorded(db: &Connection, at: &Recorded, body: &DecisionRecorded) ->
     if let Some(target) = &body.target {
         name_target(db, at, target)?;
     }
-    let claim = body.claim_id.to_string();
+    let claim = body.claim_id;
     db.prepare_cached(
         "INSERT INTO decisions \
          (claim_id, decided_by, rationale, context, target, session, created_at, created_seq, seq) \
@@ -443,7 +442,7 @@ fn decision_recorded(db: &Connection, at: &Recorded, body: &DecisionRecorded) ->
 }
 
 fn outcome_recorded(db: &Connection, at: &Recorded, body: &OutcomeRecorded) -> Result<(), StoreError> {
-    let (claim, notes) = (body.claim_id.to_string(), body.notes.as_ref().map(Reason::as_str));
+    let (claim, notes) = (body.claim_id, &body.notes);
     db.prepare_cached("UPDATE decisions SET outcome = ?2, outcome_notes = ?3, seq = ?4 WHERE claim_id = ?1")?
         .execute(params![claim, body.outcome, notes, at.seq])?;
     db.prepare_cached(

@@ -8,7 +8,7 @@ use super::{Reader, StoreError};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Override;
 use crate::domain::event::{OverrideProposed, Recorded};
-use crate::domain::ids::ClaimId;
+use crate::domain::ids::{ClaimId, EventId};
 
 pub(super) const PROPOSAL: &str = "SELECT p.event_id, p.claim_id, c.statement AS claim, c.owner, c.scopes, p.asks, p.proposed_by, \
      p.reason, p.successor, p.statement, p.target, p.proposed_at \
@@ -50,9 +50,9 @@ pub(super) fn spoken(db: &Connection, at: &Recorded, claim: ClaimId) -> Result<(
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProposalView {
     /// The event that proposed it.
-    pub event_id: String,
+    pub event_id: EventId,
     /// The claim that the operator stands by.
-    pub claim_id: String,
+    pub claim_id: ClaimId,
     /// What that claim says.
     pub claim: String,
     /// Whose it is.
@@ -69,7 +69,7 @@ pub struct ProposalView {
     pub reason: Option<String>,
     /// The claim that would take its place.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub successor: Option<String>,
+    pub successor: Option<ClaimId>,
     /// What the decision in its place would say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub statement: Option<String>,

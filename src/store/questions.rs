@@ -19,13 +19,13 @@ pub struct Question {
     pub agent: String,
     /// The claim that the agent supported and that this one replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub instead_of: Option<String>,
+    pub instead_of: Option<ClaimId>,
     /// Whether the agent challenges the claim: it is asked whether that is still meant.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_challenged: bool,
     /// The agent's own claim that this one would replace once it is confirmed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub would_replace: Option<String>,
+    pub would_replace: Option<ClaimId>,
     /// Since when, epoch ms.
     pub asked_at: i64,
     /// Until when silence is no agreement, epoch ms; none where the operator is waited for.
@@ -33,7 +33,7 @@ pub struct Question {
     pub until: Option<i64>,
     /// The claim that the operator stands by and that this one would replace.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub waits_for: Option<String>,
+    pub waits_for: Option<ClaimId>,
 }
 
 impl Reader {
@@ -59,8 +59,8 @@ impl Reader {
         let mut questions = Vec::new();
         for Asked { claim, agent, instead_of, is_challenged, would_replace, asked_at, until } in asked {
             // The claim's time may be over.
-            let summary = self.claim_summary(&claim)?.filter(|claim| claim.status != Status::Deprecated);
-            let waits_for = self.waits_for_operator(&claim)?;
+            let summary = self.claim_summary(claim)?.filter(|claim| claim.status != Status::Deprecated);
+            let waits_for = self.waits_for_operator(claim)?;
             let until = until.filter(|_| waits_for.is_none());
             questions.extend(summary.map(|claim| Question {
                 claim,
@@ -80,21 +80,21 @@ impl Reader {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub(super) fn waits_for_operator(&self, claim: &str) -> Result<Option<String>, StoreError> {
+    pub(super) fn waits_for_operator(&self, claim: ClaimId) -> Result<Option<ClaimId>, StoreError> {
         let sql = "SELECT old.id FROM claims c JOIN claims old ON old.id = c.proposes_to_supersede WHERE c.id = ?1 \
                    AND old.superseded_by IS NULL AND old.status <> 'deprecated' AND NOT EXISTS (SELECT 1 FROM \
                    consensus WHERE claim_id = ?1 AND agent = 'operator' AND position = 'support')";
-        let old: Option<String> = self.db.prepare_cached(sql)?.query_row([claim], only).optional()?;
+        let old: Option<ClaimId> = self.db.prepare_cached(sql)?.query_row([claim], only).optional()?;
         let Some(old) = old else { return Ok(None) };
-        Ok(self.is_the_operators(&old)?.then_some(old))
+        Ok(self.is_the_operators(old)?.then_some(old))
     }
 }
 
 struct Asked {
-    claim: String,
+    claim: ClaimId,
     agent: String,
-    instead_of: Option<String>,
-    would_replace: Option<String>,
+    instead_of: Option<ClaimId>,
+    would_replace: Option<ClaimId>,
     is_challenged: bool,
     asked_at: i64,
     until: Option<i64>,

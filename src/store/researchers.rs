@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{ClaimFilter, Reader, StoreError, sessions};
 use crate::domain::event::{Recorded, ResearcherSpawned};
 use crate::domain::experiment::RunState;
-use crate::domain::ids::TaskId;
+use crate::domain::ids::{ClaimId, RunId, TaskId};
 use crate::domain::plan::TaskStatus;
 
 /// The most findings that are counted and listed of each researcher; more are read with `claims?task=`.
@@ -36,7 +36,7 @@ pub(super) fn spawned(db: &Connection, at: &Recorded, body: &ResearcherSpawned) 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ResearcherView {
     /// The run it lives in.
-    pub run_id: String,
+    pub run_id: RunId,
     /// Its session.
     pub session: String,
     /// The session that sent it out.
@@ -74,7 +74,7 @@ pub struct ResearcherView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The claim.
-    pub claim_id: String,
+    pub claim_id: ClaimId,
     /// What kind of statement it is.
     pub claim_type: String,
     /// Where it is.

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::{Reader, StoreError};
 use crate::domain::claim::Grade;
 use crate::domain::event::{EvidenceRetracted, Recorded};
+use crate::domain::ids::ClaimId;
 
 /// A link of an event to a claim that counts no more.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -69,7 +70,7 @@ pub(super) fn view(row: &Row<'_>) -> Result<RetractedEvidence, StoreError> {
 
 impl Reader {
     /// The evidence of a claim that was taken back, in ledger order.
-    pub(super) fn retracted(&self, claim: &str) -> Result<Vec<RetractedEvidence>, StoreError> {
+    pub(super) fn retracted(&self, claim: ClaimId) -> Result<Vec<RetractedEvidence>, StoreError> {
         let mut statement =
             self.db.prepare_cached(&format!("{RETRACTED} WHERE claim_id = ?1 ORDER BY seq"))?;
         self.kept_of(statement.query([claim])?, view)

@@ -13,7 +13,7 @@ use crate::domain::event::{
     AgentSeated, AnchorRetired, AnchorSaved, BeliefsSnapshotted, FileEdited, GuardFired, Recorded,
     SessionEnded, SessionSplit, SessionStarted, Turn0Continued, TurnRecorded,
 };
-use crate::domain::ids::{ClaimId, SessionId};
+use crate::domain::ids::{ClaimId, EventId, SessionId};
 use crate::domain::session::{
     Belief, EndCause, Role, SUMMARY_SEGMENT_CHARS, SUMMARY_SEGMENTS, Source, WHOLE_TURNS,
 };
@@ -165,8 +165,8 @@ pub(super) fn split(db: &Connection, at: &Recorded, body: &SessionSplit) -> Resu
         body.parent,
         body.reason,
         at.agent,
-        body.used_tokens.map(|tokens| tokens),
-        body.window_tokens.map(|tokens| tokens),
+        body.used_tokens,
+        body.window_tokens,
         body.turn0,
         at.at,
         at.seq
@@ -324,7 +324,7 @@ pub struct SplitView {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BeliefSnapshot {
     /// The event.
-    pub id: String,
+    pub id: EventId,
     /// Whose.
     pub agent: String,
     /// In which session.

@@ -91,7 +91,7 @@ pub(super) fn task_updated(db: &Connection, at: &Recorded, body: &TaskUpdated) -
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TaskView {
     /// Its id.
-    pub id: String,
+    pub id: TaskId,
     /// Its short name, such as `T7`.
     pub name: String,
     /// What is to be done.
@@ -103,13 +103,13 @@ pub struct TaskView {
     pub status: TaskStatus,
     /// The phase it belongs to; none for the inbox.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub phase_id: Option<String>,
+    pub phase_id: Option<PhaseId>,
     /// The short name of that phase.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
     /// The task it is a part of.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub parent_task_id: Option<String>,
+    pub parent_task_id: Option<TaskId>,
     /// What must be done before it.
     pub depends_on: Vec<String>,
     /// The names of those that are still open.
@@ -262,7 +262,7 @@ impl Reader {
     }
 
     /// The tasks of a phase, or those without one, oldest first.
-    pub(super) fn tasks_of(&self, phase: Option<&str>, limit: usize) -> Result<Vec<TaskView>, StoreError> {
+    pub(super) fn tasks_of(&self, phase: Option<PhaseId>, limit: usize) -> Result<Vec<TaskView>, StoreError> {
         let mut found =
             self.db.prepare_cached(&format!("{TASK} WHERE phase_id IS ?1 ORDER BY created_seq LIMIT ?2"))?;
         self.kept_of(found.query(params![phase, bound(limit)])?, |row| self.task_of(row))

@@ -9,6 +9,7 @@ use super::rows::only;
 use super::{Expired, Reader, StoreError};
 use crate::domain::claim::{BadWord, ClaimType, Status};
 use crate::domain::decide::OVERRIDES;
+use crate::domain::ids::{CommandId, EventId};
 
 /// How many claims there are.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -37,7 +38,7 @@ pub struct AgentActivity {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoosenedPolicy {
     /// The event that recorded it.
-    pub event_id: String,
+    pub event_id: EventId,
     /// The policy since, in the words of `config.toml`.
     pub policy: String,
     /// The policy before.
@@ -52,7 +53,7 @@ pub struct LoosenedPolicy {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RejectedCommand {
     /// The command, as its receipt named it.
-    pub command_id: String,
+    pub command_id: CommandId,
     /// Whose.
     pub agent: String,
     /// What it was.

@@ -29,7 +29,7 @@ pub(super) fn add_to(
             let sessions = alive.iter().filter(|session| session.agent == asked.agent);
             let read_at = sessions.filter_map(|session| {
                 let session = session.session.parse().ok()?;
-                SessionNews::of(&state_home, &workspace, &session).first_opened(&asked.claim.id)
+                SessionNews::of(&state_home, &workspace, &session).first_opened(&asked.claim.id.to_string())
             });
             let read_at = read_at.min();
             (asked, read_at)

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use super::context::ContextOf;
 use super::{DEFAULT_LIMIT, ViewError, markdown, unknown_contradiction, without, work};
-use crate::domain::ids::{ClaimId, EventId, TaskId};
+use crate::domain::ids::{EventId, TaskId};
 use crate::domain::time::Timestamp;
 use crate::reads::Reads;
 use crate::store::{ClaimFilter, Contradiction, ContradictionPage, Reader, StoreError};
@@ -59,8 +59,7 @@ pub(super) fn contradiction_of(
     now: Timestamp,
 ) -> Result<String, StoreError> {
     // Both sides may stand on one claim: for it, and against it.
-    let sides = [&both.left.claim_id, &both.right.claim_id];
-    let sides: BTreeSet<ClaimId> = sides.into_iter().filter_map(|side| side.parse().ok()).collect();
+    let sides = BTreeSet::from([both.left.claim_id, both.right.claim_id]);
     let page = ContradictionPage { contradictions: vec![both], next: None };
     let mut text = markdown::contradictions(&page, now);
     for side in sides {

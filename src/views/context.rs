@@ -83,13 +83,13 @@ pub(super) struct Found {
     pending_proof: Vec<ClaimSummary>,
     claims: Vec<ClaimSummary>,
     negative: Vec<ClaimSummary>,
-    warnings: BTreeMap<String, Warning>,
+    warnings: BTreeMap<ClaimId, Warning>,
     /// How well claims answer what the session is about, by their words and in all, by their ids.
-    answers: BTreeMap<String, (f64, f64)>,
-    rejections: BTreeMap<String, Vec<Rejected>>,
-    replaced: BTreeMap<String, Replaced>,
+    answers: BTreeMap<ClaimId, (f64, f64)>,
+    rejections: BTreeMap<ClaimId, Vec<Rejected>>,
+    replaced: BTreeMap<ClaimId, Replaced>,
     /// Confirmed claims that a later decision names, with that decision, by their ids.
-    behind: BTreeMap<String, String>,
+    behind: BTreeMap<ClaimId, ClaimId>,
     /// What a first context says of its claims besides; none where the session claimed something already.
     digest: Option<Digest>,
     anchors: Vec<AnchorView>,
@@ -103,9 +103,9 @@ pub(super) struct Found {
     pending_count: u64,
     quarantined: u64,
     /// Claims that were looked at.
-    seen: BTreeSet<String>,
+    seen: BTreeSet<ClaimId>,
     /// Sides of open contradictions, and claims that the reader is asked about.
-    disputed: BTreeSet<String>,
+    disputed: BTreeSet<ClaimId>,
 }
 
 /// Asks one question after the other; what cannot be answered is counted and left out.
@@ -246,7 +246,7 @@ fn ask(asking: &mut Asking<'_>, now_there: Option<&Workspace>, of: &ContextOf) -
     found.contested_count = counts.by_status.get(&Status::Contested).copied().unwrap_or_default();
     found.pending_count = counts.by_status.get(&Status::PendingProof).copied().unwrap_or_default();
     if let Some(looking) = &found.trajectory {
-        let (plan, phase) = (looking.plan_id.as_deref(), looking.phase_id.as_deref());
+        let (plan, phase) = (looking.plan_id, looking.phase_id);
         found.titles = asking.ask(|store| store.titles(plan, phase));
     }
     found.tasks = active_tasks(asking, of, found.trajectory.as_ref());
@@ -294,9 +294,8 @@ fn active_tasks(
     let mut tasks = asking.ask(|store| store.tasks_in(TaskStatus::Active, MAX_TASKS));
     tasks.extend(asking.ask(|store| store.tasks_in(TaskStatus::Blocked, MAX_TASKS)));
     for id in trajectory.iter().flat_map(|looking| &looking.task_ids) {
-        let Ok(wanted) = id.parse::<TaskId>() else { continue };
         if !tasks.iter().any(|task| task.id == *id) {
-            tasks.extend(asking.ask(|store| store.task(wanted)).filter(|task| !task.status.is_over()));
+            tasks.extend(asking.ask(|store| store.task(*id)).filter(|task| !task.status.is_over()));
         }
     }
     tasks.sort_by_key(|task| !is_mine(task, of, trajectory));
@@ -311,23 +310,18 @@ fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, counts: &Counts, foun
     for Belonging { claim, words, all } in
         asking.ask(|store| store.about(&text, &places, limit.max(MIN_ANSWERS)))
     {
-        found.answers.insert(claim.id.clone(), (words, all));
+        found.answers.insert(claim.id, (words, all));
         let (known, list) = match claim.claim_type {
             ClaimType::Negative => (&mut warned, &mut found.negative),
             ClaimType::Fact | ClaimType::Decision | ClaimType::Hypothesis => (&mut seen, &mut found.claims),
         };
-        if known.insert(claim.id.clone()) {
+        if known.insert(claim.id) {
             list.push(claim);
         }
     }
     let in_force = ClaimFilter { in_force: true, limit, ..ClaimFilter::default() };
-    let mut filters: Vec<ClaimFilter> = found
-        .about
-        .tasks
-        .iter()
-        .filter_map(|id| id.parse().ok())
-        .map(|task| ClaimFilter { task: Some(task), ..in_force.clone() })
-        .collect();
+    let mut filters: Vec<ClaimFilter> =
+        found.about.tasks.iter().map(|task| ClaimFilter { task: Some(*task), ..in_force.clone() }).collect();
     if !places.is_empty() {
         filters.push(ClaimFilter { places: places.clone(), ..in_force.clone() });
     }
@@ -342,12 +336,12 @@ fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, counts: &Counts, foun
         filters.extend([decisions, confirmed]);
     } else {
         let standing = asking.ask(|store| store.standing(limit));
-        found.claims.extend(standing.into_iter().filter(|claim| seen.insert(claim.id.clone())));
+        found.claims.extend(standing.into_iter().filter(|claim| seen.insert(claim.id)));
     }
     filters.push(ClaimFilter { status: vec![Status::Proposed], in_force: false, ..in_force });
     for filter in filters {
         let claims = asking.ask(|store| Ok(store.claims(&filter)?.claims));
-        found.claims.extend(claims.into_iter().filter(|claim| seen.insert(claim.id.clone())));
+        found.claims.extend(claims.into_iter().filter(|claim| seen.insert(claim.id)));
     }
     // Those at hand, and the newest of all the others.
     let mut dead_ends = vec![ClaimFilter { limit: MAX_ELSEWHERE, ..negative() }];
@@ -356,13 +350,12 @@ fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, counts: &Counts, foun
     }
     for filter in dead_ends {
         let claims = asking.ask(|store| Ok(store.claims(&filter)?.claims));
-        found.negative.extend(claims.into_iter().filter(|claim| warned.insert(claim.id.clone())));
+        found.negative.extend(claims.into_iter().filter(|claim| warned.insert(claim.id)));
     }
     // A claim is shown once: where somebody is asked to act, else where it warns, else by its relevance.
-    let mut disputed: BTreeSet<String> =
-        found.contradictions.iter().flat_map(sides).map(str::to_owned).collect();
-    disputed.extend(found.questions.iter().map(|asked| asked.claim.id.clone()));
-    disputed.extend(found.silences.iter().map(|silence| silence.claim.id.clone()));
+    let mut disputed: BTreeSet<ClaimId> = found.contradictions.iter().flat_map(sides).collect();
+    disputed.extend(found.questions.iter().map(|asked| asked.claim.id));
+    disputed.extend(found.silences.iter().map(|silence| silence.claim.id));
     found.contested.retain(|claim| !disputed.contains(&claim.id));
     let needs_somebody = |claim: &ClaimSummary| {
         matches!(claim.status, Status::Contested | Status::PendingProof) || disputed.contains(&claim.id)
@@ -372,23 +365,22 @@ fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, counts: &Counts, foun
     found.negative.retain(|claim| !needs_somebody(claim));
     found.unseen_dead_ends = counts.negative.saturating_sub(settled_dead_ends);
     found.warnings = asking.ask(|store| store.warnings(&found.negative));
-    let mut dropped: BTreeSet<String> = BTreeSet::new();
-    for id in found.claims.iter().filter_map(|claim| claim.origin_task_id.clone()).collect::<BTreeSet<_>>() {
-        let Ok(task) = id.parse::<TaskId>() else { continue };
+    let mut dropped: BTreeSet<TaskId> = BTreeSet::new();
+    for task in found.claims.iter().filter_map(|claim| claim.origin_task_id).collect::<BTreeSet<_>>() {
         // A task that should not be done says nothing about now; its claims stay where they are.
         if asking.ask(|store| store.task(task)).is_some_and(|task| task.status == TaskStatus::Invalidated) {
-            dropped.insert(id);
+            dropped.insert(task);
         }
     }
     let is_settled = |status| matches!(status, Status::Proposed | Status::Confirmed);
     let here = found.claims.iter();
     let here = here.filter(|claim| is_settled(claim.status) && claim.claim_type != ClaimType::Negative);
-    let elsewhere: BTreeSet<&str> = found
+    let elsewhere: BTreeSet<ClaimId> = found
         .contradictions
         .iter()
         .flat_map(|both| [&both.left, &both.right])
         .filter(|side| side.status.is_some_and(is_settled) && !seen.contains(&side.claim_id))
-        .map(|side| side.claim_id.as_str())
+        .map(|side| side.claim_id)
         .collect();
     // What cannot be read is said to be that, and not that there was no room for it.
     let unreadable = asking.store.left_out_settled();
@@ -400,10 +392,8 @@ fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, counts: &Counts, foun
             && claim.claim_type != ClaimType::Negative
     });
     let shown = || found.claims.iter().chain(&found.negative);
-    let decisions: Vec<&str> = shown()
-        .filter(|claim| claim.claim_type == ClaimType::Decision)
-        .map(|claim| claim.id.as_str())
-        .collect();
+    let decisions: Vec<ClaimId> =
+        shown().filter(|claim| claim.claim_type == ClaimType::Decision).map(|claim| claim.id).collect();
     found.rejections = asking.ask(|store| store.rejected_by(&decisions));
     let is_decision = |claim: &&ClaimSummary| claim.claim_type == ClaimType::Decision;
     let mut behind = asking.ask(|store| store.named_by(found.claims.iter().filter(is_decision)));
@@ -412,14 +402,14 @@ fn ask_for_claims(asking: &mut Asking<'_>, of: &ContextOf, counts: &Counts, foun
         found.claims.iter().any(is_it)
     });
     found.behind = behind;
-    let all: Vec<&str> = shown().map(|claim| claim.id.as_str()).collect();
+    let all: Vec<ClaimId> = shown().map(|claim| claim.id).collect();
     found.replaced = asking.ask(|store| store.replaced_by(&all));
     seen.extend(warned);
     (found.seen, found.disputed) = (seen, disputed);
 }
 
-fn sides(contradiction: &Contradiction) -> [&str; 2] {
-    [&contradiction.left.claim_id, &contradiction.right.claim_id]
+fn sides(contradiction: &Contradiction) -> [ClaimId; 2] {
+    [contradiction.left.claim_id, contradiction.right.claim_id]
 }
 
 /// What the packer gets; with what a session hands over, its name and the reason.
@@ -545,14 +535,14 @@ fn attention(
     let questions = found.questions.iter().map(|asked| Attention::Question(question(asked, now)));
     // What concerns the reader or its work first: the team's other disputes can wait for their agents.
     let is_far = |both: &&Contradiction| {
-        let at_hand = sides(both).iter().any(|id| found.is_answer(id));
+        let at_hand = sides(both).iter().any(|id| found.is_answer(*id));
         !at_hand && !super::attention::moves_of(both).contains_key(of.agent.as_str())
     };
     let mut contradictions: Vec<&Contradiction> = found.contradictions.iter().collect();
     contradictions.sort_by_key(is_far);
     let contradictions = contradictions.into_iter().map(|both| Attention::Contradiction(contradiction(both)));
     let mut contested: Vec<&ClaimSummary> = found.contested.iter().collect();
-    contested.sort_by_key(|claim| claim.owner != of.agent.as_str() && !found.is_answer(&claim.id));
+    contested.sort_by_key(|claim| claim.owner != of.agent.as_str() && !found.is_answer(claim.id));
     let contested = contested.into_iter().map(|summary| Attention::Contested(claim(summary)));
     let pending = found
         .pending_proof
@@ -569,7 +559,7 @@ fn attention(
     });
     let refused = found.rejected.iter().filter(|refused| refused.agent == of.agent.as_str());
     let refused = refused.map(|refused| Attention::Fault {
-        id: refused.command_id.clone(),
+        id: refused.command_id.to_string(),
         what: format!("your queued {} did not pass: {}", refused.kind, refused.message),
     });
     let faults = runs.0.iter().filter(|(_, run)| run.outcome != Outcome::Ok);
@@ -577,7 +567,7 @@ fn attention(
         faults.map(|(job, run)| Attention::Fault { id: job.clone(), what: format!("{job}: {}", run.detail) });
     let disputes = questions.chain(contradictions);
     let silences = found.silences.iter().map(|silence| Attention::Silence {
-        claim: silence.claim.id.clone(),
+        claim: silence.claim.id.to_string(),
         statement: silence.claim.statement.clone(),
         by: silence.claim.owner.clone(),
         left: now.age(Timestamp::from_ms(silence.until)),
@@ -642,23 +632,23 @@ pub(super) fn about(store: &Reader, of: &ContextOf) -> Result<About, StoreError>
 
 impl Found {
     /// How well a claim answers by its words alone, if it does.
-    pub(super) fn words(&self, id: &str) -> Option<f64> {
-        self.answers.get(id).map(|(words, _)| *words)
+    pub(super) fn words(&self, id: ClaimId) -> Option<f64> {
+        self.answers.get(&id).map(|(words, _)| *words)
     }
 
     /// Whether a claim answers well what the session is about.
-    fn is_answer(&self, id: &str) -> bool {
-        self.answers.get(id).is_some_and(|(_, all)| *all >= ANSWERS)
+    fn is_answer(&self, id: ClaimId) -> bool {
+        self.answers.get(&id).is_some_and(|(_, all)| *all >= ANSWERS)
     }
 
     /// Whether a claim stands under attention because of others.
-    pub(super) fn is_disputed(&self, id: &str) -> bool {
-        self.disputed.contains(id)
+    pub(super) fn is_disputed(&self, id: ClaimId) -> bool {
+        self.disputed.contains(&id)
     }
 
     /// Whether a claim was looked at.
-    pub(super) fn was_seen(&self, id: &str) -> bool {
-        self.seen.contains(id)
+    pub(super) fn was_seen(&self, id: ClaimId) -> bool {
+        self.seen.contains(&id)
     }
 
     /// A claim as a pack shows it.
@@ -670,8 +660,8 @@ impl Found {
             answers: self.answers.get(&summary.id).map_or(0.0, |(_, all)| *all),
             rejected: rejected.collect(),
             replaced,
-            behind: self.behind.get(&summary.id).cloned(),
-            digest: self.digest.as_ref().and_then(|digest| digest.get(&summary.id)).cloned(),
+            behind: self.behind.get(&summary.id).map(ToString::to_string),
+            digest: self.digest.as_ref().and_then(|digest| digest.get(summary.id)).cloned(),
             // The pack tells once what is locked.
             by_now: by_now(&self::tests(summary)),
             ..claim_for(summary, &self.about, now)
@@ -701,7 +691,7 @@ pub(super) fn claim_for(summary: &ClaimSummary, about: &About, now: Timestamp) -
     let is_at = |places: &[Scope]| scopes.iter().any(|scope| scope.is_at(places));
     let of_task = summary.origin_task_id.as_ref().is_some_and(|task| about.tasks.contains(task));
     pack::Claim {
-        id: summary.id.clone(),
+        id: summary.id.to_string(),
         statement: summary.statement.clone(),
         claim_type: summary.claim_type,
         status: summary.status,
@@ -712,7 +702,7 @@ pub(super) fn claim_for(summary: &ClaimSummary, about: &About, now: Timestamp) -
         agreed_by: Vec::new(),
         answers_reader: false,
         unstable: summary.unstable,
-        failed_since: summary.failed_since.clone(),
+        failed_since: summary.failed_since.map(|run| run.to_string()),
         grade: summary.grade,
         evidence_stale: summary.stale,
         changed: super::versions::changed(&summary.changed_since).filter(|_| summary.is_finding()),
@@ -740,7 +730,7 @@ pub(super) fn claim_for(summary: &ClaimSummary, about: &About, now: Timestamp) -
 
 pub(super) fn contradiction(both: &Contradiction) -> pack::Contradiction {
     pack::Contradiction {
-        id: both.id.clone(),
+        id: both.id.to_string(),
         kind: both.kind,
         detected_at: Timestamp::from_ms(both.detected_at),
         sides: [side(&both.left), side(&both.right)],
@@ -752,19 +742,19 @@ pub(super) fn contradiction(both: &Contradiction) -> pack::Contradiction {
 pub(super) fn question(asked: &Question, now: Timestamp) -> pack::Question {
     let is_open = asked.claim.status == Status::Proposed;
     pack::Question {
-        claim: asked.claim.id.clone(),
+        claim: asked.claim.id.to_string(),
         statement: asked.claim.statement.clone(),
         by: asked.claim.owner.clone(),
         asked_at: Timestamp::from_ms(asked.asked_at),
         silence_in: asked.until.filter(|_| is_open).map(|until| now.age(Timestamp::from_ms(until))),
-        instead_of: asked.instead_of.clone(),
+        instead_of: asked.instead_of.map(|old| old.to_string()),
     }
 }
 
 fn side(side: &SideView) -> pack::Side {
     let said = side.status.zip(side.created_at).zip(side.statement.clone());
     pack::Side {
-        claim: side.claim_id.clone(),
+        claim: side.claim_id.to_string(),
         owner: side.owner.clone(),
         by: side.agent.clone(),
         challenge: side.challenge.clone(),

@@ -11,6 +11,7 @@ use crate::domain::clean;
 use crate::domain::decide::HELD;
 use crate::domain::event::{CommandRan, MemoryDenied};
 use crate::domain::experiment::{Prediction, RunState};
+use crate::domain::ids::ClaimId;
 use crate::domain::time::Timestamp;
 use crate::schedule::Outcome;
 use crate::standing::Damage;
@@ -126,7 +127,7 @@ pub(super) fn search(found: &SearchPage, now: Timestamp) -> String {
             let _ = writeln!(
                 text,
                 "  found through what it took the place of: `{}`",
-                hit.found_through.join("`, `")
+                joined(&hit.found_through, "`, `")
             );
         }
         if let Some(successor) = &hit.claim.superseded_by {
@@ -134,6 +135,10 @@ pub(super) fn search(found: &SearchPage, now: Timestamp) -> String {
         }
     }
     text
+}
+
+fn joined(ids: &[ClaimId], between: &str) -> String {
+    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
 }
 
 pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: Timestamp) -> String {
@@ -156,7 +161,7 @@ pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: 
         fact("imported", "out of a file, which alone says who wrote it and when");
     }
     if let Some(value) = &claim.proposes_to_supersede {
-        fact("proposes to supersede", &inline(value, 200));
+        fact("proposes to supersede", &value.to_string());
     }
     if let Some(seq) = claim.affirmed_seq {
         fact("still meant", &format!("as of event {seq}"));
@@ -180,18 +185,18 @@ pub(super) fn claim(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: 
         fact("silence", &silence);
     }
     if !claim.supersedes.is_empty() {
-        fact("supersedes", &claim.supersedes.join(", "));
+        fact("supersedes", &joined(&claim.supersedes, ", "));
     }
     for (what, others) in [("mentions", &claim.mentions), ("mentioned by", &claim.mentioned_by)] {
         if !others.is_empty() {
-            fact(what, &others.join(", "));
+            fact(what, &joined(others, ", "));
         }
     }
     if let Some(hours) = claim.ttl_hours {
         fact("expires", &format!("{hours} h after creation"));
     }
     if let Some(current) = claim.successors.last() {
-        fact(&format!("{} by", replaced(summary)), &claim.successors.join(" -> "));
+        fact(&format!("{} by", replaced(summary)), &joined(&claim.successors, " -> "));
         fact("current truth", &format!("`hivemind://claims/{current}`"));
     }
     if let Some(trigger) = &claim.trigger {
