@@ -1,4 +1,4 @@
-//! Plans and phases: what a fold writes of them, and the questions about them.
+//! Plans and phases: their projection and their queries.
 
 use rusqlite::{Connection, params};
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::domain::event::{IntentDeclared, PhaseAdded, PlanAbandoned, PlanAdded,
 use crate::domain::ids::{PhaseId, PlanId, SessionId, TaskId};
 use crate::domain::plan::{TaskStatus, current_phase};
 
-/// The session under which the trajectory of the team stands: where a session looks that declared none.
+/// The session of the row that holds the team's intent. Sessions without an intent of their own use it.
 const TEAM: &str = "";
 
 pub(super) fn plan_added(db: &Connection, at: &Recorded, body: &PlanAdded) -> Result<(), StoreError> {
@@ -75,7 +75,7 @@ pub(super) fn intent_declared(
             at.seq
         ])?;
     }
-    // What nobody's session said is said to all of them: each looks there until it says otherwise.
+    // An intent without a session replaces the intent of every session.
     if own.is_none() {
         db.prepare_cached(
             "UPDATE trajectories SET (intent, plan_id, phase_id, task_ids, agent, shifted_at, seq) = \
@@ -87,7 +87,7 @@ pub(super) fn intent_declared(
     Ok(())
 }
 
-/// A child of a split looks where its parent looked.
+/// The child of a split starts with the intent of its parent.
 pub(super) fn hand_over(db: &Connection, parent: &SessionId, child: &SessionId) -> Result<(), StoreError> {
     db.prepare_cached(
         "INSERT OR REPLACE INTO trajectories (session, intent, plan_id, phase_id, task_ids, agent, shifted_at, seq) \
@@ -97,7 +97,7 @@ pub(super) fn hand_over(db: &Connection, parent: &SessionId, child: &SessionId) 
     Ok(())
 }
 
-/// A session that ended looks nowhere.
+/// Removes the intent of an ended session.
 pub(super) fn look_away(db: &Connection, session: &SessionId) -> Result<(), StoreError> {
     db.prepare_cached("DELETE FROM trajectories WHERE session = ?1")?.execute([session])?;
     Ok(())
@@ -106,86 +106,86 @@ pub(super) fn look_away(db: &Connection, session: &SessionId) -> Result<(), Stor
 /// A phase with its tasks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PhaseView {
-    /// Its id; none for the inbox, where tasks without a phase are.
+    /// Id of the phase. None for the inbox, which holds the tasks without a phase.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<PhaseId>,
-    /// Its short name, such as `P2`.
+    /// Short name, such as `P2`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is called.
+    /// The title.
     pub title: String,
-    /// `open`, `active` or `done`, by its tasks.
+    /// `open`, `active` or `done`, derived from its tasks.
     pub status: &'static str,
-    /// Its tasks, oldest first.
+    /// The tasks, oldest first.
     pub tasks: Vec<TaskView>,
 }
 
 /// A plan with its phases.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlanView {
-    /// Its id.
+    /// Id of the plan.
     pub id: PlanId,
-    /// Its short name, such as `P1`.
+    /// Short name, such as `P1`.
     pub name: String,
-    /// What it is called.
+    /// The title.
     pub title: String,
-    /// What the title does not say.
+    /// Details beyond the title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// `draft`, `active` or `done`, by its tasks, or `abandoned`.
+    /// `draft`, `active` or `done`, derived from its tasks, or `abandoned`.
     pub status: &'static str,
-    /// Why it was given up, if it was.
+    /// The reason of its abandonment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub abandoned_for: Option<String>,
     /// The file that holds the plan itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sot_path: Option<String>,
-    /// Its phases, in their order.
+    /// The phases, in their order.
     pub phases: Vec<PhaseView>,
 }
 
-/// Where the team, or a session, is looking.
+/// The intent of the team or of a session.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TrajectoryView {
-    /// What is wanted now.
+    /// The text of the intent.
     pub intent: String,
-    /// Of which plan.
+    /// The plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan_id: Option<PlanId>,
-    /// In which phase.
+    /// The phase.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase_id: Option<PhaseId>,
-    /// On which tasks.
+    /// The tasks.
     pub task_ids: Vec<TaskId>,
-    /// Who said so.
+    /// The agent that declared it.
     pub agent: String,
-    /// When, epoch ms.
+    /// When it was declared, epoch ms.
     pub shifted_at: i64,
-    /// Where in the ledger.
+    /// Ledger position.
     pub seq: u64,
 }
 
-/// The whole plan graph.
+/// All plans with their phases and tasks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlanGraph {
-    /// Where the team is looking.
+    /// The current intent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trajectory: Option<TrajectoryView>,
     /// The plans, newest first.
     pub plans: Vec<PlanView>,
     /// Tasks without a phase.
     pub inbox: PhaseView,
-    /// What is locked, by locks and through tasks.
+    /// The locked scopes, those of tasks included.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub locks: Vec<LockView>,
 }
 
-/// Where a task's phase and plan are called.
+/// The titles of a task's plan and phase.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Titles {
-    /// The plan.
+    /// The title of the plan.
     pub plan: Option<String>,
-    /// The phase.
+    /// The title of the phase.
     pub phase: Option<String>,
 }
 
@@ -202,10 +202,7 @@ fn status_of(tasks: &[TaskView], open: &'static str) -> &'static str {
 }
 
 impl Reader {
-    /// Where a session is looking: where it said or the whole team was told since, else where the team does.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The intent of a session: the last one set by the session or for the whole team.
     pub fn trajectory(&self, session: Option<&str>) -> Result<Option<TrajectoryView>, StoreError> {
         let mut at = self.db.prepare_cached(
             "SELECT intent, plan_id, phase_id, task_ids, agent, shifted_at, seq FROM trajectories WHERE session = ?1",
@@ -232,7 +229,7 @@ impl Reader {
         Ok(None)
     }
 
-    /// The phase that work goes on in: this one, or the next of its plan once all of its tasks are over.
+    /// The phase in which work continues: this one, or the next of its plan if all of its tasks are over.
     fn current_phase(&self, from: PhaseId) -> Result<PhaseId, StoreError> {
         let sql = "SELECT p.id, EXISTS (SELECT 1 FROM tasks t WHERE t.phase_id = p.id) AS has_tasks, \
                    EXISTS (SELECT 1 FROM tasks t WHERE t.phase_id = p.id AND t.status NOT IN ('done', 'invalidated')) AS has_open \
@@ -247,10 +244,7 @@ impl Reader {
         Ok(current_phase(from, phases))
     }
 
-    /// What a plan and a phase are called.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The titles of a plan and a phase.
     pub fn titles(&self, plan: Option<PlanId>, phase: Option<PhaseId>) -> Result<Titles, StoreError> {
         let title = |table: &str, id: Option<Uuid>| -> Result<Option<String>, StoreError> {
             let Some(id) = id else { return Ok(None) };
@@ -263,11 +257,8 @@ impl Reader {
         })
     }
 
-    /// The plans with their phases and tasks, the newest plan first; at most `limit` plans, and as many
-    /// tasks of each phase.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The plans with their phases and tasks, the newest plan first. At most `limit` plans, and `limit` tasks of each
+    /// phase.
     pub fn plan_graph(&self, session: Option<&str>, limit: usize) -> Result<PlanGraph, StoreError> {
         let mut plans = Vec::new();
         let mut found = self.db.prepare_cached(
