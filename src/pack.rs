@@ -17,17 +17,18 @@ mod digest;
 mod entries;
 mod fit;
 mod gate;
+mod items;
 mod xml;
 
+use self::items::{anchors, anti_patterns, attention, claim, lock, peer, peer_glance, relevant, task};
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::json;
 
 use fit::{Fitted, Fixed, Glance, ONE_LINE_CHARS, Section, fit, used};
-use xml::{Tag, line};
+use xml::Tag;
 
-use crate::domain::claim::{Basis, ClaimType, Grade};
 use crate::domain::relevance::{Parts, by_relevance, reach};
 use crate::domain::time::Timestamp;
 use crate::domain::way;
@@ -55,13 +56,9 @@ const SMALLEST_BUDGET_CHARS: usize = 160;
 /// The used share of a reported window, in percent, from which a split is advised. Later, the session has no room left
 /// for a hand-over.
 const SPLIT_FROM: u64 = 80;
-/// Maximum length of an anchor's value, in characters. The resource shows the rest.
-const MAX_ANCHOR_CHARS: usize = 200;
 /// Maximum length of a text in attention, in characters. It is enough to recognise the text, and two fit on a line. The
 /// id leads to the rest.
 const MAX_GLANCE_CHARS: usize = 120;
-/// Maximum length of each text of an anti-pattern, in characters. The first one then fits into most budgets.
-const MAX_WARNING_CHARS: usize = 300;
 /// Maximum length of a peer's goal, in characters.
 const MAX_WANTS_CHARS: usize = 80;
 /// Maximum length of a claim's rejected alternatives, in characters.
@@ -476,232 +473,10 @@ impl Window {
     }
 }
 
-fn attention<'a>(entries: Vec<&'a Attention>, now: Timestamp) -> Section<'a> {
-    Section::of("attention", entries, Attention::id, Attention::glance, move |needs| match needs {
-        Attention::Question(asked) => question(asked, now),
-        Attention::Contradiction(both) => contradiction(both, now),
-        Attention::Contested(it) => {
-            let since = it.touched_at.age(now);
-            let contested = claim("contested", it, now).with("move", &it.by).with("since", since);
-            contested.escaped(&line(&it.statement, MAX_GLANCE_CHARS))
-        }
-        Attention::PendingProof { claim: it, run } => claim("pending_proof", it, now)
-            .with("since", it.touched_at.age(now))
-            .with_any("run", run.as_ref())
-            .escaped(&line(&it.statement, MAX_GLANCE_CHARS)),
-        Attention::Silence { claim, statement, by, left } => Tag::open("silence")
-            .with("claim", claim)
-            .with("by", by)
-            .with("agreed_in", left)
-            .with("object", "challenge with claim_id and reason")
-            .text(statement),
-        Attention::Lease { task, title, left } => {
-            let lease = Tag::open("lease").with("task", task).with("left", left);
-            lease.escaped(&line(title, MAX_GLANCE_CHARS))
-        }
-        Attention::Fault { id, what } => {
-            Tag::open("fault").with("id", id).escaped(&line(what, MAX_GLANCE_CHARS))
-        }
-    })
-}
-
-impl Attention {
-    fn id(&self) -> &str {
-        match self {
-            Self::Question(asked) => &asked.claim,
-            Self::Contradiction(both) => &both.id,
-            Self::Contested(claim) | Self::PendingProof { claim, .. } => &claim.id,
-            Self::Silence { claim: id, .. } | Self::Lease { task: id, .. } | Self::Fault { id, .. } => id,
-        }
-    }
-
-    fn glance(&self) -> Glance<'_> {
-        match self {
-            // The statements appear in elements of their own, with their owners.
-            Self::Contradiction(both) => {
-                let [left, right] = &both.sides;
-                Glance::of_act(format!("a contradiction ({}) of {} and {}", both.kind, left.by, right.by))
-            }
-            Self::Question(asked) => Glance::of_act(format!("a question of {}", asked.by)),
-            Self::Silence { by, .. } => Glance::of_act(format!("a claim of {by} that silence will confirm")),
-            Self::Contested(claim) | Self::PendingProof { claim, .. } => Glance::of_claim_in_need(claim),
-            Self::Lease { title: text, .. } | Self::Fault { what: text, .. } => Glance::of_act(text),
-        }
-    }
-}
-
 impl Claim {
     fn glance(&self) -> Glance<'_> {
         Glance::of_claim(self)
     }
-}
-
-/// A question with the whole statement. A position on a part of it would be worthless.
-fn question(asked: &Question, now: Timestamp) -> String {
-    Tag::open("question")
-        .with("claim", &asked.claim)
-        .with("by", &asked.by)
-        .with_any("instead_of", asked.instead_of.as_ref())
-        .with("age", asked.asked_at.age(now))
-        .with_any("silence_in", asked.silence_in)
-        .with("answer", "support, challenge or abstain")
-        .text(&asked.statement)
-}
-
-fn contradiction(both: &Contradiction, now: Timestamp) -> String {
-    contradiction_in(both, MAX_GLANCE_CHARS, now)
-}
-
-/// A contradiction with at most `max_chars` characters for each side. A challenged claim needs only a glance beside the
-/// reason of the challenge.
-fn contradiction_in(both: &Contradiction, max_chars: usize, now: Timestamp) -> String {
-    let [left, right] = &both.sides;
-    let is_challenge = both.sides.iter().any(|side| side.challenge.is_some());
-    let said = |name: &str, side: &Side| {
-        let holder = line(&side.by, MAX_NAME_CHARS);
-        let (by, held) = match &side.owner {
-            Some(owner) if *owner != side.by => (line(owner, MAX_NAME_CHARS), format!(", held by {holder}")),
-            _ => (holder.clone(), String::new()),
-        };
-        // The bar separates the sides, so it must not appear in their texts.
-        let glance = |text: &str, max_chars| line(&text.replace('|', "¦"), max_chars);
-        match (&side.said, &side.challenge) {
-            (_, Some(reason)) => format!("{name} ({holder}, challenge) {}", glance(reason, max_chars)),
-            (Some((status, at, text)), None) => {
-                let max_chars = if is_challenge { max_chars.min(MAX_GLANCE_CHARS) } else { max_chars };
-                format!("{name} ({by}, {status}, {}{held}) {}", at.age(now), glance(text, max_chars))
-            }
-            (None, None) => format!("{name} ({by}) erased"),
-        }
-    };
-    Tag::open("contradiction")
-        .with("id", &both.id)
-        .with("kind", both.kind)
-        .with("a", &left.claim)
-        .with("b", &right.claim)
-        .with("age", both.detected_at.age(now))
-        .with_any("move", (!both.moves.is_empty()).then(|| both.moves.join(" or ")))
-        .escaped(&format!("{} | {}", said("A", left), said("B", right)))
-}
-
-fn task(task: &Task) -> String {
-    Tag::open("task")
-        .with("id", &task.id)
-        .with_any("phase", task.phase.as_ref())
-        .with("status", &task.status)
-        .with_any("lease", task.lease_left)
-        .with("files", task.files)
-        .with_any("by", task.by.as_ref())
-        .with_any("worktree", task.worktree.as_ref())
-        .escaped(&line(&task.title, MAX_WARNING_CHARS))
-}
-
-fn peer_glance(peer: &Peer) -> Glance<'_> {
-    Glance::of_act(&peer.wants)
-}
-
-fn peer(peer: &Peer) -> String {
-    let tag = Tag::open("peer")
-        .with("name", &peer.agent)
-        .with_any("client", peer.client.as_ref())
-        .with_any("worktree", peer.worktree.as_ref())
-        .with_any("branch", peer.branch.as_ref().filter(|branch| peer.worktree.as_ref() != Some(branch)));
-    if peer.wants.is_empty() { tag.empty() } else { tag.escaped(&line(&peer.wants, MAX_WANTS_CHARS)) }
-}
-
-fn lock(lock: &Lock) -> String {
-    Tag::open("lock")
-        .with("scope", &lock.scope)
-        .with("by", &lock.by)
-        .with_any("worktree", lock.worktree.as_ref())
-        .with("left", lock.left)
-        .escaped(&line(&lock.purpose, MAX_WARNING_CHARS))
-}
-
-fn anchors(anchors: &[Anchor], now: Timestamp) -> Section<'_> {
-    Section::of(
-        "anchors",
-        anchors.iter().collect(),
-        |anchor| &anchor.key,
-        |anchor| Glance::of_act(&anchor.value),
-        move |anchor| {
-            Tag::open("anchor")
-                .with("key", &anchor.key)
-                .with("age", anchor.set_at.age(now))
-                .escaped(&line(&anchor.value, MAX_ANCHOR_CHARS))
-        },
-    )
-}
-
-/// The notice for the author of a challenge that a run answered.
-const ANSWERED: &str = "over: the run answered it; challenge again if you disagree";
-
-/// The element of a claim: its author, age and confidence beside the statement. The grade appears if it is above
-/// asserted.
-fn claim(name: &'static str, claim: &Claim, now: Timestamp) -> Tag {
-    let tag = Tag::open(name).with("id", &claim.id);
-    trusted(tag.with("type", claim.claim_type).with("status", claim.status), claim, now)
-}
-
-/// The element of a relevant claim. Most claims are facts, so that type is left out to save room.
-fn relevant(claim: &Claim, now: Timestamp) -> Tag {
-    let kind = Some(claim.claim_type).filter(|kind| *kind != ClaimType::Fact);
-    let tag = Tag::open("claim").with("id", &claim.id);
-    trusted(tag.with_any("type", kind).with("status", claim.status), claim, now)
-}
-
-/// Adds the basis of the confirmation, unless other agents agreed, and the confidence.
-fn trusted(tag: Tag, claim: &Claim, now: Timestamp) -> Tag {
-    tag.with_any("basis", basis(claim))
-        .with_any("proved_by", claim.proved_by.as_deref())
-        .with_any("your_challenge", claim.answers_reader.then_some(ANSWERED))
-        .with_any("unstable", claim.unstable.then_some("yes"))
-        .with_any("failed_since", claim.failed_since.as_deref())
-        .with_any("grade", Some(claim.grade).filter(|grade| *grade != Grade::Asserted))
-        .with_any("evidence", claim.evidence_stale.then_some("stale"))
-        .with_any("changed", claim.changed.as_deref())
-        .with_any("by_now", claim.by_now.as_deref())
-        .with("confidence", format_args!("{:.2}", claim.confidence))
-        .with("scope", claim.scopes.join(" "))
-        .with("by", &claim.by)
-        .with_any("imported", claim.imported.then_some("yes"))
-        .with("age", claim.created_at.age(now))
-}
-
-/// The basis, except the usual one that other agents agreed.
-fn basis(claim: &Claim) -> Option<Basis> {
-    claim.basis.filter(|basis| *basis != Basis::Agreed)
-}
-
-fn anti_patterns<'a>(entries: Vec<&'a AntiPattern>, now: Timestamp) -> Section<'a> {
-    Section::of(
-        "anti_patterns",
-        entries,
-        |dead_end| &dead_end.claim.id,
-        |dead_end| dead_end.claim.glance(),
-        move |dead_end| avoid(dead_end, now),
-    )
-    .called("dead ends")
-}
-
-fn avoid(AntiPattern { claim, trigger, because, .. }: &AntiPattern, now: Timestamp) -> String {
-    let mut text = line(&claim.statement, MAX_WARNING_CHARS);
-    if let Some(because) = because {
-        text = format!("{text} because {}", line(because, MAX_WARNING_CHARS));
-    }
-    text.push_str(&line(&beside(claim), MAX_WARNING_CHARS));
-    Tag::open("avoid")
-        .with("claim", &claim.id)
-        .with("scope", claim.scopes.join(" "))
-        .with_any("trigger", trigger.as_ref())
-        .with("status", claim.status)
-        .with_any("basis", basis(claim))
-        .with_any("by_now", claim.by_now.as_deref())
-        .with("confidence", format_args!("{:.2}", claim.confidence))
-        .with("by", &claim.by)
-        .with_any("imported", claim.imported.then_some("yes"))
-        .with("age", claim.created_at.age(now))
-        .escaped(&text)
 }
 
 /// The dialogue before a split, oldest message first. Empty without messages.

@@ -5,16 +5,16 @@
 //! without limit. Other news waits for three deltas. After that it is counted by kind, with the command that lists it.
 //! After a command, a delta shows urgent news only. A reader that asks for its news gets all of it whole.
 
+mod news;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use self::news::{line_of, written};
 use super::fit::used;
-use super::xml::{Tag, chars, line};
-use super::{
-    Anchor, AntiPattern, Claim, Contradiction, Lock, MAX_ANCHOR_CHARS, MAX_GLANCE_CHARS, MAX_NAME_CHARS,
-    MAX_WARNING_CHARS, Names, Peer, Question, Side, avoid, beside, claim, contradiction_in, lock, question,
-};
+use super::xml::{Tag, chars};
+use super::{Anchor, AntiPattern, Claim, Contradiction, Lock, Names, Peer, Question, Side, beside};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Status;
 use crate::domain::ids::{ClaimId, EventId, RunId, SessionId, TaskId};
@@ -577,132 +577,4 @@ fn newest(given_up: &[&News], mut room: usize, now: Timestamp, names: Names<'_>)
         }
     }
     lines
-}
-
-fn written(news: &News, form: Form, now: Timestamp) -> String {
-    let Waiting { was, paths, .. } = &news.waiting;
-    match (&news.body, form) {
-        (Body::Intent(intent), _) => Tag::open("trajectory").with("intent", intent).empty(),
-        // A question is shown whole or not at all.
-        (Body::Question(asked), _) => question(asked, now),
-        (Body::Claim(it), Form::Full) if it.status != Status::Deprecated => {
-            let text = line(&it.statement, MAX_WARNING_CHARS);
-            claim("claim", it, now).with_any("agreed_by", agreed_by(it)).with_any("was", *was).escaped(&text)
-        }
-        (Body::Claim(it), Form::Whole(max_chars)) if it.status != Status::Deprecated => claim_line(it, *was)
-            .with("scope", line(&it.scopes.join(" "), GLANCE_CHARS))
-            .with("age", it.created_at.age(now))
-            .text(&(line_of(&it.statement, max_chars) + &beside(it))),
-        (Body::Claim(it), _) => claim_line(it, *was).text(&glance(&it.statement)),
-        (Body::Moved(it), _) => {
-            let tag = Tag::open("claim").with("id", &it.id);
-            let tag = match &it.by {
-                Some(by) => tag.with_any("was", *was).with("status", it.status).with("by", by),
-                None => tag,
-            };
-            tag.text(&it.text())
-        }
-        (Body::DeadEnd(dead_end), Form::Full | Form::Whole(_)) => avoid(dead_end, now),
-        (Body::DeadEnd(AntiPattern { claim: it, .. }), Form::Line) => Tag::open("avoid")
-            .with("claim", &it.id)
-            .with("scope", line(&it.scopes.join(" "), GLANCE_CHARS))
-            .with("by", &it.by)
-            .text(&glance(&it.statement)),
-        (Body::Contradiction(both), Form::Full) => contradiction_in(both, MAX_GLANCE_CHARS, now),
-        (Body::Contradiction(both), Form::Whole(max_chars)) => contradiction_in(both, max_chars, now),
-        (Body::Contradiction(both), Form::Line) => {
-            let said = |Side { by, said, challenge, .. }: &Side| {
-                let says = challenge.as_ref().or(said.as_ref().map(|(_, _, text)| text));
-                let glance = says.map_or_else(|| "erased".to_owned(), |text| glance(text));
-                format!("{}: {}", line_of(by, MAX_NAME_CHARS), glance.replace('|', "¦"))
-            };
-            let [left, right] = &both.sides;
-            Tag::open("contradiction")
-                .with("id", &both.id)
-                .with("kind", both.kind)
-                .with("a", &left.claim)
-                .with_any("move", (!both.moves.is_empty()).then(|| both.moves.join(" or ")))
-                .text(&format!("{} | {}", said(left), said(right)))
-        }
-        (Body::Run(run), form) => {
-            let tag = Tag::open("run")
-                .with("id", &run.id)
-                .with("claim", &run.claim)
-                .with("claim_status", run.claim_status)
-                .with("by", &run.by)
-                .with("ended", &run.ended)
-                .with_any("says", run.says.as_ref());
-            match form {
-                Form::Line => tag.text(&glance(&run.statement)),
-                Form::Full | Form::Whole(_) => {
-                    tag.with("age", run.at.age(now)).escaped(&line(&run.statement, MAX_WARNING_CHARS))
-                }
-            }
-        }
-        (Body::Task(task), form) => {
-            let tag = Tag::open("task")
-                .with("id", &task.id)
-                .with("status", &task.status)
-                .with_any("to", task.to.as_ref())
-                .with_any("locks", (!task.locks.is_empty()).then(|| task.locks.join(" ")));
-            match form {
-                Form::Line => tag.text(&glance(&task.title)),
-                Form::Full | Form::Whole(_) => tag.escaped(&line(&task.title, MAX_WARNING_CHARS)),
-            }
-        }
-        (Body::Anchor(anchor), form) => {
-            let tag = Tag::open("anchor").with("key", &anchor.key);
-            match form {
-                Form::Line => tag.text(&glance(&anchor.value)),
-                Form::Full | Form::Whole(_) => {
-                    tag.with("age", anchor.set_at.age(now)).escaped(&line(&anchor.value, MAX_ANCHOR_CHARS))
-                }
-            }
-        }
-        (Body::Locks(locks), _) => locks.iter().map(lock).collect(),
-        (Body::Peer(it), _) => Tag::open("peer").with("name", &it.agent).text(&glance(&it.wants)),
-        (Body::Edits { by, worktree, at }, form) => {
-            let room = if matches!(form, Form::Line) { GLANCE_CHARS } else { MAX_WARNING_CHARS };
-            let files: Vec<&str> = paths.iter().map(Scope::as_str).collect();
-            Tag::open("edited")
-                .with("by", by)
-                .with("files", files.len())
-                .with_any("worktree", worktree.as_ref())
-                .with_any("age", at.map(|at| at.age(now)))
-                .escaped(&line(&files.join(" "), room))
-        }
-    }
-}
-
-/// The element of a claim in one line.
-fn claim_line(it: &Claim, was: Option<Status>) -> Tag {
-    Tag::open("claim")
-        .with("id", &it.id)
-        .with("type", it.claim_type)
-        .with_any("was", was)
-        .with("status", it.status)
-        .with_any("proved_by", it.proved_by.as_deref().filter(|_| it.answers_reader))
-        .with_any("your_challenge", it.answers_reader.then_some(super::ANSWERED))
-        .with("by", &it.by)
-        .with_any("agreed_by", agreed_by(it))
-}
-
-/// The agents that confirmed another agent's claim.
-fn agreed_by(claim: &Claim) -> Option<String> {
-    (!claim.agreed_by.is_empty()).then(|| claim.agreed_by.join(" "))
-}
-
-/// The beginning of a text, on one line.
-fn glance(text: &str) -> String {
-    line_of(text, GLANCE_CHARS)
-}
-
-/// Cuts a text to one line of at most `max_chars` characters before escaping.
-fn line_of(text: &str, max_chars: usize) -> String {
-    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if let Some((cut, _)) = line.char_indices().nth(max_chars) {
-        line.truncate(cut);
-        line.push('…');
-    }
-    line
 }

@@ -134,7 +134,7 @@ pub(super) fn claim(claim: &Claim, digest: &Digest, max_chars: usize, now: Times
         .with("id", &claim.id)
         .with_any("type", kind)
         .with("status", claim.status)
-        .with_any("basis", super::basis(claim))
+        .with_any("basis", super::items::basis(claim))
         .with_any("proved_by", claim.proved_by.as_deref())
         .with_any("unstable", claim.unstable.then_some("yes"))
         .with_any("failed_since", claim.failed_since.as_deref())

@@ -1,26 +1,26 @@
 //! Experiments: a run is queued, begins, ends, and says what it says about a claim.
 
+mod cited;
+mod outcome;
+
 use serde_json::json;
 
-use super::quorum::settled_status;
-use super::supersession::take_place;
+pub(super) use self::cited::{cited, tied};
+use self::outcome::grade;
+pub(crate) use self::outcome::{ended, started};
+
 use super::verdict::{Verdict, verdict};
-use super::{
-    Decision, PlannedRun, Speaker, against, contradiction, fresh_id, known_claim, researcher, transition,
-};
+use super::{Decision, PlannedRun, Speaker, fresh_id, known_claim, transition};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{Grade, Relation, Share, Status};
 use crate::domain::command::{AttachExperiment, CancelExperiment, RecordExperiment, RunExperiment};
 use crate::domain::event::{
-    Event, EvidenceAdded, ExperimentCancelRequested, ExperimentCompleted, ExperimentQueued,
-    ExperimentStarted, RunBehind, StatusChanged,
+    Event, EvidenceAdded, ExperimentCancelRequested, ExperimentCompleted, ExperimentQueued, RunBehind,
 };
-use crate::domain::experiment::{Plan, Prediction, RunKey, RunOutcome, RunState, Series, Tally};
-use crate::domain::ids::{ClaimId, EventId, RunId};
-use crate::domain::receipt::Warning;
+use crate::domain::experiment::{Plan, Prediction, RunOutcome, RunState, Series};
+use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::rejection::{Code, Rejection};
-use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, Run, State};
 use crate::domain::text::{Reason, Statement};
 use crate::domain::time::Timestamp;
@@ -345,307 +345,10 @@ pub(super) fn record(
     Ok(Decision { events: vec![completed.into()], next, ..Decision::default() })
 }
 
-/// The beginning of a run.
-pub(crate) fn started(run_id: RunId) -> Event {
-    ExperimentStarted { run_id }.into()
-}
-
-/// The end of a run, what it says about its claim, and what that does to the claim. `event_id` will be that of
-/// the first event; without one the run left nothing that could be evidence. Of several runs of one request, the last
-/// speaks for all. `files` is what the files that it saw hold after its end.
-pub(crate) fn ended(
-    state: &State,
-    run_id: RunId,
-    event_id: Option<EventId>,
-    outcome: &RunOutcome,
-    files: &Versions,
-    now: Timestamp,
-) -> Vec<Event> {
-    let Some(run) = state.run(run_id).filter(|run| !run.state.is_over()) else { return Vec::new() };
-    let End { over, unstable, stable_again, is_mixed } = end(state, run_id, run, outcome, now);
-    let about = run.claim.and_then(|id| Some((id, state.claim(id)?)));
-    let changed = about.filter(|_| outcome.state.is_conclusive());
-    let changed =
-        changed.and_then(|(_, claim)| versions::changed_for(state, (run_id, run), claim, files, outcome));
-    let changed = changed.map(|change| change.to_string());
-    // The last run of a series speaks for all: where one of them says nothing, they say nothing.
-    let others = run.series.into_iter().flat_map(|series| state.series(series.first));
-    let mut others = others.filter_map(|(_, other)| other.undecided.as_ref());
-    let changed = changed.or_else(|| others.next().map(ToString::to_string));
-    let completed = ExperimentCompleted {
-        run_id,
-        profile: run.profile.clone(),
-        command: run.command.clone(),
-        outcome: outcome.clone(),
-        asserted: false,
-        undecided: changed.as_ref().map(|change| change.parse().expect("a scope and a name are short")),
-        key: over.key.clone(),
-        unstable,
-        stable_again,
-        restates: None,
-        erased: false,
-    };
-    let mut events: Vec<Event> = vec![completed.into()];
-    events.extend(researcher::over(state, run_id, run, outcome));
-    let Some((claim_id, claim)) = about else { return events };
-    if run.series.is_some_and(|series| series.number < series.of) {
-        return events;
-    }
-    let prediction = run.prediction.unwrap_or(Prediction::Passes);
-    let mut verdict = match changed {
-        Some(change) => Verdict::undecided(unstable, &change),
-        None => verdict((claim.status, &claim.scopes), &over, prediction, unstable),
-    };
-    if is_mixed && verdict.relation == Some(Relation::Supports) {
-        verdict.relation = Some(Relation::Mentions);
-    }
-    let waited = claim.status == Status::PendingProof && claim.pending_run == Some(run_id);
-    let against = against::contradicted(state, (claim_id, claim), (run_id, &over))
-        .filter(|_| waited && verdict.proves());
-    let (proof, stays) = if waited && verdict.proves() && against.is_none() {
-        proven(state, (claim_id, claim), (run_id, run), now)
-    } else {
-        (Vec::new(), None)
-    };
-    if let (Some(relation), Some(evidence_ref)) = (verdict.relation, event_id) {
-        let grade = Some(grade(state, &over, claim_id, relation));
-        let run = Some(behind((run_id, &over), prediction, &verdict));
-        let weight = Share::FULL;
-        // The reason of a proof is the name of its run: why nothing was replaced stands with the evidence.
-        let note = stays.map(|warning| reason(&warning.message));
-        events.push(EvidenceAdded { claim_id, evidence_ref, relation, weight, note, grade, run }.into());
-    }
-    if waited {
-        if !proof.is_empty() {
-            events.extend(proof);
-        } else {
-            let mut reason = format!("run {run_id} {}", verdict.why);
-            if let Some(against) = &against {
-                reason.push_str(&format!(", and {against}"));
-            }
-            let reason = self::reason(&reason);
-            let is_against = verdict.relation == Some(Relation::Contradicts) || against.is_some();
-            let without_outcome = !is_against && verdict.unstable.is_none();
-            let keeps_proof = without_outcome && claim.is_proven && versions::is_proof_of_meant(state, claim);
-            let back = StatusChanged {
-                claim_id,
-                from: claim.status,
-                to: Status::Contested,
-                reason,
-                by_silence: false,
-                keeps_proof,
-                leaves_open: Vec::new(),
-            };
-            let mut after = claim.clone();
-            after.go(&back);
-            events.push(back.into());
-            if !keeps_proof {
-                events.extend(contradiction::on_lost_proof(state, claim_id, claim));
-            }
-            if without_outcome {
-                events.extend(after_no_outcome(state, (claim_id, &after), now));
-            }
-        }
-    }
-    events
-}
-
 /// A reason of ours, cut to what is shown of one.
 fn reason(text: &str) -> Reason {
     let cut: String = text.chars().take(REASON_CHARS).collect();
     cut.parse().expect("our own reasons are short and never empty")
-}
-
-/// The run proves the claim that waits for it. It answers the challenges that stood when it was queued. Besides, why it
-/// replaces nothing.
-fn proven(
-    state: &State,
-    (claim_id, claim): (ClaimId, &Claim),
-    (run_id, run): (RunId, &Run),
-    now: Timestamp,
-) -> (Vec<Event>, Option<Warning>) {
-    let is_late = |agent: &&AgentId| claim.sights.is_challenged_after(agent, run.saw.seq);
-    let late: Vec<AgentId> = claim.challengers().filter(is_late).cloned().collect();
-    let reason = self::reason(&format!("proof:{run_id}"));
-    let (from, to, leaves_open) = (claim.status, Status::Confirmed, late.clone());
-    let confirmed =
-        StatusChanged { claim_id, from, to, reason, by_silence: false, keeps_proof: false, leaves_open };
-    let mut after = claim.clone();
-    after.go(&confirmed);
-    let mut events = vec![confirmed.into()];
-    events.extend(contradiction::ended_by_proof(state, claim_id, &late));
-    let policy = state.policy();
-    let mut stays = None;
-    let status = settled_status(state, &after, now, &policy);
-    if status == Status::Confirmed {
-        let (replaced, why) = take_place(state, (claim_id, claim), false, &policy);
-        stays = why;
-        let ended = contradiction::ended_by(state, &AgentId::system(), &replaced);
-        events.extend(replaced.into_iter().chain(ended));
-    } else {
-        let late: Vec<String> = late.iter().map(ToString::to_string).collect();
-        let why = format!("challenged by {} after run {run_id} was asked for", late.join(", "));
-        events.push(transition(claim_id, to, status, self::reason(&why).as_str()));
-    }
-    (events, stays)
-}
-
-/// What the positions make of a claim that came back from a run without an outcome: they may have changed meanwhile.
-fn after_no_outcome(state: &State, (claim_id, claim): (ClaimId, &Claim), now: Timestamp) -> Vec<Event> {
-    let policy = state.policy();
-    let status = settled_status(state, claim, now, &policy);
-    if status == claim.status {
-        return Vec::new();
-    }
-    let (replaced, stays) = match status {
-        Status::Confirmed => take_place(state, (claim_id, claim), false, &policy),
-        Status::Proposed | Status::Contested | Status::PendingProof | Status::Deprecated => {
-            (Vec::new(), None)
-        }
-    };
-    let stays = stays.map_or_else(String::new, |warning| format!("; {}", warning.message));
-    let why = format!("no challenge is open any more{stays}");
-    let mut events = vec![transition(claim_id, claim.status, status, reason(&why).as_str())];
-    if status == Status::Confirmed {
-        events.extend(replaced);
-        let ended = contradiction::ended_by(state, &AgentId::system(), &events);
-        events.extend(ended);
-    }
-    events
-}
-
-/// A run as it will be once its end is folded.
-struct End {
-    over: Run,
-    unstable: Option<Tally>,
-    stable_again: bool,
-    /// Whether the runs of its series came out both ways.
-    is_mixed: bool,
-}
-
-fn end(state: &State, run_id: RunId, run: &Run, outcome: &RunOutcome, now: Timestamp) -> End {
-    let key: Option<RunKey> = outcome.key(&run.what);
-    let passed = outcome.state == RunState::Succeeded;
-    let seen = key.as_ref().map(|key| state.stability().of(key, Some(passed), now)).unwrap_or_default();
-    let reproducible_at = outcome.reproducible_at().map(str::to_owned);
-    let mut over = Run { state: outcome.state, reproducible_at, key, ..run.clone() };
-    let mut unstable = seen.unstable;
-    let mut is_mixed = false;
-    if let Some(series) = run.series {
-        let mut tally = Tally::default();
-        let others = state.series(series.first).filter(|(id, _)| *id != run_id);
-        for each in others.map(|(_, other)| other.state).chain([outcome.state]) {
-            match each {
-                RunState::Succeeded | RunState::Failed => tally.add(each == RunState::Succeeded),
-                // One that came to no end leaves the others without a say.
-                RunState::TimedOut | RunState::Canceled | RunState::Aborted => over.state = each,
-                RunState::Queued | RunState::Running => {}
-            }
-        }
-        is_mixed = tally.is_mixed();
-        unstable = unstable.or_else(|| is_mixed.then_some(tally));
-        if is_mixed && over.state.is_conclusive() {
-            // What most of them say: the last one came out by chance.
-            over.state = if tally.failed >= tally.passed { RunState::Failed } else { RunState::Succeeded };
-        }
-    }
-    End { over, unstable, stable_again: seen.stable_again, is_mixed }
-}
-
-/// A run is observed, unless only the word of its recorder stands for it, or it only mentions the claim; it reproduces
-/// when another agent's run of the same on the same commit, tied to the same claim in the same way, came out alike.
-/// One pane is one agent here, whatever names it went by.
-fn grade(state: &State, run: &Run, claim_id: ClaimId, relation: Relation) -> Grade {
-    if run.asserted || relation == Relation::Mentions {
-        return Grade::Asserted;
-    }
-    let alike = |other: &Run| {
-        other.requested_by != run.requested_by
-            && !state.seats().are_one_pane(other.session.as_ref(), run.session.as_ref())
-            && other.what == run.what
-            && other.state == run.state
-            && other.reproducible_at == run.reproducible_at
-    };
-    let evidence = state.claim(claim_id).into_iter().flat_map(|claim| &claim.evidence);
-    let mut others = evidence
-        .filter(|(_, said)| *said == relation)
-        .filter_map(|(event, _)| state.run_that_ended_with(*event));
-    if run.reproducible_at.is_some() && others.any(|(_, other)| alike(other)) {
-        Grade::Reproduced
-    } else {
-        Grade::Observed
-    }
-}
-
-/// How a run that an agent cites is tied to a claim: it says what it says. None for any other event.
-///
-/// # Errors
-/// `not_attachable` where the run says otherwise.
-pub(super) fn tied(
-    state: &State,
-    (event, relation): (EventId, Relation),
-    (claim_id, claim): (ClaimId, &Claim),
-    now: Timestamp,
-) -> Result<Option<Said>, Rejection> {
-    let Some((run_id, run)) = state.run_that_ended_with(event) else { return Ok(None) };
-    if matches!(relation, Relation::CausedBy | Relation::Mentions) {
-        let grade = Some(grade(state, run, claim_id, relation));
-        let why = format!("is cited as {relation}");
-        return Ok(Some(Said { relation, grade, run: None, meaning: None, why }));
-    }
-    conclusive(event, run)?;
-    let said = said(state, (run_id, run), (claim_id, claim), now);
-    if ![relation, Relation::Mentions].contains(&said.relation) {
-        return Err(Rejection::new(
-            Code::NotAttachable,
-            format!("run {run_id} {}: it {} claim {claim_id}", run.state, said.relation),
-            format!(
-                "leave it to {}, or cite it as caused_by or mentions",
-                way::call("attach_experiment", &json!({ "run_id": run_id, "claim_id": claim_id }))
-            ),
-        )
-        .with("relation", said.relation));
-    }
-    Ok(Some(said))
-}
-
-/// How a run that a new claim cites is tied to it: it supports it, or only is mentioned. None for any other event.
-///
-/// # Errors
-/// `not_attachable` for a run that came to no end.
-pub(super) fn cited(
-    state: &State,
-    event: EventId,
-    (claim_id, scopes): (ClaimId, &[Scope]),
-    versions: &Versions,
-    now: Timestamp,
-) -> Result<Option<Said>, Rejection> {
-    let Some((run_id, run)) = state.run_that_ended_with(event) else { return Ok(None) };
-    conclusive(event, run)?;
-    let prediction = Prediction::Passes;
-    let unstable = run.key.as_ref().and_then(|key| state.stability().of(key, None, now).unstable);
-    let mut verdict = verdict((Status::Proposed, scopes), run, prediction, unstable);
-    let of_scopes = scopes.iter().filter_map(|scope| versions.get_key_value(scope));
-    if let Some(unlike) = versions::unlike_new(run, of_scopes) {
-        verdict = verdict.about_another_version(&unlike.to_string());
-    }
-    // A caller that states a new claim states what the run showed: nothing contradicts it yet.
-    let supports = verdict.relation == Some(Relation::Supports) && unstable.is_none();
-    let relation = if supports { Relation::Supports } else { Relation::Mentions };
-    let grade = Some(grade(state, run, claim_id, relation));
-    let run = Some(behind((run_id, run), prediction, &verdict));
-    Ok(Some(Said { relation, grade, run, meaning: None, why: verdict.why }))
-}
-
-fn conclusive(event: EventId, run: &Run) -> Result<(), Rejection> {
-    if run.state.is_conclusive() {
-        return Ok(());
-    }
-    Err(Rejection::new(
-        Code::NotAttachable,
-        format!("event {event} ended a run that is {}, which is no evidence", run.state),
-        "run it again: what did not come to its end shows nothing",
-    ))
 }
 
 fn known_run(state: &State, id: RunId) -> Result<&Run, Rejection> {

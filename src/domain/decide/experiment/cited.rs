@@ -1,0 +1,86 @@
+//! Runs as evidence: what ties them to a claim, and which of them may be cited.
+
+use super::super::verdict::verdict;
+use super::outcome::grade;
+use super::{Said, behind, said};
+use crate::domain::claim::{Relation, Status};
+use crate::domain::experiment::Prediction;
+use crate::domain::ids::{ClaimId, EventId};
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::scope::Scope;
+use crate::domain::state::{Claim, Run, State};
+use crate::domain::time::Timestamp;
+use crate::domain::versions::Versions;
+use crate::domain::{versions, way};
+use serde_json::json;
+
+/// How a run that an agent cites is tied to a claim: it says what it says. None for any other event.
+///
+/// # Errors
+/// `not_attachable` where the run says otherwise.
+pub(in crate::domain::decide) fn tied(
+    state: &State,
+    (event, relation): (EventId, Relation),
+    (claim_id, claim): (ClaimId, &Claim),
+    now: Timestamp,
+) -> Result<Option<Said>, Rejection> {
+    let Some((run_id, run)) = state.run_that_ended_with(event) else { return Ok(None) };
+    if matches!(relation, Relation::CausedBy | Relation::Mentions) {
+        let grade = Some(grade(state, run, claim_id, relation));
+        let why = format!("is cited as {relation}");
+        return Ok(Some(Said { relation, grade, run: None, meaning: None, why }));
+    }
+    conclusive(event, run)?;
+    let said = said(state, (run_id, run), (claim_id, claim), now);
+    if ![relation, Relation::Mentions].contains(&said.relation) {
+        return Err(Rejection::new(
+            Code::NotAttachable,
+            format!("run {run_id} {}: it {} claim {claim_id}", run.state, said.relation),
+            format!(
+                "leave it to {}, or cite it as caused_by or mentions",
+                way::call("attach_experiment", &json!({ "run_id": run_id, "claim_id": claim_id }))
+            ),
+        )
+        .with("relation", said.relation));
+    }
+    Ok(Some(said))
+}
+
+/// How a run that a new claim cites is tied to it: it supports it, or only is mentioned. None for any other event.
+///
+/// # Errors
+/// `not_attachable` for a run that came to no end.
+pub(in crate::domain::decide) fn cited(
+    state: &State,
+    event: EventId,
+    (claim_id, scopes): (ClaimId, &[Scope]),
+    versions: &Versions,
+    now: Timestamp,
+) -> Result<Option<Said>, Rejection> {
+    let Some((run_id, run)) = state.run_that_ended_with(event) else { return Ok(None) };
+    conclusive(event, run)?;
+    let prediction = Prediction::Passes;
+    let unstable = run.key.as_ref().and_then(|key| state.stability().of(key, None, now).unstable);
+    let mut verdict = verdict((Status::Proposed, scopes), run, prediction, unstable);
+    let of_scopes = scopes.iter().filter_map(|scope| versions.get_key_value(scope));
+    if let Some(unlike) = versions::unlike_new(run, of_scopes) {
+        verdict = verdict.about_another_version(&unlike.to_string());
+    }
+    // A caller that states a new claim states what the run showed: nothing contradicts it yet.
+    let supports = verdict.relation == Some(Relation::Supports) && unstable.is_none();
+    let relation = if supports { Relation::Supports } else { Relation::Mentions };
+    let grade = Some(grade(state, run, claim_id, relation));
+    let run = Some(behind((run_id, run), prediction, &verdict));
+    Ok(Some(Said { relation, grade, run, meaning: None, why: verdict.why }))
+}
+
+pub(super) fn conclusive(event: EventId, run: &Run) -> Result<(), Rejection> {
+    if run.state.is_conclusive() {
+        return Ok(());
+    }
+    Err(Rejection::new(
+        Code::NotAttachable,
+        format!("event {event} ended a run that is {}, which is no evidence", run.state),
+        "run it again: what did not come to its end shows nothing",
+    ))
+}

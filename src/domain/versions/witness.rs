@@ -1,0 +1,264 @@
+//! What a front saw of the files that a command is about, and what a claim whose files changed needs.
+
+use super::{Content, Versions, changed_since};
+use crate::domain::checkout::Checkout;
+use crate::domain::claim::{ClaimType, Position};
+use crate::domain::command::Command;
+use crate::domain::decide::Decision;
+use crate::domain::event::{Event, ExperimentQueued};
+use crate::domain::ids::ClaimId;
+use crate::domain::receipt::{Warning, WarningCode};
+use crate::domain::rejection::Rejection;
+use crate::domain::scope::Scope;
+use crate::domain::state::{Claim, Run, State};
+use crate::domain::way;
+use serde_json::json;
+use std::fmt;
+
+/// Why a run that is over is no evidence of a claim that it was not queued for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unlike {
+    /// It saw other content: how the content differs.
+    Other(String),
+    /// Its queueing did not record what this file held.
+    Unseen(Scope),
+}
+
+impl fmt::Display for Unlike {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Other(how) => write!(f, "it is about another version, {how}"),
+            Self::Unseen(scope) => {
+                write!(f, "what `{scope}` held when it was queued is not on record; run it about the claim")
+            }
+        }
+    }
+}
+
+impl Unlike {
+    /// The reason with a way forward for the claim.
+    pub fn with_way(
+        &self,
+        claim: ClaimId,
+        (claim_type, scopes): (ClaimType, &[Scope]),
+        again: MeantAgain,
+    ) -> String {
+        match self {
+            Self::Other(_) => {
+                let way = way_forward(claim, Some(claim_type), Some(scopes), again);
+                format!("{self}; {way}")
+            }
+            Self::Unseen(_) => {
+                let run = json!({ "profile": "PROFILE", "claim_id": claim });
+                format!("{self}: {}", way::call("run_experiment", &run))
+            }
+        }
+    }
+}
+
+/// Why a run that is over is no evidence of a claim: it saw other content of its files, or did not see them.
+pub fn unlike_claim(run: &Run, claim: &Claim) -> Option<Unlike> {
+    let (sight, _) = claim.sights.meant();
+    unlike_new(run, sight.versions.iter())
+}
+
+/// [`unlike_claim`] for a claim that is just made. `versions` is what the files of its scopes hold.
+pub fn unlike_new<'a>(
+    run: &Run,
+    versions: impl Iterator<Item = (&'a Scope, &'a Content)> + Clone,
+) -> Option<Unlike> {
+    if let Some(why) = &run.undecided {
+        return Some(Unlike::Other(why.to_string()));
+    }
+    let differs = |(scope, content): &(&Scope, &Content)| {
+        run.saw.versions.get(*scope).is_some_and(|saw| saw != *content)
+    };
+    if let Some((scope, _)) = versions.clone().find(differs) {
+        return Some(Unlike::Other(format!("`{scope}` held something else when it was queued")));
+    }
+    let mut unseen = versions.map(|(scope, _)| scope).filter(|scope| !run.saw.versions.contains_key(*scope));
+    unseen.next().cloned().map(Unlike::Unseen)
+}
+
+/// What a front looks at before it submits a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Looks {
+    /// The files of these scopes.
+    Scopes(Vec<Scope>),
+    /// The files of a claim's scopes.
+    Claim(ClaimId),
+}
+
+impl Looks {
+    /// Nothing for a command that is about no claim's content.
+    pub fn at(command: &Command) -> Option<Self> {
+        let scopes = |scopes: &[Scope]| {
+            let paths: Vec<Scope> = scopes.iter().filter(|scope| scope.is_path()).cloned().collect();
+            (!paths.is_empty()).then_some(Self::Scopes(paths))
+        };
+        if let Command::CreateClaim(create) = command {
+            scopes(&create.scopes)
+        } else if let Command::RecordDecision(record) = command {
+            scopes(&record.scopes)
+        } else if let Command::TakePosition(take) = command {
+            Some(Self::Claim(take.claim_id))
+        } else if let Command::AffirmClaim(still) = command {
+            Some(Self::Claim(still.claim_id))
+        } else if let Command::RunExperiment(run) = command {
+            run.claim_id.map(Self::Claim)
+        } else {
+            None
+        }
+    }
+}
+
+/// Writes into the events of a decision what the front saw. A run that cannot settle its claim is told so before it
+/// begins.
+///
+/// # Errors
+/// `invalid_argument` for `still` about a claim that has no version.
+pub fn witnessed(
+    state: &State,
+    mut decision: Decision,
+    versions: &Versions,
+    checkout: &Checkout,
+) -> Result<Decision, Rejection> {
+    let of = |scopes: &[Scope]| -> Versions {
+        let seen = scopes.iter().filter_map(|scope| versions.get_key_value(scope));
+        seen.map(|(scope, content)| (scope.clone(), *content)).collect()
+    };
+    let of_claim = |id: ClaimId| state.claim(id).map(|claim| of(&claim.scopes)).unwrap_or_default();
+    // Outside of a repository there is one tree, and a front that tells of no file may not have looked.
+    let seen_in = |scopes: &[Scope]| {
+        let mut paths = scopes.iter().filter(|scope| scope.is_path());
+        let is_of_use = if checkout.is_empty() {
+            !versions.is_empty() && paths.any(|scope| !versions.contains_key(scope))
+        } else {
+            paths.next().is_some()
+        };
+        is_of_use.then(|| Checkout { worktree: checkout.worktree.clone(), branch: None })
+    };
+    let mut warnings = Vec::new();
+    for event in &mut decision.events {
+        if let Event::ClaimCreated(created) = event {
+            created.versions = of(&created.scopes);
+            created.seen_in = seen_in(&created.scopes);
+        } else if let Event::PositionTaken(taken) = event {
+            taken.versions = of_claim(taken.claim_id);
+            taken.seen_in = state.claim(taken.claim_id).and_then(|claim| seen_in(&claim.scopes));
+            if taken.still && taken.versions.is_empty() {
+                let why =
+                    "none of its scopes is a file that can be read, so it has no version that could change";
+                let mut refused = Rejection::invalid("claim_id", why);
+                let challenged = challenged_again(&taken.claim_id.to_string());
+                refused.hint = format!("its owner says nothing anew; {challenged}");
+                return Err(refused);
+            }
+            let is_support = !taken.still && taken.position == Position::Support;
+            // A decision says what should be, and rests on no content.
+            let is_about_content = |claim: &&Claim| claim.claim_type != ClaimType::Decision;
+            let supported = state.claim(taken.claim_id).filter(is_about_content).filter(|_| is_support);
+            let change = supported.and_then(|claim| {
+                changed_since(state, claim, None, &taken.versions, checkout.worktree.as_ref())
+            });
+            warnings.extend(change.map(|change| Warning {
+                code: WarningCode::ChangedSince,
+                message: format!(
+                    "{change}: your support is about the file{} now",
+                    if change.others == 0 { " as it is" } else { "s as they are" }
+                ),
+                claim_id: Some(taken.claim_id),
+            }));
+        } else if let Event::ExperimentQueued(ExperimentQueued {
+            claim_id: Some(claim_id),
+            blocking,
+            versions: saw,
+            ..
+        }) = event
+        {
+            *saw = of_claim(*claim_id);
+            let claim = state.claim(*claim_id);
+            let change = claim.and_then(|claim| {
+                changed_since(state, claim, blocking.then_some(u64::MAX), saw, checkout.worktree.as_ref())
+            });
+            if change.is_some() {
+                // What it would have meant is no more so.
+                decision.meaning = None;
+            }
+            warnings.extend(change.map(|change| Warning {
+                code: WarningCode::ChangedSince,
+                message: format!(
+                    "{change}: this run will neither confirm nor contradict claim {claim_id}; {}",
+                    way_forward(
+                        *claim_id,
+                        claim.map(|claim| claim.claim_type),
+                        claim.map(|claim| claim.scopes.as_slice()),
+                        MeantAgain::of(!saw.is_empty()),
+                    )
+                ),
+                claim_id: Some(*claim_id),
+            }));
+        }
+    }
+    decision.warnings.extend(warnings);
+    Ok(decision)
+}
+
+/// How agents say that a claim and its challenges are meant of its files as they are now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MeantAgain {
+    /// A file of the claim has a version.
+    ByStill,
+    /// No scope has one, so only what was seen at the challenges is compared: a challenger challenges again.
+    ByChallenge,
+}
+
+impl MeantAgain {
+    /// For a claim of which a file has a version or none has.
+    pub const fn of(has_version: bool) -> Self {
+        if has_version { Self::ByStill } else { Self::ByChallenge }
+    }
+}
+
+/// What to do about a claim whose files changed. A decision is replaced by another decision.
+pub fn way_forward(
+    claim: impl fmt::Display,
+    claim_type: Option<ClaimType>,
+    scopes: Option<&[Scope]>,
+    again: MeantAgain,
+) -> String {
+    let claim = claim.to_string();
+    let scopes = scopes.map_or_else(|| json!(["SCOPE"]), |scopes| json!(scopes));
+    let instead = match claim_type {
+        Some(ClaimType::Decision) => {
+            let instead = json!({
+                "statement": way::STATEMENT, "scopes": scopes, "rationale": way::REASON, "supersedes": [claim],
+                "mends": true,
+            });
+            way::call("record_decision", &instead)
+        }
+        _ => {
+            let claim_type = claim_type.unwrap_or(ClaimType::Fact);
+            let instead = json!({
+                "statement": way::STATEMENT, "claim_type": claim_type, "scopes": scopes, "supersedes": claim,
+                "mends": true,
+            });
+            way::call("create_claim", &instead)
+        }
+    };
+    let again = match again {
+        MeantAgain::ByStill => format!(
+            "say that it is still meant and run again: {} by the owner for the claim, and by each challenger for its \
+             challenge",
+            way::call("still", &json!({ "claim_id": claim }))
+        ),
+        MeantAgain::ByChallenge => format!("run again after {}", challenged_again(&claim)),
+    };
+    format!("state what holds now: {instead}, or {again}, unless the challenger supports or abstains")
+}
+
+/// The step by which challengers of a claim without a version say that they mean what is there now.
+pub(super) fn challenged_again(claim: &str) -> String {
+    let again = json!({ "claim_id": claim, "reason": way::REASON });
+    format!("each challenger challenges what is there now: {}", way::call("challenge", &again))
+}
