@@ -4,13 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::asking::{Asked, Asking};
+use super::awaited::{self, Awaited};
 use super::context::EXPIRES_SOON_MS;
 use super::markdown::inline;
-use super::{Answer, MAX_LIMIT, page};
+use super::{Answer, MAX_LIMIT, ViewError};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, ContradictionKind, Override, Status, word};
+use crate::domain::event::Event;
 use crate::domain::scope::Scope;
 use crate::domain::session::Role;
 use crate::domain::time::{Span, Timestamp};
@@ -123,12 +126,59 @@ struct Need {
 }
 
 /// What needs this agent; for the architect, the operator and nobody in particular: what needs anybody.
-pub(super) fn attention(
-    store: &Reader,
-    agent: Option<&AgentId>,
-    runs: &Runs,
-    now: Timestamp,
-) -> Result<Answer, StoreError> {
+pub(super) fn answer(asking: &mut Asking<'_>, agent: Option<&AgentId>) -> Result<Answer, ViewError> {
+    let state_home = asking.reads.state_home().map(ToOwned::to_owned);
+    asking.of_store(|asked| {
+        let needs = needs_of(asked, agent)?;
+        let reader = agent.filter(|_| asked.files().is_some()).zip(state_home.as_deref());
+        let awaited = reader.map(|(agent, state_home)| awaited::of(asked, state_home, agent)).transpose()?;
+        let awaited = awaited.unwrap_or_default();
+        let (needs, counts) = chosen(needs, agent);
+        let json = || {
+            let more = counts.iter().filter(|(_, count)| **count > MAX_SHOWN);
+            let more =
+                more.map(|(kind, count)| (kind.words().0.replace(' ', "_"), (count - MAX_SHOWN).into()));
+            let more: serde_json::Map<_, Value> = more.collect();
+            let mut json = json!({ "agent": agent, "needs": needs, "more": more });
+            if !awaited.is_empty() {
+                json["awaited"] = awaited.iter().map(Awaited::json).collect();
+            }
+            json
+        };
+        let text = || {
+            let awaited: String = awaited.iter().map(|awaited| awaited.line(asked.now)).collect();
+            text(&needs, &counts, agent, asked.now) + &awaited
+        };
+        Ok(asked.answer(json, text))
+    })
+}
+
+/// Whether an event changes what needs agents. Changes by time alone, such as the end of a lease, are told when the writer
+/// records them.
+pub(super) fn touched_by(event: &Event) -> bool {
+    event.run_id().is_some()
+        || matches!(
+            event,
+            Event::ContradictionDetected(_)
+                | Event::ContradictionResolved(_)
+                | Event::StatusChanged(_)
+                | Event::TaskClaimed(_)
+                | Event::TaskReleased(_)
+                | Event::TaskUpdated(_)
+                | Event::CommandRejected(_)
+                | Event::OverrideProposed(_)
+                | Event::OverrideDismissed(_)
+                | Event::SessionEnded(_)
+                | Event::PositionTaken(_)
+                | Event::PolicyChanged(_)
+                | Event::AttentionSeen(_)
+        )
+        || matches!(event, Event::ClaimCreated(made) if !made.asks.is_empty())
+        || matches!(event, Event::ClaimSuperseded(link) if !link.asks.is_empty())
+}
+
+fn needs_of(asked: &Asked<'_>, agent: Option<&AgentId>) -> Result<Vec<Need>, StoreError> {
+    let &Asked { store, runs, now, .. } = asked;
     let mut needs = needs(store, now)?;
     needs.extend(faults(runs));
     let silences = store.silences(MAX_LIMIT)?;
@@ -153,7 +203,7 @@ pub(super) fn attention(
             need.seen = told_at.is_some_and(|told_at| need.changed_at <= told_at);
         }
     }
-    Ok(shown(store.folded()?.seq, agent, needs, now))
+    Ok(needs)
 }
 
 /// When the sessions of an agent that are under way were last told everything, at their start, and what is new, with
@@ -167,11 +217,6 @@ fn told_at(store: &Reader, agent: &AgentId) -> Result<(Option<i64>, Option<i64>)
         news = news.max(prompts.max());
     }
     Ok((all, news))
-}
-
-/// [`attention`] before anything was ever written.
-pub(super) fn empty(agent: Option<&AgentId>, runs: &Runs, now: Timestamp) -> Answer {
-    shown(0, agent, faults(runs).collect(), now)
 }
 
 fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
@@ -266,6 +311,11 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
 }
 
 impl Need {
+    /// Whether the move is another agent's than the reader's.
+    fn is_anothers(&self, reader: Option<&AgentId>) -> bool {
+        reader.is_some_and(|reader| !self.moves.contains_key(reader.as_str()))
+    }
+
     fn new(kind: Kind, ids: Vec<String>, since: i64, moves: Moves, what: Vec<String>) -> Self {
         Self {
             kind,
@@ -594,7 +644,8 @@ fn fault(about: &str, since: i64, what: String, settle: &str) -> Need {
     Need::new(Kind::Fault, vec![about.to_owned()], since, moves, vec![what])
 }
 
-fn shown(seq: u64, agent: Option<&AgentId>, mut needs: Vec<Need>, now: Timestamp) -> Answer {
+/// The entries that are shown to a reader, in the order of the list, and how many there are of each kind.
+fn chosen(mut needs: Vec<Need>, agent: Option<&AgentId>) -> (Vec<Need>, BTreeMap<Kind, usize>) {
     let sees_all = |agent: &AgentId| [AgentId::architect(), AgentId::operator()].contains(agent);
     if let Some(agent) = agent.filter(|agent| !sees_all(agent)) {
         needs.retain(|need| need.asked.contains(agent.as_str()));
@@ -605,36 +656,37 @@ fn shown(seq: u64, agent: Option<&AgentId>, mut needs: Vec<Need>, now: Timestamp
     }
     // What is new is first, then what waits longest, and of leases what ends first. Within a kind the reader's own
     // moves come before those of other agents, which are cut off first, seen or not.
-    let is_anothers = |need: &Need| agent.is_some_and(|agent| !need.moves.contains_key(agent.as_str()));
     let age = |need: &Need| need.until.filter(|_| need.kind == Kind::Lease).unwrap_or(need.since);
-    needs.sort_by_cached_key(|need| (is_anothers(need), need.seen, age(need), need.ids.clone()));
+    needs.sort_by_cached_key(|need| (need.is_anothers(agent), need.seen, age(need), need.ids.clone()));
     let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();
     needs.retain(|need| {
         let count = counts.entry(need.kind).or_default();
         *count += 1;
         *count <= MAX_SHOWN
     });
-    needs.sort_by_key(|need| (need.seen, need.kind, is_anothers(need)));
+    needs.sort_by_key(|need| (need.seen, need.kind, need.is_anothers(agent)));
+    (needs, counts)
+}
+
+fn text(needs: &[Need], counts: &BTreeMap<Kind, usize>, agent: Option<&AgentId>, now: Timestamp) -> String {
+    if needs.is_empty() {
+        let whom = agent.map_or_else(|| "anybody".to_owned(), ToString::to_string);
+        return format!("Nothing needs {whom} now.\n");
+    }
     let is_architects = agent.is_some_and(|agent| *agent == AgentId::architect());
     let mut known = BTreeSet::new();
     let entries = needs.iter().map(|need| {
         let entry = entry(need, agent, &mut known, now);
         // How another agent settles it is that agent's to know.
-        let first = entry.lines().next().filter(|_| is_architects && is_anothers(need));
+        let first = entry.lines().next().filter(|_| is_architects && need.is_anothers(agent));
         first.map(|line| format!("{line}\n")).unwrap_or(entry)
     });
     let mut text: String = entries.collect();
-    let mut more = serde_json::Map::new();
-    for (kind, count) in counts.into_iter().filter(|(_, count)| *count > MAX_SHOWN) {
+    for (kind, count) in counts.iter().filter(|(_, count)| **count > MAX_SHOWN) {
         let (name, list) = kind.words();
         let _ = writeln!(text, "{} more of {name}: `{list}`", count - MAX_SHOWN);
-        more.insert(name.replace(' ', "_"), (count - MAX_SHOWN).into());
     }
-    if needs.is_empty() {
-        let whom = agent.map_or_else(|| "anybody".to_owned(), ToString::to_string);
-        text = format!("Nothing needs {whom} now.\n");
-    }
-    page(seq, json!({ "agent": agent, "needs": needs, "more": more }), text)
+    text
 }
 
 /// An entry of the list: stored text on the first line and on no other.
