@@ -37,7 +37,7 @@ impl Outcome {
 
 /// The last run of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Run {
+pub struct JobRun {
     /// Time of its start.
     pub last_run_at: Timestamp,
     /// Its duration, in milliseconds.
@@ -51,7 +51,7 @@ pub struct Run {
 /// The last run of every job, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Runs(pub BTreeMap<String, Run>);
+pub struct Runs(pub BTreeMap<String, JobRun>);
 
 /// The jobs, and when each is due.
 #[derive(Debug)]
@@ -110,7 +110,7 @@ impl Schedule {
     }
 
     /// Records that a job ended, and its run.
-    pub fn finished(&mut self, name: &'static str, run: Run) {
+    pub fn finished(&mut self, name: &'static str, run: JobRun) {
         self.running.remove(name);
         self.runs.0.insert(name.to_owned(), run);
     }
@@ -138,13 +138,13 @@ impl Runs {
 
 #[cfg(test)]
 mod tests {
-    use super::{BACK_OFF_MS, Outcome, Run, Schedule};
+    use super::{BACK_OFF_MS, JobRun, Outcome, Schedule};
     use crate::domain::time::Timestamp;
 
     const HOUR_MS: i64 = 3_600_000;
 
-    fn ran(at_ms: i64, outcome: Outcome) -> Run {
-        Run { last_run_at: Timestamp::from_ms(at_ms), took_ms: 1, outcome, detail: String::new() }
+    fn ran(at_ms: i64, outcome: Outcome) -> JobRun {
+        JobRun { last_run_at: Timestamp::from_ms(at_ms), took_ms: 1, outcome, detail: String::new() }
     }
 
     #[test]

@@ -73,6 +73,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, Rows};
 
 use crate::domain::claim::{ClaimType, Status};
+use crate::domain::ids::ClaimId;
 use crate::domain::time::Timestamp;
 use crate::imports::Imports;
 use crate::ledger::Cursor;
@@ -136,11 +137,14 @@ pub enum StoreError {
 impl StoreError {
     /// What is wrong with a row, without what to do about it.
     fn bare(&self) -> String {
-        match self {
-            Self::Malformed(problem) => problem.clone(),
-            Self::Query(rusqlite::Error::FromSqlConversionFailure(_, _, problem)) => problem.to_string(),
-            Self::Query(error) => error.to_string(),
-            other => other.to_string(),
+        if let Self::Malformed(problem) = self {
+            problem.clone()
+        } else if let Self::Query(rusqlite::Error::FromSqlConversionFailure(_, _, problem)) = self {
+            problem.to_string()
+        } else if let Self::Query(error) = self {
+            error.to_string()
+        } else {
+            self.to_string()
         }
     }
 
@@ -175,7 +179,7 @@ pub struct Reader {
 struct Asked {
     now: Timestamp,
     /// Claims whose time is over and that the writer has not ended yet.
-    expired: BTreeMap<String, Expired>,
+    expired: BTreeMap<ClaimId, Expired>,
     left_out: LeftOut,
 }
 
@@ -273,13 +277,13 @@ impl Reader {
     }
 
     /// Where a claim is: its time may be over.
-    fn status_of(&self, claim: &str, stands: Status) -> Status {
+    fn status_of(&self, claim: ClaimId, stands: Status) -> Status {
         if self.is_expired(claim) { Status::Deprecated } else { stands }
     }
 
     /// Whether a claim's time is over, and the writer has not put it down yet.
-    fn is_expired(&self, claim: &str) -> bool {
-        self.asked.borrow().as_ref().is_some_and(|asked| asked.expired.contains_key(claim))
+    fn is_expired(&self, claim: ClaimId) -> bool {
+        self.asked.borrow().as_ref().is_some_and(|asked| asked.expired.contains_key(&claim))
     }
 
     /// Every claim whose time is over, as a JSON list; none where there is none.

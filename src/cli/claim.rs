@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 
+use super::names::Called;
 use super::output::{self, Failure};
 use super::search::Search;
 use super::{Context, NOTE_TOO, REASON_TOO, note_damage, parse, parse_all, parse_optional};
@@ -39,7 +40,7 @@ pub(super) enum Claim {
     #[command(after_help = "Example: hm claim why C47")]
     Why {
         /// The claim
-        id: String,
+        id: Called,
     },
     /// List the 20 claims that changed last
     #[command(after_help = "Example: hm claim list --status contested --scope src/db")]
@@ -58,7 +59,7 @@ pub(super) enum Claim {
     #[command(after_help = "Example: hm claim still C47")]
     Still {
         /// The claim
-        id: String,
+        id: Called,
         /// Why
         #[arg(long, aliases = REASON_TOO, value_name = "TEXT")]
         reason: Option<String>,
@@ -71,7 +72,7 @@ pub(super) enum Claim {
         hm claim deprecate C47 --reason \"the pool is gone\"")]
     Deprecate {
         /// The claim
-        id: String,
+        id: Called,
         /// Why
         #[arg(long, aliases = REASON_TOO, value_name = "TEXT")]
         reason: String,
@@ -82,7 +83,7 @@ pub(super) enum Claim {
     #[command(after_help = "Example: hm claim keep C47")]
     Keep {
         /// The claim
-        id: String,
+        id: Called,
         /// Why
         #[arg(long, aliases = REASON_TOO, value_name = "TEXT")]
         reason: Option<String>,
@@ -98,7 +99,7 @@ pub(super) enum Claim {
         --reason \"that was the run before the fix\"")]
     RetractEvidence {
         /// The claim
-        id: String,
+        id: Called,
         /// The evidence: last, R11, C47, 1234 (an event), or the end of an id
         evidence: String,
         /// Only where the event stands in several relations to the claim
@@ -209,7 +210,7 @@ pub(super) struct List {
 #[derive(Debug, Args)]
 pub(super) struct Stance {
     /// The claim
-    id: String,
+    id: Called,
     /// Why; a challenge needs it
     #[arg(long, aliases = REASON_TOO, value_name = "TEXT")]
     reason: Option<String>,
@@ -222,7 +223,7 @@ pub(super) struct Stance {
 #[derive(Debug, Args)]
 pub(super) struct Evidence {
     /// The claim
-    id: String,
+    id: Called,
     /// The event: last (your last command or run), R11, C47 or #1234 (hm log)
     #[arg(long = "ref", alias = "evidence", value_name = "EVENT")]
     evidence_ref: String,
@@ -373,7 +374,7 @@ impl List {
         let asked = (&mut reads, &context.config);
         let found = views::claims(asked, &filter, latest, reader.as_ref(), system::now())?;
         output::print_text(&self.text(&found, is_latest, reader.as_ref()))?;
-        let shown: Vec<String> = found.page.claims.iter().map(|claim| claim.id.clone()).collect();
+        let shown: Vec<String> = found.page.claims.iter().map(|claim| claim.id.to_string()).collect();
         context.opened(&shown, found.seq);
         note_damage(&mut reads);
         Ok(())

@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::Context;
+use super::names::Called;
 use super::output::Failure;
 use crate::domain::ids::EventId;
 use crate::domain::names::Sort;
@@ -34,7 +35,7 @@ enum One {
     #[command(after_help = "Example: hm contradictions show X3")]
     Show {
         /// The contradiction
-        id: String,
+        id: Called,
     },
 }
 

@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 
+use super::names::Called;
 use super::output::Failure;
 use super::{Context, parse, parse_optional, target};
 use crate::domain::command::{Alternative, Command, RecordDecision, RecordOutcome};
@@ -22,7 +23,7 @@ pub(super) enum Decision {
     #[command(after_help = "Example: hm decision outcome C47 success")]
     Outcome {
         /// The decision
-        id: String,
+        id: Called,
         /// success, partial, failure or unknown
         outcome: String,
         /// In your words
@@ -33,7 +34,7 @@ pub(super) enum Decision {
     #[command(hide = true, after_help = "Example: hm decision show C47")]
     Show {
         /// The decision
-        id: String,
+        id: Called,
     },
     /// List decisions, newest first
     #[command(after_help = "Example: hm decision list --target database")]

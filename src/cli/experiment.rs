@@ -466,7 +466,7 @@ fn followed(context: &Context, run: RunId) -> Result<ExperimentView, Failure> {
             if run.is_over() {
                 bar.finish_and_clear();
                 let as_of = reads.store()?.map(|store| store.folded()).transpose()?;
-                context.opened(std::slice::from_ref(&run.run_id), as_of.map_or(0, |folded| folded.seq));
+                context.opened(&[run.run_id.to_string()], as_of.map_or(0, |folded| folded.seq));
                 return Ok(run);
             }
             bar.set_message(run.status.to_string());

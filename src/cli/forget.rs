@@ -76,7 +76,7 @@ fn results_of(context: &Context, event: EventId) -> Result<Vec<String>, Failure>
             .and_then(|(_, run)| run.parse().ok());
         let Some(run) = run else { continue };
         let ended = store.experiment(run)?.and_then(|run| run.evidence_event_id);
-        if ended.is_some_and(|ended| ended == event.to_string()) {
+        if ended.is_some_and(|ended| ended == event) {
             results.push(path.strip_prefix(root).unwrap_or(&path).display().to_string());
         }
     }

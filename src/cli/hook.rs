@@ -528,11 +528,10 @@ impl Hooked {
         let fresh = self.store(|store| {
             let mut fresh = Vec::new();
             for task in store.held_by(session.as_str())? {
-                if let Ok(id) = task.id.parse()
-                    && !waiting.has_fired(Guard::Task(id))
-                    && !store.has_fired(session.as_str(), &task.id, 0)?
+                if !waiting.has_fired(Guard::Task(task.id))
+                    && !store.has_fired(session.as_str(), &task.id.to_string(), 0)?
                 {
-                    fresh.push((id, task));
+                    fresh.push((task.id, task));
                 }
             }
             Ok(fresh)

@@ -1,6 +1,8 @@
 //! Arguments that name a claim, a task, a run or an event: a short name, a whole id, the end of an id, or an address.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
 
 use uuid::Uuid;
@@ -32,6 +34,30 @@ pub(super) fn shortened(text: &str) -> Cow<'_, str> {
             views::shortened(reads.get_or_insert_with(|| Reads::of(workspace.clone())), text)
         }
         None => Cow::Borrowed(text),
+    }
+}
+
+/// What a person typed to name something: a short name, an id, the end of one, or an address.
+#[derive(Debug, Clone)]
+pub(super) struct Called(String);
+
+impl From<String> for Called {
+    fn from(typed: String) -> Self {
+        Self(typed)
+    }
+}
+
+impl Deref for Called {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Called {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
     }
 }
 

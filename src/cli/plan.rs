@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 
+use super::names::Called;
 use super::output::{self, Failure};
 use super::{Context, NOTE_TOO, REASON_TOO, block_on, parse, parse_all, parse_optional};
 use crate::domain::agent::AgentId;
@@ -55,7 +56,7 @@ pub(super) enum Plan {
     #[command(after_help = "Example: hm plan rename P1 \"Ship 1.1\"")]
     Rename {
         /// Plan
-        id: String,
+        id: Called,
         /// New title
         title: String,
     },
@@ -63,7 +64,7 @@ pub(super) enum Plan {
     #[command(after_help = "Example: hm plan abandon P1 --reason \"1.1 comes first\"")]
     Abandon {
         /// Plan
-        id: String,
+        id: Called,
         /// Reason
         #[arg(long, aliases = REASON_TOO, value_name = "TEXT")]
         reason: String,
@@ -101,7 +102,7 @@ pub(super) enum Task {
     #[command(after_help = "Example: hm task show T7")]
     Show {
         /// Task
-        id: String,
+        id: Called,
     },
     /// List the tasks that can be taken now
     #[command(after_help = "Example: hm task ready --json")]
@@ -110,7 +111,7 @@ pub(super) enum Task {
     #[command(after_help = "Example: hm task claim T7 --lock src/db")]
     Claim {
         /// Task
-        id: String,
+        id: Called,
         /// Minutes the hold lasts after each write of the session
         #[arg(long, value_name = "MINUTES")]
         lease: Option<u32>,
@@ -122,7 +123,7 @@ pub(super) enum Task {
     #[command(after_help = "Example: hm task update T7 done --note \"42 tests\"")]
     Update {
         /// Task
-        id: String,
+        id: Called,
         /// open, active, blocked, done or invalidated
         status: String,
         /// Progress, or reason

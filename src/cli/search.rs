@@ -62,7 +62,7 @@ impl Search {
         let found = views::search(asked, &search, reader.as_ref(), system::now())?;
         let text = listed(&found, reader.as_ref(), self.whole) + &views::without(found.left_out);
         output::print_text(&text)?;
-        let shown: Vec<String> = found.page.hits.iter().map(|hit| hit.claim.id.clone()).collect();
+        let shown: Vec<String> = found.page.hits.iter().map(|hit| hit.claim.id.to_string()).collect();
         context.opened(&shown, found.seq);
         note_damage(&mut reads);
         Ok(())

@@ -2,6 +2,7 @@
 
 use clap::Subcommand;
 
+use super::names::Called;
 use super::output::Failure;
 use super::{Context, parse, parse_optional};
 use crate::domain::command::{
@@ -81,13 +82,13 @@ pub(super) enum Session {
     #[command(after_help = "Example: hm session show night-run")]
     Show {
         /// Session
-        id: String,
+        id: Called,
     },
     /// Show the text a session got at its start
     #[command(after_help = "Example: hm session turn0 S9")]
     Turn0 {
         /// Session
-        id: String,
+        id: Called,
     },
 }
 
@@ -174,8 +175,8 @@ impl Session {
                 context.submit("researcher queued as run", Command::SpawnResearcher(command), key)
             }
             Self::List { limit, cursor } => context.show(&View::Sessions(*cursor, *limit)),
-            Self::Show { id } => context.show(&View::Session(id.clone())),
-            Self::Turn0 { id } => context.show(&View::Turn0(id.clone())),
+            Self::Show { id } => context.show(&View::Session(id.to_string())),
+            Self::Turn0 { id } => context.show(&View::Turn0(id.to_string())),
         }
     }
 }

@@ -19,7 +19,7 @@ pub(super) enum Target {
         /// Name that becomes an alias
         alias: String,
     },
-    /// Undo an alias, its earlier records included; for the operator only
+    /// Undo an alias: its own records belong to it again; for the operator only
     #[command(after_help = "Example: hm target part db")]
     Part {
         /// Alias to separate

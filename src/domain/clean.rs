@@ -150,14 +150,9 @@ pub fn cut_words(text: &str, max_chars: usize) -> String {
     line
 }
 
-/// Whether a tag may begin with a `<` and this character after it.
-pub fn opens_a_tag(next: char) -> bool {
-    next.is_alphabetic() || matches!(next, '/' | '!' | '?')
-}
-
 /// Text in which no `<` opens a tag: `<b>` becomes `&lt;b>`, and `a < b` stays.
 pub fn untagged(text: &str) -> Cow<'_, str> {
-    let opens = |after: &str| after.starts_with(opens_a_tag);
+    let opens = |after: &str| after.starts_with(|c: char| c.is_alphabetic() || matches!(c, '/' | '!' | '?'));
     if !text.match_indices('<').any(|(at, _)| opens(&text[at + 1..])) {
         return Cow::Borrowed(text);
     }

@@ -450,12 +450,11 @@ impl RunOutcome {
         git.sha.as_deref()
     }
 
-    /// The key by which runs are compared: runs with equal keys should have the same outcome. `what` is the profile
-    /// and its arguments. `None` when the content is unknown, as outside a repository.
-    pub fn key(&self, what: &str) -> Option<RunKey> {
+    /// The key by which runs are compared: runs with equal keys should have the same outcome. `None` when the content is unknown, as outside a repository.
+    pub fn key(&self, what: &What) -> Option<RunKey> {
         let git = self.git.as_ref().filter(|_| self.state.is_conclusive())?;
         let tree = git.content().map(|(tree, diff)| hash(&[tree, diff]));
-        let test = hash(&[what, git.prefix.as_deref().unwrap_or_default()]);
+        let test = hash(&[&what.text(), git.prefix.as_deref().unwrap_or_default()]);
         let tool = self.tool.as_deref().unwrap_or_default();
         // Files outside the profile's scopes do not change the content.
         let content = match (&git.covered, git.content()) {
@@ -465,6 +464,55 @@ impl RunOutcome {
         };
         let (covered, own) = (git.covered.clone(), git.own.clone());
         Some(RunKey { test, content, tree, covered, own })
+    }
+}
+
+/// What a run executes. Equal values are runs of the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    /// A profile with its content and arguments.
+    Profile {
+        /// The profile.
+        name: Option<ProfileName>,
+        /// SHA-256 of the profile's file, in hex.
+        sha256: Option<String>,
+        /// The values of its parameters.
+        args: BTreeMap<String, String>,
+        /// The directory, if it is another one than the profile's own.
+        elsewhere: Option<PathBuf>,
+        /// The variables of the profile that the run does without.
+        without: Vec<String>,
+    },
+    /// A command line that a human typed or recorded.
+    Typed(CommandLine),
+}
+
+impl What {
+    /// What a plan executes with these arguments.
+    pub fn of(plan: &Plan, args: &BTreeMap<String, String>) -> Self {
+        Self::Profile {
+            name: plan.profile.clone(),
+            sha256: plan.profile_sha256.clone(),
+            args: args.clone(),
+            elsewhere: plan.elsewhere.then(|| plan.cwd.clone()),
+            without: plan.without.clone(),
+        }
+    }
+
+    /// The text that is hashed in a [`RunKey`]. Keys in the ledger were made of it, so its form never changes.
+    fn text(&self) -> String {
+        let (name, sha256, args, elsewhere, without) = match self {
+            Self::Typed(command) => return command.to_string(),
+            Self::Profile { name, sha256, args, elsewhere, without } => {
+                (name, sha256, args, elsewhere, without)
+            }
+        };
+        let name =
+            name.as_ref().map_or_else(|| "None".to_owned(), |name| format!("Some(ProfileName(\"{name}\"))"));
+        let sha256 = sha256.as_deref().unwrap_or_default();
+        let place = elsewhere.as_ref().map_or_else(String::new, |cwd| format!(" in {}", cwd.display()));
+        let without = if without.is_empty() { String::new() } else { format!(" without {without:?}") };
+        format!("{name} {sha256} {args:?}{place}{without}")
     }
 }
 
@@ -505,5 +553,30 @@ impl RunKey {
         let known = git.and_then(RunGit::content).map(|(tree, diff)| hash(&[tree, diff]));
         self.tree = self.tree.or(known);
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// The text of a release that keyed runs by it: another text would make every stored key incomparable.
+    #[test]
+    fn the_text_behind_a_key_never_changes() {
+        let what = |elsewhere: Option<&str>, without: &[&str]| What::Profile {
+            name: Some("cargo-test-one".parse().expect("a name")),
+            sha256: Some("ab12".to_owned()),
+            args: BTreeMap::from([("test".to_owned(), "a \"b\"".to_owned())]),
+            elsewhere: elsewhere.map(PathBuf::from),
+            without: without.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        let plain = "Some(ProfileName(\"cargo-test-one\")) ab12 {\"test\": \"a \\\"b\\\"\"}";
+        assert_eq!(what(None, &[]).text(), plain);
+        assert_eq!(what(Some("/x"), &["A", "B"]).text(), format!("{plain} in /x without [\"A\", \"B\"]"));
+        assert_eq!(What::Typed("wc -l".parse().expect("a command")).text(), "wc -l");
+        let What::Profile { name, .. } = what(None, &[]) else { panic!("a profile") };
+        assert!(plain.starts_with(&format!("{name:?}")), "as it was derived");
     }
 }

@@ -5,6 +5,7 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::Hash;
 
 /// The BM25 parameters: `K1` saturates repeated words, `B` penalises long texts. FTS5 and the BM25 literature use
 /// the same values.
@@ -203,20 +204,20 @@ fn rounded(score: f64) -> f64 {
 }
 
 /// Compares two claims: the higher score first, then the newer claim, then by id.
-pub fn better(a: (f64, u64, &str), b: (f64, u64, &str)) -> Ordering {
-    b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)).then(a.2.cmp(b.2))
+pub fn better<I: Ord>(a: (f64, u64, I), b: (f64, u64, I)) -> Ordering {
+    b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)).then(a.2.cmp(&b.2))
 }
 
 /// The successors of the claim `first`, the current one last; `next` returns the successor of a claim. A cycle ends
 /// before it repeats.
-pub fn successors<E>(
-    first: &str,
-    mut next: impl FnMut(&str) -> Result<Option<String>, E>,
-) -> Result<Vec<String>, E> {
-    let mut chain: Vec<String> = Vec::new();
-    let mut seen = HashSet::from([first.to_owned()]);
-    while let Some(id) = next(chain.last().map_or(first, String::as_str))? {
-        if !seen.insert(id.clone()) {
+pub fn successors<I: Copy + Eq + Hash, E>(
+    first: I,
+    mut next: impl FnMut(I) -> Result<Option<I>, E>,
+) -> Result<Vec<I>, E> {
+    let mut chain = Vec::new();
+    let mut seen = HashSet::from([first]);
+    while let Some(id) = next(chain.last().copied().unwrap_or(first))? {
+        if !seen.insert(id) {
             break;
         }
         chain.push(id);
@@ -287,10 +288,10 @@ mod tests {
 
     #[test]
     fn a_chain_ends_at_the_current_claim_whatever_its_shape() {
-        let chain = |links: &[(&str, &str)], first: &str| {
+        let chain = |links: &[(&'static str, &'static str)], first: &'static str| {
             let next = |id: &str| {
                 let link = links.iter().find(|(old, _)| *old == id);
-                Ok::<_, Infallible>(link.map(|(_, new)| (*new).to_owned()))
+                Ok::<_, Infallible>(link.map(|(_, new)| *new))
             };
             successors(first, next).expect("this cannot fail").join(" ")
         };

@@ -4,17 +4,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{Cursor, Stored};
+use crate::domain::ids::{CommandId, EventId};
 
 #[derive(Serialize)]
 struct Line<'a> {
     seq: u64,
-    id: String,
+    id: EventId,
     #[serde(rename = "type")]
     kind: &'a str,
     agent: &'a str,
     session: Option<&'a str>,
     trace_id: Option<&'a str>,
-    causation_id: String,
+    causation_id: CommandId,
     at_ms: i64,
     idempotency_key: Option<&'a str>,
     min_reader: u32,
@@ -50,12 +51,12 @@ pub fn export_line(event: &Stored) -> Result<String, serde_json::Error> {
     let payload = event.payload.as_ref().map(|(payload, _)| serde_json::from_str(payload)).transpose()?;
     serde_json::to_string(&Line {
         seq: event.seq,
-        id: event.id.to_string(),
+        id: event.id,
         kind: &event.kind,
         agent: event.agent.as_str(),
         session: event.session.as_ref().map(crate::domain::ids::SessionId::as_str),
         trace_id: event.trace_id.as_deref(),
-        causation_id: event.causation.to_string(),
+        causation_id: event.causation,
         at_ms: event.at.ms(),
         idempotency_key: event.idempotency_key.as_ref().map(crate::domain::ids::IdempotencyKey::as_str),
         min_reader: event.min_reader,

@@ -301,11 +301,11 @@ fn stored(row: &Row<'_>, seq: u64) -> Result<Stored, Error> {
 }
 
 fn malformed(seq: u64, error: Error) -> LedgerError {
-    match error {
-        Error::FromSqlConversionFailure(_, _, source) => {
-            LedgerError::Malformed { seq, problem: source.to_string() }
-        }
-        error if sqlite::is_of_one_row(&error) => LedgerError::Malformed { seq, problem: error.to_string() },
-        error => error.into(),
+    if let Error::FromSqlConversionFailure(_, _, source) = error {
+        LedgerError::Malformed { seq, problem: source.to_string() }
+    } else if sqlite::is_of_one_row(&error) {
+        LedgerError::Malformed { seq, problem: error.to_string() }
+    } else {
+        error.into()
     }
 }

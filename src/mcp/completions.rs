@@ -108,7 +108,7 @@ impl Server {
                 let open = ContradictionFilter { limit: MOST, ..ContradictionFilter::default() };
                 let open = store.contradictions(&open)?.contradictions;
                 let mut values =
-                    open.iter().map(|both| store.name_of(&both.id)).collect::<Result<Vec<_>, _>>()?;
+                    open.iter().map(|both| store.name_of(both.id)).collect::<Result<Vec<_>, _>>()?;
                 values.retain(|name| name.starts_with(&typed.to_uppercase()));
                 Ok(Matches { total: values.len() as u64, values })
             }),

@@ -7,6 +7,7 @@ use super::rows::{Json, json, only};
 use super::search::{Search, Seen};
 use super::{ClaimSummary, Reader, StoreError};
 use crate::domain::claim::{ClaimType, SearchMode, Status};
+use crate::domain::ids::ClaimId;
 use crate::domain::kin::{Kin, Member};
 use crate::domain::ranking::{self, Candidate};
 use crate::domain::relevance::reach;
@@ -68,7 +69,7 @@ pub struct Rejected {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replaced {
     /// Its id.
-    pub id: String,
+    pub id: ClaimId,
     /// What it said.
     pub statement: String,
     /// What kind of statement it was.
@@ -109,18 +110,18 @@ impl Reader {
         let words: BTreeMap<u64, f64> = nearest.iter().map(|near| (near.seq, near.words)).collect();
         let all: Vec<(f64, u64)> = nearest.iter().map(|near| (near.all, near.seq)).collect();
         let near: Vec<(f64, u64)> = all.iter().copied().filter(|(_, seq)| here.contains(seq)).collect();
-        let mut best: BTreeMap<String, (f64, u64)> = BTreeMap::new();
+        let mut best: BTreeMap<ClaimId, (f64, u64)> = BTreeMap::new();
         for nearest in [all, near] {
             for (id, credit) in self.credits(&everywhere, nearest)?.ranked().into_iter().take(limit) {
                 best.insert(id, (credit.score, credit.seq));
             }
         }
-        let mut ranked: Vec<(String, (f64, u64))> = best.into_iter().collect();
+        let mut ranked: Vec<(ClaimId, (f64, u64))> = best.into_iter().collect();
         ranked.sort_by(|(a, one), (b, other)| ranking::better((one.0, one.1, a), (other.0, other.1, b)));
         let first = ranked.first().map_or(0.0, |(_, (score, _))| *score);
         let mut belonging = Vec::with_capacity(ranked.len());
         for (id, (score, seq)) in ranked {
-            let Some(claim) = self.claim_summary(&id)? else { continue };
+            let Some(claim) = self.claim_summary(id)? else { continue };
             let all = if first > 0.0 { score / first } else { 0.0 };
             belonging.push(Belonging { claim, words: words.get(&seq).copied().unwrap_or_default(), all });
         }
@@ -156,24 +157,21 @@ impl Reader {
     /// # Errors
     /// [`StoreError`].
     pub fn standing(&self, limit: usize) -> Result<Vec<ClaimSummary>, StoreError> {
-        let mut rows: BTreeMap<String, (i64, i64, i64)> = BTreeMap::new();
+        let mut rows: BTreeMap<ClaimId, (i64, i64, i64)> = BTreeMap::new();
         for (sql, status) in [(SETTLED, Status::Confirmed), (DECIDED, Status::Deprecated)] {
             let mut statement = self.db.prepare_cached(sql)?;
             let found = self.kept_of(statement.query(rusqlite::params![status, STANDING])?, |row| {
                 let scopes: Vec<String> = json(row, "scopes")?;
                 let trust = (row.get::<_, f64>("confidence")? * 100.0).round() as i64;
-                Ok::<_, StoreError>((
-                    row.get::<_, String>("id")?,
-                    (trust, reach(&scopes), row.get("created_seq")?),
-                ))
+                Ok::<_, StoreError>((row.get("id")?, (trust, reach(&scopes), row.get("created_seq")?)))
             })?;
-            rows.extend(found.into_iter().filter(|(id, _)| !self.is_expired(id)));
+            rows.extend(found.into_iter().filter(|(id, _)| !self.is_expired(*id)));
         }
-        let mut ranked: Vec<(String, (i64, i64, i64))> = rows.into_iter().collect();
+        let mut ranked: Vec<(ClaimId, (i64, i64, i64))> = rows.into_iter().collect();
         ranked.sort_by(|(_, one), (_, other)| other.cmp(one));
         let mut found = Vec::new();
         for (id, _) in ranked.into_iter().take(limit) {
-            found.extend(self.claim_summary(&id)?);
+            found.extend(self.claim_summary(id)?);
         }
         Ok(found)
     }
@@ -182,15 +180,15 @@ impl Reader {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn rejected_by(&self, decisions: &[&str]) -> Result<BTreeMap<String, Vec<Rejected>>, StoreError> {
+    pub fn rejected_by(&self, decisions: &[ClaimId]) -> Result<BTreeMap<ClaimId, Vec<Rejected>>, StoreError> {
         let mut statement = self.db.prepare_cached(ALTERNATIVES)?;
         let rows = statement.query([Json(decisions)])?;
         let found = self.kept_of(rows, |row| {
             let rejected =
                 Rejected { statement: row.get("statement")?, because: row.get("rejection_reason")? };
-            Ok::<_, rusqlite::Error>((row.get::<_, String>("decision_id")?, rejected))
+            Ok::<_, rusqlite::Error>((row.get("decision_id")?, rejected))
         })?;
-        let mut all: BTreeMap<String, Vec<Rejected>> = BTreeMap::new();
+        let mut all: BTreeMap<ClaimId, Vec<Rejected>> = BTreeMap::new();
         for (id, rejected) in found {
             all.entry(id).or_default().push(rejected);
         }
@@ -201,7 +199,7 @@ impl Reader {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn replaced_by(&self, claims: &[&str]) -> Result<BTreeMap<String, Replaced>, StoreError> {
+    pub fn replaced_by(&self, claims: &[ClaimId]) -> Result<BTreeMap<ClaimId, Replaced>, StoreError> {
         let mut statement = self.db.prepare_cached(PREDECESSORS)?;
         let rows = statement.query([Json(claims)])?;
         let found = self.kept_of(rows, |row| {
@@ -211,7 +209,7 @@ impl Reader {
                 claim_type: row.get("claim_type")?,
                 mended: row.get("mended")?,
             };
-            Ok::<_, rusqlite::Error>((row.get::<_, String>("superseded_by")?, replaced))
+            Ok::<_, rusqlite::Error>((row.get("superseded_by")?, replaced))
         })?;
         Ok(found.into_iter().collect())
     }

@@ -1,17 +1,18 @@
-//! Who is at what now: runs that wait or go on, tasks that are held, locks. The one place that says it.
+//! The present work on claims and places: unfinished runs, held tasks and locks. No other code reports it.
 
 use super::locks::places;
 use super::{ByNow, ClaimSummary, LockView, Reader, StoreError, TaskView};
 use crate::domain::claim::Status;
 use crate::domain::experiment::RunState;
+use crate::domain::ids::ClaimId;
 use crate::domain::plan::{TaskStatus, in_work_tree};
 use crate::domain::scope::Scope;
 use crate::domain::time::{Span, Timestamp};
 
-/// Of the agents that are at one thing, so many are named on one line.
+/// The most agents that a line names.
 const MAX_NAMED: usize = 3;
 
-/// Who does what, on one line; none where nothing goes on.
+/// The present work on one line. None without work.
 pub fn by_now(at_it: &[ByNow]) -> Option<String> {
     let named: Vec<String> =
         at_it.iter().take(MAX_NAMED).map(|ByNow { agent, does, .. }| format!("{agent} {does}")).collect();
@@ -20,16 +21,16 @@ pub fn by_now(at_it: &[ByNow]) -> Option<String> {
     (!named.is_empty()).then(|| named.join("; ") + &more)
 }
 
-/// A run that waits for its turn or is under way.
+/// An unfinished run.
 #[derive(Debug)]
 struct Run {
-    claim_id: String,
+    claim_id: ClaimId,
     name: String,
     agent: String,
     status: RunState,
 }
 
-/// What all agents are at.
+/// The present work of all agents.
 #[derive(Debug, Default)]
 pub struct AtNow {
     now: Option<Timestamp>,
@@ -39,19 +40,19 @@ pub struct AtNow {
 }
 
 impl AtNow {
-    /// Everything that is locked.
+    /// All locks.
     pub fn into_locks(self) -> Vec<LockView> {
         self.locks
     }
 
-    /// Says on each claim in force who is at it.
+    /// Adds the present work to each claim in force.
     fn mark<'c>(&self, claims: impl Iterator<Item = &'c mut ClaimSummary>) {
         for claim in claims.filter(|claim| claim.status != Status::Deprecated) {
-            claim.by_now = self.at(Some(&claim.id), &places(&claim.scopes));
+            claim.by_now = self.at(Some(claim.id), &places(&claim.scopes));
         }
     }
 
-    /// [`AtNow::mark`] for a list: without what its reader does itself, and without what is only above a claim.
+    /// Like [`AtNow::mark`], for a list. Leaves out the reader's own work, and work on directories above a claim.
     pub fn mark_news<'c>(&self, claims: impl Iterator<Item = &'c mut ClaimSummary>, reader: Option<&str>) {
         for claim in claims {
             self.mark(std::iter::once(&mut *claim));
@@ -59,9 +60,9 @@ impl AtNow {
         }
     }
 
-    /// Who is at a claim or at one of its places: its runs first, then locks, then tasks whose scopes name a place.
-    pub fn at(&self, claim: Option<&str>, scopes: &[Scope]) -> Vec<ByNow> {
-        let runs = self.runs.iter().filter(|run| Some(run.claim_id.as_str()) == claim);
+    /// The present work on a claim or on one of its places: its runs first, then locks, then tasks with a scope there.
+    pub fn at(&self, claim: Option<ClaimId>, scopes: &[Scope]) -> Vec<ByNow> {
+        let runs = self.runs.iter().filter(|run| Some(run.claim_id) == claim);
         let mut at_it: Vec<ByNow> = runs
             .map(|run| ByNow {
                 agent: run.agent.clone(),
@@ -84,7 +85,7 @@ impl AtNow {
             at_it.push(ByNow { agent: agent.clone(), does, is_above, run: None });
         }
         for task in &self.tasks {
-            // What it locks of this is said already.
+            // The locks of the task are in the result already.
             let named = places(&task.scopes).into_iter().filter(|scope| scope.is_at(scopes));
             let named: Vec<Scope> = named.collect();
             if !named.is_empty() && !task.file_locks.iter().any(is_there) {
@@ -96,8 +97,8 @@ impl AtNow {
         at_it
     }
 
-    /// What other agents than the reader hold of the places of some claims, each place once:
-    /// `src/db by devops for T1, 14m left`.
+    /// Places of some claims that agents other than the reader hold, each place once: `src/db by devops for T1, 14m
+    /// left`.
     pub fn held<'c>(
         &self,
         claims: impl Iterator<Item = &'c ClaimSummary>,
@@ -137,10 +138,7 @@ fn is_above(scope: &Scope, places: &[Scope]) -> bool {
 }
 
 impl Reader {
-    /// What all agents are at now.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The present work of all agents.
     pub fn at_now(&self) -> Result<AtNow, StoreError> {
         let mut unfinished = self.db.prepare_cached(
             "SELECT e.claim_id, coalesce((SELECT letter || number FROM names WHERE names.id = e.id), e.id) AS name, \
@@ -162,10 +160,7 @@ impl Reader {
         Ok(AtNow { now: self.now(), runs, tasks, locks })
     }
 
-    /// Says on each claim in force who is at it now.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// Adds the present work to each claim in force.
     pub fn mark_at_now<'c>(
         &self,
         claims: impl Iterator<Item = &'c mut ClaimSummary>,
@@ -177,10 +172,7 @@ impl Reader {
         Ok(())
     }
 
-    /// [`AtNow::mark_news`] of what goes on now.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// [`AtNow::mark_news`] with the present work.
     pub fn mark_news<'c>(
         &self,
         claims: impl Iterator<Item = &'c mut ClaimSummary>,
@@ -193,18 +185,15 @@ impl Reader {
         Ok(())
     }
 
-    /// What other agents than the reader are at with these claims now, in force or not; those at which no agent is are left out.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The present work of agents other than the reader on these claims. Claims without such work are left out.
     pub fn at_claims(
         &self,
-        ids: &[String],
+        ids: &[ClaimId],
         reader: Option<&str>,
-    ) -> Result<Vec<(String, String)>, StoreError> {
+    ) -> Result<Vec<(ClaimId, String)>, StoreError> {
         let mut claims = Vec::new();
         for id in ids {
-            claims.extend(self.claim_summary(id)?);
+            claims.extend(self.claim_summary(*id)?);
         }
         self.mark_at_now(claims.iter_mut())?;
         for claim in &mut claims {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::params_from_iter;
+use rusqlite::{ToSql, params_from_iter};
 
 use super::claims::{ClaimFilter, ClaimSummary};
 use super::rows::only;
@@ -85,8 +85,8 @@ impl Reader {
         if !is_answered && !words.is_empty() {
             let mut says = self.db.prepare_cached(&says(words.len()))?;
             for claim in self.newest(search, |_| ())? {
-                let task = claim.origin_task_id.clone().unwrap_or_default();
-                let values = [&claim.id, &task].into_iter().chain(&words);
+                let about: [&dyn ToSql; 2] = [&claim.id, &claim.origin_task_id];
+                let values = about.into_iter().chain(words.iter().map(|word| word as &dyn ToSql));
                 if says.query_row(params_from_iter(values), only)? {
                     found.insert(claim.created_seq);
                 }

@@ -1,4 +1,4 @@
-//! One claim with everything known about it: its page.
+//! The page of one claim, with all its facts.
 
 use rusqlite::Row;
 use serde::Serialize;
@@ -8,27 +8,27 @@ use super::rows::{json, only};
 use super::{Contradiction, DecisionView, NotChosen, Reader, RetractedEvidence, StoreError};
 use crate::domain::claim::{Grade, Position, Trigger};
 use crate::domain::experiment::{Prediction, RunState, Tally};
-use crate::domain::ids::ClaimId;
+use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::ranking;
 use crate::domain::versions::Versions;
 use crate::imports::Imports;
 
-/// One agent's position on a claim.
+/// The position of an agent on a claim.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PositionHeld {
-    /// Whose.
+    /// The agent.
     pub agent: String,
     /// Support, challenge or abstain.
     pub position: String,
-    /// Why.
+    /// The reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The event it rests on.
+    /// The event that it cites.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence_ref: Option<String>,
-    /// Since when, epoch ms.
+    /// When it was taken, epoch ms.
     pub at: i64,
-    /// Whether it is a support of other content than the claim is about since it was said to be still meant.
+    /// Whether it supports other content than that of the last `still`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub before_change: bool,
     /// Ledger position of its event.
@@ -36,137 +36,137 @@ pub struct PositionHeld {
     pub seq: u64,
 }
 
-/// One event tied to a claim.
+/// An event linked to a claim.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evidence {
     /// The event.
     pub evidence_ref: String,
-    /// What it says about the claim.
+    /// The relation of the event to the claim.
     pub relation: String,
-    /// Who tied it.
+    /// The agent that linked it.
     pub added_by: String,
-    /// How much it says, 0 to 1.
+    /// The weight, 0 to 1.
     pub weight: f64,
-    /// How it came about.
+    /// The grade.
     pub grade: Grade,
     /// The run behind it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub run_id: Option<String>,
-    /// The profile that ran.
+    pub run_id: Option<RunId>,
+    /// The profile of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// The profile with what it was given.
+    /// The profile with its arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ran: Option<String>,
-    /// Whether it passed or failed.
+    /// Whether the run passed or failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<RunState>,
     /// SHA-256 of the profile's file, hex.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile_sha256: Option<String>,
-    /// What the claim predicted of it.
+    /// The outcome that the claim predicted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prediction: Option<Prediction>,
-    /// How the same run came out on the same content, where that was both ways.
+    /// The count of both outcomes, if equal runs on the same content passed and failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unstable: Option<Tally>,
     /// Ledger position of the edit that made it stale.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale_since: Option<u64>,
-    /// In the agent's words.
+    /// The agent's comment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Since when, epoch ms.
+    /// When it was linked, epoch ms.
     pub at: i64,
 }
 
-/// One step in a claim's life.
+/// A change of a claim's status.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StatusChange {
-    /// Where it was; none at creation.
+    /// The old status. None at creation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// Where it went.
+    /// The new status.
     pub to: String,
-    /// Who moved it.
+    /// The agent that caused it.
     pub by: String,
-    /// What moved it.
+    /// The reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// When, epoch ms.
+    /// When it happened, epoch ms.
     pub at: i64,
     /// Ledger position.
     pub seq: u64,
 }
 
-/// A claim with everything known about it.
+/// A claim with all its facts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClaimView {
-    /// What lists show.
+    /// The facts in lists.
     #[serde(flatten)]
     pub summary: ClaimSummary,
-    /// The session it was made in.
+    /// The session of its creation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// Hours until it expires.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_hours: Option<u32>,
-    /// When a negative claim warns.
+    /// The actions that a negative claim warns about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
-    /// The claims it replaced.
+    /// The claims that it superseded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub supersedes: Vec<String>,
-    /// The claim it replaces once confirmed.
+    pub supersedes: Vec<ClaimId>,
+    /// The claim that it proposes to supersede.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub proposes_to_supersede: Option<String>,
+    pub proposes_to_supersede: Option<ClaimId>,
     /// The agents that its owner asked for a position.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<String>,
-    /// Until when an objection keeps it from being agreed by silence, epoch ms.
+    /// When silence confirms it, epoch ms. An objection before then prevents it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub objection_until: Option<i64>,
-    /// The decisions that did not choose it, oldest first.
+    /// The decisions that rejected it, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_chosen: Vec<NotChosen>,
-    /// Why it was chosen, instead of what, and what became of it.
+    /// For a decision: its rationale, alternatives and outcomes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<DecisionView>,
-    /// Its successors, the one in force last.
+    /// Its successors, the current one last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub successors: Vec<String>,
-    /// Every agent's latest position, by agent.
+    pub successors: Vec<ClaimId>,
+    /// The latest position of every agent, by agent.
     pub positions: Vec<PositionHeld>,
-    /// The last of the positions that are held no more, in ledger order.
+    /// The last of the former positions, in ledger order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub former_positions: Vec<PositionHeld>,
-    /// How many there were before those.
+    /// Number of earlier former positions.
     #[serde(skip_serializing_if = "is_zero")]
     pub former_positions_left_out: u64,
-    /// Every event tied to it, in ledger order.
+    /// All linked events, in ledger order.
     pub evidence_items: Vec<Evidence>,
-    /// Evidence that was taken back, in ledger order.
+    /// Retracted evidence, in ledger order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub retracted: Vec<RetractedEvidence>,
-    /// What it contradicts or contradicted, oldest first.
+    /// Its contradictions, open and ended, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contradictions: Vec<Contradiction>,
     /// The claims that its statement names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub mentions: Vec<String>,
-    /// The claims whose statement names it, newest first.
+    pub mentions: Vec<ClaimId>,
+    /// The claims whose statements name it, newest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub mentioned_by: Vec<String>,
-    /// What its files held when it was said, or last said to be still meant.
+    pub mentioned_by: Vec<ClaimId>,
+    /// Versions of its files at its creation or its last `still`.
     #[serde(skip_serializing_if = "Versions::is_empty")]
     pub versions: Versions,
-    /// Ledger position of the last word that it is still meant.
+    /// Ledger position of its last `still`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub affirmed_seq: Option<u64>,
     /// Its scopes without a version, with the reason.
     #[serde(skip)]
     pub unversioned: Vec<(String, String)>,
-    /// Its life so far.
+    /// The changes of its status.
     pub history: Vec<StatusChange>,
 }
 
@@ -181,22 +181,18 @@ pub(super) const EVIDENCE: &str = "SELECT evidence_ref, relation, added_by, weig
      (SELECT r.status FROM experiments r WHERE r.id = claim_evidence.run_id) AS run_status FROM claim_evidence";
 pub(super) const POSITION: &str =
     "SELECT agent, position, reason, evidence_ref, created_at, claim_id, seq FROM consensus";
-/// What follows the creation of a claim, from where `claim_status_history` has it.
+/// A change after the creation of a claim, from `claim_status_history`.
 pub(super) const MOVE: &str =
     "SELECT old_status, new_status, changed_by, reason, changed_at, seq, claim_id FROM claim_moves";
 
 impl Reader {
-    /// One claim with everything known about it.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The claim with this id, with all its facts.
     pub fn claim(&self, id: ClaimId) -> Result<Option<ClaimView>, StoreError> {
-        let id = id.to_string();
         let mut one = self.db.prepare_cached(&format!("{} WHERE c.id = ?1", whole_rows()))?;
         let found =
-            self.kept_one(one.query([&id])?, |row| Ok::<_, StoreError>((self.summary(row)?, own(row)?)))?;
+            self.kept_one(one.query([id])?, |row| Ok::<_, StoreError>((self.summary(row)?, own(row)?)))?;
         let Some((summary, own)) = found else { return Ok(None) };
-        let (former_positions, former_positions_left_out) = self.former(&id)?;
+        let (former_positions, former_positions_left_out) = self.former(id)?;
         let Own {
             session,
             ttl_hours,
@@ -207,21 +203,21 @@ impl Reader {
             asks,
             objection_until,
         } = own;
-        let waits = objection_until.is_some() && self.waits_for_operator(&id)?.is_some();
+        let waits = objection_until.is_some() && self.waits_for_operator(id)?.is_some();
         Ok(Some(ClaimView {
             successors: self.successors(&summary)?,
-            decision: self.decision(&id)?,
-            not_chosen: self.not_chosen(&id)?,
-            positions: self.positions(&id)?,
+            decision: self.decision(id)?,
+            not_chosen: self.not_chosen(id)?,
+            positions: self.positions(id)?,
             former_positions,
             former_positions_left_out,
-            evidence_items: self.evidence(&id)?,
-            retracted: self.retracted(&id)?,
-            contradictions: self.contradictions_of(&id)?,
-            history: self.history(&id)?,
-            supersedes: self.predecessors(&id)?,
+            evidence_items: self.evidence(id)?,
+            retracted: self.retracted(id)?,
+            contradictions: self.contradictions_of(id)?,
+            history: self.history(id)?,
+            supersedes: self.predecessors(id)?,
             mentions: self.mentions(&summary.statement, summary.created_seq)?,
-            mentioned_by: self.mentioned_by(&id, summary.created_seq)?,
+            mentioned_by: self.mentioned_by(id, summary.created_seq)?,
             summary,
             session,
             ttl_hours,
@@ -235,34 +231,31 @@ impl Reader {
         }))
     }
 
-    fn predecessors(&self, claim: &str) -> Result<Vec<String>, StoreError> {
+    fn predecessors(&self, claim: ClaimId) -> Result<Vec<ClaimId>, StoreError> {
         let sql = "SELECT id FROM claims WHERE superseded_by = ?1 ORDER BY created_seq";
         let mut statement = self.db.prepare_cached(sql)?;
         self.kept_of(statement.query([claim])?, only)
     }
 
-    fn successors(&self, claim: &ClaimSummary) -> Result<Vec<String>, StoreError> {
-        ranking::successors(&claim.id, |id| self.successor(id))
+    fn successors(&self, claim: &ClaimSummary) -> Result<Vec<ClaimId>, StoreError> {
+        ranking::successors(claim.id, |id| self.successor(id))
     }
 
-    /// The agents that support a claim, without its owner.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The agents that support a claim, except its owner.
     pub fn supporters(&self, claim: &ClaimSummary) -> Result<Vec<String>, StoreError> {
         let supports =
             |held: &PositionHeld| held.position == Position::Support.as_str() && held.agent != claim.owner;
-        let positions = self.positions(&claim.id)?.into_iter().filter(supports);
+        let positions = self.positions(claim.id)?.into_iter().filter(supports);
         Ok(positions.map(|held| held.agent).collect())
     }
 
-    fn positions(&self, claim: &str) -> Result<Vec<PositionHeld>, StoreError> {
+    fn positions(&self, claim: ClaimId) -> Result<Vec<PositionHeld>, StoreError> {
         let mut statement =
             self.db.prepare_cached(&format!("{POSITION} WHERE claim_id = ?1 ORDER BY agent"))?;
         self.kept_of(statement.query([claim])?, position)
     }
 
-    fn evidence(&self, claim: &str) -> Result<Vec<Evidence>, StoreError> {
+    fn evidence(&self, claim: ClaimId) -> Result<Vec<Evidence>, StoreError> {
         let mut statement =
             self.db.prepare_cached(&format!("{EVIDENCE} WHERE claim_id = ?1 ORDER BY seq"))?;
         self.kept_of(statement.query([claim])?, |row| {
@@ -273,7 +266,7 @@ impl Reader {
         })
     }
 
-    fn history(&self, claim: &str) -> Result<Vec<StatusChange>, StoreError> {
+    fn history(&self, claim: ClaimId) -> Result<Vec<StatusChange>, StoreError> {
         let sql = "SELECT old_status, new_status, changed_by, reason, changed_at, seq \
                    FROM claim_status_history WHERE claim_id = ?1 ORDER BY seq";
         let mut statement = self.db.prepare_cached(sql)?;
@@ -326,7 +319,7 @@ pub(super) fn change(row: &Row<'_>) -> rusqlite::Result<StatusChange> {
     })
 }
 
-/// The statement that reads claims with all that stands in their rows, up to its conditions.
+/// The query for claims with all their columns, up to its conditions.
 pub(super) fn whole_rows() -> String {
     format!(
         "SELECT {SUMMARY}, c.session, c.ttl_hours, c.trigger_when, c.proposes_to_supersede, c.versions, \
@@ -334,19 +327,19 @@ pub(super) fn whole_rows() -> String {
     )
 }
 
-/// Reads all of a claim's own row.
+/// Fails if any column of a claim's row is unreadable.
 pub(super) fn is_legible(row: &Row<'_>) -> Result<(), StoreError> {
     summary(row, &Imports::default())?;
     own(row)?;
     Ok(())
 }
 
-/// What only a claim's own page shows of its row.
+/// The columns that only the page of a claim shows.
 struct Own {
     session: Option<String>,
     ttl_hours: Option<u32>,
     trigger: Option<Trigger>,
-    proposes_to_supersede: Option<String>,
+    proposes_to_supersede: Option<ClaimId>,
     versions: Versions,
     affirmed_seq: Option<u64>,
     asks: Vec<String>,

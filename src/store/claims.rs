@@ -1,4 +1,4 @@
-//! Claims as lists show them, and the lists.
+//! Claims in lists, and the queries for lists of claims.
 
 use std::collections::BTreeMap;
 
@@ -10,48 +10,48 @@ use super::rows::{Json, Select, bound, json, made_at, only};
 use super::{Expired, Reader, StoreError};
 use crate::domain::claim::{Basis, ClaimType, Grade, Status, Trigger};
 use crate::domain::confidence::Standing;
-use crate::domain::ids::{ClaimId, TaskId};
+use crate::domain::ids::{ClaimId, RunId, TaskId};
 use crate::domain::scope::Scope;
 use crate::domain::state::COUNTS_FOR;
 use crate::domain::time::{Moment, Timestamp};
 use crate::imports::Imports;
 
-/// Which claims to list: every field that is set must match.
+/// A filter for claims. Every field that is set must match.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ClaimFilter {
-    /// Only this one.
+    /// The claim with this id.
     pub id: Option<ClaimId>,
-    /// Where it is in its life; empty for any.
+    /// Statuses. Empty for any.
     pub status: Vec<Status>,
-    /// Leaves out deprecated claims when no status is asked for.
+    /// Leaves out deprecated claims if `status` is empty.
     pub in_force: bool,
-    /// What kind of statement.
+    /// The type.
     pub claim_type: Option<ClaimType>,
-    /// About this scope, anything below it, or anything above it.
+    /// This scope, any scope below it, or any scope above it.
     pub scope: Option<Scope>,
-    /// About any of these, as `scope`; empty for anywhere.
+    /// Any of these scopes, each like `scope`. Empty for any place.
     pub places: Vec<Scope>,
-    /// Whose.
+    /// The owner.
     pub owner: Option<String>,
-    /// Made in this session.
+    /// The session of its creation.
     pub session: Option<String>,
-    /// Came out of this task.
+    /// The task of its creation.
     pub task: Option<TaskId>,
-    /// Changed then or later, or made.
+    /// Changed or made then or later.
     pub changed_since: Option<Moment>,
     /// Made then or later.
     pub since: Option<Moment>,
     /// Made then or earlier.
     pub until: Option<Moment>,
-    /// Older than this: the `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     pub before: Option<u64>,
-    /// At most so many; 0 means none.
+    /// Maximum count. 0 means none.
     pub limit: usize,
 }
 
 impl ClaimFilter {
-    /// The part of the filter that the search index answers; none when it limits nothing there. `around` is what the
-    /// scope is looked up by.
+    /// The part of the filter that the search index can answer. None if the index cannot limit anything. `around` is
+    /// the scope in the form of the index.
     pub(super) fn limits(&self, around: &Around) -> Option<String> {
         let owner = self.owner.as_deref().map(|owner| Limit::Owner(owner).token());
         let session = self.session.as_deref().map(|session| Limit::Session(session).token());
@@ -63,8 +63,8 @@ impl ClaimFilter {
         (!all.is_empty()).then(|| all.join(" AND "))
     }
 
-    /// Whether a status leaves fewer claims than what else is asked for: fewer are contested than are of an
-    /// agent, but more than lie at a scope.
+    /// Whether a query should start with the status. Fewer claims are contested than belong to an agent, but more than
+    /// have one scope.
     fn starts_at_status(&self) -> bool {
         !self.status.is_empty()
             && self.scope.is_none()
@@ -75,161 +75,162 @@ impl ClaimFilter {
     }
 }
 
-/// A claim as lists show it.
+/// A claim in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClaimSummary {
-    /// Its id.
-    pub id: String,
-    /// Its short name, such as `C47`.
+    /// Id of the claim.
+    pub id: ClaimId,
+    /// Short name, such as `C47`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it says.
+    /// The statement.
     pub statement: String,
-    /// What kind of statement it is.
+    /// The type.
     #[serde(rename = "type")]
     pub claim_type: ClaimType,
-    /// Where it is in its life.
+    /// The status.
     pub status: Status,
-    /// What confirmed it; none while it is not confirmed.
+    /// The basis of its confirmation. None for other statuses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
     /// The run that confirmed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
-    /// Whether the run that confirmed it came out the other way on the same content.
+    /// Whether equal runs on the same content had another outcome.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unstable: bool,
-    /// The run that contradicts it since a run proved it, and whose profile came out as predicted in no later run.
+    /// The run that has contradicted the claim since its proof. None if a later run of the same profile had the
+    /// predicted outcome.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub failed_since: Option<String>,
-    /// Whose it is.
+    pub failed_since: Option<RunId>,
+    /// The owner.
     pub owner: String,
     /// The owner's confidence.
     pub confidence: f64,
-    /// What it is about.
+    /// The scopes.
     pub scopes: Vec<String>,
-    /// Agents that support it.
+    /// Number of agents that support it.
     pub supports: u32,
-    /// Agents that challenge it.
+    /// Number of agents that challenge it.
     pub challenges: u32,
-    /// Events tied to it.
+    /// Number of linked events.
     pub evidence: u32,
-    /// How the best of its supporting evidence came about.
+    /// The best grade of its supporting evidence.
     pub grade: Grade,
-    /// Supporting runs of others than its owner.
+    /// Number of supporting runs that others than its owner requested.
     pub reproduced: u32,
-    /// Whether the files its evidence rests on were edited since.
+    /// Whether the files of its evidence were edited since.
     pub stale: bool,
     /// When it was made, epoch ms.
     pub created_at: i64,
-    /// When it was last touched, epoch ms.
+    /// The time of its last touch, epoch ms.
     pub touched_at: i64,
     /// Ledger position of its creation.
     pub created_seq: u64,
     /// Ledger position of its last change.
     pub seq: u64,
-    /// Whether it came out of a file: nobody here said it.
+    /// Whether it was imported from a file.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub imported: bool,
     /// Whether only silence confirmed it: no other agent supports it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub agreed_by_silence: bool,
-    /// The claim that took its place.
+    /// The claim that superseded it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub superseded_by: Option<String>,
-    /// Whether that one mends what this one was about, which was right.
+    pub superseded_by: Option<ClaimId>,
+    /// Whether it was right, and its successor mended its problem.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub mended: bool,
-    /// Whether it is an option that a decision did not choose.
+    /// Whether a decision rejected it as an alternative.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub rejected: bool,
-    /// The task it came out of.
+    /// The task of its creation.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub origin_task_id: Option<String>,
-    /// Its files that hold something else now. A claim that is shown whole is compared with the files of the reader's
-    /// work tree; in a list stands what other sessions say that they edited.
+    pub origin_task_id: Option<TaskId>,
+    /// Its changed files. The page of a claim compares the claim with the files of the reader's work tree. A list shows
+    /// the edits that other sessions reported.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed_since: Vec<Changed>,
-    /// Who is at it now.
+    /// The agents that work on it now.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub by_now: Vec<ByNow>,
-    /// Its last change where that is not its creation, in a list that names it.
+    /// Its last change, unless that is its creation. Only some lists have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_change: Option<LastChange>,
 }
 
-/// What an agent is doing about a claim or a place.
+/// The present work of an agent on a claim or a place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ByNow {
     /// The agent.
     pub agent: String,
-    /// What it does: `tests it, R11 queued`.
+    /// The work: `tests it, R11 queued`.
     pub does: String,
-    /// Whether it is a lock or a task on a directory above the claim, which is news in no list.
+    /// Whether it is a lock or a task on a directory above the claim. Lists leave it out.
     #[serde(skip)]
     pub is_above: bool,
-    /// The run by which it tests the claim, and how far that is: `R11 queued`. None where it is at a place of the claim.
+    /// The run that tests the claim, and its state: `R11 queued`. None for work on a place of the claim.
     #[serde(skip)]
     pub run: Option<String>,
 }
 
-/// A file of a claim that does not hold what the claim is about.
+/// A file whose content differs from that of the claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Changed {
     /// The file.
     pub path: String,
-    /// The agent that last edited it, where that is known.
+    /// The agent that last edited it, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
 
-/// What last changed a claim.
+/// The last change of a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LastChange {
-    /// What was done: `challenged`.
+    /// The change: `challenged`.
     pub what: String,
-    /// The agent that did it.
+    /// The agent that made it.
     pub by: String,
-    /// When, epoch ms.
+    /// When it was made, epoch ms.
     pub at: i64,
 }
 
 /// The run that confirmed a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Proof {
-    /// Its id.
-    pub run_id: String,
-    /// What ran, with its arguments: `pytest file=tests/test_calc.py`.
+    /// Id of the run.
+    pub run_id: RunId,
+    /// The profile with its arguments: `pytest file=tests/test_calc.py`.
     pub ran: String,
 }
 
 impl Proof {
-    /// Made of the columns of a run.
-    fn of((run_id, profile, args): (String, Option<String>, String)) -> Self {
+    /// Reads it from the columns of a run.
+    fn of((run_id, profile, args): (RunId, Option<String>, String)) -> Self {
         Self { run_id, ran: ran(profile.as_deref().unwrap_or("a command"), &args) }
     }
 }
 
-/// A profile with what it was given.
+/// A profile with its arguments.
 pub(super) fn ran(profile: &str, args: &str) -> String {
     let args: BTreeMap<String, String> = serde_json::from_str(args).unwrap_or_default();
     args.iter().fold(profile.to_owned(), |ran, (name, value)| format!("{ran} {name}={value}"))
 }
 
 impl ClaimSummary {
-    /// Its status, with what confirmed it: `confirmed (proved)`.
+    /// The status with the basis of its confirmation: `confirmed (proved)`.
     pub fn standing(&self) -> String {
         with_basis(self.status.as_str(), self.basis) + &self.doubts()
     }
 
-    /// What later runs say against the one that proved it.
+    /// The doubts about its proof from other runs.
     fn doubts(&self) -> String {
         let unstable = if self.unstable { ", unstable" } else { "" };
         let failed = self.failed_since.as_ref().map(|run| format!(", failed since ({run})"));
         unstable.to_owned() + &failed.unwrap_or_default()
     }
 
-    /// How far it can be trusted at `now`, 0 to 1.
+    /// Effective confidence at `now`, 0 to 1.
     pub fn effective_confidence(&self, now: Timestamp) -> f64 {
         let Self { confidence: base, supports, challenges, reproduced, .. } = *self;
         let standing = Standing { base, supports, challenges, reproduced };
@@ -238,8 +239,8 @@ impl ClaimSummary {
 }
 
 impl ClaimSummary {
-    /// Whether a list says that its files changed: it is a finding that rests on evidence, a proof or the position of
-    /// another agent. A decision, and a claim that rests on nothing yet, says what should be; its own page tells.
+    /// Whether a list mentions changes of its files. It does so for a finding with evidence, a proof or the position of
+    /// another agent. A decision, or a claim without support, states a goal, and only its own page mentions them.
     pub fn is_finding(&self) -> bool {
         let rests = self.evidence > 0 || self.proof.is_some() || self.supports + self.challenges > 0;
         rests && self.claim_type != ClaimType::Decision
@@ -252,7 +253,7 @@ impl ClaimSummary {
 
     /// [`ClaimSummary::standing`] for a column: `confirmed, agreed`.
     pub fn short_standing(&self) -> String {
-        // What took its place says more than that it is out of force.
+        // The successor is more informative than the status `deprecated`.
         let ended = match (&self.superseded_by, self.status) {
             (Some(_), Status::Deprecated) if self.mended => "mended",
             (Some(_), Status::Deprecated) => "replaced",
@@ -264,7 +265,7 @@ impl ClaimSummary {
     }
 }
 
-/// A status, with what confirmed the claim: `confirmed (agreed)`, `confirmed by proof (unchecked)`.
+/// A status with the basis of its confirmation: `confirmed (agreed)`, `confirmed by proof (unchecked)`.
 pub(crate) fn with_basis(status: &str, basis: Option<Basis>) -> String {
     match basis {
         None => status.to_owned(),
@@ -273,7 +274,7 @@ pub(crate) fn with_basis(status: &str, basis: Option<Basis>) -> String {
     }
 }
 
-/// What confirmed a claim that stands at a status; its row says by which kind of run, if by one.
+/// The basis of a confirmation. `proof` is the kind of run in the claim's row, if a run confirmed it.
 pub(super) fn basis(status: Status, proof: Option<Basis>, by_silence: bool) -> Option<Basis> {
     let agreed = if by_silence { Basis::Silence } else { Basis::Agreed };
     (status == Status::Confirmed).then(|| proof.unwrap_or(agreed))
@@ -284,17 +285,17 @@ pub(super) fn basis(status: Status, proof: Option<Basis>, by_silence: bool) -> O
 pub struct ClaimPage {
     /// The claims.
     pub claims: Vec<ClaimSummary>,
-    /// Where the next page starts; none on the last one.
+    /// The cursor of the next page. None on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
 }
 
-/// What a dead end says besides its statement.
+/// The facts about a dead end besides its statement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Warning {
-    /// When it warns.
+    /// The actions that it warns about.
     pub trigger: Option<Trigger>,
-    /// Why it failed: the latest note of what speaks for it, else the latest reason of who supports it.
+    /// The reason of the failure: the last comment on its supporting evidence, or else the last reason of a supporter.
     pub because: Option<String>,
 }
 
@@ -314,9 +315,6 @@ pub(super) const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.o
      (SELECT json_array(r.id, r.profile, r.args) FROM experiments r WHERE r.id = c.proof_run) AS proved_by";
 impl Reader {
     /// A page of claims, newest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn claims(&self, filter: &ClaimFilter) -> Result<ClaimPage, StoreError> {
         let mut select = Select::from("claims c");
         let expired = self.expired_ids();
@@ -325,7 +323,7 @@ impl Reader {
                 select.require_if("c.status <>", Some(Status::Deprecated));
             }
             [] => {}
-            // One status is a range of its index, in order; several are looked up and sorted.
+            // One status is an ordered range of its index. Several statuses are looked up and sorted.
             [status] if *status != Status::Deprecated || expired.is_none() => {
                 select.require_if("c.status =", Some(*status));
             }
@@ -368,7 +366,7 @@ impl Reader {
         }
         let mut position = "c.created_seq";
         if let Some(limits) = filter.limits(&self.around_of(filter)?).filter(|_| !filter.starts_at_status()) {
-            // CROSS JOIN keeps the order: one claim, or the newest in the index first.
+            // CROSS JOIN fixes the order of the tables: the single claim, or the newest ones of the index, come first.
             if filter.id.is_some() {
                 select.from =
                     "claims c CROSS JOIN claim_index ON claim_index.rowid = c.created_seq".to_owned();
@@ -379,7 +377,7 @@ impl Reader {
             }
             select.require_if("claim_index MATCH", Some(limits));
         }
-        let before = filter.before.map(|seq| bound(seq));
+        let before = filter.before.map(bound);
         select.require_if(&format!("{position} <"), before);
         let Select { from, conditions, values } = select;
         let sql = format!(
@@ -392,7 +390,7 @@ impl Reader {
         Ok(ClaimPage { claims, next })
     }
 
-    /// A claim as lists show it, from its row; notes which ones a context would count.
+    /// Reads a claim for a list from its row, and counts the rows that a context would show.
     pub(super) fn summary(&self, row: &Row<'_>) -> Result<ClaimSummary, StoreError> {
         let read = summary(row, &self.imports.borrow());
         if read.is_err()
@@ -406,7 +404,7 @@ impl Reader {
     }
 
     fn as_of_now(&self, claim: ClaimSummary, unstable_since: Option<i64>) -> ClaimSummary {
-        let status = self.status_of(&claim.id, claim.status);
+        let status = self.status_of(claim.id, claim.status);
         let basis = claim.basis.filter(|_| status == Status::Confirmed);
         let unstable = basis.is_some() && unstable_since.is_some() && self.is_recent(unstable_since);
         let failed_since = claim.failed_since.filter(|_| basis.is_some());
@@ -414,34 +412,31 @@ impl Reader {
         ClaimSummary { status, basis, proof, unstable, failed_since, ..claim }
     }
 
-    /// Whether a run that came out the other way at some time still counts; outside of a snapshot it does.
+    /// Whether an opposite outcome at this time still counts. Outside of a snapshot it always does.
     pub(super) fn is_recent(&self, since: Option<i64>) -> bool {
         let now = self.asked.borrow().as_ref().map(|asked| asked.now);
         since.zip(now).is_none_or(|(since, now)| Timestamp::from_ms(since).is_within(COUNTS_FOR, now))
     }
 
-    /// Claims whose time is over and that are not deprecated yet.
-    pub(super) fn expired(&self, now: Timestamp) -> Result<BTreeMap<String, Expired>, StoreError> {
+    /// Expired claims that are not deprecated yet.
+    pub(super) fn expired(&self, now: Timestamp) -> Result<BTreeMap<ClaimId, Expired>, StoreError> {
         let sql = "SELECT id, claim_type, status, owner FROM claims WHERE ttl_hours IS NOT NULL \
                    AND status <> 'deprecated' AND created_at + ttl_hours * 3600000 <= ?1";
         let mut statement = self.db.prepare_cached(sql)?;
         let mut rows = statement.query([now])?;
         let mut expired = BTreeMap::new();
         while let Some(row) = rows.next()? {
-            let read = || -> rusqlite::Result<(String, Expired)> {
+            let read = || -> rusqlite::Result<(ClaimId, Expired)> {
                 let (claim_type, status) = (row.get("claim_type")?, row.get("status")?);
                 Ok((row.get("id")?, Expired { claim_type, status, owner: row.get("owner")? }))
             };
-            // Whoever asks for one that cannot be read is told so.
+            // A query for an unreadable claim itself reports the error.
             expired.extend(read().ok());
         }
         Ok(expired)
     }
 
-    /// Confirmed claims that a run proved and that another contradicts since, oldest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// Confirmed claims with a proof and a later contradicting run, oldest first.
     pub fn failed_since_proof(&self, limit: usize) -> Result<Vec<ClaimSummary>, StoreError> {
         let sql = format!(
             "SELECT {SUMMARY} FROM claims c INDEXED BY claims_proof WHERE c.proof_run > '' AND c.status = 'confirmed'"
@@ -452,21 +447,18 @@ impl Reader {
         Ok(proved.into_iter().filter(|claim| claim.failed_since.is_some()).take(limit).collect())
     }
 
-    /// One claim as lists show it.
-    pub(super) fn claim_summary(&self, id: &str) -> Result<Option<ClaimSummary>, StoreError> {
+    /// One claim in the form of a list.
+    pub(super) fn claim_summary(&self, id: ClaimId) -> Result<Option<ClaimSummary>, StoreError> {
         let sql = format!("SELECT {SUMMARY} FROM claims c WHERE c.id = ?1");
         self.kept_one(self.db.prepare_cached(&sql)?.query([id])?, |row| self.summary(row))
     }
 
-    /// What dead ends say besides their statements, by their ids.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The facts about dead ends besides their statements, by their ids.
     pub fn warnings<'c>(
         &self,
         claims: impl IntoIterator<Item = &'c ClaimSummary>,
-    ) -> Result<BTreeMap<String, Warning>, StoreError> {
-        let ids: Vec<&str> = claims.into_iter().map(|claim| claim.id.as_str()).collect();
+    ) -> Result<BTreeMap<ClaimId, Warning>, StoreError> {
+        let ids: Vec<ClaimId> = claims.into_iter().map(|claim| claim.id).collect();
         let sql = "SELECT c.id, c.trigger_when, coalesce( \
                      (SELECT note FROM claim_evidence WHERE claim_id = c.id AND relation = 'supports' \
                       AND note IS NOT NULL ORDER BY seq DESC LIMIT 1), \
@@ -478,20 +470,20 @@ impl Reader {
         Ok(self.kept_of(rows, warning)?.into_iter().collect())
     }
 
-    /// The claim that took the place of this one.
-    pub(super) fn successor(&self, id: &str) -> Result<Option<String>, StoreError> {
+    /// The claim that superseded this one.
+    pub(super) fn successor(&self, id: ClaimId) -> Result<Option<ClaimId>, StoreError> {
         let mut successor = self.db.prepare_cached("SELECT superseded_by FROM claims WHERE id = ?1")?;
         Ok(successor.query_row([id], only).optional()?.flatten())
     }
 }
 
-/// Whether a row that cannot be read is that of a claim which a context would count, as far as it says.
+/// Whether an unreadable row may belong to a claim that a context would show.
 fn is_settled(row: &Row<'_>) -> bool {
     let is_settled = matches!(row.get("status"), Ok(Status::Proposed | Status::Confirmed));
     is_settled && row.get("claim_type") != Ok(ClaimType::Negative)
 }
 
-fn warning(row: &Row<'_>) -> rusqlite::Result<(String, Warning)> {
+fn warning(row: &Row<'_>) -> rusqlite::Result<(ClaimId, Warning)> {
     Ok((row.get("id")?, Warning { trigger: json(row, "trigger_when")?, because: row.get("because")? }))
 }
 

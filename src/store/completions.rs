@@ -1,4 +1,4 @@
-//! Values that begin with what somebody typed: ids, scopes, targets, sessions.
+//! Values with a typed prefix: ids, scopes, targets, sessions.
 
 use rusqlite::{Connection, params};
 
@@ -8,7 +8,7 @@ use crate::domain::event::{ClaimCreated, Recorded};
 use crate::domain::ids::SessionId;
 use crate::domain::names::Sort;
 
-/// The scopes and the session of a new claim, for who types them next.
+/// Stores the scopes and the session of a new claim for later completions.
 pub(super) fn add(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result<(), StoreError> {
     for scope in body.scopes.iter() {
         super::scopes::add(db, scope, at.seq)?;
@@ -22,39 +22,27 @@ pub(super) fn add(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result
 
 impl Reader {
     /// Scopes of claims, sorted.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn scopes(&self, typed: &str, limit: usize) -> Result<Matches, StoreError> {
         self.beginning_with("scopes", "scope", typed, limit)
     }
 
-    /// Names that begin so, newest first; or ids that do, where no name does.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// Names with this prefix, newest first, or else ids with this prefix.
     pub fn names_beginning(&self, sort: Sort, typed: &str, limit: usize) -> Result<Matches, StoreError> {
         let named = self.names(sort, typed, limit)?;
         if named.total > 0 { Ok(named) } else { self.newest_ids(super::names::table(sort).0, typed, limit) }
     }
 
-    /// Names of targets, as scopes, sorted.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// Names of targets as scopes, sorted.
     pub fn targets_like(&self, typed: &str, limit: usize) -> Result<Matches, StoreError> {
         self.beginning_with("targets", "name", typed, limit)
     }
 
     /// Sessions in which claims were made, sorted.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn sessions(&self, typed: &str, limit: usize) -> Result<Matches, StoreError> {
         self.beginning_with("sessions", "session", typed, limit)
     }
 
-    /// The ids of a table that begin so, newest first.
+    /// The ids of a table with this prefix, newest first.
     fn newest_ids(&self, table: &str, typed: &str, limit: usize) -> Result<Matches, StoreError> {
         let typed = typed.to_lowercase();
         let end = end_of(&typed);
@@ -66,7 +54,7 @@ impl Reader {
         Ok(Matches { values: values.collect::<Result<_, _>>()?, total })
     }
 
-    /// The keys of a table that begin so.
+    /// The keys of a table with this prefix.
     fn beginning_with(
         &self,
         table: &str,
@@ -88,7 +76,7 @@ impl Reader {
     }
 }
 
-/// What comes after everything that begins so: no text has a character above this one.
+/// The end of the range of all texts with this prefix. No text has a higher character.
 fn end_of(typed: &str) -> String {
     format!("{typed}{}", char::MAX)
 }

@@ -1,4 +1,4 @@
-//! Questions about contradictions and about the names of targets.
+//! Queries about contradictions and about the names of targets.
 
 use rusqlite::{Row, params};
 use serde::Serialize;
@@ -7,88 +7,88 @@ use super::claims::basis;
 use super::rows::{bound, json, only};
 use super::{Reader, StoreError};
 use crate::domain::claim::{Basis, ClaimType, ContradictionKind, Resolution, Status, Tier};
-use crate::domain::ids::EventId;
+use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::scope::Scope;
 
 /// One side of a contradiction.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SideView {
     /// The claim.
-    pub claim_id: String,
-    /// The agent that made the claim; none once it was erased.
+    pub claim_id: ClaimId,
+    /// The owner of the claim. None after an erasure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// The agent that holds this side: it owns the claim or supports it, or challenges the claim of the other side.
+    /// The agent that holds this side: it owns or supports the claim, or challenges the claim of the other side.
     pub agent: String,
-    /// What the claim says; none once it was erased.
+    /// The statement of the claim. None after an erasure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub statement: Option<String>,
-    /// Where the claim is in its life.
+    /// The status of the claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
-    /// What kind of statement the claim is.
+    /// The type of the claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claim_type: Option<ClaimType>,
-    /// What confirmed it; none while it is not confirmed.
+    /// The basis of its confirmation. None for other statuses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
-    /// What the claim is about.
+    /// The scopes of the claim.
     pub scopes: Vec<String>,
     /// When it was made, epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<i64>,
-    /// Why the agent stands against the claim, where both sides are one claim.
+    /// The reason of the challenge, if both sides have the same claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub challenge: Option<String>,
-    /// Whether the operator stands by the claim, so that its end is the operator's move.
+    /// Whether the operator stands by the claim. Then only the operator can end it.
     #[serde(skip)]
     pub is_the_operators: bool,
 }
 
-/// Two sides that contradict each other.
+/// A contradiction.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Contradiction {
-    /// Its id: that of the event that reported it.
-    pub id: String,
-    /// Its short name, such as `X3`.
+    /// Id of the event that reported it.
+    pub id: EventId,
+    /// Short name, such as `X3`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// How they contradict each other.
+    /// The kind of the contradiction.
     pub kind: ContradictionKind,
-    /// How sure the rules are.
+    /// The certainty of the rules.
     pub tier: Tier,
-    /// Whether one agent stands on both sides.
+    /// Whether one agent holds both sides.
     #[serde(rename = "self")]
     pub is_own: bool,
-    /// The side that was there first.
+    /// The older side.
     pub left: SideView,
-    /// The side that brought it about.
+    /// The side that caused the contradiction.
     pub right: SideView,
-    /// The decisions in force on the target, where two are on one.
+    /// If two decisions have one target: all decisions in force on it.
     #[serde(skip)]
-    pub in_force: Vec<String>,
-    /// What ended it; none while it is open.
+    pub in_force: Vec<ClaimId>,
+    /// The reason of its end. None while it is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Resolution>,
-    /// Since when, epoch ms.
+    /// When it was detected, epoch ms.
     pub detected_at: i64,
-    /// Until when, epoch ms.
+    /// When it ended, epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolved_at: Option<i64>,
     /// Ledger position of its detection.
     pub seq: u64,
 }
 
-/// Which contradictions to list.
+/// A filter for contradictions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContradictionFilter {
-    /// Those that are over instead of those that are open.
+    /// Ended contradictions instead of open ones.
     pub resolved: bool,
-    /// How sure the rules are; strong unless weak ones are asked for.
+    /// Weak contradictions instead of strong ones.
     pub weak: bool,
-    /// Older than this: the `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     pub before: Option<u64>,
-    /// At most so many.
+    /// Maximum count.
     pub limit: usize,
 }
 
@@ -97,7 +97,7 @@ pub struct ContradictionFilter {
 pub struct ContradictionPage {
     /// The contradictions.
     pub contradictions: Vec<Contradiction>,
-    /// Where the next page starts; none on the last one.
+    /// The cursor of the next page. None on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
 }
@@ -156,14 +156,11 @@ const RIGHT: Side = side!("right");
 
 impl Reader {
     /// A page of contradictions, newest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn contradictions(&self, filter: &ContradictionFilter) -> Result<ContradictionPage, StoreError> {
         let status = if filter.resolved { "resolved" } else { "open" };
         let tier = if filter.weak { Tier::Weak } else { Tier::Strong };
         let before = bound(filter.before.unwrap_or(u64::MAX));
-        // The end of a claim's time ends what it contradicts.
+        // An expired claim also ends its contradictions.
         let expired = self.expired_ids();
         let is_expired = "(x.left_claim IN (SELECT value FROM json_each(?5)) \
                            OR x.right_claim IN (SELECT value FROM json_each(?5)))";
@@ -184,17 +181,13 @@ impl Reader {
         Ok(ContradictionPage { contradictions: contradictions.into_iter().flatten().collect(), next })
     }
 
-    /// One contradiction, open or over.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// A contradiction, open or ended.
     pub fn contradiction(&self, id: EventId) -> Result<Option<Contradiction>, StoreError> {
         let mut one = self.db.prepare_cached(&format!("SELECT {COLUMNS} WHERE x.id = ?1"))?;
         Ok(self.kept_one(one.query([id])?, |row| self.contradiction_of(row))?.flatten())
     }
 
-    /// A contradiction from its row, as time has left its sides; none where the claim of a side cannot be read, which
-    /// is what is left out then.
+    /// Reads a contradiction from its row, with sides that may have expired. None if the claim of a side is unreadable.
     fn contradiction_of(&self, row: &Row<'_>) -> Result<Option<Contradiction>, StoreError> {
         for columns in [LEFT, RIGHT] {
             if let (Ok(claim), Err(error)) = (row.get::<_, String>(columns.claim), columns.read(row)) {
@@ -205,22 +198,22 @@ impl Reader {
         let mut both = contradiction(row)?;
         let mut is_over = false;
         for side in [&mut both.left, &mut both.right] {
-            is_over |= self.is_expired(&side.claim_id);
-            side.status = side.status.map(|stands| self.status_of(&side.claim_id, stands));
+            is_over |= self.is_expired(side.claim_id);
+            side.status = side.status.map(|stands| self.status_of(side.claim_id, stands));
             side.basis = side.basis.filter(|_| side.status == Some(Status::Confirmed));
-            side.is_the_operators = self.is_the_operators(&side.claim_id)?;
+            side.is_the_operators = self.is_the_operators(side.claim_id)?;
         }
         if is_over && both.cause.is_none() {
             both.cause = Some(Resolution::Expired);
         }
         if both.kind == ContradictionKind::Target && both.cause.is_none() {
-            both.in_force = self.decisions_beside(&both.left.claim_id)?;
+            both.in_force = self.decisions_beside(both.left.claim_id)?;
         }
         Ok(Some(both))
     }
 
-    /// The decisions in force on the target of a decision, that one included, oldest first.
-    fn decisions_beside(&self, decision: &str) -> Result<Vec<String>, StoreError> {
+    /// The decisions in force on the target of a decision, the decision included, oldest first.
+    fn decisions_beside(&self, decision: ClaimId) -> Result<Vec<ClaimId>, StoreError> {
         let sql = "SELECT d.claim_id FROM decisions d JOIN claims c ON c.id = d.claim_id \
                    JOIN targets t ON t.name = d.target WHERE c.status <> 'deprecated' AND t.canonical = \
                    (SELECT o.canonical FROM decisions e JOIN targets o ON o.name = e.target WHERE e.claim_id = ?1) \
@@ -229,19 +222,16 @@ impl Reader {
         self.kept_of(statement.query([decision])?, only)
     }
 
-    /// Whether the operator owns or supports a claim, and the policy on record lets no agent override that.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn is_the_operators(&self, claim: &str) -> Result<bool, StoreError> {
+    /// Whether the operator owns or supports the claim, and the recorded policy protects it from agents.
+    pub fn is_the_operators(&self, claim: ClaimId) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM claims WHERE id = ?1 AND owner = 'operator') OR EXISTS \
                    (SELECT 1 FROM consensus WHERE claim_id = ?1 AND agent = 'operator' AND position = 'support')";
         let is_the_operators: bool = self.db.prepare_cached(sql)?.query_row([claim], only)?;
         Ok(is_the_operators && !self.agents_may_override_operator()?)
     }
 
-    /// The contradictions a claim is or was part of, oldest first.
-    pub(super) fn contradictions_of(&self, claim: &str) -> Result<Vec<Contradiction>, StoreError> {
+    /// The contradictions of a claim, open and ended, oldest first.
+    pub(super) fn contradictions_of(&self, claim: ClaimId) -> Result<Vec<Contradiction>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} WHERE x.id IN (SELECT id FROM belief_contradictions WHERE left_claim = ?1 \
              UNION SELECT id FROM belief_contradictions WHERE right_claim = ?1) ORDER BY x.created_seq"
@@ -251,7 +241,7 @@ impl Reader {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// Every name that means the same target, the given one included; any other scope has one name.
+    /// All names of the target of a scope. Any other scope has one name.
     pub(super) fn names_of(&self, scope: &Scope) -> Result<Vec<String>, StoreError> {
         let mut names = vec![scope.to_string()];
         if scope.is_target() {
@@ -263,10 +253,7 @@ impl Reader {
         Ok(names)
     }
 
-    /// Every target with its other names, by name.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// All targets with their aliases, sorted by name.
     pub fn targets(&self) -> Result<Vec<Target>, StoreError> {
         let sql = "SELECT canonical, name FROM targets ORDER BY canonical, name";
         let mut statement = self.db.prepare_cached(sql)?;
@@ -286,12 +273,12 @@ impl Reader {
     }
 }
 
-/// What decisions are about.
+/// A target of decisions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Target {
-    /// The name that stands for it.
+    /// The canonical name.
     pub target: String,
-    /// Its other names.
+    /// The aliases.
     pub aliases: Vec<String>,
 }
 

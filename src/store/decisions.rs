@@ -1,4 +1,4 @@
-//! Questions about decisions: what is decided, why, instead of what, and what became of it.
+//! Queries about decisions: their targets, rationales, alternatives and outcomes.
 
 use rusqlite::{Row, params};
 use serde::Serialize;
@@ -7,68 +7,69 @@ use super::claims::basis;
 use super::rows::bound;
 use super::{Reader, StoreError};
 use crate::domain::claim::{Basis, Status};
+use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
 
-/// An alternative that was not chosen.
+/// A rejected alternative.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AlternativeView {
     /// Its claim.
-    pub claim_id: String,
-    /// What it says.
+    pub claim_id: ClaimId,
+    /// The statement.
     pub statement: String,
-    /// Why it was not chosen.
+    /// The reason of the rejection.
     pub rejection_reason: String,
 }
 
-/// A decision that did not choose a claim.
+/// A decision that rejected a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NotChosen {
-    /// The id of the decision.
-    pub decision: String,
-    /// Why it did not.
+    /// Id of the decision.
+    pub decision: ClaimId,
+    /// The reason of the rejection.
     pub because: String,
 }
 
-/// One record of what became of a decision.
+/// A recorded outcome of a decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OutcomeView {
-    /// What became of it.
+    /// The outcome.
     pub outcome: String,
-    /// In the agent's words.
+    /// The agent's comment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
-    /// Who says so.
+    /// The agent that recorded it.
     pub by: String,
-    /// Since when, epoch ms.
+    /// When it was recorded, epoch ms.
     pub at: i64,
 }
 
-/// A decision as lists show it.
+/// A decision in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DecisionSummary {
-    /// The id of the decision and of its claim.
-    pub claim_id: String,
-    /// What was chosen.
+    /// Id of the decision and of its claim.
+    pub claim_id: ClaimId,
+    /// The statement.
     pub statement: String,
-    /// Where its claim is in its life.
+    /// The status of its claim.
     pub status: String,
-    /// What confirmed its claim; none while it is not confirmed.
+    /// The basis of its confirmation. None for other statuses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
-    /// Who decided.
+    /// The agent that decided.
     pub decided_by: String,
-    /// What it decides about.
+    /// The target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// Why it was chosen.
+    /// The rationale.
     pub rationale: String,
-    /// The problem it settles.
+    /// The problem that it settles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<String>,
-    /// What became of it, as last recorded.
+    /// The last recorded outcome.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
-    /// Since when, epoch ms.
+    /// When it was taken, epoch ms.
     pub created_at: i64,
     /// Ledger position of its record.
     pub created_seq: u64,
@@ -77,15 +78,15 @@ pub struct DecisionSummary {
     pub agreed_by_silence: bool,
 }
 
-/// A decision with everything known about it.
+/// A decision with all its facts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DecisionView {
-    /// What lists show.
+    /// The facts in lists.
     #[serde(flatten)]
     pub summary: DecisionSummary,
-    /// What was not chosen.
+    /// The rejected alternatives.
     pub alternatives: Vec<AlternativeView>,
-    /// What became of it, oldest first.
+    /// The outcomes, oldest first.
     pub outcomes: Vec<OutcomeView>,
 }
 
@@ -94,21 +95,21 @@ pub struct DecisionView {
 pub struct DecisionPage {
     /// The decisions.
     pub decisions: Vec<DecisionSummary>,
-    /// Where the next page starts; none on the last one.
+    /// The cursor of the next page. None on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
 }
 
-/// Which decisions to list.
+/// A filter for decisions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DecisionFilter {
-    /// On this target.
+    /// The target.
     pub target: Option<Scope>,
-    /// Older than this: the `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     pub before: Option<u64>,
-    /// At most so many.
+    /// Maximum count.
     pub limit: usize,
-    /// Whether a text shows statements whole.
+    /// Whether a text shows whole statements.
     pub whole: bool,
 }
 
@@ -117,7 +118,7 @@ pub(super) const SUMMARY: &str = "d.claim_id, c.statement, c.status, d.decided_b
      WHERE p.claim_id = c.id AND p.position = 'support' AND p.agent <> c.owner) ELSE 0 END AS by_silence, c.proof \
      FROM decisions d JOIN claims c ON c.id = d.claim_id";
 
-/// The events of one decision come together: itself, and at most three of each claim that it does not choose or replaces.
+/// The events of a decision are adjacent: its own, and at most three for each claim that it rejects or supersedes.
 const NOT_CHOSEN: &str = "SELECT a.decision_id, a.rejection_reason FROM claim_moves m \
      CROSS JOIN decisions d ON d.created_seq BETWEEN m.seq - 400 AND m.seq \
      CROSS JOIN decision_alternatives a ON a.decision_id = d.claim_id AND a.alternative_id = m.claim_id \
@@ -125,7 +126,7 @@ const NOT_CHOSEN: &str = "SELECT a.decision_id, a.rejection_reason FROM claim_mo
 
 impl Reader {
     /// The decisions that rejected a claim, oldest first.
-    pub(super) fn not_chosen(&self, claim_id: &str) -> Result<Vec<NotChosen>, StoreError> {
+    pub(super) fn not_chosen(&self, claim_id: ClaimId) -> Result<Vec<NotChosen>, StoreError> {
         let mut found = self.db.prepare_cached(NOT_CHOSEN)?;
         self.kept_of(found.query([claim_id])?, |row| {
             Ok::<_, rusqlite::Error>(NotChosen {
@@ -136,9 +137,6 @@ impl Reader {
     }
 
     /// A page of decisions, newest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn decisions(&self, filter: &DecisionFilter) -> Result<DecisionPage, StoreError> {
         let before = bound(filter.before.unwrap_or(u64::MAX));
         let limit = bound(filter.limit.saturating_add(1));
@@ -159,10 +157,7 @@ impl Reader {
     }
 
     /// The decision recorded for a claim.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub(super) fn decision(&self, claim_id: &str) -> Result<Option<DecisionView>, StoreError> {
+    pub(super) fn decision(&self, claim_id: ClaimId) -> Result<Option<DecisionView>, StoreError> {
         let mut found = self.db.prepare_cached(&format!("SELECT {SUMMARY} WHERE d.claim_id = ?1"))?;
         let found = self.kept_one(found.query([claim_id])?, |row| self.decision_summary(row))?;
         let Some(summary) = found else { return Ok(None) };
@@ -194,7 +189,7 @@ impl Reader {
 
     fn decision_summary(&self, row: &Row<'_>) -> Result<DecisionSummary, StoreError> {
         let mut decision = summary(row)?;
-        if self.is_expired(&decision.claim_id) {
+        if self.is_expired(decision.claim_id) {
             decision.status = Status::Deprecated.to_string();
             decision.basis = None;
         }
@@ -205,7 +200,7 @@ impl Reader {
 pub(super) fn summary(row: &Row<'_>) -> rusqlite::Result<DecisionSummary> {
     let status: String = row.get("status")?;
     let (by_silence, proof) = (row.get("by_silence")?, row.get("proof")?);
-    // A word that is no status is shown as it is.
+    // An unknown status is shown as it is.
     let stands = status.parse().unwrap_or(Status::Proposed);
     Ok(DecisionSummary {
         basis: basis(stands, proof, by_silence),

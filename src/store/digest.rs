@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::rows::Json;
 use super::{Reader, StoreError};
+use crate::domain::ids::ClaimId;
 
 const RATIONALES: &str = "SELECT d.claim_id, d.rationale FROM json_each(?1) \
      CROSS JOIN decisions d ON d.claim_id = json_each.value";
@@ -32,10 +33,10 @@ impl Reader {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn rationales(&self, decisions: &[&str]) -> Result<BTreeMap<String, String>, StoreError> {
+    pub fn rationales(&self, decisions: &[ClaimId]) -> Result<BTreeMap<ClaimId, String>, StoreError> {
         let mut statement = self.db.prepare_cached(RATIONALES)?;
         let rows = statement.query([Json(decisions)])?;
-        let found = self.kept_of(rows, |row| -> rusqlite::Result<(String, String)> {
+        let found = self.kept_of(rows, |row| -> rusqlite::Result<(ClaimId, String)> {
             Ok((row.get("claim_id")?, row.get("rationale")?))
         })?;
         Ok(found.into_iter().collect())
@@ -45,15 +46,15 @@ impl Reader {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn said_of(&self, claims: &[&str]) -> Result<BTreeMap<String, Vec<Said>>, StoreError> {
+    pub fn said_of(&self, claims: &[ClaimId]) -> Result<BTreeMap<ClaimId, Vec<Said>>, StoreError> {
         let mut statement = self.db.prepare_cached(SAID)?;
         let rows = statement.query([Json(claims)])?;
         let found = self.kept_of(rows, |row| {
             let said =
                 Said { agent: row.get("agent")?, position: row.get("position")?, reason: row.get("reason")? };
-            Ok::<_, rusqlite::Error>((row.get::<_, String>("id")?, said))
+            Ok::<_, rusqlite::Error>((row.get("id")?, said))
         })?;
-        let mut all: BTreeMap<String, Vec<Said>> = BTreeMap::new();
+        let mut all: BTreeMap<ClaimId, Vec<Said>> = BTreeMap::new();
         for (id, said) in found {
             all.entry(id).or_default().push(said);
         }

@@ -1,8 +1,8 @@
-//! Runs of experiments: what a fold writes of them, and the questions asked of it.
+//! Runs of experiments: their projection and their queries.
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 use serde::Serialize;
 
 use super::rows::{Json, bound, json, made_at, only};
@@ -12,119 +12,120 @@ use crate::domain::event::{
     ExperimentCompleted, ExperimentQueued, ExperimentStarted, Recorded, StatusChanged,
 };
 use crate::domain::experiment::{Prediction, ProfileName, RunOutcome, RunState, Tally};
-use crate::domain::ids::{ClaimId, RunId};
+use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::time::{Moment, Timestamp};
 
-/// One run.
+/// A run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ExperimentView {
-    /// Its id.
-    pub run_id: String,
-    /// Its short name, such as `R11`.
+    /// Id of the run.
+    pub run_id: RunId,
+    /// Short name, such as `R11`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The profile; none for what a human typed or recorded.
+    /// The profile. None for a run that a human typed or recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// What ran, for people.
+    /// The command, for display.
     pub command: String,
-    /// Who asked for it.
+    /// The agent that requested it.
     pub requested_by: String,
-    /// In which session.
+    /// The session of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// Where it is.
+    /// The state.
     pub status: RunState,
-    /// The claim it was asked for.
+    /// The claim that it tests.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub claim_id: Option<String>,
-    /// What it was to say of that claim, where the caller of an older release said so.
+    pub claim_id: Option<ClaimId>,
+    /// The relation chosen by the caller, in older releases.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relation: Option<Relation>,
-    /// What that claim predicts.
+    /// The outcome that the claim predicts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prediction: Option<Prediction>,
     /// SHA-256 of the profile's file, hex.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile_sha256: Option<String>,
-    /// The runs of its request, if there are several.
+    /// The runs of the same request, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<SeriesView>,
-    /// How the same run came out on the same content, where that was both ways.
+    /// The count of both outcomes, if equal runs on the same content passed and failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unstable: Option<Tally>,
-    /// Whether the claim waited for it.
+    /// Whether the claim waited for the run.
     pub blocking: bool,
-    /// What keeps its claim contested although it supports it.
+    /// The reason why the claim stays contested although the run supports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept_open: Option<String>,
-    /// The values of its profile's parameters.
+    /// The values of the profile's parameters.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub args: BTreeMap<String, String>,
-    /// Where it ran.
+    /// The work tree of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// How long it may run, in milliseconds.
+    /// The time limit, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<i64>,
-    /// How it ended and what it left.
+    /// The outcome and the files of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<RunOutcome>,
-    /// The event that ended it: what evidence refers to.
+    /// The event that ended it. Evidence refers to this event.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub evidence_event_id: Option<String>,
-    /// Why it says nothing about its claim although it came to its end.
+    pub evidence_event_id: Option<EventId>,
+    /// The reason why it has no verdict on its claim although it ended normally.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undecided: Option<String>,
-    /// What kind of statement the claim is that it was asked for.
+    /// The type of the claim that it tests.
     #[serde(skip)]
     pub claim_type: Option<ClaimType>,
     /// Whether a file of that claim has a version.
     #[serde(skip)]
     pub claim_has_version: bool,
-    /// The claims it is tied to.
+    /// The claims that it is linked to.
     pub attached: Vec<Attachment>,
-    /// When it was asked for, epoch ms.
+    /// When it was requested, epoch ms.
     pub created_at: i64,
-    /// When it was over, epoch ms.
+    /// When it ended, epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<i64>,
-    /// Ledger position at which it was asked for.
+    /// Ledger position of the request.
     pub created_seq: u64,
 }
 
 /// The runs of one request, which are judged together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SeriesView {
-    /// The first of them.
-    pub first: String,
-    /// Which one this is, from 1.
+    /// The first run.
+    pub first: RunId,
+    /// The number of this run, from 1.
     pub number: u32,
-    /// How many there are.
+    /// The number of runs.
     pub of: u32,
-    /// Runs that met the expectation.
+    /// Number of runs that met the expectation.
     pub passed: u32,
-    /// Runs that did not.
+    /// Number of runs that missed it.
     pub failed: u32,
-    /// Runs that came to no end.
+    /// Number of runs without an outcome.
     pub inconclusive: u32,
-    /// The first that did not.
+    /// The first run that missed it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub failed_run: Option<String>,
-    /// The last of them, which speaks for all.
+    pub failed_run: Option<RunId>,
+    /// The last run, which is the evidence for all.
     #[serde(skip)]
-    pub last: Option<String>,
-    /// What that says, in a few words.
+    pub last: Option<RunId>,
+    /// The result of the series in a few words.
     pub report: String,
 }
 
 impl SeriesView {
-    /// Whether all of them are over.
+    /// Whether all runs have ended.
     pub const fn is_over(&self) -> bool {
         self.passed + self.failed + self.inconclusive == self.of
     }
 
-    /// `3 of 20 failed`; of 20 that passed, how rare a failure may still be (95 %: the rule of three).
+    /// Fills in the report: `3 of 20 failed`. If all passed, it states how frequent a failure may still be, at 95 % by
+    /// the rule of three.
     fn counted(mut self) -> Self {
         let Self { of, failed, .. } = self;
         self.report = format!("{failed} of {of} failed");
@@ -141,53 +142,53 @@ impl SeriesView {
 }
 
 impl ExperimentView {
-    /// Whether it and all other runs of its request are over.
+    /// Whether this run and all others of its request have ended.
     pub fn is_over(&self) -> bool {
         self.status.is_over() && self.series.as_ref().is_none_or(SeriesView::is_over)
     }
 
-    /// The run that did not end as expected: the first of its request's that failed, or itself, where it did not
-    /// succeed, contradicts a claim or settles nothing.
-    pub fn unexpected_run(&self) -> Option<&str> {
+    /// The unexpected run: the first failed one of the request, or this run if it did not succeed and contradicts a
+    /// claim or settles nothing.
+    pub fn unexpected_run(&self) -> Option<RunId> {
         if let Some(series) = &self.series {
-            return series.failed_run.as_deref();
+            return series.failed_run;
         }
         let contradicts = self.attached.iter().any(|attached| attached.relation == Relation::Contradicts);
         let is_expected = self.status == RunState::Succeeded && !contradicts && self.undecided.is_none();
-        (self.is_over() && !is_expected).then_some(&self.run_id)
+        (self.is_over() && !is_expected).then_some(self.run_id)
     }
 }
 
-/// A claim that a run is evidence of.
+/// A claim for which the run is evidence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Attachment {
     /// The claim.
-    pub claim_id: String,
-    /// What the run says about it.
+    pub claim_id: ClaimId,
+    /// The relation of the run to the claim.
     pub relation: Relation,
-    /// What that is worth.
+    /// The grade.
     pub grade: Grade,
-    /// What is said besides.
+    /// The comment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// Which runs to list: every field that is set must match.
+/// A filter for runs. Every field that is set must match.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExperimentFilter {
-    /// Where they are.
+    /// The state.
     pub status: Option<RunState>,
-    /// Of this profile.
+    /// The profile.
     pub profile: Option<ProfileName>,
-    /// Asked for about this claim.
+    /// The claim of the request.
     pub claim: Option<ClaimId>,
-    /// Asked for then or later.
+    /// Requested then or later.
     pub since: Option<Moment>,
-    /// Asked for then or earlier.
+    /// Requested then or earlier.
     pub until: Option<Moment>,
-    /// Older than this: the `next` of the page before.
+    /// Cursor: the `next` of the previous page.
     pub before: Option<u64>,
-    /// At most so many.
+    /// Maximum count.
     pub limit: usize,
 }
 
@@ -196,7 +197,7 @@ pub struct ExperimentFilter {
 pub struct ExperimentPage {
     /// The runs.
     pub experiments: Vec<ExperimentView>,
-    /// Where the next page starts; none on the last one.
+    /// The cursor of the next page. None on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
 }
@@ -209,10 +210,7 @@ pub(super) const COLUMNS: &str = "SELECT id, profile, command, requested_by, ses
      (SELECT letter || number FROM names WHERE names.id = experiments.id) AS name FROM experiments";
 
 impl Reader {
-    /// One run.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The run with this id.
     pub fn experiment(&self, id: RunId) -> Result<Option<ExperimentView>, StoreError> {
         let found = self
             .db
@@ -224,15 +222,12 @@ impl Reader {
     }
 
     /// A page of runs, newest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn experiments(&self, filter: &ExperimentFilter) -> Result<ExperimentPage, StoreError> {
-        let mut values: Vec<Box<dyn rusqlite::ToSql>> = Vec::new();
+        let mut values: Vec<Box<dyn ToSql>> = Vec::new();
         let before = bound(filter.before.unwrap_or(u64::MAX));
         let mut sql = format!("{COLUMNS} WHERE created_seq < ?1");
         values.push(Box::new(before));
-        let mut require = |comparison: &str, value: Option<Box<dyn rusqlite::ToSql>>| {
+        let mut require = |comparison: &str, value: Option<Box<dyn ToSql>>| {
             if let Some(value) = value {
                 values.push(value);
                 sql.push_str(&format!(" AND {comparison} ?{}", values.len()));
@@ -253,7 +248,7 @@ impl Reader {
         Ok(ExperimentPage { experiments, next })
     }
 
-    /// The claims that a run is tied to, in the order in which it was.
+    /// Adds the claims that a run is linked to, in the order of the links.
     fn with_claims(&self, mut run: ExperimentView) -> Result<ExperimentView, StoreError> {
         if let Some(series) = run.series.take() {
             run.series = Some(self.tallied(series)?);
@@ -267,8 +262,8 @@ impl Reader {
             let why: Option<String> = why.optional()?;
             run.kept_open = why.and_then(|why| why.strip_prefix(&supports).map(str::to_owned));
         }
-        // Of several runs of one request, the last one is the evidence.
-        let (key, events) = match (&run.series, &run.evidence_event_id) {
+        // For several runs of one request, the last one is the evidence.
+        let (key, events): (&dyn ToSql, _) = match (&run.series, &run.evidence_event_id) {
             (Some(series), _) => {
                 (&series.first, "IN (SELECT completed_ref FROM experiments WHERE series = ?1)")
             }
@@ -293,10 +288,10 @@ impl Reader {
     fn tallied(&self, mut series: SeriesView) -> Result<SeriesView, StoreError> {
         let sql = "SELECT id, status FROM experiments WHERE series = ?1 ORDER BY series_number";
         let mut statement = self.db.prepare_cached(sql)?;
-        let runs: Vec<(String, RunState)> = self.kept_of(statement.query([&series.first])?, |row| {
+        let runs: Vec<(RunId, RunState)> = self.kept_of(statement.query([&series.first])?, |row| {
             Ok::<_, StoreError>((row.get("id")?, row.get("status")?))
         })?;
-        series.last = runs.last().map(|(id, _)| id.clone());
+        series.last = runs.last().map(|(id, _)| *id);
         for (id, state) in runs {
             match state {
                 RunState::Succeeded => series.passed += 1,
@@ -388,10 +383,10 @@ pub(super) fn queued(db: &Connection, at: &Recorded, body: &ExperimentQueued) ->
     Ok(())
 }
 
-/// A claim no longer waits for its run: what confirmed it, or that nothing did.
-pub(super) fn settled(db: &Connection, claim: &str, body: &StatusChanged) -> Result<(), StoreError> {
+/// A claim no longer waits for its run. Records the basis of its confirmation, if it is confirmed.
+pub(super) fn settled(db: &Connection, claim: ClaimId, body: &StatusChanged) -> Result<(), StoreError> {
     let run = body.reason.as_str().strip_prefix("proof:").filter(|_| body.to == Status::Confirmed);
-    // A run without a prediction is of a release in which its caller could choose what it says.
+    // In older releases without predictions, the caller could choose the meaning of a run.
     db.prepare_cached(
         "UPDATE claims SET proof_run = ?2, unstable_at = NULL, proof = CASE WHEN ?2 IS NULL THEN NULL \
          WHEN (SELECT prediction FROM experiments WHERE id = ?2) IS NULL THEN ?3 ELSE ?4 END WHERE id = ?1",
@@ -411,7 +406,7 @@ pub(super) fn completed(
     at: &Recorded,
     body: &ExperimentCompleted,
 ) -> Result<(), StoreError> {
-    // One that was never queued here begins and ends with its record.
+    // A run that was never queued here starts and ends with its record.
     db.prepare_cached(
         "INSERT INTO experiments (id, profile, command, requested_by, session, status, outcome, completed_ref, \
          created_at, completed_at, created_seq, seq, test_key, content_key, unstable, undecided) \
@@ -442,7 +437,7 @@ pub(super) fn completed(
     }
 }
 
-/// Marks what rests on some runs as unstable, or takes the mark away: evidence, and claims they confirmed.
+/// Marks the evidence and the confirmed claims of some runs as unstable, or removes the mark.
 fn flag(
     db: &Connection,
     at: &Recorded,

@@ -1,7 +1,7 @@
-//! What files evidence rests on, and what an edit of them does to it: it goes stale, and nothing else. A path means
-//! another file in each work tree.
+//! The files of evidence. An edit of them makes the evidence stale and has no other effect. A path means another file
+//! in each work tree.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, ToSql, params};
 
 use super::StoreError;
 use super::rows::only;
@@ -12,17 +12,17 @@ use crate::domain::ids::{EventId, SessionId};
 use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
 
-/// The main work tree, as its rows name it.
+/// The value of the main work tree in rows.
 pub(super) const MAIN: &str = "";
 
-/// Evidence in force whose files lie at, above or below an edited path goes stale.
+/// Marks evidence in force as stale if its files are at, above or below an edited path.
 const STALE: &str = "UPDATE claim_evidence SET stale_seq = ?1 WHERE stale_seq IS NULL AND evidence_ref IN \
      (SELECT event_id FROM event_files \
       WHERE worktree = ?5 AND seq < ?1 AND path IN (SELECT value FROM json_each(?2)) \
       UNION ALL SELECT event_id FROM event_files \
                 WHERE worktree = ?5 AND seq < ?1 AND path >= ?3 AND path < ?4)";
 
-/// A claim is stale when support of it is, and nothing newer supports it on files as they are now.
+/// A claim is stale if a supporting event is stale, and no newer one supports it on the present files.
 const WEIGH: &str = "UPDATE claims SET \
      grade = (SELECT coalesce(max(grade), 'asserted') FROM claim_evidence \
               WHERE claim_id = ?1 AND relation = 'supports' AND unstable_at IS NULL), \
@@ -34,12 +34,12 @@ const WEIGH: &str = "UPDATE claims SET \
                              WHERE e.claim_id = ?1 AND e.relation = 'supports' AND e.stale_seq IS NULL) \
      WHERE id = ?1";
 
-/// A report that names files: it may be evidence one day, and an edit makes older evidence stale.
+/// A report with files. It may become evidence, and an edit makes older evidence stale.
 pub(super) fn reported(db: &Connection, at: &Recorded, body: &EventReported) -> Result<(), StoreError> {
     named(db, at, (&body.checkout, &body.paths), body.kind == ReportKind::FileEdited)
 }
 
-/// An event that names files of a work tree, edited or not.
+/// An event with files of a work tree, edited or not.
 pub(super) fn named(
     db: &Connection,
     at: &Recorded,
@@ -72,7 +72,7 @@ pub(super) fn named(
     Ok(())
 }
 
-/// The last edit, after an event and in its work tree, of a file that the event names.
+/// The last edit of the event's files, in its work tree and after it.
 pub(super) fn edited_since(db: &Connection, event: EventId) -> Result<Option<u64>, StoreError> {
     let mut named =
         db.prepare_cached("SELECT path, seq, worktree FROM event_files WHERE event_id = ?1 ORDER BY path")?;
@@ -96,14 +96,14 @@ pub(super) fn edited_since(db: &Connection, event: EventId) -> Result<Option<u64
     Ok(last)
 }
 
-/// What the evidence of a claim is worth, on its row. Grades rise in the order of the alphabet.
-pub(super) fn weigh(db: &Connection, claim: &str) -> Result<(), StoreError> {
+/// Updates the worth of a claim's evidence in its row. The alphabetical order of grades is their order of strength.
+pub(super) fn weigh(db: &Connection, claim: impl ToSql) -> Result<(), StoreError> {
     db.prepare_cached(WEIGH)?.execute([claim])?;
     Ok(())
 }
 
-/// A path and everything above it, as JSON, and the bounds of what lies below it; the whole workspace is
-/// above everything, and everything is below it.
+/// A path and all paths above it as JSON, and the bounds of the paths below it. The whole workspace is above every
+/// path.
 fn around(path: &Scope) -> (String, String, String) {
     let at_or_above: Vec<&str> = path.and_ancestors().collect();
     let at_or_above = serde_json::json!(at_or_above).to_string();

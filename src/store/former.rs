@@ -1,4 +1,4 @@
-//! Positions that the same pane replaced by another one: their reasons stay part of the history.
+//! Former positions of a pane that it replaced. Their reasons stay in the history.
 
 use rusqlite::{Connection, params};
 
@@ -6,15 +6,16 @@ use super::claim::position;
 use super::rows::only;
 use super::{PositionHeld, Reader, StoreError};
 use crate::domain::event::{PositionTaken, Recorded};
+use crate::domain::ids::ClaimId;
 
-/// The former positions that are shown of a claim, the last ones.
+/// The most former positions of a claim that are shown. The last ones are chosen.
 const SHOWN: usize = 8;
 
 /// The columns of a [`PositionHeld`].
 pub(super) const FORMER: &str =
     "SELECT agent, position, reason, evidence_ref, created_at, claim_id, seq FROM former_positions";
 
-/// Keeps the positions in whose place this one is taken.
+/// Stores the positions that a new one replaces.
 pub(super) fn replaced(db: &Connection, at: &Recorded, body: &PositionTaken) -> Result<(), StoreError> {
     let mut keep = db.prepare_cached(
         "INSERT INTO former_positions (claim_id, agent, position, reason, evidence_ref, created_at, seq, ended_seq) \
@@ -28,8 +29,8 @@ pub(super) fn replaced(db: &Connection, at: &Recorded, body: &PositionTaken) -> 
 }
 
 impl Reader {
-    /// The last of the positions on a claim that are held no more, in ledger order, and how many there were before.
-    pub(super) fn former(&self, claim: &str) -> Result<(Vec<PositionHeld>, u64), StoreError> {
+    /// The last former positions on a claim, in ledger order, and the number of earlier ones.
+    pub(super) fn former(&self, claim: ClaimId) -> Result<(Vec<PositionHeld>, u64), StoreError> {
         let mut statement =
             self.db.prepare_cached(&format!("{FORMER} WHERE claim_id = ?1 ORDER BY seq DESC LIMIT ?2"))?;
         let mut last = self.kept_of(statement.query(params![claim, SHOWN])?, position)?;

@@ -1,4 +1,4 @@
-//! The search index: what a new claim adds to it, and how what it can be limited to is written.
+//! The search index: the entries of new claims, and the tokens for limits.
 
 use std::collections::HashMap;
 
@@ -13,40 +13,40 @@ use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::scope::Scope;
 use crate::domain::tokens::tokens;
 
-/// Hex digits of a limit's hash: 64 bits, no two of a million scopes are likely to share them.
+/// Hex digits of a limit's hash. With 64 bits, a collision among a million scopes is improbable.
 const HASH_DIGITS: usize = 16;
 
-/// Sessions whose last claim is remembered; another one is looked up when it comes.
+/// The most sessions whose last claim is kept in memory. The last claim of another session is queried.
 const MAX_REMEMBERED: usize = 4_096;
-/// Bytes of new entries that a fill from the beginning keeps in memory before it writes them.
+/// Bytes of new entries that a fill of the whole index keeps in memory.
 const FILL_BYTES: u32 = 16 * 1024 * 1024;
-/// What FTS5 keeps in memory otherwise; its own default.
+/// Bytes of new entries that FTS5 keeps in memory otherwise: its own default.
 const USUAL_BYTES: u32 = 1024 * 1024;
-/// Parts of a level that FTS5 merges as entries come in; its own default.
+/// Parts of a level that FTS5 merges at each insert: its own default.
 const USUAL_MERGE: u32 = 4;
 
-/// The newest claim that passes some limits.
+/// The newest claim that matches some limits.
 const NEWEST: &str = "SELECT rowid FROM claim_index WHERE claim_index MATCH ?1 ORDER BY rowid DESC LIMIT 1";
 
-/// What a search can be limited to inside the index: what never changes about a claim.
+/// A limit that the index can apply to a search: a property of a claim that never changes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Limit<'a> {
-    /// At this scope or below it.
+    /// This scope or a scope below it.
     Below(&'a str),
-    /// At exactly this scope.
+    /// Exactly this scope.
     At(&'a str),
-    /// Of this type.
+    /// This type.
     Type(&'a str),
-    /// Of this agent.
+    /// This agent.
     Owner(&'a str),
-    /// Of this session.
+    /// This session.
     Session(&'a str),
-    /// Out of this task.
+    /// This task.
     Task(TaskId),
 }
 
 impl Limit<'_> {
-    /// As it stands in the index: one token, whatever characters it was made of.
+    /// The limit as one token of the index, whatever characters it contains.
     pub(super) fn token(self) -> String {
         let task;
         let (letter, text) = match self {
@@ -65,18 +65,18 @@ impl Limit<'_> {
     }
 }
 
-/// What a new claim adds to the index.
+/// The index entry of a new claim.
 #[derive(Debug)]
 pub(super) struct Entry {
-    /// Its tokens in their order.
+    /// The tokens in their order.
     pub(super) tokens: String,
-    /// How many they are.
+    /// The number of tokens.
     pub(super) length: i64,
     limits: String,
 }
 
 impl Entry {
-    /// The entry of a claim's creation; no other event has one.
+    /// The entry for the creation of a claim. Other events have none.
     pub(super) fn of(recorded: &Recorded) -> Option<Self> {
         let Some(Event::ClaimCreated(body)) = &recorded.event else { return None };
         let tokens = tokens(body.statement.as_str());
@@ -102,14 +102,14 @@ pub(super) fn add(db: &Connection, at: &Recorded, entry: &Entry) -> Result<(), S
     Ok(())
 }
 
-/// Empties the index and makes it ready to be filled from the beginning: nothing is merged before the end.
+/// Empties the index for a fill. FTS5 merges nothing before [`end_fill`].
 pub(super) fn begin_fill(db: &Connection) -> Result<(), StoreError> {
     db.execute("INSERT INTO claim_index (claim_index) VALUES ('delete-all')", [])?;
     configure(db, "hashsize", FILL_BYTES)?;
     configure(db, "automerge", 0)
 }
 
-/// Merges what was filled in into one part, and goes on as usual.
+/// Merges the filled index into one part, and restores the usual settings.
 pub(super) fn end_fill(db: &Connection) -> Result<(), StoreError> {
     db.execute("INSERT INTO claim_index (claim_index) VALUES ('optimize')", [])?;
     configure(db, "hashsize", USUAL_BYTES)?;
@@ -121,21 +121,21 @@ fn configure(db: &Connection, setting: &str, value: u32) -> Result<(), StoreErro
     Ok(())
 }
 
-/// The last claim of each author in each session, so that nobody has to look for it.
+/// The last claim of each author in each session, in memory.
 #[derive(Debug, Default)]
 pub(super) struct LastClaims {
     claims: HashMap<(AgentId, SessionId), u64>,
-    /// Whether a session that is not there has no claim: so while folding from the beginning.
+    /// Whether a missing session has no claim. This holds during a fold from the beginning.
     knows_all: bool,
 }
 
 impl LastClaims {
-    /// For a fold from the beginning.
+    /// The cache for a fold from the beginning.
     pub(super) fn from_the_beginning() -> Self {
         Self { claims: HashMap::new(), knows_all: true }
     }
 
-    /// The claim that the author of a new one made before it in the same session.
+    /// The author's claim before a new one in the same session.
     pub(super) fn before(&mut self, db: &Connection, new: &Recorded) -> Result<Option<u64>, StoreError> {
         let Some(session) = &new.session else { return Ok(None) };
         let key = (new.agent.clone(), session.clone());
@@ -158,24 +158,23 @@ impl LastClaims {
     }
 }
 
-/// A scope itself, and everything it lies below. The whole workspace limits nothing, so it is not kept as
-/// something to lie below.
+/// The tokens of a scope: itself, and each scope above it. The whole workspace limits nothing, so it has no token.
 fn limits_of(scope: &Scope) -> Vec<String> {
     let below = scope.and_ancestors().filter(|above| *above != ".").map(|above| Limit::Below(above).token());
     below.chain([Limit::At(scope.as_str()).token()]).collect()
 }
 
-/// What a scope is looked up by in the index.
+/// A scope in the form of the index.
 #[derive(Debug, Default)]
 pub(super) struct Around {
-    /// Scopes that count with all that lies below them: the scope under each of its names.
+    /// Scopes that include all scopes below them: the scope under each of its names.
     pub(super) below: Vec<String>,
-    /// Scopes that count exactly: what lies above, and what only the rule of globs finds.
+    /// Scopes that match exactly: those above it, and globs that overlap it.
     pub(super) at: Vec<String>,
 }
 
 impl Around {
-    /// Limits to what is about the scope; none for the whole workspace.
+    /// The limit to claims about the scope. None for the whole workspace.
     pub(super) fn limit(&self) -> Option<String> {
         let at = self.at.iter().map(|scope| Limit::At(scope).token());
         let any: Vec<String> = at.chain(self.below.iter().map(|name| Limit::Below(name).token())).collect();

@@ -1,4 +1,4 @@
-//! Locks: what a fold writes of them, and what is locked now, by locks and through tasks.
+//! Locks: their projection, and the locked scopes, those of tasks included.
 
 use rusqlite::{Connection, params};
 use serde::Serialize;
@@ -9,43 +9,40 @@ use crate::domain::ids::SessionId;
 use crate::domain::lock::{because, for_task};
 use crate::domain::scope::Scope;
 
-/// One scope that a session locks.
+/// A scope that a session locks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LockView {
-    /// The id of the event that took it, or of the task it is held through.
-    pub id: String,
-    /// What is locked.
+    /// The event that took the lock, or the task.
+    #[serde(rename = "id", serialize_with = "bare_id")]
+    pub guard: Guard,
+    /// The locked scope.
     pub scope: String,
-    /// Who holds it.
+    /// The holder.
     pub agent: String,
-    /// The session that does.
+    /// The session of the holder.
     pub session: String,
-    /// The linked work tree its holder works in; none for the main one.
+    /// The linked work tree of the holder. None for the main one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree: Option<String>,
-    /// When it ends, if nothing moves that, epoch ms.
+    /// When the lock ends unless it is extended, epoch ms.
     pub until: i64,
-    /// What for; none of a lock that is held through a task.
+    /// The reason. None for a lock through a task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// The name of the task it is held through.
+    /// The name of the task, for a lock through a task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// Its title.
+    /// The title of the task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
 
-impl LockView {
-    /// What warns of it: the task that it is held through, or the lock itself; none where its id is malformed.
-    pub fn guard(&self) -> Option<Guard> {
-        match self.task {
-            Some(_) => self.id.parse().ok().map(Guard::Task),
-            None => self.id.parse().ok().map(Guard::Lock),
-        }
-    }
+fn bare_id<S: serde::Serializer>(guard: &Guard, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&guard.uuid())
+}
 
-    /// What the lock is for, as sentences about it say it.
+impl LockView {
+    /// The purpose of the lock, as a part of a sentence.
     pub fn purpose(&self) -> String {
         match &self.why {
             Some(why) => because(why),
@@ -53,7 +50,7 @@ impl LockView {
         }
     }
 
-    /// The reason it was taken for, or the task it is held through.
+    /// The reason of the lock, or its task.
     pub fn reason(&self) -> String {
         self.why.clone().unwrap_or_else(|| self.task())
     }
@@ -84,22 +81,19 @@ pub(super) fn released(db: &Connection, body: &ScopesReleased) -> Result<(), Sto
     Ok(())
 }
 
-/// A session that is over locks nothing.
+/// Removes the locks of an ended session.
 pub(super) fn session_ended(db: &Connection, session: &SessionId) -> Result<(), StoreError> {
     db.prepare_cached("DELETE FROM locks WHERE session = ?1")?.execute([session])?;
     Ok(())
 }
 
 impl Reader {
-    /// Everything that is locked, by locks first, then through tasks.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// All locked scopes: locks first, then those of tasks.
     pub fn locks(&self) -> Result<Vec<LockView>, StoreError> {
         self.locks_beside(&self.held_tasks()?)
     }
 
-    /// [`Reader::locks`], where the tasks that are held are known.
+    /// [`Reader::locks`] with known held tasks.
     pub(super) fn locks_beside(&self, held: &[TaskView]) -> Result<Vec<LockView>, StoreError> {
         let now = self.now().map_or(0, |now| now.ms());
         let mut own = self.db.prepare_cached(
@@ -108,7 +102,7 @@ impl Reader {
         )?;
         let mut locks = self.kept_of(own.query([now])?, |row| {
             Ok::<_, rusqlite::Error>(LockView {
-                id: row.get("id")?,
+                guard: Guard::Lock(row.get("id")?),
                 scope: row.get("scope")?,
                 agent: row.get("agent")?,
                 session: row.get("session")?,
@@ -125,7 +119,7 @@ impl Reader {
                 continue;
             };
             locks.extend(task.file_locks.iter().map(|scope| LockView {
-                id: task.id.clone(),
+                guard: Guard::Task(task.id),
                 scope: scope.clone(),
                 agent: agent.clone(),
                 session: session.clone(),
@@ -140,7 +134,7 @@ impl Reader {
     }
 }
 
-/// The scopes of a row, without the whole workspace: that is about everything, and so about nothing.
+/// The scopes of a row without the whole workspace, which names no place.
 pub(super) fn places(scopes: &[String]) -> Vec<Scope> {
     let scopes = scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
     scopes.filter(|scope| !scope.is_whole()).collect()

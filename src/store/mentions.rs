@@ -1,4 +1,4 @@
-//! Claims that name each other in what they say: `refutes C12`.
+//! Claims that name each other in their statements: `refutes C12`.
 
 use std::collections::BTreeMap;
 
@@ -6,18 +6,20 @@ use rusqlite::params;
 
 use super::rows::bound;
 use super::{ClaimSummary, Reader, StoreError};
+use crate::domain::ids::ClaimId;
 use crate::domain::names::{Name, Named, names_in};
 
-/// Claims that are named, or that name one, of each claim; nobody reads more.
+/// The most naming or named claims of a claim. A longer list is not read.
 const MOST: usize = 20;
 
 impl Reader {
-    /// The claims that a statement names. A name that was given out later meant something else when it was said.
-    pub(crate) fn mentions(&self, statement: &str, created_seq: u64) -> Result<Vec<String>, StoreError> {
+    /// The claims that a statement names. Names that were given later are left out, because the statement meant
+    /// something else.
+    pub(crate) fn mentions(&self, statement: &str, created_seq: u64) -> Result<Vec<ClaimId>, StoreError> {
         let mut mentions = Vec::new();
         let mut one = self.db.prepare_cached("SELECT 1 FROM claims WHERE id = ?1 AND created_seq < ?2")?;
         for name in names_in(statement).filter(|name| name.of == Named::Claim).take(MOST) {
-            if let Some(id) = self.id_called(name)?
+            if let Some(id) = self.id_called(name)?.and_then(|id| id.parse().ok())
                 && !mentions.contains(&id)
                 && one.exists(params![id, bound(created_seq)])?
             {
@@ -27,15 +29,12 @@ impl Reader {
         Ok(mentions)
     }
 
-    /// Claims that later claims name, each with the newest of those that name it.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// Claims that later claims name, each with the newest of these claims.
     pub fn named_by<'c>(
         &self,
         claims: impl Iterator<Item = &'c ClaimSummary>,
-    ) -> Result<BTreeMap<String, String>, StoreError> {
-        let mut newest: BTreeMap<String, &ClaimSummary> = BTreeMap::new();
+    ) -> Result<BTreeMap<ClaimId, ClaimId>, StoreError> {
+        let mut newest: BTreeMap<ClaimId, &ClaimSummary> = BTreeMap::new();
         for claim in claims {
             for named in self.mentions(&claim.statement, claim.created_seq)? {
                 let by = newest.entry(named).or_insert(claim);
@@ -44,11 +43,11 @@ impl Reader {
                 }
             }
         }
-        Ok(newest.into_iter().map(|(named, by)| (named, by.id.clone())).collect())
+        Ok(newest.into_iter().map(|(named, by)| (named, by.id)).collect())
     }
 
-    /// The claims whose statement names this one, newest first.
-    pub(super) fn mentioned_by(&self, id: &str, created_seq: u64) -> Result<Vec<String>, StoreError> {
+    /// The claims whose statements name this one, newest first.
+    pub(super) fn mentioned_by(&self, id: ClaimId, created_seq: u64) -> Result<Vec<ClaimId>, StoreError> {
         let Some(name) = self.name_given(id)?.and_then(|name| name.parse::<Name>().ok()) else {
             return Ok(Vec::new());
         };
@@ -58,9 +57,9 @@ impl Reader {
         )?;
         let word = format!("\"{}\"", name.to_string().to_lowercase());
         let found = self.kept_of(found.query(params![word, bound(created_seq), MOST])?, |row| {
-            Ok::<_, rusqlite::Error>((row.get::<_, String>("id")?, row.get::<_, String>("statement")?))
+            Ok::<_, rusqlite::Error>((row.get::<_, ClaimId>("id")?, row.get::<_, String>("statement")?))
         })?;
-        // The index knows no case.
+        // The index ignores case.
         let names = |statement: &str| names_in(statement).any(|named| named == name);
         Ok(found.into_iter().filter(|(_, statement)| names(statement)).map(|(id, _)| id).collect())
     }

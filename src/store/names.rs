@@ -1,6 +1,6 @@
-//! Short names in the read models, and what a name, an id or its end means: the one resolver.
+//! Short names in the read models. The only resolver of names, ids and ends of ids.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, ToSql, params};
 use uuid::Uuid;
 
 use super::rows::{bound, only};
@@ -10,16 +10,16 @@ use crate::domain::ids::SessionId;
 use crate::domain::names::{self, Name, Named, Reference, Sort};
 use crate::domain::rejection::Rejection;
 
-/// Names that a refusal offers.
+/// The most names that a refusal suggests.
 const OFFERED: usize = 3;
-/// Names that are looked at for those.
+/// The most names that are read for suggestions.
 const LOOKED_AT: usize = 50;
-/// Ids with the same end that are named.
+/// The most ids with the same end that a refusal lists.
 const AMBIGUOUS: usize = 5;
-/// Characters of a title beside a name.
+/// Maximum length of a title beside a name, in characters.
 const TITLE_CHARS: usize = 40;
 
-/// Counts what an event makes, erased or not, and its session where that is new.
+/// Counts the entity that an event creates, erased or not, and its session if that is new.
 pub(super) fn count(db: &Connection, recorded: &Recorded) -> Result<(), StoreError> {
     if let Some(session) = recorded.session.as_ref().map(SessionId::as_str) {
         let mut known = db.prepare_cached("SELECT 1 FROM names WHERE id = ?1")?;
@@ -30,7 +30,7 @@ pub(super) fn count(db: &Connection, recorded: &Recorded) -> Result<(), StoreErr
     Named::of(recorded).map_or(Ok(()), |of| give(db, of, &recorded.id.to_string()))
 }
 
-/// Gives the next name of its letter to an id.
+/// Gives the next name of a series to an id.
 fn give(db: &Connection, of: Named, id: &str) -> Result<(), StoreError> {
     db.prepare_cached(
         "INSERT INTO names (letter, number, id, reversed) \
@@ -40,17 +40,17 @@ fn give(db: &Connection, of: Named, id: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The end of an id as a beginning, which an index finds.
+/// An id in reverse. An index then finds the end of an id as a prefix.
 fn reversed(id: &str) -> String {
     id.chars().rev().collect()
 }
 
-/// The reversed ids that end like this: from the first one to before the second.
+/// The range of reversed ids with this end. The second bound is exclusive.
 fn end_of(end: &str) -> (String, String) {
     (reversed(end), format!("{}{}", reversed(end), char::MAX))
 }
 
-/// Where each sort stands, and what tells it apart.
+/// The table of each sort, and the condition that selects its rows.
 pub(super) const fn table(sort: Sort) -> (&'static str, &'static str) {
     match sort {
         Sort::Claim => ("claims", "statement"),
@@ -62,12 +62,12 @@ pub(super) const fn table(sort: Sort) -> (&'static str, &'static str) {
     }
 }
 
-/// What begins as it was typed.
+/// Values with a typed prefix.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Matches {
-    /// As many as were asked for.
+    /// The values, up to the requested number.
     pub values: Vec<String>,
-    /// How many there are.
+    /// The number of all such values.
     pub total: u64,
 }
 
@@ -75,7 +75,7 @@ impl Reader {
     /// The id that a text means.
     ///
     /// # Errors
-    /// [`StoreError`]; a [`Rejection`] inside where it means none or several.
+    /// [`StoreError`]. The inner [`Rejection`] refuses a text that means no id or several.
     pub fn resolve(&self, sort: Sort, text: &str) -> Result<Result<Uuid, Rejection>, StoreError> {
         let mut found = match Reference::read(sort, text) {
             Reference::Id(id) => return Ok(Ok(id)),
@@ -111,20 +111,14 @@ impl Reader {
         })
     }
 
-    /// The id that a short name was given to, whatever it is of.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The id with this short name, of any sort.
     pub fn id_called(&self, name: Name) -> Result<Option<String>, StoreError> {
         let Ok(number) = i64::try_from(name.number) else { return Ok(None) };
         let mut one = self.db.prepare_cached("SELECT id FROM names WHERE letter = ?1 AND number = ?2")?;
         Ok(one.query_row(params![name.of.letter(), number], only).optional()?)
     }
 
-    /// The one session whose id ends like this.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The only session whose id has this end.
     pub fn session_ending(&self, end: &str) -> Result<Option<String>, StoreError> {
         let (first, after) = end_of(end);
         let mut ending = self.db.prepare_cached(
@@ -135,7 +129,7 @@ impl Reader {
         Ok(found.filter(|_| matches!(rows.next(), Ok(None))))
     }
 
-    /// What is there under some names: its id, and its name with its title.
+    /// The id, the name and the title of each entity with one of these names.
     fn names_like(
         &self,
         sort: Sort,
@@ -156,7 +150,7 @@ impl Reader {
         })
     }
 
-    /// The names at or below the number that was given, else the latest.
+    /// Names at or below the given number, or else the latest ones.
     fn near(&self, sort: Sort, text: &str) -> Result<Vec<String>, StoreError> {
         let upto = match Reference::read(sort, text) {
             Reference::Number(number) => bound(number),
@@ -171,30 +165,24 @@ impl Reader {
         Ok(near.into_iter().map(|(_, name)| name).collect())
     }
 
-    /// The name of what has this id; its id where it has none.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn name_of(&self, id: &str) -> Result<String, StoreError> {
-        Ok(self.name_given(id)?.unwrap_or_else(|| id.to_owned()))
+    /// The short name of an id, or the id if it has none.
+    pub fn name_of(&self, id: impl ToSql + ToString) -> Result<String, StoreError> {
+        Ok(self.name_given(&id)?.unwrap_or_else(|| id.to_string()))
     }
 
-    /// The name of what has this id, if it has one.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn name_given(&self, id: &str) -> Result<Option<String>, StoreError> {
+    /// The short name of an id, if it has one.
+    pub fn name_given(&self, id: impl ToSql) -> Result<Option<String>, StoreError> {
         let sql = "SELECT letter || number FROM names WHERE id = ?1";
         Ok(self.db.prepare_cached(sql)?.query_row([id], only).optional()?)
     }
 
-    /// A text with the names of what has one in place of whole ids.
+    /// Replaces whole ids in a text by their short names.
     pub fn shortened(&self, text: &str) -> String {
-        // What cannot be looked up just now is shown as it is.
+        // An id stays unchanged if the look-up fails.
         names::shortened(text, |word, _| self.name_given(word).ok().flatten()).into_owned()
     }
 
-    /// Names that begin as they were typed, the newest first, and how many there are.
+    /// Names with the typed prefix, the newest first, and their number.
     pub(super) fn names(&self, sort: Sort, typed: &str, limit: usize) -> Result<Matches, StoreError> {
         let letter = sort.named().letter();
         let digits = if typed.is_empty() {
@@ -228,8 +216,8 @@ impl Reader {
     }
 }
 
-/// The ranges of numbers up to the last one that begin with these digits, the highest first: of 4 those of 400 to 499, 40
-/// to 49 and 4.
+/// The ranges of numbers up to `last` that start with these digits, the highest first. For 4: 400 to 499, 40 to 49, and
+/// 4.
 fn beginning(digits: &str, last: i64) -> Vec<(i64, i64)> {
     if digits.is_empty() {
         return vec![(1, last)];

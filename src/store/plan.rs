@@ -1,15 +1,16 @@
-//! Plans and phases: what a fold writes of them, and the questions about them.
+//! Plans and phases: their projection and their queries.
 
 use rusqlite::{Connection, params};
 use serde::Serialize;
+use uuid::Uuid;
 
 use super::rows::{Json, bound, json, only};
 use super::{LockView, Reader, StoreError, TaskView};
 use crate::domain::event::{IntentDeclared, PhaseAdded, PlanAbandoned, PlanAdded, PlanRenamed, Recorded};
-use crate::domain::ids::SessionId;
+use crate::domain::ids::{PhaseId, PlanId, SessionId, TaskId};
 use crate::domain::plan::{TaskStatus, current_phase};
 
-/// The session under which the trajectory of the team stands: where a session looks that declared none.
+/// The session of the row that holds the team's intent. Sessions without an intent of their own use it.
 const TEAM: &str = "";
 
 pub(super) fn plan_added(db: &Connection, at: &Recorded, body: &PlanAdded) -> Result<(), StoreError> {
@@ -74,7 +75,7 @@ pub(super) fn intent_declared(
             at.seq
         ])?;
     }
-    // What nobody's session said is said to all of them: each looks there until it says otherwise.
+    // An intent without a session replaces the intent of every session.
     if own.is_none() {
         db.prepare_cached(
             "UPDATE trajectories SET (intent, plan_id, phase_id, task_ids, agent, shifted_at, seq) = \
@@ -86,7 +87,7 @@ pub(super) fn intent_declared(
     Ok(())
 }
 
-/// A child of a split looks where its parent looked.
+/// The child of a split starts with the intent of its parent.
 pub(super) fn hand_over(db: &Connection, parent: &SessionId, child: &SessionId) -> Result<(), StoreError> {
     db.prepare_cached(
         "INSERT OR REPLACE INTO trajectories (session, intent, plan_id, phase_id, task_ids, agent, shifted_at, seq) \
@@ -96,7 +97,7 @@ pub(super) fn hand_over(db: &Connection, parent: &SessionId, child: &SessionId) 
     Ok(())
 }
 
-/// A session that ended looks nowhere.
+/// Removes the intent of an ended session.
 pub(super) fn look_away(db: &Connection, session: &SessionId) -> Result<(), StoreError> {
     db.prepare_cached("DELETE FROM trajectories WHERE session = ?1")?.execute([session])?;
     Ok(())
@@ -105,86 +106,86 @@ pub(super) fn look_away(db: &Connection, session: &SessionId) -> Result<(), Stor
 /// A phase with its tasks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PhaseView {
-    /// Its id; none for the inbox, where tasks without a phase are.
+    /// Id of the phase. None for the inbox, which holds the tasks without a phase.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
-    /// Its short name, such as `P2`.
+    pub id: Option<PhaseId>,
+    /// Short name, such as `P2`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is called.
+    /// The title.
     pub title: String,
-    /// `open`, `active` or `done`, by its tasks.
+    /// `open`, `active` or `done`, derived from its tasks.
     pub status: &'static str,
-    /// Its tasks, oldest first.
+    /// The tasks, oldest first.
     pub tasks: Vec<TaskView>,
 }
 
 /// A plan with its phases.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlanView {
-    /// Its id.
-    pub id: String,
-    /// Its short name, such as `P1`.
+    /// Id of the plan.
+    pub id: PlanId,
+    /// Short name, such as `P1`.
     pub name: String,
-    /// What it is called.
+    /// The title.
     pub title: String,
-    /// What the title does not say.
+    /// Details beyond the title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// `draft`, `active` or `done`, by its tasks, or `abandoned`.
+    /// `draft`, `active` or `done`, derived from its tasks, or `abandoned`.
     pub status: &'static str,
-    /// Why it was given up, if it was.
+    /// The reason of its abandonment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub abandoned_for: Option<String>,
     /// The file that holds the plan itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sot_path: Option<String>,
-    /// Its phases, in their order.
+    /// The phases, in their order.
     pub phases: Vec<PhaseView>,
 }
 
-/// Where the team, or a session, is looking.
+/// The intent of the team or of a session.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TrajectoryView {
-    /// What is wanted now.
+    /// The text of the intent.
     pub intent: String,
-    /// Of which plan.
+    /// The plan.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub plan_id: Option<String>,
-    /// In which phase.
+    pub plan_id: Option<PlanId>,
+    /// The phase.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub phase_id: Option<String>,
-    /// On which tasks.
-    pub task_ids: Vec<String>,
-    /// Who said so.
+    pub phase_id: Option<PhaseId>,
+    /// The tasks.
+    pub task_ids: Vec<TaskId>,
+    /// The agent that declared it.
     pub agent: String,
-    /// When, epoch ms.
+    /// When it was declared, epoch ms.
     pub shifted_at: i64,
-    /// Where in the ledger.
+    /// Ledger position.
     pub seq: u64,
 }
 
-/// The whole plan graph.
+/// All plans with their phases and tasks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlanGraph {
-    /// Where the team is looking.
+    /// The current intent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trajectory: Option<TrajectoryView>,
     /// The plans, newest first.
     pub plans: Vec<PlanView>,
     /// Tasks without a phase.
     pub inbox: PhaseView,
-    /// What is locked, by locks and through tasks.
+    /// The locked scopes, those of tasks included.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub locks: Vec<LockView>,
 }
 
-/// Where a task's phase and plan are called.
+/// The titles of a task's plan and phase.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Titles {
-    /// The plan.
+    /// The title of the plan.
     pub plan: Option<String>,
-    /// The phase.
+    /// The title of the phase.
     pub phase: Option<String>,
 }
 
@@ -201,10 +202,7 @@ fn status_of(tasks: &[TaskView], open: &'static str) -> &'static str {
 }
 
 impl Reader {
-    /// Where a session is looking: where it said or the whole team was told since, else where the team does.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The intent of a session: the last one set by the session or for the whole team.
     pub fn trajectory(&self, session: Option<&str>) -> Result<Option<TrajectoryView>, StoreError> {
         let mut at = self.db.prepare_cached(
             "SELECT intent, plan_id, phase_id, task_ids, agent, shifted_at, seq FROM trajectories WHERE session = ?1",
@@ -231,39 +229,36 @@ impl Reader {
         Ok(None)
     }
 
-    /// The phase that work goes on in: this one, or the next of its plan once all of its tasks are over.
-    fn current_phase(&self, from: String) -> Result<String, StoreError> {
+    /// The phase in which work continues: this one, or the next of its plan if all of its tasks are over.
+    fn current_phase(&self, from: PhaseId) -> Result<PhaseId, StoreError> {
         let sql = "SELECT p.id, EXISTS (SELECT 1 FROM tasks t WHERE t.phase_id = p.id) AS has_tasks, \
                    EXISTS (SELECT 1 FROM tasks t WHERE t.phase_id = p.id AND t.status NOT IN ('done', 'invalidated')) AS has_open \
                    FROM phases p WHERE p.plan_id = (SELECT plan_id FROM phases WHERE id = ?1) ORDER BY p.place, p.seq";
         let mut statement = self.db.prepare_cached(sql)?;
         let phases = self.kept_of(statement.query([&from])?, |row| {
             Ok::<_, rusqlite::Error>((
-                row.get::<_, String>("id")?,
+                row.get("id")?,
                 row.get::<_, bool>("has_tasks")? && !row.get::<_, bool>("has_open")?,
             ))
         })?;
         Ok(current_phase(from, phases))
     }
 
-    /// What a plan and a phase are called.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn titles(&self, plan: Option<&str>, phase: Option<&str>) -> Result<Titles, StoreError> {
-        let title = |table: &str, id: Option<&str>| -> Result<Option<String>, StoreError> {
+    /// The titles of a plan and a phase.
+    pub fn titles(&self, plan: Option<PlanId>, phase: Option<PhaseId>) -> Result<Titles, StoreError> {
+        let title = |table: &str, id: Option<Uuid>| -> Result<Option<String>, StoreError> {
             let Some(id) = id else { return Ok(None) };
             let mut one = self.db.prepare_cached(&format!("SELECT title FROM {table} WHERE id = ?1"))?;
-            self.kept_one(one.query([id])?, only)
+            self.kept_one(one.query([id.to_string()])?, only)
         };
-        Ok(Titles { plan: title("plans", plan)?, phase: title("phases", phase)? })
+        Ok(Titles {
+            plan: title("plans", plan.map(PlanId::uuid))?,
+            phase: title("phases", phase.map(PhaseId::uuid))?,
+        })
     }
 
-    /// The plans with their phases and tasks, the newest plan first; at most `limit` plans, and as many
-    /// tasks of each phase.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The plans with their phases and tasks, the newest plan first. At most `limit` plans, and `limit` tasks of each
+    /// phase.
     pub fn plan_graph(&self, session: Option<&str>, limit: usize) -> Result<PlanGraph, StoreError> {
         let mut plans = Vec::new();
         let mut found = self.db.prepare_cached(
@@ -282,28 +277,28 @@ impl Reader {
             })
         })?;
         for plan in rows {
-            let phases = self.phases_of(&plan.id, limit)?;
+            let phases = self.phases_of(plan.id, limit)?;
             let tasks: Vec<TaskView> = phases.iter().flat_map(|phase| phase.tasks.clone()).collect();
             let status = if plan.abandoned_for.is_some() { "abandoned" } else { status_of(&tasks, "draft") };
-            let name = self.name_of(&plan.id)?;
+            let name = self.name_of(plan.id)?;
             plans.push(PlanView { status, name, phases, ..plan });
         }
         let inbox = self.phase(None, "inbox".to_owned(), limit)?;
         Ok(PlanGraph { trajectory: self.trajectory(session)?, plans, inbox, locks: self.locks()? })
     }
 
-    fn phases_of(&self, plan: &str, limit: usize) -> Result<Vec<PhaseView>, StoreError> {
+    fn phases_of(&self, plan: PlanId, limit: usize) -> Result<Vec<PhaseView>, StoreError> {
         let mut found =
             self.db.prepare_cached("SELECT id, title FROM phases WHERE plan_id = ?1 ORDER BY place, seq")?;
         let rows = self.kept_of(found.query([plan])?, |row| {
-            Ok::<(String, String), rusqlite::Error>((row.get("id")?, row.get("title")?))
+            Ok::<(PhaseId, String), rusqlite::Error>((row.get("id")?, row.get("title")?))
         })?;
         rows.into_iter().map(|(id, title)| self.phase(Some(id), title, limit)).collect()
     }
 
-    fn phase(&self, id: Option<String>, title: String, limit: usize) -> Result<PhaseView, StoreError> {
-        let tasks = self.tasks_of(id.as_deref(), limit)?;
-        let name = id.as_deref().map(|id| self.name_of(id)).transpose()?;
+    fn phase(&self, id: Option<PhaseId>, title: String, limit: usize) -> Result<PhaseView, StoreError> {
+        let tasks = self.tasks_of(id, limit)?;
+        let name = id.map(|id| self.name_of(id)).transpose()?;
         Ok(PhaseView { status: status_of(&tasks, "open"), id, name, title, tasks })
     }
 }

@@ -1,4 +1,4 @@
-//! One event, one small write. No rule lives here: what the event says is what the row becomes.
+//! The projection: each event is one small write. It contains no rules, only the content of events.
 
 use std::collections::BTreeMap;
 
@@ -15,19 +15,18 @@ use crate::domain::event::{
 };
 use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
-use crate::domain::text::Reason;
 use crate::store::index::{self, Entry, LastClaims};
 use crate::store::{
     StoreError, completions, experiments, files, former, locks, names, plan, proposals, questions,
     researchers, retracted, sessions, silence, tasks, triggers, versions,
 };
 
-/// What many events change in the same few rows: written once for all events of a transaction.
+/// Changes of many events in the same few rows. They are written once for all events of a transaction.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    /// When each agent was last seen, epoch ms, and the event.
+    /// The time of each agent's last event, epoch ms, and the event.
     agents: BTreeMap<AgentId, (i64, u64)>,
-    /// Claims counted in and out, by owner, type and status, and the last event that did.
+    /// Changes of the numbers of claims, by owner, type and status, each with the last event.
     claims: BTreeMap<(String, String, Status), (i64, u64)>,
     /// Texts added to the search index, and their tokens.
     pub(super) texts: (i64, i64),
@@ -44,7 +43,7 @@ impl Tally {
         }
     }
 
-    /// Counts a claim in or out of a status.
+    /// Adds a claim to a status or removes it.
     fn count(&mut self, at: &Recorded, owner: &str, claim_type: &str, status: Status, by: i64) {
         let key = (owner.to_owned(), claim_type.to_owned(), status);
         let (claims, seq) = self.claims.entry(key).or_default();
@@ -52,7 +51,7 @@ impl Tally {
         *seq = at.seq;
     }
 
-    /// Writes all of it but the texts, which go with the folded position.
+    /// Writes everything except the texts, which are written with the folded position.
     pub(super) fn write(&self, db: &Connection) -> Result<(), StoreError> {
         let mut agents = db.prepare_cached(
             "INSERT INTO agents (agent, last_seen_at, seq) VALUES (?1, ?2, ?3) \
@@ -72,7 +71,7 @@ impl Tally {
     }
 }
 
-/// Folds one event into the read models; `entry` is what it adds to the search index.
+/// Folds one event into the read models. `entry` is its entry in the search index.
 pub(super) fn project(
     db: &Connection,
     tally: &mut Tally,
@@ -98,7 +97,7 @@ pub(super) fn project(
         Event::EvidenceRetracted(body) => {
             retracted::retracted(db, recorded, body)?;
             touch(db, recorded, body.claim_id)?;
-            files::weigh(db, &body.claim_id.to_string())?;
+            files::weigh(db, body.claim_id)?;
         }
         Event::DecisionRecorded(body) => decision_recorded(db, recorded, body)?,
         Event::OutcomeRecorded(body) => outcome_recorded(db, recorded, body)?,
@@ -141,7 +140,7 @@ pub(super) fn project(
         Event::PlanRenamed(body) => plan::plan_renamed(db, recorded, body)?,
         Event::AnchorRetired(body) => sessions::anchor_retired(db, recorded, body)?,
         Event::AttentionSeen(body) => attention_seen(db, recorded, body)?,
-        // Read from the ledger itself.
+        // Readers take messages from the ledger itself.
         Event::MessageSent(_)
         | Event::OperatorOverridden(_)
         | Event::ToolUsed(_)
@@ -187,7 +186,7 @@ fn claim_created(
         last.before(db, at)?,
         body.origin_task_id,
         versions::stored(&body.versions),
-        (!body.asks.is_empty()).then(|| Json(&body.asks)),
+        (!body.asks.is_empty()).then_some(Json(&body.asks)),
         body.objection_until
     ])?;
     questions::of_creation(db, at, body)?;
@@ -209,11 +208,11 @@ fn status_changed(
     at: &Recorded,
     body: &StatusChanged,
 ) -> Result<(), StoreError> {
-    let claim = body.claim_id.to_string();
-    // From where its row stands, not from where the event says it was: an event between may have been erased.
+    let claim = body.claim_id;
+    // Uses the status in the row, not that in the event: an event between may have been erased.
     let stands: Option<(String, String, String)> = db
         .prepare_cached("SELECT owner, claim_type, status FROM claims WHERE id = ?1")?
-        .query_row([&claim], |row| Ok((row.get("owner")?, row.get("claim_type")?, row.get("status")?)))
+        .query_row([claim], |row| Ok((row.get("owner")?, row.get("claim_type")?, row.get("status")?)))
         .optional()?;
     if let Some((owner, claim_type, status)) = stands {
         tally.count(at, &owner, &claim_type, status.parse().map_err(malformed)?, -1);
@@ -227,7 +226,7 @@ fn status_changed(
         db.prepare_cached(
             "UPDATE claims SET proof = NULL, proof_run = NULL, unstable_at = NULL WHERE id = ?1",
         )?
-        .execute([&claim])?;
+        .execute([claim])?;
     }
     questions::moved(db, body)?;
     silence::moved(db, at, body)?;
@@ -240,13 +239,13 @@ fn status_changed(
         proposals::settled(db, body.claim_id)?;
     }
     if body.from == Status::PendingProof && !body.keeps_proof {
-        experiments::settled(db, &claim, body)?;
+        experiments::settled(db, claim, body)?;
     }
-    triggers::moved(db, &claim, body.to)
+    triggers::moved(db, body.claim_id, body.to)
 }
 
 fn claim_superseded(db: &Connection, at: &Recorded, body: &ClaimSuperseded) -> Result<(), StoreError> {
-    let (old, new) = (body.claim_id.to_string(), body.superseded_by.to_string());
+    let (old, new) = (body.claim_id, body.superseded_by);
     db.prepare_cached("UPDATE claims SET superseded_by = ?2, mended = ?4, seq = ?3 WHERE id = ?1")?
         .execute(params![old, new, at.seq, body.mends])?;
     db.prepare_cached("UPDATE claims SET proposes_to_supersede = NULL, seq = ?2 WHERE id = ?1")?
@@ -313,10 +312,10 @@ fn evidence_added(db: &Connection, at: &Recorded, body: &EvidenceAdded) -> Resul
         unstable.map(|_| at.at)
     ])?;
     touch(db, at, body.claim_id)?;
-    files::weigh(db, &body.claim_id.to_string())
+    files::weigh(db, body.claim_id)
 }
 
-/// Marks a claim as touched; its row shows how many positions and pieces of evidence it has now.
+/// Marks a claim as touched, and updates the numbers of its positions and its evidence.
 fn touch(db: &Connection, at: &Recorded, claim: ClaimId) -> Result<(), StoreError> {
     db.prepare_cached(
         "UPDATE claims SET touched_at = ?2, seq = ?3, \
@@ -328,7 +327,7 @@ fn touch(db: &Connection, at: &Recorded, claim: ClaimId) -> Result<(), StoreErro
     Ok(())
 }
 
-/// A target is registered by its first use.
+/// The first use of a target registers it.
 fn name_target(db: &Connection, at: &Recorded, target: &Scope) -> Result<(), StoreError> {
     db.prepare_cached("INSERT OR IGNORE INTO targets (name, canonical, seq) VALUES (?1, ?1, ?2)")?
         .execute(params![target, at.seq])?;
@@ -340,7 +339,8 @@ fn target_aliased(db: &Connection, at: &Recorded, body: &TargetAliased) -> Resul
         name_target(db, at, name)?;
     }
     let mut join = db.prepare_cached("UPDATE targets SET joined_to = ?2 WHERE name = ?1")?;
-    // Both stood for themselves when they were joined; after an erasure the target may not, and does again.
+    // Both names were canonical when they were joined. After an erasure the target may still be an alias, so it becomes
+    // canonical again.
     join.execute(params![body.target, None::<&str>])?;
     join.execute(params![body.alias, body.target])?;
     rename_targets(db, at)
@@ -351,7 +351,7 @@ fn target_parted(db: &Connection, at: &Recorded, body: &TargetParted) -> Result<
     rename_targets(db, at)
 }
 
-/// Puts each name of a target under the one that stands for it now.
+/// Gives each name of a target its present canonical name.
 fn rename_targets(db: &Connection, at: &Recorded) -> Result<(), StoreError> {
     db.prepare_cached(
         "WITH RECURSIVE stands(name, canonical) AS (SELECT name, name FROM targets WHERE joined_to IS NULL UNION ALL \
@@ -414,7 +414,7 @@ fn decision_recorded(db: &Connection, at: &Recorded, body: &DecisionRecorded) ->
     if let Some(target) = &body.target {
         name_target(db, at, target)?;
     }
-    let claim = body.claim_id.to_string();
+    let claim = body.claim_id;
     db.prepare_cached(
         "INSERT INTO decisions \
          (claim_id, decided_by, rationale, context, target, session, created_at, created_seq, seq) \
@@ -442,7 +442,7 @@ fn decision_recorded(db: &Connection, at: &Recorded, body: &DecisionRecorded) ->
 }
 
 fn outcome_recorded(db: &Connection, at: &Recorded, body: &OutcomeRecorded) -> Result<(), StoreError> {
-    let (claim, notes) = (body.claim_id.to_string(), body.notes.as_ref().map(Reason::as_str));
+    let (claim, notes) = (body.claim_id, &body.notes);
     db.prepare_cached("UPDATE decisions SET outcome = ?2, outcome_notes = ?3, seq = ?4 WHERE claim_id = ?1")?
         .execute(params![claim, body.outcome, notes, at.seq])?;
     db.prepare_cached(
@@ -453,8 +453,8 @@ fn outcome_recorded(db: &Connection, at: &Recorded, body: &OutcomeRecorded) -> R
     touch(db, at, body.claim_id)
 }
 
-/// Changes that loosened the rules stay listed until a change does not. The last row holds the policy on record: a
-/// change that did not loosen it is written as one from itself to itself.
+/// Changes that loosened the rules stay listed until another change tightens them. The last row holds the recorded
+/// policy: a change that loosens nothing is written with equal old and new values.
 fn policy_changed(db: &Connection, at: &Recorded, body: &PolicyChanged) -> Result<(), StoreError> {
     let PolicyChanged { quorum, was, .. } = *body;
     let now = Policy { quorum, agents_may_override_operator: body.agents_may_override_operator };

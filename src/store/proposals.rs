@@ -1,4 +1,4 @@
-//! What agents proposed against the operator's word: what a fold writes of it, and the question about it.
+//! Proposals of agents against claims of the operator: their projection and their query.
 
 use rusqlite::{Connection, Row, params};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use super::{Reader, StoreError};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Override;
 use crate::domain::event::{OverrideProposed, Recorded};
-use crate::domain::ids::ClaimId;
+use crate::domain::ids::{ClaimId, EventId};
 
 pub(super) const PROPOSAL: &str = "SELECT p.event_id, p.claim_id, c.statement AS claim, c.owner, c.scopes, p.asks, p.proposed_by, \
      p.reason, p.successor, p.statement, p.target, p.proposed_at \
@@ -35,56 +35,53 @@ pub(super) fn proposed(db: &Connection, at: &Recorded, body: &OverrideProposed) 
     Ok(())
 }
 
-/// The operator has settled what was proposed against a claim.
+/// Removes the proposals against a claim after the operator settled them.
 pub(super) fn settled(db: &Connection, claim: ClaimId) -> Result<(), StoreError> {
     db.prepare_cached("DELETE FROM override_proposals WHERE claim_id = ?1")?.execute([claim])?;
     Ok(())
 }
 
-/// As [`settled`], where a position is the operator's.
+/// Like [`settled`], if the position is the operator's.
 pub(super) fn spoken(db: &Connection, at: &Recorded, claim: ClaimId) -> Result<(), StoreError> {
     if at.agent == AgentId::operator() { settled(db, claim) } else { Ok(()) }
 }
 
-/// Something an agent asked for that only the operator may do.
+/// A change that an agent requested and that only the operator may make.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProposalView {
-    /// The event that proposed it.
-    pub event_id: String,
-    /// The claim that the operator stands by.
-    pub claim_id: String,
-    /// What that claim says.
+    /// Id of the event.
+    pub event_id: EventId,
+    /// The claim of the operator.
+    pub claim_id: ClaimId,
+    /// The statement of that claim.
     pub claim: String,
-    /// Whose it is.
+    /// The owner of that claim.
     pub owner: String,
-    /// What it is about.
+    /// The scopes of that claim.
     #[serde(skip)]
     pub scopes: Vec<String>,
-    /// What was asked for.
+    /// The requested change.
     pub asks: Override,
-    /// Who asked.
+    /// The agent that requested it.
     pub proposed_by: String,
-    /// Why.
+    /// The reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The claim that would take its place.
+    /// The proposed successor.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub successor: Option<String>,
-    /// What the decision in its place would say.
+    pub successor: Option<ClaimId>,
+    /// The statement of the proposed decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub statement: Option<String>,
-    /// What that decision is about.
+    /// The target of the proposed decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// When, epoch ms.
+    /// When it was proposed, epoch ms.
     pub proposed_at: i64,
 }
 
 impl Reader {
-    /// What agents proposed against the operator's word and the operator has not settled, the oldest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// Open proposals against claims of the operator, oldest first.
     pub fn proposals(&self, limit: usize) -> Result<Vec<ProposalView>, StoreError> {
         let mut found = self.db.prepare_cached(&format!("{PROPOSAL} ORDER BY p.seq LIMIT ?1"))?;
         self.kept_of(found.query([bound(limit)])?, view)

@@ -1,4 +1,4 @@
-//! Who is asked for a position, and did not answer yet.
+//! Questions to agents about their positions, until they answer.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
@@ -10,38 +10,35 @@ use crate::domain::claim::{Position, Status};
 use crate::domain::event::{ClaimCreated, ClaimSuperseded, PositionTaken, Recorded, StatusChanged};
 use crate::domain::ids::ClaimId;
 
-/// A question to one agent: what it thinks of a claim.
+/// A question to one agent about its position on a claim.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Question {
-    /// The claim it is about.
+    /// The claim.
     pub claim: ClaimSummary,
-    /// The agent that is asked.
+    /// The agent.
     pub agent: String,
-    /// The claim that the agent supported and that this one replaced.
+    /// The superseded claim that the agent supported.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub instead_of: Option<String>,
-    /// Whether the agent challenges the claim: it is asked whether that is still meant.
+    pub instead_of: Option<ClaimId>,
+    /// Whether the agent challenges the claim, and is asked if it still means the challenge.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_challenged: bool,
-    /// The agent's own claim that this one would replace once it is confirmed.
+    /// The agent's own claim that this one proposes to supersede.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub would_replace: Option<String>,
-    /// Since when, epoch ms.
+    pub would_replace: Option<ClaimId>,
+    /// When it was asked, epoch ms.
     pub asked_at: i64,
-    /// Until when silence is no agreement, epoch ms; none where the operator is waited for.
+    /// When silence confirms the claim, epoch ms. None if the claim waits for the operator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<i64>,
-    /// The claim that the operator stands by and that this one would replace.
+    /// The claim of the operator that this one proposes to supersede.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub waits_for: Option<String>,
+    pub waits_for: Option<ClaimId>,
 }
 
 impl Reader {
-    /// The open questions to an agent, or to every agent, oldest first. The owner of a claim that ended before it was
-    /// replaced is asked no more; a claim that silence confirms asks its agents by name.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The open questions to an agent or to all agents, oldest first. The owner of an ended claim is not asked about a
+    /// successor. A claim that silence confirms asks its agents by name.
     pub fn questions(&self, agent: Option<&str>, limit: usize) -> Result<Vec<Question>, StoreError> {
         let of_agent = if agent.is_some() { "q.agent = ?1" } else { "?1 IS NULL" };
         let sql = format!(
@@ -58,9 +55,9 @@ impl Reader {
         let asked = self.kept_of(statement.query(params![agent, bound(limit)])?, asked)?;
         let mut questions = Vec::new();
         for Asked { claim, agent, instead_of, is_challenged, would_replace, asked_at, until } in asked {
-            // The claim's time may be over.
-            let summary = self.claim_summary(&claim)?.filter(|claim| claim.status != Status::Deprecated);
-            let waits_for = self.waits_for_operator(&claim)?;
+            // The claim may have expired.
+            let summary = self.claim_summary(claim)?.filter(|claim| claim.status != Status::Deprecated);
+            let waits_for = self.waits_for_operator(claim)?;
             let until = until.filter(|_| waits_for.is_none());
             questions.extend(summary.map(|claim| Question {
                 claim,
@@ -76,25 +73,22 @@ impl Reader {
         Ok(questions)
     }
 
-    /// The claim that the operator stands by and that a claim would replace: silence agrees to nothing there.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub(super) fn waits_for_operator(&self, claim: &str) -> Result<Option<String>, StoreError> {
+    /// The claim of the operator that a claim proposes to supersede. Silence does not confirm such a claim.
+    pub(super) fn waits_for_operator(&self, claim: ClaimId) -> Result<Option<ClaimId>, StoreError> {
         let sql = "SELECT old.id FROM claims c JOIN claims old ON old.id = c.proposes_to_supersede WHERE c.id = ?1 \
                    AND old.superseded_by IS NULL AND old.status <> 'deprecated' AND NOT EXISTS (SELECT 1 FROM \
                    consensus WHERE claim_id = ?1 AND agent = 'operator' AND position = 'support')";
-        let old: Option<String> = self.db.prepare_cached(sql)?.query_row([claim], only).optional()?;
+        let old: Option<ClaimId> = self.db.prepare_cached(sql)?.query_row([claim], only).optional()?;
         let Some(old) = old else { return Ok(None) };
-        Ok(self.is_the_operators(&old)?.then_some(old))
+        Ok(self.is_the_operators(old)?.then_some(old))
     }
 }
 
 struct Asked {
-    claim: String,
+    claim: ClaimId,
     agent: String,
-    instead_of: Option<String>,
-    would_replace: Option<String>,
+    instead_of: Option<ClaimId>,
+    would_replace: Option<ClaimId>,
     is_challenged: bool,
     asked_at: i64,
     until: Option<i64>,
@@ -124,7 +118,7 @@ pub(super) fn of_supersession(
     ask(db, at, body.superseded_by, Some(body.claim_id), &body.asks)
 }
 
-/// The word that a claim is still meant answers for its challenger, and asks those that challenge other content.
+/// `still` answers the question to its challenger, and asks the challengers of other content.
 pub(super) fn of_still(db: &Connection, at: &Recorded, body: &PositionTaken) -> Result<(), StoreError> {
     if body.position == Position::Challenge {
         answered(db, at, body)?;
@@ -149,17 +143,17 @@ fn ask(
     Ok(())
 }
 
-/// Every position answers.
+/// Every position answers the question.
 pub(super) fn answered(db: &Connection, at: &Recorded, body: &PositionTaken) -> Result<(), StoreError> {
     let mut answer = db.prepare_cached("DELETE FROM questions WHERE claim_id = ?1 AND agent = ?2")?;
-    // A pane that changed its seat answers for what it was, too.
+    // The answer counts for all names of the pane.
     for agent in body.speaks_for(&at.agent) {
         answer.execute(params![body.claim_id, agent])?;
     }
     Ok(())
 }
 
-/// A question ends with its claim.
+/// The end of a claim ends its questions.
 pub(super) fn moved(db: &Connection, body: &StatusChanged) -> Result<(), StoreError> {
     if body.to == Status::Deprecated {
         db.prepare_cached("DELETE FROM questions WHERE claim_id = ?1")?.execute([body.claim_id])?;

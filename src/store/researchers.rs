@@ -1,4 +1,4 @@
-//! Researchers: what a fold writes of them, and how each is doing, with what it found.
+//! Researchers: their projection, their state and their findings.
 
 use rusqlite::{Connection, Row, params};
 use serde::Serialize;
@@ -6,10 +6,10 @@ use serde::Serialize;
 use super::{ClaimFilter, Reader, StoreError, sessions};
 use crate::domain::event::{Recorded, ResearcherSpawned};
 use crate::domain::experiment::RunState;
-use crate::domain::ids::TaskId;
+use crate::domain::ids::{ClaimId, RunId, TaskId};
 use crate::domain::plan::TaskStatus;
 
-/// The most findings that are counted and listed of each researcher; more are read with `claims?task=`.
+/// The most findings of a researcher that are counted and listed. `claims?task=` lists the others.
 const MAX_FINDINGS: usize = 100;
 
 pub(super) fn spawned(db: &Connection, at: &Recorded, body: &ResearcherSpawned) -> Result<(), StoreError> {
@@ -32,54 +32,54 @@ pub(super) fn spawned(db: &Connection, at: &Recorded, body: &ResearcherSpawned) 
     sessions::split_off(db, at, &body.agent, (&body.parent, &body.child))
 }
 
-/// An agent that was sent out.
+/// A researcher.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ResearcherView {
-    /// The run it lives in.
-    pub run_id: String,
-    /// Its session.
+    /// The run of the researcher.
+    pub run_id: RunId,
+    /// The session of the researcher.
     pub session: String,
-    /// The session that sent it out.
+    /// The session that started it.
     pub parent: String,
-    /// The task its findings come out of.
+    /// The task of its findings.
     pub task_id: TaskId,
-    /// What it is asked.
+    /// Its question.
     pub prompt: String,
-    /// The agent's profile.
+    /// The profile of the researcher.
     pub profile: String,
-    /// Whom it speaks as.
+    /// The agent that it speaks as.
     pub agent: String,
-    /// Who sent it out.
+    /// The agent that started it.
     pub spawned_by: String,
-    /// Where its run is; none where what queued it was erased.
+    /// The state of its run. None if the request of the run was erased.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<RunState>,
-    /// Where its task is; none where what added it was erased.
+    /// The status of its task. None if the creation of the task was erased.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_status: Option<TaskStatus>,
-    /// What was last said about its task, such as why the run failed.
+    /// The last note on its task, such as the reason of a failed run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The claims that came out of its task, newest first; at most 100.
+    /// The claims of its task, newest first. At most 100.
     pub findings: Vec<Finding>,
-    /// Whether there are more of them.
+    /// Whether it has more findings.
     pub has_more: bool,
-    /// When it was sent out, epoch ms.
+    /// When it was started, epoch ms.
     pub spawned_at: i64,
-    /// Where in the ledger.
+    /// Ledger position.
     pub seq: u64,
 }
 
-/// A claim that a researcher made.
+/// A claim of a researcher.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The claim.
-    pub claim_id: String,
-    /// What kind of statement it is.
+    pub claim_id: ClaimId,
+    /// The type.
     pub claim_type: String,
-    /// Where it is.
+    /// The status.
     pub status: String,
-    /// What it says.
+    /// The statement.
     pub statement: String,
 }
 
@@ -108,10 +108,7 @@ pub(super) fn researcher(row: &Row<'_>) -> rusqlite::Result<ResearcherView> {
 }
 
 impl Reader {
-    /// The researcher that a session is, and those it sent out, oldest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The researcher of a session, and the researchers that the session started, oldest first.
     pub fn researchers_of(&self, session: &str) -> Result<Vec<ResearcherView>, StoreError> {
         let mut found = Vec::new();
         for of_session in ["r.child = ?1", "r.parent = ?1"] {

@@ -1,4 +1,4 @@
-//! Evidence that was taken back: what a fold writes of it, and what a claim's page shows.
+//! Retracted evidence: its projection and its query.
 
 use rusqlite::{Connection, Row, params};
 use serde::Serialize;
@@ -6,23 +6,24 @@ use serde::Serialize;
 use super::{Reader, StoreError};
 use crate::domain::claim::Grade;
 use crate::domain::event::{EvidenceRetracted, Recorded};
+use crate::domain::ids::ClaimId;
 
-/// A link of an event to a claim that counts no more.
+/// A retracted link of an event to a claim.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RetractedEvidence {
     /// The event.
     pub evidence_ref: String,
-    /// What it had said about the claim.
+    /// The relation of the link.
     pub relation: String,
-    /// Who had tied it.
+    /// The agent that had linked it.
     pub added_by: String,
-    /// How it came about.
+    /// The grade.
     pub grade: Grade,
-    /// Who took it back.
+    /// The agent that retracted it.
     pub retracted_by: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// When it was taken back, epoch ms.
+    /// When it was retracted, epoch ms.
     pub at: i64,
 }
 
@@ -30,7 +31,7 @@ pub struct RetractedEvidence {
 pub(super) const RETRACTED: &str = "SELECT evidence_ref, relation, added_by, grade, retracted_by, reason, \
      retracted_at, claim_id FROM retracted_evidence";
 
-/// Moves a link out of the evidence in force. What was erased in the meantime leaves no row.
+/// Moves a link out of the evidence in force. An erased link leaves no row.
 pub(super) fn retracted(db: &Connection, at: &Recorded, body: &EvidenceRetracted) -> Result<(), StoreError> {
     let link = params![body.claim_id, body.evidence_ref, body.relation];
     db.prepare_cached(
@@ -68,8 +69,8 @@ pub(super) fn view(row: &Row<'_>) -> Result<RetractedEvidence, StoreError> {
 }
 
 impl Reader {
-    /// The evidence of a claim that was taken back, in ledger order.
-    pub(super) fn retracted(&self, claim: &str) -> Result<Vec<RetractedEvidence>, StoreError> {
+    /// The retracted evidence of a claim, in ledger order.
+    pub(super) fn retracted(&self, claim: ClaimId) -> Result<Vec<RetractedEvidence>, StoreError> {
         let mut statement =
             self.db.prepare_cached(&format!("{RETRACTED} WHERE claim_id = ?1 ORDER BY seq"))?;
         self.kept_of(statement.query([claim])?, view)

@@ -1,4 +1,4 @@
-//! How rows hold the words and texts of the domain, and how a query is put together from conditions.
+//! The conversion between rows and the types of the domain, and queries built from conditions.
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
 use rusqlite::{Row, ToSql};
@@ -89,7 +89,7 @@ texts!(
     Worktree,
 );
 
-/// A value that a column holds as JSON. NULL is read like `null`.
+/// A value stored as JSON. NULL is read as `null`.
 pub(super) struct Json<T>(pub(super) T);
 
 impl<T: Serialize> ToSql for Json<T> {
@@ -106,7 +106,7 @@ impl<T: DeserializeOwned> FromSql for Json<T> {
     }
 }
 
-/// What a column holds as JSON.
+/// Reads a column with JSON.
 pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> rusqlite::Result<T> {
     row.get(column).map(|Json(value)| value)
 }
@@ -116,12 +116,12 @@ pub(super) fn only<T: FromSql>(row: &Row<'_>) -> rusqlite::Result<T> {
     row.get(0)
 }
 
-/// A row that no version of hm writes.
+/// The error for a row that no version of hm writes.
 pub(super) fn malformed(problem: impl ToString) -> StoreError {
     StoreError::Malformed(problem.to_string())
 }
 
-/// The column that says when something was made, as a moment is compared with it, and the moment's value there.
+/// The column of the time of creation in the form of `moment`, and the value of `moment` in that form.
 pub(super) fn made_at(moment: Moment) -> (&'static str, i64) {
     match moment {
         Moment::Seq(seq) => ("created_seq", bound(seq)),
@@ -129,7 +129,7 @@ pub(super) fn made_at(moment: Moment) -> (&'static str, i64) {
     }
 }
 
-/// The conditions of a query and the values bound in them.
+/// The conditions of a query, with their values.
 #[derive(Default)]
 pub(super) struct Select {
     pub(super) from: String,

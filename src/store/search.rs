@@ -97,7 +97,7 @@ pub struct Hit {
     pub score: f64,
     /// Superseded claims that were found and led here, best first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub found_through: Vec<String>,
+    pub found_through: Vec<ClaimId>,
 }
 
 /// The answer to a search, best first.
@@ -112,9 +112,9 @@ pub struct SearchPage {
 
 /// A candidate's claim: what its score and whether it is shown depend on.
 struct Found {
-    id: String,
+    id: ClaimId,
     status: Status,
-    superseded_by: Option<String>,
+    superseded_by: Option<ClaimId>,
     score: f64,
 }
 
@@ -122,16 +122,16 @@ struct Found {
 pub(super) struct Credit {
     pub(super) score: f64,
     pub(super) seq: u64,
-    through: Vec<(f64, u64, String)>,
+    through: Vec<(f64, u64, ClaimId)>,
 }
 
 /// What claims that may be shown were credited with, by id.
 #[derive(Default)]
-pub(super) struct Credits(HashMap<String, Credit>);
+pub(super) struct Credits(HashMap<ClaimId, Credit>);
 
 impl Credits {
-    fn add(&mut self, id: &str, score: f64, seq: u64) -> &mut Credit {
-        let credit = self.0.entry(id.to_owned()).or_insert(Credit { score, seq, through: Vec::new() });
+    fn add(&mut self, id: ClaimId, score: f64, seq: u64) -> &mut Credit {
+        let credit = self.0.entry(id).or_insert(Credit { score, seq, through: Vec::new() });
         credit.score = credit.score.max(score);
         credit
     }
@@ -141,8 +141,8 @@ impl Credits {
         self.0.values().filter(|credit| credit.score > score).count() >= claims
     }
 
-    pub(super) fn ranked(self) -> Vec<(String, Credit)> {
-        let mut ranked: Vec<(String, Credit)> = self.0.into_iter().collect();
+    pub(super) fn ranked(self) -> Vec<(ClaimId, Credit)> {
+        let mut ranked: Vec<(ClaimId, Credit)> = self.0.into_iter().collect();
         ranked.sort_by(|(a, one), (b, other)| {
             ranking::better((one.score, one.seq, a), (other.score, other.seq, b))
         });
@@ -209,7 +209,7 @@ impl Reader {
         let mut hits = Vec::with_capacity(ranked.len());
         let mut seen = search.seen.clone();
         for (id, mut credit) in ranked {
-            let Some(claim) = self.claim_summary(&id)? else { continue };
+            let Some(claim) = self.claim_summary(id)? else { continue };
             seen.0.insert(credit.seq);
             credit.through.sort_by(|a, b| ranking::better((a.0, a.1, &a.2), (b.0, b.1, &b.2)));
             let found_through = credit.through.into_iter().map(|(_, _, old)| old).collect();
@@ -322,14 +322,14 @@ impl Reader {
             }
             let Some(hit) = self.found(seq, near)? else { continue };
             let current = match self.current(&hit, &mut ends)? {
-                Some(id) => self.shown_seq(search, &id)?.map(|seq| (id, seq)),
+                Some(id) => self.shown_seq(search, id)?.map(|seq| (id, seq)),
                 None => None,
             };
             if search.shows(hit.status) && (current.is_none() || search.mode == SearchMode::Audit) {
-                credits.add(&hit.id, hit.score, seq);
+                credits.add(hit.id, hit.score, seq);
             }
             if let Some((current, current_seq)) = current {
-                credits.add(&current, hit.score, current_seq).through.push((hit.score, seq, hit.id));
+                credits.add(current, hit.score, current_seq).through.push((hit.score, seq, hit.id));
             }
         }
         Ok(credits)
@@ -346,10 +346,10 @@ impl Reader {
                 reproduced: row.get("reproduced")?,
             }
             .undecayed();
-            let id: String = row.get("id")?;
+            let id: ClaimId = row.get("id")?;
             let stands = row.get_ref("status")?.as_str().map_err(malformed)?.parse().map_err(malformed)?;
             Ok::<_, StoreError>(Found {
-                status: self.status_of(&id, stands),
+                status: self.status_of(id, stands),
                 id,
                 superseded_by: row.get("superseded_by")?,
                 score: ranking::score(near, row.get("evidence")?, trust),
@@ -359,25 +359,28 @@ impl Reader {
 
     /// The claim in force now, where `hit` was superseded. `ends` keeps where chains led: each link is read once a
     /// search.
-    fn current(&self, hit: &Found, ends: &mut HashMap<String, String>) -> Result<Option<String>, StoreError> {
+    fn current(
+        &self,
+        hit: &Found,
+        ends: &mut HashMap<ClaimId, ClaimId>,
+    ) -> Result<Option<ClaimId>, StoreError> {
         if hit.superseded_by.is_none() {
             return Ok(None);
         }
-        let mut chain = ranking::successors(&hit.id, |id| match ends.get(id) {
-            Some(end) => Ok(Some(end.clone())),
-            None if id == hit.id => Ok(hit.superseded_by.clone()),
+        let mut chain = ranking::successors(hit.id, |id| match ends.get(&id) {
+            Some(end) => Ok(Some(*end)),
+            None if id == hit.id => Ok(hit.superseded_by),
             None => self.successor(id),
         })?;
         let Some(end) = chain.pop() else { return Ok(None) };
-        chain.push(hit.id.clone());
-        ends.extend(chain.into_iter().map(|id| (id, end.clone())));
+        chain.push(hit.id);
+        ends.extend(chain.into_iter().map(|id| (id, end)));
         Ok(Some(end))
     }
 
     /// Where a claim was created, if it may be shown.
-    fn shown_seq(&self, search: &Search, id: &str) -> Result<Option<u64>, StoreError> {
-        let id = Some(id.parse().map_err(malformed)?);
-        let page = self.claims(&ClaimFilter { id, ..search.shown() })?;
+    fn shown_seq(&self, search: &Search, id: ClaimId) -> Result<Option<u64>, StoreError> {
+        let page = self.claims(&ClaimFilter { id: Some(id), ..search.shown() })?;
         Ok(page.claims.first().map(|claim| claim.created_seq))
     }
 }

@@ -1,4 +1,4 @@
-//! Sessions: their dialogue, what they keep and hand over, what their agents believed, what they were warned of.
+//! Sessions: their rows and dialogue, anchors, hand-overs, beliefs and warnings.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::domain::event::{
     AgentSeated, AnchorRetired, AnchorSaved, BeliefsSnapshotted, FileEdited, GuardFired, Recorded,
     SessionEnded, SessionSplit, SessionStarted, Turn0Continued, TurnRecorded,
 };
-use crate::domain::ids::{ClaimId, SessionId};
+use crate::domain::ids::{ClaimId, EventId, SessionId};
 use crate::domain::session::{
     Belief, EndCause, Role, SUMMARY_SEGMENT_CHARS, SUMMARY_SEGMENTS, Source, WHOLE_TURNS,
 };
@@ -40,7 +40,7 @@ pub(super) fn started(db: &Connection, at: &Recorded, body: &SessionStarted) -> 
     Ok(())
 }
 
-/// A session that took a seat is known from then on, whether its client says that it starts or not.
+/// Adds a session that took a seat, even if its client reports no start.
 pub(super) fn seated(db: &Connection, at: &Recorded, body: &AgentSeated) -> Result<(), StoreError> {
     db.prepare_cached(
         "INSERT INTO session_states (session, agent, client, source, started_at, last_seen_at, started_seq, seq) \
@@ -58,7 +58,7 @@ pub(super) fn seated(db: &Connection, at: &Recorded, body: &AgentSeated) -> Resu
     Ok(())
 }
 
-/// A session that another one hands over to: it is known from then on, whether its client says that it starts or not.
+/// Adds the child of a hand-over, even if its client reports no start.
 pub(super) fn split_off(
     db: &Connection,
     at: &Recorded,
@@ -88,11 +88,11 @@ pub(super) fn ended(db: &Connection, at: &Recorded, body: &SessionEnded) -> Resu
     )?
     .execute(params![body.session, at.at, body.cause, at.seq])?;
     locks::session_ended(db, &body.session)?;
-    // One that only fell silent goes on looking where it did.
+    // A session that only fell silent keeps its intent.
     if body.cause == EndCause::Ended { plan::look_away(db, &body.session) } else { Ok(()) }
 }
 
-/// A message more: what is older than the last six falls out, and leaves the beginning of itself.
+/// Adds a message. The dialogue keeps the last six, and the summary keeps the beginning of each older one.
 pub(super) fn turn(db: &Connection, at: &Recorded, body: &TurnRecorded) -> Result<(), StoreError> {
     let Some(session) = at.session.as_ref().map(SessionId::as_str) else { return Ok(()) };
     db.prepare_cached("INSERT INTO turns (session, seq, role, text, at) VALUES (?1, ?2, ?3, ?4, ?5)")?
@@ -119,7 +119,7 @@ pub(super) fn turn(db: &Connection, at: &Recorded, body: &TurnRecorded) -> Resul
         .prepare_cached("SELECT summary FROM session_states WHERE session = ?1")?
         .query_row([session], only)
         .optional()?;
-    // A session that was never started has no row to keep a summary in.
+    // A session that never started has no row for a summary.
     let Some(summary) = summary else { return Ok(()) };
     let mut segments: Vec<String> =
         serde_json::from_str(&summary).map_err(|error| StoreError::Malformed(error.to_string()))?;
@@ -131,7 +131,7 @@ pub(super) fn turn(db: &Connection, at: &Recorded, body: &TurnRecorded) -> Resul
     Ok(())
 }
 
-/// What is left of a message: who said it and how it begins, on one line.
+/// The summary of a message: its author and its beginning, on one line.
 fn segment(role: &str, text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     format!("{role}: {line}").chars().take(SUMMARY_SEGMENT_CHARS).collect()
@@ -147,7 +147,7 @@ pub(super) fn anchor(db: &Connection, at: &Recorded, body: &AnchorSaved) -> Resu
     Ok(())
 }
 
-/// What it held stays in its history, and takes no place in a context.
+/// The history keeps the earlier values. Contexts no longer show the anchor.
 pub(super) fn anchor_retired(db: &Connection, at: &Recorded, body: &AnchorRetired) -> Result<(), StoreError> {
     db.prepare_cached("UPDATE anchors SET superseded_by = ?2 WHERE key = ?1 AND superseded_by IS NULL")?
         .execute(params![body.key, at.seq])?;
@@ -155,7 +155,7 @@ pub(super) fn anchor_retired(db: &Connection, at: &Recorded, body: &AnchorRetire
 }
 
 pub(super) fn split(db: &Connection, at: &Recorded, body: &SessionSplit) -> Result<(), StoreError> {
-    // The first stands: what was handed over never changes.
+    // A hand-over never changes, so the first row stays.
     db.prepare_cached(
         "INSERT OR IGNORE INTO splits (child, parent, reason, agent, used_tokens, window_tokens, turn0, at, seq) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
@@ -165,8 +165,8 @@ pub(super) fn split(db: &Connection, at: &Recorded, body: &SessionSplit) -> Resu
         body.parent,
         body.reason,
         at.agent,
-        body.used_tokens.map(|tokens| tokens),
-        body.window_tokens.map(|tokens| tokens),
+        body.used_tokens,
+        body.window_tokens,
         body.turn0,
         at.at,
         at.seq
@@ -220,45 +220,45 @@ pub(super) fn edited(db: &Connection, at: &Recorded, body: &FileEdited) -> Resul
 /// A session that started.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SessionView {
-    /// Which one.
+    /// Id of the session.
     pub session: String,
-    /// Its short name, such as `S9`.
+    /// Short name, such as `S9`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Whose.
+    /// The agent.
     pub agent: String,
-    /// The client it runs in.
+    /// The client of the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
-    /// How it last came to start.
+    /// The cause of its last start.
     pub source: Source,
-    /// The linked work tree it started in; none in the main one.
+    /// The linked work tree in which it started. None for the main one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree: Option<String>,
-    /// The branch it started on; none outside git.
+    /// The branch on which it started. None outside git.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
-    /// The session it goes on from.
+    /// The session that it continues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_session: Option<String>,
-    /// Why that one handed over to it.
+    /// The reason of the hand-over from that session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// When it first started, epoch ms.
     pub started_at: i64,
-    /// Its last event, epoch ms.
+    /// The time of its last event, epoch ms.
     pub last_seen_at: i64,
     /// When it ended, epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<i64>,
-    /// Why it ended.
+    /// The cause of its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_cause: Option<EndCause>,
-    /// Ledger position of its last prompt; 0 for none.
+    /// Ledger position of its last prompt. 0 for none.
     pub prompt_seq: u64,
-    /// Ledger position up to which it was told what is new; 0 when it was never told anything.
+    /// Ledger position up to which it got news. 0 if it never got any.
     pub told_seq: u64,
-    /// What fell out of its dialogue, oldest first.
+    /// The summary of older messages, oldest first.
     pub summary: Vec<String>,
     /// Ledger position of its first start.
     pub started_seq: u64,
@@ -266,75 +266,75 @@ pub struct SessionView {
     pub seq: u64,
 }
 
-/// One message of a dialogue.
+/// A message of a dialogue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TurnView {
-    /// Who said it.
+    /// The author.
     pub role: Role,
-    /// What.
+    /// The text.
     pub text: String,
-    /// When, epoch ms.
+    /// When it was recorded, epoch ms.
     pub at: i64,
-    /// Where in the ledger.
+    /// Ledger position.
     pub seq: u64,
 }
 
-/// A fact no compaction loses.
+/// A fact that no compaction loses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AnchorView {
-    /// Its name.
+    /// The key.
     pub key: String,
-    /// What it holds.
+    /// The fact.
     pub value: String,
-    /// Who saved it.
+    /// The agent that saved it.
     pub agent: String,
-    /// When, epoch ms.
+    /// When it was saved, epoch ms.
     pub saved_at: i64,
-    /// Where in the ledger.
+    /// Ledger position.
     pub seq: u64,
 }
 
-/// What one session handed to another.
+/// A hand-over from one session to another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SplitView {
-    /// The session that goes on.
+    /// The session that continues.
     pub child: String,
     /// The session that was split.
     pub parent: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// By whom.
+    /// The agent of the split.
     pub agent: String,
-    /// Tokens the parent had used.
+    /// Tokens that the parent had used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub used_tokens: Option<u64>,
-    /// Tokens its window holds.
+    /// Size of the parent's context window, in tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_tokens: Option<u64>,
-    /// What was handed over.
+    /// The text of the hand-over.
     #[serde(skip_serializing)]
     pub turn0: String,
-    /// When, epoch ms.
+    /// The time of the split, epoch ms.
     pub at: i64,
-    /// Where in the ledger.
+    /// Ledger position.
     pub seq: u64,
 }
 
-/// What an agent held to be right and wrong.
+/// The recorded beliefs of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BeliefSnapshot {
-    /// The event.
-    pub id: String,
-    /// Whose.
+    /// Id of the event.
+    pub id: EventId,
+    /// The agent.
     pub agent: String,
-    /// In which session.
+    /// The session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The most confident first.
+    /// The beliefs, the most confident first.
     pub beliefs: Vec<Belief>,
-    /// When, epoch ms.
+    /// When they were recorded, epoch ms.
     pub taken_at: i64,
-    /// Where in the ledger.
+    /// Ledger position.
     pub seq: u64,
 }
 
@@ -385,23 +385,17 @@ fn split_view(row: &Row<'_>) -> rusqlite::Result<SplitView> {
     })
 }
 
-/// Sessions that are looked at for who is there; a team has some dozens.
+/// The most running sessions that are read. A team has some dozens.
 pub(super) const MAX_LIVE: usize = 500;
 
 impl Reader {
-    /// One session that started.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The session with this id, if it started.
     pub fn session(&self, id: &str) -> Result<Option<SessionView>, StoreError> {
         let mut one = self.db.prepare_cached(&format!("{SESSION} WHERE session = ?1"))?;
         self.kept_one(one.query([id])?, session)
     }
 
-    /// Sessions that have not ended, newest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// Running sessions, newest first.
     pub fn alive_sessions(&self, limit: usize) -> Result<Vec<SessionView>, StoreError> {
         let mut found = self.db.prepare_cached(&format!(
             "{SESSION} WHERE ended_at IS NULL ORDER BY started_seq DESC LIMIT ?1"
@@ -409,18 +403,12 @@ impl Reader {
         self.kept_of(found.query([bound(limit)])?, session)
     }
 
-    /// The agents with a session that has not ended.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The agents with a running session.
     pub fn live_agents(&self) -> Result<BTreeSet<String>, StoreError> {
         Ok(self.alive_sessions(MAX_LIVE)?.into_iter().map(|session| session.agent).collect())
     }
 
-    /// A page of sessions older than a position, newest first, and where the next one starts.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// A page of sessions before a position, newest first, and the cursor of the next page.
     pub fn sessions_before(
         &self,
         before: Option<u64>,
@@ -433,56 +421,38 @@ impl Reader {
         self.page_of(rows, limit, "started_seq", session)
     }
 
-    /// The last messages of a session, oldest first; at most six.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The last messages of a session, oldest first. At most six.
     pub fn dialogue(&self, session: &str) -> Result<Vec<TurnView>, StoreError> {
         let mut found = self.db.prepare_cached(&format!("{TURN} WHERE session = ?1 ORDER BY seq"))?;
         self.kept_of(found.query([session])?, turn_view)
     }
 
-    /// What the anchors hold, the newest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The values of the anchors, the newest first.
     pub fn anchors(&self, limit: usize) -> Result<Vec<AnchorView>, StoreError> {
         let held = format!("{ANCHOR} WHERE superseded_by IS NULL ORDER BY seq DESC LIMIT ?1");
         let mut found = self.db.prepare_cached(&held)?;
         self.kept_of(found.query([bound(limit)])?, anchor_view)
     }
 
-    /// Everything an anchor ever held, the newest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// All values that an anchor has had, the newest first.
     pub fn anchor_history(&self, key: &str) -> Result<Vec<AnchorView>, StoreError> {
         let mut found = self.db.prepare_cached(&format!("{ANCHOR} WHERE key = ?1 ORDER BY seq DESC"))?;
         self.kept_of(found.query([key])?, anchor_view)
     }
 
-    /// What a session was handed at its start.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The hand-over with which a session started.
     pub fn split_into(&self, child: &str) -> Result<Option<SplitView>, StoreError> {
         let mut one = self.db.prepare_cached(&format!("{SPLIT} WHERE child = ?1"))?;
         self.kept_one(one.query([child])?, split_view)
     }
 
-    /// What a session handed to others, oldest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The hand-overs of a session to others, oldest first.
     pub fn splits_of(&self, parent: &str) -> Result<Vec<SplitView>, StoreError> {
         let mut found = self.db.prepare_cached(&format!("{SPLIT} WHERE parent = ?1 ORDER BY seq"))?;
         self.kept_of(found.query([parent])?, split_view)
     }
 
-    /// The last snapshot of an agent's beliefs, of one session if it is named.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The last recorded beliefs of an agent. If `session` is given, those of that session.
     pub fn last_beliefs(
         &self,
         agent: &str,
@@ -505,10 +475,7 @@ impl Reader {
         })
     }
 
-    /// Whether a session was warned of a dead end or a lease, or reminded of a task, since a ledger position.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// Whether the session got a warning about a dead end or a lease, or a reminder of a task, after a ledger position.
     pub fn has_fired(&self, session: &str, guard: &str, since: u64) -> Result<bool, StoreError> {
         let mut one = self.db.prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM firings WHERE session = ?1 AND guard = ?2 AND seq > ?3)",
@@ -516,10 +483,7 @@ impl Reader {
         Ok(one.query_row(params![session, guard, bound(since)], only)?)
     }
 
-    /// Whether the reader was ever told of a claim, by a receipt or by a hook.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// Whether a receipt or a hook ever showed the claim to the reader.
     pub fn was_told(&self, me: Myself<'_>, claim: ClaimId) -> Result<bool, StoreError> {
         let mut one = self.db.prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM firings WHERE session = ?1 AND guard = ?2 AND agent = ?3)",
@@ -527,10 +491,7 @@ impl Reader {
         Ok(one.query_row(params![me.session, claim, me.agent], only)?)
     }
 
-    /// Files a session touched, the last first; at most 200, which says well enough where it works.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// Files that a session touched, the last one first. At most 200, which is enough to know its place of work.
     pub fn files_of(&self, session: &str) -> Result<Vec<String>, StoreError> {
         let mut found = self.db.prepare_cached(
             "SELECT path FROM session_files WHERE session = ?1 ORDER BY seq DESC, path LIMIT 200",

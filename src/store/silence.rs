@@ -40,14 +40,14 @@ impl Reader {
                    ORDER BY objection_until, id LIMIT ?2";
         let mut statement = self.db.prepare_cached(sql)?;
         let rows = statement.query(params![Status::Proposed, bound(limit)])?;
-        let waiting = self.kept_of(rows, |row| -> rusqlite::Result<(String, i64, String)> {
+        let waiting = self.kept_of(rows, |row| -> rusqlite::Result<(ClaimId, i64, String)> {
             Ok((row.get("id")?, row.get("objection_until")?, row.get("heard")?))
         })?;
         let mut silences = Vec::new();
         for (id, until, heard) in waiting {
             let heard = serde_json::from_str(&heard).unwrap_or_default();
             // The claim may have expired.
-            let claim = self.claim_summary(&id)?.filter(|claim| claim.status == Status::Proposed);
+            let claim = self.claim_summary(id)?.filter(|claim| claim.status == Status::Proposed);
             silences.extend(claim.map(|claim| Silence { claim, until, heard }));
         }
         Ok(silences)

@@ -1,4 +1,4 @@
-//! Tasks: what a fold writes of them, and the questions about them.
+//! Tasks: their projection and their queries.
 
 use rusqlite::{Connection, Row, params};
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::domain::event::{Recorded, TaskAdded, TaskClaimed, TaskReleased, TaskU
 use crate::domain::ids::{PhaseId, PlanId, SessionId, TaskId};
 use crate::domain::plan::TaskStatus;
 
-/// An event of a session moves the end of what it holds, unless that was over before.
+/// Extends the leases of a session at each of its events. An expired lease stays expired.
 pub(super) fn heartbeat(db: &Connection, at: &Recorded) -> Result<(), StoreError> {
     let Some(session) = at.session.as_ref().map(SessionId::as_str) else { return Ok(()) };
     db.prepare_cached(
@@ -90,86 +90,86 @@ pub(super) fn task_updated(db: &Connection, at: &Recorded, body: &TaskUpdated) -
 /// A task.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TaskView {
-    /// Its id.
-    pub id: String,
-    /// Its short name, such as `T7`.
+    /// Id of the task.
+    pub id: TaskId,
+    /// Short name, such as `T7`.
     pub name: String,
-    /// What is to be done.
+    /// The title.
     pub title: String,
-    /// What the title does not say.
+    /// Details beyond the title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Where it is.
+    /// The status.
     pub status: TaskStatus,
-    /// The phase it belongs to; none for the inbox.
+    /// The phase of the task. None for the inbox.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub phase_id: Option<String>,
-    /// The short name of that phase.
+    pub phase_id: Option<PhaseId>,
+    /// The short name of the phase.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// The task it is a part of.
+    /// The parent task.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub parent_task_id: Option<String>,
-    /// What must be done before it.
+    pub parent_task_id: Option<TaskId>,
+    /// The tasks that must be done first.
     pub depends_on: Vec<String>,
-    /// The names of those that are still open.
+    /// The names of those tasks that are still open.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits_for: Vec<String>,
-    /// Those that were invalidated: they hold nothing up, and who takes the task is to know.
+    /// Those tasks that were invalidated. They block nothing, but the new holder must know of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub invalidated: Vec<String>,
-    /// The names of those.
+    /// The names of the invalidated tasks.
     #[serde(skip)]
     pub dropped: Vec<String>,
-    /// What it is about.
+    /// The scopes of the task.
     pub scopes: Vec<String>,
-    /// Who added it.
+    /// The agent that added it.
     pub added_by: String,
-    /// What was last said about it.
+    /// The last note.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Who holds it.
+    /// The holder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holder: Option<String>,
-    /// The session that does.
+    /// The session of the holder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The linked work tree its holder works in; none for the main one.
+    /// The linked work tree of the holder. None for the main one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree: Option<String>,
     /// The number of the last hold.
     pub token: u64,
-    /// When the hold ends unless its session says something, epoch ms.
+    /// When the lease ends without a further event of its session, epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease_until: Option<i64>,
-    /// Files its holder asks others to stay away from.
+    /// Scopes that others should leave alone.
     pub file_locks: Vec<String>,
     /// When it was added, epoch ms.
     pub created_at: i64,
-    /// When it last changed, epoch ms.
+    /// The time of its last change, epoch ms.
     pub touched_at: i64,
-    /// Ledger position of its making.
+    /// Ledger position of its creation.
     pub created_seq: u64,
     /// Ledger position of its last change.
     pub seq: u64,
 }
 
-/// Which tasks to list: every field that is set must match.
+/// A filter for tasks. Every field that is set must match.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskFilter {
-    /// Where they are; empty for any.
+    /// Statuses. Empty for any.
     pub status: Vec<TaskStatus>,
-    /// Of this plan.
+    /// The plan.
     pub plan: Option<PlanId>,
-    /// Of this phase.
+    /// The phase.
     pub phase: Option<PhaseId>,
-    /// Held by this agent.
+    /// The holder.
     pub holder: Option<AgentId>,
-    /// At most so many.
+    /// Maximum count.
     pub limit: usize,
 }
 
-/// Reads tasks. A malformed list fails its own row, where it is parsed, and not the whole statement.
+/// Reads tasks. A malformed list makes only its own row unreadable, not the whole query.
 pub(super) const TASK: &str = "SELECT id, phase_id, parent_task_id, title, status, depends_on, scopes, added_by, note, holder, \
      session, worktree, token, lease_until, file_locks, created_at, touched_at, created_seq, seq, \
      description, coalesce((SELECT letter || number FROM names WHERE names.id = tasks.id), tasks.id) AS name, \
@@ -214,24 +214,18 @@ pub(super) fn task(row: &Row<'_>) -> rusqlite::Result<TaskView> {
 }
 
 impl Reader {
-    /// One task.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The task with this id.
     pub fn task(&self, id: TaskId) -> Result<Option<TaskView>, StoreError> {
         let mut one = self.db.prepare_cached(&format!("{TASK} WHERE id = ?1"))?;
         self.kept_one(one.query([id])?, |row| self.task_of(row))
     }
 
-    /// Tasks that can be taken: open, held by nobody, everything before them done or invalidated; oldest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// Open tasks without a holder whose dependencies are done or invalidated, oldest first.
     pub fn ready_tasks(&self, limit: usize) -> Result<Vec<TaskView>, StoreError> {
         let is_next = "NOT EXISTS \
              (SELECT 1 FROM json_each(iif(json_valid(tasks.depends_on), tasks.depends_on, '[]')) LEFT JOIN tasks t ON t.id = json_each.value \
               WHERE t.status NOT IN ('done', 'invalidated'))";
-        // A task whose lease is over is open again, and the writer may not have put that down yet.
+        // An expired lease frees its task, even if the writer has not recorded that yet.
         let mut freed = self.held_rows()?;
         freed.retain(|task| task.session.is_none() && task.status == TaskStatus::Open);
         let freed = serde_json::json!(freed.into_iter().map(|task| task.id).collect::<Vec<_>>()).to_string();
@@ -242,10 +236,7 @@ impl Reader {
         self.kept_of(free.query(params![bound(limit), freed])?, |row| self.task_of(row))
     }
 
-    /// Tasks that match, oldest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The tasks that match a filter, oldest first.
     pub fn tasks(&self, filter: &TaskFilter) -> Result<Vec<TaskView>, StoreError> {
         let mut found = self.db.prepare_cached(&format!(
             "{TASK} WHERE created_seq > ?1 AND (?2 IS NULL OR phase_id = ?2) \
@@ -261,26 +252,20 @@ impl Reader {
         Ok(tasks)
     }
 
-    /// The tasks of a phase, or those without one, oldest first.
-    pub(super) fn tasks_of(&self, phase: Option<&str>, limit: usize) -> Result<Vec<TaskView>, StoreError> {
+    /// The tasks of a phase, or those without a phase, oldest first.
+    pub(super) fn tasks_of(&self, phase: Option<PhaseId>, limit: usize) -> Result<Vec<TaskView>, StoreError> {
         let mut found =
             self.db.prepare_cached(&format!("{TASK} WHERE phase_id IS ?1 ORDER BY created_seq LIMIT ?2"))?;
         self.kept_of(found.query(params![phase, bound(limit)])?, |row| self.task_of(row))
     }
 
     /// Whether there is any task.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn has_tasks(&self) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM tasks WHERE id > '')";
         Ok(self.db.prepare_cached(sql)?.query_row([], only)?)
     }
 
-    /// Tasks in a status, oldest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The tasks in a status, oldest first.
     pub fn tasks_in(&self, status: TaskStatus, limit: usize) -> Result<Vec<TaskView>, StoreError> {
         let mut found =
             self.db.prepare_cached(&format!("{TASK} WHERE status = ?1 ORDER BY created_seq LIMIT ?2"))?;
@@ -290,27 +275,21 @@ impl Reader {
         Ok(tasks)
     }
 
-    /// Tasks somebody holds, in the order of the sessions that do.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// Held tasks, in the order of their sessions.
     pub fn held_tasks(&self) -> Result<Vec<TaskView>, StoreError> {
         let mut held = self.held_rows()?;
         held.retain(|task| task.session.is_some());
         Ok(held)
     }
 
-    /// Tasks that the rows give to a session, also those whose lease is over.
+    /// Tasks with a holder in their row. Expired leases are included.
     fn held_rows(&self) -> Result<Vec<TaskView>, StoreError> {
         let mut found =
             self.db.prepare_cached(&format!("{TASK} WHERE session IS NOT NULL ORDER BY session, id"))?;
         self.kept_of(found.query([])?, |row| self.task_of(row))
     }
 
-    /// Tasks a session holds.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// The tasks that a session holds.
     pub fn held_by(&self, session: &str) -> Result<Vec<TaskView>, StoreError> {
         let mut found = self.db.prepare_cached(&format!("{TASK} WHERE session = ?1 ORDER BY id"))?;
         let mut held = self.kept_of(found.query([session])?, |row| self.task_of(row))?;
@@ -318,7 +297,7 @@ impl Reader {
         Ok(held)
     }
 
-    /// A task from its row: nobody holds it once the lease is over.
+    /// Reads a task from its row. After the end of the lease it has no holder.
     fn task_of(&self, row: &Row<'_>) -> rusqlite::Result<TaskView> {
         let mut task = task(row)?;
         if task.lease_until.is_some_and(|until| self.is_over(until)) {

@@ -1,4 +1,4 @@
-//! Questions about the team as a whole: counts, who was seen, what was refused.
+//! Queries about the whole team: counts, agents and refusals.
 
 use std::collections::BTreeMap;
 
@@ -9,67 +9,65 @@ use super::rows::only;
 use super::{Expired, Reader, StoreError};
 use crate::domain::claim::{BadWord, ClaimType, Status};
 use crate::domain::decide::OVERRIDES;
+use crate::domain::ids::{CommandId, EventId};
 
-/// How many claims there are.
+/// Counts of claims.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Claims in each status; every status is listed.
+    /// Number of claims in each status. Every status is listed.
     pub by_status: BTreeMap<Status, u64>,
-    /// Dead ends in force.
+    /// Number of dead ends in force.
     pub negative: u64,
-    /// Claims in force that nobody is asked to settle, dead ends aside: what a context may show.
+    /// Number of other claims in force that no agent must settle. A context may show these.
     #[serde(skip)]
     pub settled: u64,
 }
 
-/// What an agent has done here.
+/// The activity of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AgentActivity {
     /// The agent.
     pub agent: String,
-    /// Its last event, epoch ms.
+    /// The time of its last event, epoch ms.
     pub last_seen_at: i64,
-    /// Claims it owns that are not deprecated.
+    /// Number of its claims that are not deprecated.
     pub claims: u64,
 }
 
-/// A change of the rules after which less confirms a claim.
+/// A change of the rules that makes a confirmation easier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoosenedPolicy {
     /// The event that recorded it.
-    pub event_id: String,
-    /// The policy since, in the words of `config.toml`.
+    pub event_id: EventId,
+    /// The new policy, in the words of `config.toml`.
     pub policy: String,
-    /// The policy before.
+    /// The old policy.
     pub was: String,
-    /// When a writer first went by it, epoch ms.
+    /// When a writer first applied it, epoch ms.
     pub changed_at: i64,
-    /// Place of that event in the ledger.
+    /// Ledger position of the event.
     pub seq: u64,
 }
 
-/// A queued command that did not pass.
+/// A queued command that was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RejectedCommand {
-    /// The command, as its receipt named it.
-    pub command_id: String,
-    /// Whose.
+    /// The id of the command, as in its receipt.
+    pub command_id: CommandId,
+    /// The agent.
     pub agent: String,
-    /// What it was.
+    /// The kind of the command.
     pub kind: String,
-    /// Why it did not pass.
+    /// The code of the refusal.
     pub code: String,
-    /// Why, as a sentence.
+    /// The refusal as a sentence.
     pub message: String,
-    /// When, epoch ms.
+    /// When it was refused, epoch ms.
     pub rejected_at: i64,
 }
 
 impl Reader {
-    /// How many claims there are.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// Counts the claims.
     pub fn counts(&self) -> Result<Counts, StoreError> {
         let by_status = Status::ALL.iter().map(|status| (*status, 0)).collect();
         let mut counts = Counts { by_status, ..Counts::default() };
@@ -78,7 +76,7 @@ impl Reader {
         let mut statement = self.db.prepare_cached(sql)?;
         let mut rows = self.kept_of(statement.query([])?, counted)?;
         for row in &mut rows {
-            // Claims whose time is over stand in the row of what they were.
+            // Expired claims still have their old status in their rows.
             let over = self.expired_of(|claim| claim.claim_type == row.0 && claim.status == row.1);
             row.2 = row.2.saturating_sub(over);
             *counts.by_status.entry(Status::Deprecated).or_default() += over;
@@ -96,9 +94,6 @@ impl Reader {
     }
 
     /// Every agent with an event, by name.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub fn agents(&self) -> Result<Vec<AgentActivity>, StoreError> {
         let sql = "SELECT agent, last_seen_at, \
                    (SELECT coalesce(sum(claims), 0) FROM claim_counts \
@@ -125,10 +120,7 @@ impl Reader {
         expired.filter(|claim| wanted(claim)).count() as u64
     }
 
-    /// Changes that loosened the rules, that none has tightened since and of which no agent took note, newest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// Changes that loosened the rules, newest first. Reverted and acknowledged ones are left out.
     pub fn loosened_policies(&self, limit: usize) -> Result<Vec<LoosenedPolicy>, StoreError> {
         let sql = format!(
             "SELECT event_id, policy, was, changed_at, seq FROM loosened_policies \
@@ -148,20 +140,14 @@ impl Reader {
         self.kept_of(statement.query([])?, read)
     }
 
-    /// Whether the policy on record lets agents put out of force what the operator stands by.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// Whether the recorded policy lets agents deprecate claims of the operator.
     pub fn agents_may_override_operator(&self) -> Result<bool, StoreError> {
         let sql = "SELECT policy FROM loosened_policies ORDER BY seq DESC LIMIT 1";
         let policy: Option<String> = self.db.prepare_cached(sql)?.query_row([], only).optional()?;
         Ok(policy.is_some_and(|policy| policy.ends_with(OVERRIDES)))
     }
 
-    /// Queued commands that did not pass and of which no agent took note, newest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
+    /// Refused queued commands without an acknowledgement, newest first.
     pub fn rejected_commands(&self, limit: usize) -> Result<Vec<RejectedCommand>, StoreError> {
         let sql = format!(
             "SELECT command_id, agent, kind, code, message, rejected_at FROM rejected_commands \

@@ -7,6 +7,7 @@ use super::{Reader, StoreError};
 use crate::domain::action::{self, Action, DeadEnd};
 use crate::domain::claim::{Status, Trigger};
 use crate::domain::event::{ClaimCreated, Recorded};
+use crate::domain::ids::ClaimId;
 use crate::domain::time::Timestamp;
 
 /// Dead ends under the keys of one action that are looked at, the newest first: a check costs milliseconds however
@@ -25,7 +26,7 @@ pub(super) fn add(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result
 }
 
 /// What is out of force warns nobody.
-pub(super) fn moved(db: &Connection, claim: &str, to: Status) -> Result<(), StoreError> {
+pub(super) fn moved(db: &Connection, claim: ClaimId, to: Status) -> Result<(), StoreError> {
     if to == Status::Deprecated {
         db.prepare_cached("DELETE FROM triggers WHERE claim_id = ?1")?.execute([claim])?;
     }
@@ -67,7 +68,7 @@ impl Reader {
         })?;
         let mut dead_ends: Vec<DeadEnd> = candidates.into_iter().flatten().collect();
         // What time put out of force warns nobody.
-        dead_ends.retain(|dead_end| !self.is_expired(&dead_end.claim_id.to_string()));
+        dead_ends.retain(|dead_end| !self.is_expired(dead_end.claim_id));
         dead_ends.sort_by_key(|dead_end| dead_end.kind);
         Ok(dead_ends)
     }

@@ -77,8 +77,8 @@ impl Reader {
         worktree: Option<&Worktree>,
     ) -> Result<(), StoreError> {
         let mut claims: Vec<&mut ClaimSummary> = claims.collect();
-        let pairs = claims.iter().flat_map(|claim| claim.scopes.iter().map(|scope| [&claim.id, scope]));
-        let pairs: Vec<[&String; 2]> = pairs.collect();
+        let pairs = claims.iter().flat_map(|claim| claim.scopes.iter().map(|scope| (claim.id, scope)));
+        let pairs: Vec<_> = pairs.collect();
         if pairs.is_empty() {
             return Ok(());
         }
@@ -88,7 +88,7 @@ impl Reader {
         let rows = statement.query(params![pairs, worktree])?;
         let edited = self.kept_of(rows, |row| {
             let changed = Changed { path: row.get("path")?, by: Some(row.get("agent")?) };
-            Ok::<_, StoreError>((row.get::<_, String>("id")?, changed))
+            Ok::<_, StoreError>((row.get("id")?, changed))
         })?;
         for (id, changed) in edited {
             if let Some(claim) = claims.iter_mut().find(|claim| claim.id == id) {
@@ -127,7 +127,7 @@ impl Reader {
                 statement: row.get("statement")?,
             })
         })?;
-        found.retain(|edit| !self.is_expired(&edit.claim_id.to_string()));
+        found.retain(|edit| !self.is_expired(edit.claim_id));
         Ok(found)
     }
 
@@ -152,10 +152,10 @@ impl Reader {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn versions_of<'c>(
+    pub fn versions_of(
         &self,
-        claims: impl Iterator<Item = &'c str>,
-    ) -> Result<BTreeMap<String, (Versions, u64)>, StoreError> {
+        claims: impl Iterator<Item = ClaimId>,
+    ) -> Result<BTreeMap<ClaimId, (Versions, u64)>, StoreError> {
         let ids = Json(claims.collect::<Vec<_>>());
         let mut statement = self.db.prepare_cached(VERSIONS)?;
         let found = self.kept_of(statement.query([ids])?, |row| {

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::context::ContextOf;
+use crate::domain::ids::TaskId;
 use crate::domain::relevance::Binds;
 use crate::domain::scope::Scope;
 use crate::domain::session::Role;
@@ -18,7 +19,7 @@ pub(super) struct About {
     pub(super) texts: Vec<String>,
     /// Ids of the tasks it works on.
     #[serde(skip)]
-    pub(super) tasks: Vec<String>,
+    pub(super) tasks: Vec<TaskId>,
     /// Scopes that these tasks name.
     pub(super) task_scopes: Vec<Scope>,
     /// Files it locked, then those it touched, the last first.
@@ -56,7 +57,7 @@ impl About {
         Self {
             named: named_in(&texts),
             texts,
-            tasks: mine().map(|task| task.id.clone()).collect(),
+            tasks: mine().map(|task| task.id).collect(),
             task_scopes: places_among(mine().flat_map(|task| &task.scopes)),
             files: places_among(files),
         }

@@ -8,7 +8,7 @@ use crate::domain::text::Worktree;
 use crate::domain::time::Timestamp;
 use crate::ledger::LedgerError;
 use crate::reads::Reads;
-use crate::schedule::{self, Run, Runs};
+use crate::schedule::{self, JobRun, Runs};
 use crate::standing::Standing;
 use crate::store::{ClaimSummary, LeftOut, Reader, StoreError};
 use crate::workspace::Workspace;
@@ -131,7 +131,7 @@ fn troubles(reads: &mut Reads, now: Timestamp) -> Result<Runs, ViewError> {
         format!("{}{waiting}", damage.loss.fault)
     });
     if let Some(detail) = damaged.or(unreadable) {
-        let run = Run { last_run_at: now, took_ms: 0, outcome: schedule::Outcome::Attention, detail };
+        let run = JobRun { last_run_at: now, took_ms: 0, outcome: schedule::Outcome::Attention, detail };
         runs.0.insert(attention::LEDGER.to_owned(), run);
     }
     Ok(runs)

@@ -14,6 +14,7 @@ use super::{Answer, MAX_LIMIT, ViewError};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, ContradictionKind, Override, Status, word};
 use crate::domain::event::Event;
+use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::scope::Scope;
 use crate::domain::session::Role;
 use crate::domain::time::{Span, Timestamp};
@@ -224,18 +225,18 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
     let pending = store.claims(&of_status(Status::PendingProof))?.claims;
     let contested = store.claims(&of_status(Status::Contested))?.claims;
     let open = ContradictionFilter { limit: MAX_LIMIT, ..ContradictionFilter::default() };
-    let waits: BTreeSet<&str> = pending.iter().map(|claim| claim.id.as_str()).collect();
+    let waits: BTreeSet<ClaimId> = pending.iter().map(|claim| claim.id).collect();
 
     // Each thing once: all challenges of a claim are one dispute, and a run that is to settle it comes before it.
-    let mut disputes: BTreeMap<String, Need> = BTreeMap::new();
+    let mut disputes: BTreeMap<EventId, Need> = BTreeMap::new();
     let mut disputed = BTreeSet::new();
     for both in store.contradictions(&open)?.contradictions {
-        disputed.extend([both.left.claim_id.clone(), both.right.claim_id.clone()]);
+        disputed.extend([both.left.claim_id, both.right.claim_id]);
         let is_position = both.kind == ContradictionKind::Position;
-        if is_position && waits.contains(both.left.claim_id.as_str()) {
+        if is_position && waits.contains(&both.left.claim_id) {
             continue;
         }
-        let about = if is_position { both.left.claim_id.clone() } else { both.id.clone() };
+        let about = if is_position { both.left.claim_id.creation_event() } else { both.id };
         let dispute = dispute(&both);
         match disputes.get_mut(&about) {
             Some(known) => known.join(dispute),
@@ -250,10 +251,10 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
     }
     for claim in contested.iter().filter(|claim| !disputed.contains(&claim.id)) {
         needs.push(Need {
-            hint: proof_of(&claim.id, Some(claim.claim_type), &claim.scopes),
+            hint: proof_of(claim.id, Some(claim.claim_type), &claim.scopes),
             ..Need::new(
                 Kind::Contested,
-                vec![claim.id.clone()],
+                vec![claim.id.to_string()],
                 claim.touched_at,
                 its_end(store, claim)?,
                 vec![claim.statement.clone()],
@@ -276,7 +277,7 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
         needs.push(Need {
             changed_at: until - EXPIRES_SOON_MS,
             until: Some(until),
-            ..Need::new(Kind::Lease, vec![task.id], task.touched_at, moves, vec![task.title])
+            ..Need::new(Kind::Lease, vec![task.id.to_string()], task.touched_at, moves, vec![task.title])
         });
     }
     let refused = store.rejected_commands(MAX_LIMIT)?.into_iter();
@@ -288,9 +289,9 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
             hint: Some("the record: `hivemind://events?type=command.rejected`".to_owned()),
             ..Need::new(
                 Kind::Rejected,
-                vec![refused.command_id.clone()],
+                vec![refused.command_id.to_string()],
                 refused.rejected_at,
-                move_of(&refused.agent, [noted(&refused.command_id)]),
+                move_of(&refused.agent, [noted(refused.command_id)]),
                 vec![what],
             )
         }
@@ -301,7 +302,7 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
         hint: Some("the record: `hivemind://events?type=policy.changed`".to_owned()),
         ..Need::new(
             Kind::Policy,
-            vec![change.event_id.clone()],
+            vec![change.event_id.to_string()],
             change.changed_at,
             move_of(AgentId::operator().as_str(), [noted(change.seq)]),
             vec![format!("the rules are looser: {}; before: {}", change.policy, change.was)],
@@ -357,19 +358,19 @@ fn is_settled(asked: &Question) -> bool {
 /// A question to one agent.
 fn question(question: &Question) -> Need {
     let claim = &question.claim;
-    let again = if question.is_challenged { position("still", &claim.id) } else { challenge(&claim.id) };
-    let support = position("support", &claim.id);
+    let again = if question.is_challenged { position("still", claim.id) } else { challenge(claim.id) };
+    let support = position("support", claim.id);
     let settle = if question.is_challenged { [again, support] } else { [support, again] };
-    let settle = settle.into_iter().chain([position("abstain", &claim.id)]);
-    let mut ids = vec![claim.id.clone()];
+    let settle = settle.into_iter().chain([position("abstain", claim.id)]);
+    let mut ids = vec![claim.id.to_string()];
     let mut what = vec![format!("{} asks: {}", claim.owner, claim.statement)];
     if let Some(old) = &question.would_replace {
-        ids.push(old.clone());
+        ids.push(old.to_string());
         what =
             vec![format!("{} would put this in the place of your claim: {}", claim.owner, claim.statement)];
     }
     if let Some(old) = &question.instead_of {
-        ids.push(old.clone());
+        ids.push(old.to_string());
         what = vec![format!(
             "{} replaced a claim that you supported. The new one: {}",
             claim.owner, claim.statement
@@ -395,11 +396,11 @@ fn question(question: &Question) -> Need {
 fn silence(silence: &Silence, reader: Option<&AgentId>) -> Need {
     let Silence { claim, until, .. } = silence;
     let reader = reader.map_or(ANY_AGENT, AgentId::as_str);
-    let moves = move_of(reader, [challenge(&claim.id), position("support", &claim.id)]);
+    let moves = move_of(reader, [challenge(claim.id), position("support", claim.id)]);
     let what = vec![format!("{}: {}", claim.owner, claim.statement)];
     Need {
         until: Some(*until),
-        ..Need::new(Kind::Silence, vec![claim.id.clone()], claim.created_at, moves, what)
+        ..Need::new(Kind::Silence, vec![claim.id.to_string()], claim.created_at, moves, what)
     }
 }
 
@@ -414,17 +415,17 @@ pub(super) fn moves_of(both: &Contradiction) -> Moves {
     match both.kind {
         // The challenger has moved.
         ContradictionKind::Position => {
-            move_of(&mover(left), [end_of(&left.claim_id, left.claim_type, &left.scopes)])
+            move_of(&mover(left), [end_of(left.claim_id, left.claim_type, &left.scopes)])
         }
         ContradictionKind::Supersession => {
-            let settle = ["support", "abstain"].map(|tool| position(tool, &right.claim_id));
+            let settle = ["support", "abstain"].map(|tool| position(tool, right.claim_id));
             move_of(&left.agent, settle)
         }
         ContradictionKind::Target => {
             // Neither owner may put the other's decision out of force.
-            let sides = [left.claim_id.as_str(), right.claim_id.as_str()];
-            let others = both.in_force.iter().map(String::as_str).filter(|id| !sides.contains(id));
-            let all: Vec<&str> = sides.into_iter().chain(others).collect();
+            let sides = [left.claim_id, right.claim_id];
+            let others = both.in_force.iter().copied().filter(|id| !sides.contains(id));
+            let all: Vec<ClaimId> = sides.into_iter().chain(others).collect();
             let settle = decided_instead(&all, &left.scopes);
             let is_the_operators = left.is_the_operators || right.is_the_operators;
             move_of(&self::mover(AgentId::architect().as_str(), is_the_operators), [settle])
@@ -433,7 +434,7 @@ pub(super) fn moves_of(both: &Contradiction) -> Moves {
             let mut moves = Moves::new();
             for side in [left, right] {
                 moves.entry(mover(side)).or_default().push(end_of(
-                    &side.claim_id,
+                    side.claim_id,
                     side.claim_type,
                     &side.scopes,
                 ));
@@ -469,18 +470,18 @@ fn dispute(both: &Contradiction) -> Need {
         };
         format!("{owner}{held}: {}", side.statement.as_deref().unwrap_or("(erased)"))
     };
-    let (mut ids, mut what) = (vec![both.id.clone(), left.claim_id.clone()], vec![said(left)]);
+    let (mut ids, mut what) = (vec![both.id.to_string(), left.claim_id.to_string()], vec![said(left)]);
     let mut hint = None;
     if both.kind == ContradictionKind::Position {
         let reason = right.challenge.iter().map(|reason| format!(": {reason}")).collect::<String>();
         what.push(format!("{} challenges it{reason}", right.agent));
         // A run is waited for by a contested claim alone.
         if left.status == Some(Status::Contested) && !left.is_the_operators {
-            hint = proof_of(&left.claim_id, left.claim_type, &left.scopes);
+            hint = proof_of(left.claim_id, left.claim_type, &left.scopes);
         }
     }
     if left.claim_id != right.claim_id {
-        ids.push(right.claim_id.clone());
+        ids.push(right.claim_id.to_string());
         what.push(said(right));
     }
     Need { hint, ..Need::new(Kind::Contradiction, ids, both.detected_at, moves_of(both), what) }
@@ -513,31 +514,31 @@ fn proposal(asked: ProposalView) -> Need {
     let what = vec![format!("{owner}: {claim}"), format!("{proposed_by} would {wish}{why}")];
     let what = what.into_iter().chain(decided).collect();
     let instead = match (asks, &successor) {
-        (Override::Supersede, Some(successor)) => position("support", successor),
+        (Override::Supersede, Some(successor)) => position("support", *successor),
         (Override::Decide, Some(successor)) => {
             let decided =
                 json!({ "claim_id": successor, "supersedes": [claim_id], "rationale": way::REASON });
             way::bare("record_decision", &decided)
         }
         (Override::Decide, None) => {
-            decided_instead(&[&claim_id], if target.is_some() { target.as_slice() } else { &scopes })
+            decided_instead(&[claim_id], if target.is_some() { target.as_slice() } else { &scopes })
         }
         // An owner challenges nothing of their own.
-        (Override::Challenge, _) if owner != AgentId::operator().as_str() => challenge(&claim_id),
-        (Override::Challenge | Override::Deprecate | Override::Supersede, _) => end_of(&claim_id, None, &[]),
+        (Override::Challenge, _) if owner != AgentId::operator().as_str() => challenge(claim_id),
+        (Override::Challenge | Override::Deprecate | Override::Supersede, _) => end_of(claim_id, None, &[]),
     };
     let hint = successor.as_ref().map(|rival| format!("keeping it puts {rival} out of force"));
-    let ids = std::iter::once(claim_id.clone()).chain(successor).collect();
+    let ids = std::iter::once(claim_id).chain(successor).map(|id| id.to_string()).collect();
     let moves = move_of(AgentId::operator().as_str(), [format!("hm claim keep {claim_id}"), instead]);
     Need { hint, ..Need::new(Kind::Proposal, ids, asked.proposed_at, moves, what) }
 }
 
 /// A claim that waits for a run, and the run.
 fn pending_proof(store: &Reader, claim: &ClaimSummary) -> Result<Need, StoreError> {
-    let of_claim = ExperimentFilter { claim: claim.id.parse().ok(), limit: MAX_SHOWN, ..Default::default() };
+    let of_claim = ExperimentFilter { claim: Some(claim.id), limit: MAX_SHOWN, ..Default::default() };
     let mut runs = store.experiments(&of_claim)?.experiments.into_iter();
     let run = runs.find(|run| run.blocking && run.completed_at.is_none());
-    let mut ids = vec![claim.id.clone()];
+    let mut ids = vec![claim.id.to_string()];
     let mut since = claim.touched_at;
     let mut moves = its_end(store, claim)?;
     let mut hint = None;
@@ -546,7 +547,7 @@ fn pending_proof(store: &Reader, claim: &ClaimSummary) -> Result<Need, StoreErro
         moves = move_of(&run.requested_by, [format!("hivemind://experiments/{}", run.run_id)]);
         hint =
             Some(format!("to stop it: {}", way::call("cancel_experiment", &json!({ "run_id": run.run_id }))));
-        ids.push(run.run_id);
+        ids.push(run.run_id.to_string());
     }
     let what = vec![claim.statement.clone()];
     Ok(Need { hint, ..Need::new(Kind::PendingProof, ids, since, moves, what) })
@@ -554,15 +555,15 @@ fn pending_proof(store: &Reader, claim: &ClaimSummary) -> Result<Need, StoreErro
 
 /// A claim that a run proved, and the run that contradicts it since.
 fn failed_since(store: &Reader, claim: &ClaimSummary) -> Result<Option<Need>, StoreError> {
-    let Some(failed) = &claim.failed_since else { return Ok(None) };
-    let run = failed.parse().ok().map(|run| store.experiment(run)).transpose()?.flatten();
+    let Some(failed) = claim.failed_since else { return Ok(None) };
+    let run = store.experiment(failed)?;
     let since = run.as_ref().and_then(|run| run.completed_at).unwrap_or(claim.touched_at);
     let again = run.and_then(|run| run.profile).map(|profile| {
         let run = json!({ "profile": profile, "claim_id": claim.id });
         format!("or a later run that comes out right: {}", way::call("run_experiment", &run))
     });
     let what = vec![claim.statement.clone(), format!("failed since ({failed})")];
-    let ids = vec![claim.id.clone(), failed.clone()];
+    let ids = vec![claim.id.to_string(), failed.to_string()];
     Ok(Some(Need { hint: again, ..Need::new(Kind::FailedSince, ids, since, its_end(store, claim)?, what) }))
 }
 
@@ -577,12 +578,12 @@ fn move_of(agent: &str, settle: impl IntoIterator<Item = String>) -> Moves {
 
 /// The move that puts a claim out of force.
 fn its_end(store: &Reader, claim: &ClaimSummary) -> Result<Moves, StoreError> {
-    let agent = mover(&claim.owner, store.is_the_operators(&claim.id)?);
-    Ok(move_of(&agent, [end_of(&claim.id, Some(claim.claim_type), &claim.scopes)]))
+    let agent = mover(&claim.owner, store.is_the_operators(claim.id)?);
+    Ok(move_of(&agent, [end_of(claim.id, Some(claim.claim_type), &claim.scopes)]))
 }
 
 /// What puts a claim out of force: of a decision another one does.
-fn end_of(claim: &str, claim_type: Option<ClaimType>, scopes: &[String]) -> String {
+fn end_of(claim: ClaimId, claim_type: Option<ClaimType>, scopes: &[String]) -> String {
     if claim_type == Some(ClaimType::Decision) {
         return decided_instead(&[claim], scopes);
     }
@@ -590,7 +591,7 @@ fn end_of(claim: &str, claim_type: Option<ClaimType>, scopes: &[String]) -> Stri
 }
 
 /// What puts another decision in the place of some, about the same target.
-fn decided_instead(decisions: &[&str], scopes: &[String]) -> String {
+fn decided_instead(decisions: &[ClaimId], scopes: &[String]) -> String {
     let mut instead =
         json!({ "statement": way::STATEMENT, "rationale": way::REASON, "supersedes": decisions });
     // Without a target it is about its scopes.
@@ -602,16 +603,16 @@ fn decided_instead(decisions: &[&str], scopes: &[String]) -> String {
     way::bare("record_decision", &instead)
 }
 
-fn position(tool: &str, claim: &str) -> String {
+fn position(tool: &str, claim: ClaimId) -> String {
     way::bare(tool, &json!({ "claim_id": claim }))
 }
 
-fn challenge(claim: &str) -> String {
+fn challenge(claim: ClaimId) -> String {
     way::bare("challenge", &json!({ "claim_id": claim, "reason": "REASON" }))
 }
 
 /// The run that decides instead. A run decides about files, and about no decision.
-fn proof_of(claim: &str, claim_type: Option<ClaimType>, scopes: &[String]) -> Option<String> {
+fn proof_of(claim: ClaimId, claim_type: Option<ClaimType>, scopes: &[String]) -> Option<String> {
     let is_of_files = scopes.iter().any(|scope| scope.parse().is_ok_and(|scope: Scope| scope.is_path()));
     (is_of_files && claim_type != Some(ClaimType::Decision)).then(|| {
         let run = json!({ "profile": "PROFILE", "claim_id": claim, "blocking": true });

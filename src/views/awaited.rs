@@ -7,13 +7,14 @@ use serde_json::{Value, json};
 use super::MAX_LIMIT;
 use super::asking::Asked;
 use crate::domain::agent::AgentId;
+use crate::domain::ids::ClaimId;
 use crate::domain::time::Timestamp;
 use crate::session_news::SessionNews;
 use crate::store::StoreError;
 
 /// A question of an agent, and one of the agents it asked.
 pub(super) struct Awaited {
-    claim: String,
+    claim: ClaimId,
     agent: String,
     read_at: Option<Timestamp>,
 }
@@ -28,7 +29,8 @@ pub(super) fn of(asked: &Asked<'_>, state_home: &Path, agent: &AgentId) -> Resul
         let sessions = alive.iter().filter(|session| session.agent == question.agent);
         let read_at = sessions.filter_map(|session| {
             let session = session.session.parse().ok()?;
-            SessionNews::of(state_home, asked.workspace, &session).first_opened(&question.claim.id)
+            SessionNews::of(state_home, asked.workspace, &session)
+                .first_opened(&question.claim.id.to_string())
         });
         Awaited { read_at: read_at.min(), claim: question.claim.id, agent: question.agent }
     });

@@ -6,8 +6,8 @@ use std::fmt::Write;
 use super::asking::Asking;
 use super::contradictions::{held_by, owner_of};
 use super::markdown::{
-    LIST_FIELD_CHARS, MAX_RAN_CHARS, age, at_now, counted, graded, inline, name, quoted, replaced, section,
-    standing,
+    LIST_FIELD_CHARS, MAX_RAN_CHARS, age, at_now, counted, graded, inline, joined, name, quoted, replaced,
+    section, standing,
 };
 use super::{Answer, ViewError, claims, ran, to_json, versions};
 use crate::domain::claim::{Grade, Relation, Status, Tier};
@@ -86,7 +86,7 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
         fact("imported", "out of a file, which alone says who wrote it and when");
     }
     if let Some(value) = &claim.proposes_to_supersede {
-        fact("proposes to supersede", &inline(value, 200));
+        fact("proposes to supersede", &value.to_string());
     }
     if let Some(seq) = claim.affirmed_seq {
         fact("still meant", &format!("as of event {seq}"));
@@ -110,18 +110,18 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
         fact("silence", &silence);
     }
     if !claim.supersedes.is_empty() {
-        fact("supersedes", &claim.supersedes.join(", "));
+        fact("supersedes", &joined(&claim.supersedes, ", "));
     }
     for (what, others) in [("mentions", &claim.mentions), ("mentioned by", &claim.mentioned_by)] {
         if !others.is_empty() {
-            fact(what, &others.join(", "));
+            fact(what, &joined(others, ", "));
         }
     }
     if let Some(hours) = claim.ttl_hours {
         fact("expires", &format!("{hours} h after creation"));
     }
     if let Some(current) = claim.successors.last() {
-        fact(&format!("{} by", replaced(summary)), &claim.successors.join(" -> "));
+        fact(&format!("{} by", replaced(summary)), &joined(&claim.successors, " -> "));
         fact("current truth", &format!("`hivemind://claims/{current}`"));
     }
     if let Some(trigger) = &claim.trigger {

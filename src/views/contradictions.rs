@@ -8,7 +8,7 @@ use super::markdown::{LIST_FIELD_CHARS, age, inline, name};
 use super::{Answer, ViewError, attention, claim, to_json};
 use crate::domain::claim::Tier;
 use crate::domain::event::Event;
-use crate::domain::ids::{ClaimId, EventId};
+use crate::domain::ids::EventId;
 use crate::domain::time::Timestamp;
 use crate::reads::Reads;
 use crate::store::{
@@ -48,15 +48,14 @@ pub(super) fn one(asking: &mut Asking<'_>, id: EventId) -> Result<Answer, ViewEr
 pub(super) fn one_touched_by(reads: &mut Reads, id: EventId, event: &Event) -> Result<bool, ViewError> {
     let Some(store) = reads.store()? else { return Ok(true) };
     let sides = store.contradiction(id)?.map(|both| [both.left.claim_id, both.right.claim_id]);
-    let changed: Vec<String> = event.claims().iter().map(ToString::to_string).collect();
+    let changed = event.claims();
     Ok(sides.iter().flatten().any(|side| changed.contains(side)))
 }
 
 /// A contradiction, and all that is known of the claims on its sides.
 fn with_sides(store: &Reader, both: Contradiction, now: Timestamp) -> Result<String, StoreError> {
     // Both sides may stand on one claim: for it, and against it.
-    let sides = [&both.left.claim_id, &both.right.claim_id];
-    let sides: BTreeSet<ClaimId> = sides.into_iter().filter_map(|side| side.parse().ok()).collect();
+    let sides = BTreeSet::from([both.left.claim_id, both.right.claim_id]);
     let page = ContradictionPage { contradictions: vec![both], next: None };
     let mut text = text(&page, now);
     for side in sides {

@@ -404,7 +404,7 @@ struct Asked<'a> {
     questions: Vec<Question>,
     contradictions: Vec<Contradiction>,
     /// The claims that the search finds for its intent and tasks, best first.
-    found: Vec<String>,
+    found: Vec<ClaimId>,
     runs: BTreeMap<RunId, ExperimentView>,
 }
 
@@ -453,7 +453,7 @@ impl<'a> Asked<'a> {
                     asked.questions = store.questions(Some(of.agent.as_str()), MAX_LIMIT)?;
                     // Of an older question, what its claim comes to is news.
                     let is_news = |id: ClaimId| seen.waiting.contains_key(&About::Question(id));
-                    asked.questions.retain(|asked| asked.claim.id.parse().is_ok_and(is_news));
+                    asked.questions.retain(|asked| is_news(asked.claim.id));
                 }
                 About::Contradiction(id) if !asked.is_opened(&id.to_string(), waiting) => {
                     let found = store.contradiction(*id)?;
@@ -464,9 +464,8 @@ impl<'a> Asked<'a> {
                 About::Run(id) if !asked.is_opened(&id.to_string(), waiting) => {
                     let run = store.experiment(*id)?.filter(ExperimentView::is_over);
                     // The runs of one request are one piece of news.
-                    let first = |run: &ExperimentView| {
-                        run.series.as_ref().map_or_else(|| run.run_id.clone(), |series| series.first.clone())
-                    };
+                    let first =
+                        |run: &ExperimentView| run.series.as_ref().map_or(run.run_id, |series| series.first);
                     asked.runs.extend(run.filter(|run| series.insert(first(run))).map(|run| (*id, run)));
                 }
                 About::Intent
@@ -489,7 +488,7 @@ impl<'a> Asked<'a> {
     }
 
     /// The claims made since a ledger position that the search finds for what the reader is about.
-    fn searched(&self, since: u64) -> Result<Vec<String>, StoreError> {
+    fn searched(&self, since: u64) -> Result<Vec<ClaimId>, StoreError> {
         let since = Some(Moment::Seq(since));
         let filter = ClaimFilter { since, limit: MAX_FOUND, ..ClaimFilter::default() };
         let search =
@@ -511,7 +510,7 @@ impl<'a> Asked<'a> {
             About::Intent => self.intent(waiting)?,
             About::Claim(id) => self.claim(*id, waiting)?,
             About::Question(id) => {
-                let asked = self.questions.iter().find(|asked| asked.claim.id == id.to_string());
+                let asked = self.questions.iter().find(|asked| asked.claim.id == *id);
                 asked.map(|asked| {
                     let mut asked = question(asked, self.now);
                     if self.opened.contains_key(&asked.claim) {
@@ -521,7 +520,7 @@ impl<'a> Asked<'a> {
                 })
             }
             About::Contradiction(id) => {
-                let both = self.contradictions.iter().find(|both| both.id == id.to_string());
+                let both = self.contradictions.iter().find(|both| both.id == *id);
                 both.map(|both| {
                     let both = self.glanced(contradiction(both));
                     let is_mine = both.moves.iter().any(|agent| agent == self.of.agent.as_str());
@@ -576,7 +575,7 @@ impl<'a> Asked<'a> {
             // An option that was not chosen stands on its decision.
             || (was.is_none() && summary.rejected);
         let is_asked = self.questions.iter().any(|asked| asked.claim.id == summary.id);
-        if came_and_went || is_asked || self.is_opened(&summary.id, waiting) {
+        if came_and_went || is_asked || self.is_opened(&summary.id.to_string(), waiting) {
             return Ok(None);
         }
         let is_disputed = self
@@ -594,12 +593,12 @@ impl<'a> Asked<'a> {
         let touches = claim.linked_to_active_task || claim.touches_session_files || is_mentioned;
         let is_decision = claim_type == ClaimType::Decision && !is_over;
         if is_decision {
-            let rejected = self.store.rejected_by(&[&summary.id])?.remove(&summary.id).unwrap_or_default();
+            let rejected = self.store.rejected_by(&[summary.id])?.remove(&summary.id).unwrap_or_default();
             claim.rejected =
                 rejected.into_iter().map(|it| format!("{} ({})", it.statement, it.because)).collect();
         }
         if was.is_none()
-            && let Some(replaced) = self.store.replaced_by(&[&summary.id])?.remove(&summary.id)
+            && let Some(replaced) = self.store.replaced_by(&[summary.id])?.remove(&summary.id)
         {
             claim.replaced = Some(replaced_by(&replaced));
         }
@@ -622,7 +621,7 @@ impl<'a> Asked<'a> {
         if is_disputed && (is_own || !concern.is_urgent()) {
             return Ok(None);
         }
-        let is_known = is_own || self.opened.contains_key(&summary.id);
+        let is_known = is_own || self.opened.contains_key(&summary.id.to_string());
         let body = if is_known && !claim.answers_reader {
             let why = || {
                 if claim.agreed_by.is_empty() {
@@ -631,7 +630,7 @@ impl<'a> Asked<'a> {
                 format!("supported by {}", claim.agreed_by.join(", "))
             };
             Body::Moved(Moved {
-                id: summary.id.clone(),
+                id: summary.id.to_string(),
                 status,
                 by: (!is_own).then(|| summary.owner.clone()),
                 said: if is_own { why() } else { summary.statement.clone() },
@@ -686,7 +685,7 @@ impl<'a> Asked<'a> {
         let Some(run) = self.runs.get(&id) else { return Ok(None) };
         let about = run.claim_id.iter().chain(run.attached.iter().map(|tied| &tied.claim_id));
         for claim in about.collect::<BTreeSet<_>>() {
-            let wanted = ClaimFilter { id: claim.parse().ok(), limit: 1, ..ClaimFilter::default() };
+            let wanted = ClaimFilter { id: Some(*claim), limit: 1, ..ClaimFilter::default() };
             let owned = self.store.claims(&wanted)?.claims.pop();
             let Some(owned) = owned.filter(|claim| claim.owner == self.of.agent.as_str()) else { continue };
             let tied = run.attached.iter().find(|tied| tied.claim_id == *claim);
@@ -694,9 +693,9 @@ impl<'a> Asked<'a> {
             let code = run.outcome.as_ref().and_then(|outcome| outcome.exit_code);
             let code = code.map(|code| format!(", exit code {code}")).unwrap_or_default();
             let end = RunEnd {
-                id: run.run_id.clone(),
+                id: run.run_id.to_string(),
                 by: run.requested_by.clone(),
-                claim: owned.id,
+                claim: owned.id.to_string(),
                 claim_status: owned.status,
                 statement: cut_line(&owned.statement, KNOWN_CHARS),
                 ended: format!("{}{code}", run.status),
@@ -782,10 +781,9 @@ pub fn unproven(
         if !(since + 1..=until).contains(&claim.created_seq) || !is_written(claim, root) {
             continue;
         }
-        let id = claim.id.parse().ok();
-        let whole = id.map(|id| store.claim(id)).transpose()?.flatten();
+        let whole = store.claim(claim.id)?;
         if whole.is_some_and(|claim| claim.asks.is_empty()) {
-            names.push(store.name_of(&claim.id)?);
+            names.push(store.name_of(claim.id)?);
         }
     }
     Ok(names)
@@ -814,10 +812,13 @@ pub fn gate(store: &Reader, of: &ContextOf) -> Result<Gate, StoreError> {
     Ok(Gate {
         active_tasks: active.into_iter().map(|task| task.name).collect(),
         leases: leased.into_iter().map(|task| task.name).collect(),
-        without_evidence: without_evidence(store, of)?.into_iter().map(|claim| claim.id).collect(),
+        without_evidence: without_evidence(store, of)?
+            .into_iter()
+            .map(|claim| claim.id.to_string())
+            .collect(),
         pending_proofs: pending
             .filter(|claim| claim.owner == of.agent.as_str())
-            .map(|claim| claim.id)
+            .map(|claim| claim.id.to_string())
             .collect(),
     })
 }

@@ -7,6 +7,7 @@ use super::about::About;
 use super::markdown::name;
 use crate::domain::claim::{ClaimType, Position, Status};
 use crate::domain::digest::{Part, says_mended, says_mended_of};
+use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
 use crate::pack;
 use crate::store::{ClaimSummary, Question, Reader, Replaced, Said, StoreError};
@@ -19,27 +20,27 @@ const TELLING_CHARS: usize = 40;
 
 /// What the read models say of the claims of a context.
 #[derive(Debug, Default)]
-pub(super) struct Digest(BTreeMap<String, pack::Digest>);
+pub(super) struct Digest(BTreeMap<ClaimId, pack::Digest>);
 
 impl Digest {
     /// The digest of these claims. `asked` are the open questions to all agents, `replaced` what claims took the place of.
     pub(super) fn of(
         store: &Reader,
         claims: &[&ClaimSummary],
-        (asked, replaced): (&[Question], &BTreeMap<String, Replaced>),
+        (asked, replaced): (&[Question], &BTreeMap<ClaimId, Replaced>),
         about: &About,
     ) -> Result<Self, StoreError> {
-        let ids: Vec<&str> = claims.iter().map(|claim| claim.id.as_str()).collect();
+        let ids: Vec<ClaimId> = claims.iter().map(|claim| claim.id).collect();
         let rationales = store.rationales(&ids)?;
         let said = store.said_of(&ids)?;
-        let mut asks: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let mut asks: BTreeMap<ClaimId, BTreeSet<&str>> = BTreeMap::new();
         for question in asked {
-            asks.entry(&question.claim.id).or_default().insert(&question.agent);
+            asks.entry(question.claim.id).or_default().insert(&question.agent);
         }
         let later = later(store, claims)?;
         let places = about.decided_at();
-        let digest = |claim: &&ClaimSummary| -> Result<(String, pack::Digest), StoreError> {
-            let asked: Vec<&str> = asks.get(claim.id.as_str()).into_iter().flatten().copied().collect();
+        let digest = |claim: &&ClaimSummary| -> Result<(ClaimId, pack::Digest), StoreError> {
+            let asked: Vec<&str> = asks.get(&claim.id).into_iter().flatten().copied().collect();
             let replaced = replaced.get(&claim.id);
             let part = Part::of(claim.claim_type, claim.status, &claim.statement, !asked.is_empty());
             let mends = part != Part::Decision && replaced.is_some_and(|old| old.mended);
@@ -54,13 +55,13 @@ impl Digest {
                 Part::Decision | Part::Finding | Part::Figure | Part::Open | Part::Other => None,
             };
             Ok((
-                claim.id.clone(),
+                claim.id,
                 pack::Digest {
                     part,
                     why: rationales.get(&claim.id).cloned(),
                     state,
-                    named_by: later.iter().take(NAMED_BY).map(|later| later.id.clone()).collect(),
-                    instead_of: replaced.map(|replaced| replaced.id.clone()),
+                    named_by: later.iter().take(NAMED_BY).map(|later| later.id.to_string()).collect(),
+                    instead_of: replaced.map(|replaced| replaced.id.to_string()),
                     said: said_last(said),
                     asks: if part == Part::Open { asked.into_iter().map(name).collect() } else { Vec::new() },
                     elsewhere: elsewhere(&claim.scopes, &places),
@@ -71,8 +72,8 @@ impl Digest {
     }
 
     /// The digest of a claim.
-    pub(super) fn get(&self, id: &str) -> Option<&pack::Digest> {
-        self.0.get(id)
+    pub(super) fn get(&self, id: ClaimId) -> Option<&pack::Digest> {
+        self.0.get(&id)
     }
 }
 
@@ -80,8 +81,8 @@ impl Digest {
 fn later<'c>(
     store: &Reader,
     claims: &[&'c ClaimSummary],
-) -> Result<BTreeMap<String, Vec<&'c ClaimSummary>>, StoreError> {
-    let mut later: BTreeMap<String, Vec<&ClaimSummary>> = BTreeMap::new();
+) -> Result<BTreeMap<ClaimId, Vec<&'c ClaimSummary>>, StoreError> {
+    let mut later: BTreeMap<ClaimId, Vec<&ClaimSummary>> = BTreeMap::new();
     let mut newest_first = claims.to_vec();
     newest_first.sort_by_key(|claim| std::cmp::Reverse(claim.created_seq));
     for claim in newest_first {
@@ -102,7 +103,7 @@ fn state(
     if says_mended(&claim.statement) {
         return Ok("mended".to_owned());
     }
-    let called = store.name_given(&claim.id)?.unwrap_or_default();
+    let called = store.name_given(claim.id)?.unwrap_or_default();
     let mends = later
         .iter()
         .rev()

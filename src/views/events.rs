@@ -12,7 +12,7 @@ use super::{Answer, Format, ViewError, to_json};
 use crate::domain::action::is_own_call;
 use crate::domain::clean;
 use crate::domain::event::{CommandRan, Event, Recorded, ToolUsed};
-use crate::domain::ids::EventId;
+use crate::domain::ids::{CommandId, EventId};
 use crate::domain::time::Timestamp;
 use crate::ledger::{Filter, Stored};
 use crate::reads::Reads;
@@ -26,7 +26,7 @@ pub struct EventView {
     /// Place in the ledger.
     pub seq: u64,
     /// Its id, citable as evidence.
-    pub id: String,
+    pub id: EventId,
     /// `concept.past_tense`.
     #[serde(rename = "type")]
     pub kind: String,
@@ -36,7 +36,7 @@ pub struct EventView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// The command that caused it.
-    pub causation_id: String,
+    pub causation_id: CommandId,
     /// When, epoch ms.
     pub at: i64,
     /// The event's hash, in hex.
@@ -49,11 +49,11 @@ impl From<&Stored> for EventView {
     fn from(stored: &Stored) -> Self {
         Self {
             seq: stored.seq,
-            id: stored.id.to_string(),
+            id: stored.id,
             kind: stored.kind.clone(),
             agent: stored.agent.to_string(),
             session: stored.session.as_ref().map(ToString::to_string),
-            causation_id: stored.causation.to_string(),
+            causation_id: stored.causation,
             at: stored.at.ms(),
             hash: hex::encode(stored.hash),
             payload: stored.payload.as_ref().and_then(|(payload, _)| readable(payload)),

@@ -53,7 +53,7 @@ impl Stream {
 /// A run for programs, with where its files lie.
 pub fn experiment_json(workspace: &Workspace, run: &ExperimentView) -> Value {
     let mut json = super::to_json(run);
-    let dir = workspace.experiments().join(&run.run_id);
+    let dir = workspace.experiments().join(run.run_id.to_string());
     json["artifact_dir"] = json!(dir);
     if run.outcome.as_ref().is_some_and(|outcome| outcome.meta_sha256.is_some()) {
         let file = |name: &str| json!(dir.join(name));
@@ -105,7 +105,7 @@ pub(super) fn one_touched_by(id: RunId, event: &Event) -> bool {
 }
 
 fn one_line(run: &ExperimentView, now: Timestamp) -> String {
-    let claim = run.claim_id.as_deref().map(|id| format!(" about `{id}`")).unwrap_or_default();
+    let claim = run.claim_id.map(|id| format!(" about `{id}`")).unwrap_or_default();
     format!(
         "- `{}` {} by {} ({} ago){claim} {}\n",
         run.run_id,
@@ -193,7 +193,7 @@ fn page(run: &ExperimentView, now: Timestamp) -> String {
 
 /// Why a run that came to its end says nothing about its claim, and what to do then.
 pub(super) fn undecided(run: &ExperimentView) -> Option<String> {
-    let (why, claim) = (run.undecided.as_deref()?, run.claim_id.as_deref()?);
+    let (why, claim) = (run.undecided.as_deref()?, run.claim_id?);
     let way = if is_to_run_again(why) {
         String::new()
     } else {
@@ -241,7 +241,7 @@ fn head(reads: &mut Reads) -> Result<u64, ViewError> {
 /// The last lines that a run wrote which did not end as expected, of a request for several the first that failed; none
 /// where all did.
 pub fn failure(workspace: &Workspace, run: &ExperimentView) -> Option<String> {
-    let failed: RunId = run.unexpected_run()?.parse().ok()?;
+    let failed = run.unexpected_run()?;
     let mut text = String::new();
     for stream in [Stream::Stdout, Stream::Stderr] {
         let Ok(bytes) = std::fs::read(workspace.artifacts(failed).join(stream.file())) else { continue };

@@ -86,7 +86,7 @@ pub(super) fn one(
     let claim = asked.store.claim(id)?.ok_or_else(|| ViewError::no_claim(id))?;
     let names = |text: &str| asked.store.shortened(text);
     let explained = pack::explain(entries, of.budget, asked.now, &names);
-    let told = explained.iter().find(|one| one.id == claim.summary.id);
+    let told = explained.iter().find(|one| one.id == claim.summary.id.to_string());
     let why = match told {
         Some(one) => of_entry(one, explained.iter().filter(|other| other.section == one.section).count(), of),
         None => elsewhere(found, &claim, explained.len()),
@@ -133,10 +133,15 @@ fn head(found: &Found, of: &ContextOf) -> String {
     text
 }
 
+/// How well a claim of the pack answers by its words alone.
+fn words_of(found: &Found, one: &Explained) -> Option<f64> {
+    found.words(one.id.parse().ok()?)
+}
+
 /// An entry with the parts of its relevance.
 fn line(found: &Found, one: &Explained) -> String {
     let parts = one.parts;
-    let words = found.words(&one.id).map_or_else(String::new, |words| format!(" (by its words {words:.2})"));
+    let words = words_of(found, one).map_or_else(String::new, |words| format!(" (by its words {words:.2})"));
     let mut sum = format!("search {:.2}{words}", parts.search);
     for (name, part) in [
         ("task", parts.task),
@@ -157,7 +162,7 @@ fn line(found: &Found, one: &Explained) -> String {
 
 fn with_words(found: &Found, one: &Explained) -> Value {
     let mut json = to_json(one);
-    json["words"] = json!(found.words(&one.id));
+    json["words"] = json!(words_of(found, one));
     json
 }
 
@@ -195,12 +200,12 @@ fn elsewhere(found: &Found, claim: &ClaimView, looked_at: usize) -> String {
         Status::Contested | Status::PendingProof => {
             format!("it stands under attention, where there is room: it is {status}")
         }
-        Status::Proposed | Status::Confirmed if found.is_disputed(&claim.summary.id) => {
+        Status::Proposed | Status::Confirmed if found.is_disputed(claim.summary.id) => {
             "it stands under attention, where there is room: it is a side of an open contradiction, or somebody is asked \
              about it"
                 .to_owned()
         }
-        Status::Proposed | Status::Confirmed if found.was_seen(&claim.summary.id) => {
+        Status::Proposed | Status::Confirmed if found.was_seen(claim.summary.id) => {
             "it is not shown: the task it came out of should not be done".to_owned()
         }
         Status::Proposed | Status::Confirmed => format!(

@@ -3,6 +3,7 @@
 use super::Reads;
 use crate::domain::claim::{Position, Status};
 use crate::domain::event::Event;
+use crate::domain::ids::ClaimId;
 use crate::ledger::Filter;
 use crate::store::{ClaimPage, ClaimSummary, LastChange};
 
@@ -31,7 +32,7 @@ pub(super) fn mark(reads: &mut Reads, page: &mut ClaimPage) {
 }
 
 fn change(event: &Event, claim: &ClaimSummary) -> Option<String> {
-    let is_it = |id: &dyn ToString| id.to_string() == claim.id;
+    let is_it = |id: &ClaimId| *id == claim.id;
     let what = if let Event::PositionTaken(taken) = event
         && is_it(&taken.claim_id)
     {

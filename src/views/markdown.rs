@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use crate::domain::clean;
+use crate::domain::ids::ClaimId;
 use crate::domain::time::Timestamp;
 use crate::store::{ClaimPage, ClaimSummary, by_now};
 
@@ -40,6 +41,11 @@ pub(super) fn quoted(text: &str) -> String {
         let _ = writeln!(block, "> {}", inline(line, 2_000));
         block
     })
+}
+
+/// Ids in a row.
+pub(super) fn joined(ids: &[ClaimId], between: &str) -> String {
+    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
 }
 
 /// So many of something that has a regular plural.

@@ -149,11 +149,9 @@ pub fn notice(reads: &mut Reads, text: &str) -> Result<Uuid, Rejection> {
     }
     if let (Some(end), Some(store)) = (names::end(given), reads.store().map_err(ViewError::from)?) {
         let rejected = store.rejected_commands(super::MAX_LIMIT).map_err(ViewError::from)?;
-        let mut ending = rejected.iter().filter(|rejected| rejected.command_id.ends_with(&end));
-        if let (Some(only), None) = (ending.next(), ending.next())
-            && let Ok(id) = Uuid::parse_str(&only.command_id)
-        {
-            return Ok(id);
+        let mut ending = rejected.iter().filter(|rejected| rejected.command_id.to_string().ends_with(&end));
+        if let (Some(only), None) = (ending.next(), ending.next()) {
+            return Ok(only.command_id.uuid());
         }
     }
     let called = event_called(reads, given)?.map(EventId::uuid);

@@ -39,18 +39,19 @@ pub fn receipt_json(receipt: &Receipt, command: &str) -> Value {
 /// Says on a receipt who is at the claims it tells of: those that contradict, warn of a dead end or say much the same. A
 /// front that cannot read says nothing of it.
 pub fn mark_at_now(reads: &mut Reads, receipt: &mut Receipt, reader: Option<&AgentId>, now: Timestamp) {
-    let ids: BTreeSet<String> = receipt.told_of().map(|id| id.to_string()).collect();
+    let ids: BTreeSet<ClaimId> = receipt.told_of().collect();
     if ids.is_empty() {
         return;
     }
-    let ids: Vec<String> = ids.into_iter().collect();
+    let ids: Vec<ClaimId> = ids.into_iter().collect();
     let found = reads
         .ask(now, |store| store.at_claims(&ids, reader.map(AgentId::as_str)))
         .ok()
         .and_then(|(found, _)| found);
-    let at_now = found.into_iter().flatten().filter_map(|(id, by_now)| {
-        Some(AtClaim { claim_id: id.parse().ok()?, by_now: super::inline(&by_now, MAX_AT_NOW_CHARS) })
-    });
+    let at_now = found
+        .into_iter()
+        .flatten()
+        .map(|(claim_id, by_now)| AtClaim { claim_id, by_now: super::inline(&by_now, MAX_AT_NOW_CHARS) });
     receipt.at_now = at_now.collect();
 }
 

@@ -82,7 +82,7 @@ pub fn rows<'c>(
         }
     };
     let line = |(claim, marks): (&ClaimSummary, String)| {
-        (label(claim).to_owned(), format!("{} ({marks})", listed(&claim.statement, most)))
+        (label(claim), format!("{} ({marks})", listed(&claim.statement, most)))
     };
     Rows { head, lines: rows.into_iter().map(line).collect() }
 }
@@ -108,8 +108,8 @@ pub fn held(held: &[String]) -> Option<String> {
     Some(format!("held: {}{more}", named.join("; ")))
 }
 
-fn label(claim: &ClaimSummary) -> &str {
-    claim.name.as_ref().unwrap_or(&claim.id)
+fn label(claim: &ClaimSummary) -> String {
+    claim.name.clone().unwrap_or_else(|| claim.id.to_string())
 }
 
 /// The most characters that each text may show so that together they fit: what short ones leave is for the long ones.

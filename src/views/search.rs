@@ -27,7 +27,7 @@ pub(super) fn answer(asking: &mut Asking<'_>, search: &Search) -> Result<Answer,
         found_through(page).fold(text, |text, line| text + &line + "\n")
     };
     let answer = Answer::of(asking.format, found.seq, || listed(page, now), text);
-    let opened = page.hits.iter().map(|hit| hit.claim.id.clone()).collect();
+    let opened = page.hits.iter().map(|hit| hit.claim.id.to_string()).collect();
     let answer = answer.opening(opened).followed_by("cursor", page.next.as_ref());
     Ok(answer.without(found.left_out))
 }

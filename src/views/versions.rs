@@ -62,7 +62,7 @@ pub(super) fn mark_changed<'c>(
     store.mark_edited(claims.iter_mut().map(|claim| &mut **claim), worktree)?;
     let is_here = |workspace: &&Workspace| workspace.checkout().worktree.as_ref() == worktree;
     let Some(workspace) = now_there.filter(is_here).filter(|_| !claims.is_empty()) else { return Ok(()) };
-    let versions = store.versions_of(claims.iter().map(|claim| claim.id.as_str()))?;
+    let versions = store.versions_of(claims.iter().map(|claim| claim.id))?;
     let mut looked_at = 0;
     for claim in claims {
         let Some((versions, since)) = versions.get(&claim.id) else { continue };

@@ -99,8 +99,7 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp, format: Format) -> Re
         }
     }
     for (index, successor) in claim.successors.iter().enumerate() {
-        let known = successor.parse().ok().map(|id| self::claim(reads, id, now)).transpose()?;
-        let (known, missing) = known.unwrap_or_default();
+        let (known, missing) = self::claim(reads, *successor, now)?;
         left_out += missing;
         let said = known.as_ref().map_or_else(|| format!("`{successor}`"), line);
         let how = if index == 0 { replaced(&claim.summary) } else { "superseded" };
@@ -172,9 +171,8 @@ impl Chain {
             });
             self.ground(of, evidence, behind.as_ref(), depth);
             if let Some(Behind::Claim(claim)) = behind
-                && let Ok(id) = claim.summary.id.parse()
                 && depth < DEPTH
-                && self.seen.insert(id)
+                && self.seen.insert(claim.summary.id)
             {
                 self.follow(reads, &claim, depth + 1)?;
             }
@@ -204,7 +202,7 @@ impl Chain {
             }
         }
         json["depth"] = depth.into();
-        json["of"] = of.summary.id.clone().into();
+        json["of"] = of.summary.id.to_string().into();
         json["evidence"] = super::to_json(evidence);
         self.grounds.push(json);
     }

@@ -128,21 +128,19 @@ fn several(names: &[String]) -> String {
 
 /// The tasks of all plans and the inbox, and which are parts of which.
 struct Tree<'g> {
-    tasks: BTreeMap<&'g str, &'g TaskView>,
-    parts: BTreeMap<&'g str, Vec<&'g TaskView>>,
+    tasks: BTreeMap<TaskId, &'g TaskView>,
+    parts: BTreeMap<TaskId, Vec<&'g TaskView>>,
 }
 
 impl<'g> Tree<'g> {
     fn of(graph: &'g PlanGraph) -> Self {
         let phases = graph.plans.iter().flat_map(|plan| &plan.phases).chain([&graph.inbox]);
         let all: Vec<&TaskView> = phases.flat_map(|phase| &phase.tasks).collect();
-        let mut tree = Self {
-            tasks: all.iter().map(|task| (task.id.as_str(), *task)).collect(),
-            parts: BTreeMap::new(),
-        };
+        let mut tree =
+            Self { tasks: all.iter().map(|task| (task.id, *task)).collect(), parts: BTreeMap::new() };
         for task in all {
             if let Some(whole) = tree.whole(task) {
-                tree.parts.entry(&whole.id).or_default().push(task);
+                tree.parts.entry(whole.id).or_default().push(task);
             }
         }
         tree
@@ -150,7 +148,7 @@ impl<'g> Tree<'g> {
 
     /// The task below which this one is shown: the one it is a part of, unless it has another phase.
     fn whole(&self, task: &TaskView) -> Option<&'g TaskView> {
-        let whole = self.tasks.get(task.parent_task_id.as_deref()?)?;
+        let whole = self.tasks.get(&task.parent_task_id?)?;
         (task.phase_id.is_none() || task.phase_id == whole.phase_id).then_some(whole)
     }
 
@@ -159,7 +157,7 @@ impl<'g> Tree<'g> {
         for line in task_line(task, now).lines() {
             let _ = writeln!(text, "{:1$}{line}", "", 2 * depth);
         }
-        for part in self.parts.get(task.id.as_str()).into_iter().flatten() {
+        for part in self.parts.get(&task.id).into_iter().flatten() {
             self.branch(text, part, depth + 1, now);
         }
     }

@@ -12,7 +12,7 @@ use super::erasure::erase;
 use super::error::WriterError;
 use super::sweeps;
 use crate::integrity::{Scan, ScanError};
-use crate::schedule::{Outcome, Run, Runs, Schedule};
+use crate::schedule::{JobRun, Outcome, Runs, Schedule};
 use crate::system;
 use crate::workspace::Workspace;
 
@@ -25,45 +25,45 @@ const AT_SESSION_START: [(&str, i64); 2] = [("ttl_sweep", MINUTE_MS), ("integrit
 
 /// The jobs of the writer. Each runs at the writer's start and then at its interval.
 const JOBS: [Job; 6] = [
-    Job { name: "ttl_sweep", every_ms: HOUR_MS, work: Work::Writes(sweep) },
-    Job { name: "sessions", every_ms: MINUTE_MS, work: Work::Writes(sessions) },
-    Job { name: "silence", every_ms: MINUTE_MS, work: Work::Writes(silence) },
-    Job { name: "erasure", every_ms: 5 * MINUTE_MS, work: Work::Writes(erasure) },
-    Job { name: "health", every_ms: 5 * MINUTE_MS, work: Work::Reads(health) },
-    Job { name: "integrity", every_ms: 24 * HOUR_MS, work: Work::Reads(integrity) },
+    Job { name: "ttl_sweep", every_ms: HOUR_MS, lane: Lane::Writes(sweep) },
+    Job { name: "sessions", every_ms: MINUTE_MS, lane: Lane::Writes(sessions) },
+    Job { name: "silence", every_ms: MINUTE_MS, lane: Lane::Writes(silence) },
+    Job { name: "erasure", every_ms: 5 * MINUTE_MS, lane: Lane::Writes(erasure) },
+    Job { name: "health", every_ms: 5 * MINUTE_MS, lane: Lane::Reads(health) },
+    Job { name: "integrity", every_ms: 24 * HOUR_MS, lane: Lane::Reads(integrity) },
 ];
 
 struct Job {
     name: &'static str,
     every_ms: i64,
-    work: Work,
+    lane: Lane,
 }
 
 /// Where a job runs. A job that may take longer than a moment must only read.
 #[derive(Clone, Copy)]
-enum Work {
+enum Lane {
     /// On the committing thread, between two groups.
-    Writes(fn(&mut Committer) -> Result<Said, WriterError>),
+    Writes(fn(&mut Committer) -> Result<Ended, WriterError>),
     /// On the background thread, with read handles of its own.
     Reads(Look),
 }
 
-type Look = fn(&Workspace, &AtomicBool) -> Result<Said, ScanError>;
+type Look = fn(&Workspace, &AtomicBool) -> Result<Ended, ScanError>;
 
 /// How a job ended, and a sentence about it.
-type Said = (Outcome, String);
+type Ended = (Outcome, String);
 
 /// The schedule, owned by the committing thread.
 #[derive(Debug)]
 pub(super) struct Background {
     schedule: Schedule,
-    asks: Option<Sender<Ask>>,
-    done: Receiver<(&'static str, Run)>,
+    request_tx: Option<Sender<Request>>,
+    result_rx: Receiver<(&'static str, JobRun)>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-enum Ask {
+enum Request {
     Run(&'static str, Look),
     Save(Runs),
 }
@@ -71,17 +71,19 @@ enum Ask {
 impl Background {
     /// Starts the background thread. The jobs begin with the first [`Background::tick`].
     pub(super) fn start(workspace: &Workspace) -> io::Result<Self> {
-        let (requests, queue) = channel();
-        let (results, done) = channel();
+        let (request_tx, request_rx) = channel();
+        let (result_tx, result_rx) = channel();
         let stop = Arc::new(AtomicBool::new(false));
         let (workspace, stopped) = (workspace.clone(), Arc::clone(&stop));
         let thread = std::thread::Builder::new().name("background".to_owned()).spawn(move || {
-            for request in queue {
+            for request in request_rx {
                 match request {
-                    Ask::Run(..) if stopped.load(Ordering::Relaxed) => {}
+                    Request::Run(..) if stopped.load(Ordering::Relaxed) => {}
                     // The receiver is gone when the writer exits.
-                    Ask::Run(name, look) => drop(results.send((name, run(|| look(&workspace, &stopped))))),
-                    Ask::Save(runs) => {
+                    Request::Run(name, look) => {
+                        drop(result_tx.send((name, run(|| look(&workspace, &stopped)))))
+                    }
+                    Request::Save(runs) => {
                         if let Err(error) = runs.save(&workspace.schedule()) {
                             tracing::warn!(%error, "cannot write down what the background jobs did");
                         }
@@ -90,7 +92,7 @@ impl Background {
             }
         })?;
         let schedule = Schedule::new(JOBS.iter().map(|job| (job.name, job.every_ms)));
-        Ok(Self { schedule, asks: Some(requests), done, stop, thread: Some(thread) })
+        Ok(Self { schedule, request_tx: Some(request_tx), result_rx, stop, thread: Some(thread) })
     }
 
     /// Starts due jobs and records finished ones; when there are none it only reads the clock.
@@ -99,26 +101,26 @@ impl Background {
     /// [`WriterError`] of a job that writes: the state of the disk is then unknown.
     pub(super) fn tick(&mut self, committer: &mut Committer) -> Result<(), WriterError> {
         let mut news = false;
-        while let Ok((name, run)) = self.done.try_recv() {
+        while let Ok((name, run)) = self.result_rx.try_recv() {
             self.schedule.finished(name, run);
             news = true;
         }
         for name in self.schedule.due(system::now()) {
             let Some(job) = JOBS.iter().find(|job| job.name == name) else { continue };
             self.schedule.started(name);
-            match job.work {
-                Work::Reads(look) => self.ask(Ask::Run(name, look)),
-                Work::Writes(write) => {
+            match job.lane {
+                Lane::Reads(look) => self.request(Request::Run(name, look)),
+                Lane::Writes(write) => {
                     let (last_run_at, began) = (system::now(), system::instant());
                     let (outcome, detail) = write(committer)?;
                     let took_ms = began.elapsed().as_millis() as u64;
-                    self.schedule.finished(name, Run { last_run_at, took_ms, outcome, detail });
+                    self.schedule.finished(name, JobRun { last_run_at, took_ms, outcome, detail });
                     news = true;
                 }
             }
         }
         if news {
-            self.ask(Ask::Save(self.schedule.runs().clone()));
+            self.request(Request::Save(self.schedule.runs().clone()));
         }
         Ok(())
     }
@@ -138,17 +140,17 @@ impl Background {
         }
     }
 
-    fn ask(&self, ask: Ask) {
-        if let Some(asks) = &self.asks {
+    fn request(&self, request: Request) {
+        if let Some(request_tx) = &self.request_tx {
             // The thread reports its own end, so this error is ignored.
-            let _ = asks.send(ask);
+            let _ = request_tx.send(request);
         }
     }
 
     /// Stops the running job at its next step and waits for it.
     pub(super) fn finish(mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        self.asks = None;
+        self.request_tx = None;
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
@@ -158,17 +160,17 @@ impl Background {
 }
 
 /// Runs a job that only reads. A panic counts as a failure.
-fn run(look: impl FnOnce() -> Result<Said, ScanError>) -> Run {
+fn run(look: impl FnOnce() -> Result<Ended, ScanError>) -> JobRun {
     let (last_run_at, began) = (system::now(), system::instant());
     let (outcome, detail) = match catch_unwind(AssertUnwindSafe(look)) {
-        Ok(Ok(said)) => said,
+        Ok(Ok(ended)) => ended,
         Ok(Err(error)) => (Outcome::Failed, error.to_string()),
         Err(_) => (Outcome::Failed, "it panicked: see writer.log in the memory".to_owned()),
     };
-    Run { last_run_at, took_ms: began.elapsed().as_millis() as u64, outcome, detail }
+    JobRun { last_run_at, took_ms: began.elapsed().as_millis() as u64, outcome, detail }
 }
 
-fn sweep(committer: &mut Committer) -> Result<Said, WriterError> {
+fn sweep(committer: &mut Committer) -> Result<Ended, WriterError> {
     let swept = sweeps::sweep(committer)?;
     let left = committer.state().expired(system::now()).len();
     Ok(match left {
@@ -177,25 +179,25 @@ fn sweep(committer: &mut Committer) -> Result<Said, WriterError> {
     })
 }
 
-fn sessions(committer: &mut Committer) -> Result<Said, WriterError> {
+fn sessions(committer: &mut Committer) -> Result<Ended, WriterError> {
     let closed = sweeps::close_overdue(committer)?;
     Ok((Outcome::Ok, format!("{closed} leases and sessions closed")))
 }
 
-fn silence(committer: &mut Committer) -> Result<Said, WriterError> {
+fn silence(committer: &mut Committer) -> Result<Ended, WriterError> {
     let agreed = sweeps::agree(committer)?;
     Ok((Outcome::Ok, format!("{agreed} claims agreed by silence")))
 }
 
 /// Retries an erasure that was incomplete because a reader held a log or the disk was full.
-fn erasure(committer: &mut Committer) -> Result<Said, WriterError> {
+fn erasure(committer: &mut Committer) -> Result<Ended, WriterError> {
     Ok(match committer.owes_erasure()? && !erase(committer)? {
         false => (Outcome::Ok, "nothing waits to be erased".to_owned()),
         true => (Outcome::Failed, "an erasure is not finished: see writer.log in the memory".to_owned()),
     })
 }
 
-fn health(workspace: &Workspace, stop: &AtomicBool) -> Result<Said, ScanError> {
+fn health(workspace: &Workspace, stop: &AtomicBool) -> Result<Ended, ScanError> {
     let scan = Scan::quick(workspace, stop)?;
     let problems: Vec<&str> = scan.findings.iter().map(|finding| finding.message.as_str()).collect();
     Ok(match problems.is_empty() {
@@ -204,7 +206,7 @@ fn health(workspace: &Workspace, stop: &AtomicBool) -> Result<Said, ScanError> {
     })
 }
 
-fn integrity(workspace: &Workspace, stop: &AtomicBool) -> Result<Said, ScanError> {
+fn integrity(workspace: &Workspace, stop: &AtomicBool) -> Result<Ended, ScanError> {
     let (at, began) = (system::now(), system::instant());
     let scan = Scan::of(workspace, stop)?;
     scan.log(&workspace.integrity_log(), at, began.elapsed().as_millis() as u64)?;

@@ -24,15 +24,15 @@ enum SealError {
 /// The sealing thread, owned by the committing thread.
 #[derive(Debug)]
 pub(super) struct Sealer {
-    heads: Option<Sender<Ask>>,
+    request_tx: Option<Sender<Request>>,
     thread: Option<JoinHandle<()>>,
     asked: u64,
 }
 
-/// A request for a checkpoint. Its sender waits until `done` is dropped.
-struct Ask {
+/// A request for a checkpoint. Its sender waits until `done_tx` is dropped.
+struct Request {
     head: Cursor,
-    done: Option<Sender<()>>,
+    done_tx: Option<Sender<()>>,
 }
 
 /// The state of the sealing thread between two checkpoints.
@@ -46,17 +46,17 @@ struct Sealing {
 impl Sealer {
     /// Starts the thread. It waits for the first request.
     pub(super) fn start(workspace: &Workspace, checkpoints: Checkpoints) -> io::Result<Self> {
-        let (heads, requests) = std::sync::mpsc::channel();
+        let (request_tx, request_rx) = std::sync::mpsc::channel();
         let workspace = workspace.clone();
         let thread = std::thread::Builder::new()
             .name("checkpoint".to_owned())
-            .spawn(move || seal_all(&workspace, checkpoints, &requests))?;
-        Ok(Self { heads: Some(heads), thread: Some(thread), asked: 0 })
+            .spawn(move || seal_all(&workspace, checkpoints, &request_rx))?;
+        Ok(Self { request_tx: Some(request_tx), thread: Some(thread), asked: 0 })
     }
 
     /// The sealer of a writer without a directory for keys: it seals nothing.
     pub(super) fn none() -> Self {
-        Self { heads: None, thread: None, asked: 0 }
+        Self { request_tx: None, thread: None, asked: 0 }
     }
 
     /// Requests a checkpoint if the writer passed a multiple of [`EVERY_EVENTS`].
@@ -74,26 +74,26 @@ impl Sealer {
     /// Requests a checkpoint of `head`.
     pub(super) fn seal(&mut self, head: Cursor) {
         self.asked = head.seq;
-        if let Some(heads) = &self.heads {
+        if let Some(request_tx) = &self.request_tx {
             // The thread logs why it ended, so this error is ignored.
-            let _ = heads.send(Ask { head, done: None });
+            let _ = request_tx.send(Request { head, done_tx: None });
         }
     }
 
     /// Requests a checkpoint of `head` and waits for it.
     pub(super) fn seal_now(&mut self, head: Cursor) {
         self.asked = head.seq;
-        let (done, sealed) = std::sync::mpsc::channel();
-        if let Some(heads) = &self.heads {
-            let _ = heads.send(Ask { head, done: Some(done) });
+        let (done_tx, done_rx) = std::sync::mpsc::channel();
+        if let Some(request_tx) = &self.request_tx {
+            let _ = request_tx.send(Request { head, done_tx: Some(done_tx) });
             // The thread never sends; `recv` returns when the other end is dropped.
-            let _ = sealed.recv();
+            let _ = done_rx.recv();
         }
     }
 
     /// Waits until every requested checkpoint is on the disk.
     pub(super) fn finish(mut self) {
-        self.heads = None;
+        self.request_tx = None;
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
@@ -102,12 +102,14 @@ impl Sealer {
     }
 }
 
-fn seal_all(workspace: &Workspace, checkpoints: Checkpoints, requests: &Receiver<Ask>) {
+fn seal_all(workspace: &Workspace, checkpoints: Checkpoints, request_rx: &Receiver<Request>) {
     let (mut sealing, mut last_problem) = (None, String::new());
-    while let Ok(first) = requests.recv() {
+    while let Ok(first) = request_rx.recv() {
         // A thread that is behind needs only the newest head.
-        let pending: Vec<Ask> = std::iter::once(first).chain(requests.try_iter()).collect();
-        let Some(Ask { head, .. }) = pending.last().filter(|ask| ask.head.seq > 0) else { continue };
+        let pending: Vec<Request> = std::iter::once(first).chain(request_rx.try_iter()).collect();
+        let Some(Request { head, .. }) = pending.last().filter(|request| request.head.seq > 0) else {
+            continue;
+        };
         if let Err(error) = seal(&mut sealing, workspace, &checkpoints, *head) {
             // The same error repeats at each due checkpoint until the operator accepts it, so it is logged once.
             let problem = error.to_string();
@@ -117,9 +119,7 @@ fn seal_all(workspace: &Workspace, checkpoints: Checkpoints, requests: &Receiver
             }
             sealing = None;
         }
-        for waiting in pending.into_iter().filter_map(|ask| ask.done) {
-            drop(waiting);
-        }
+        pending.into_iter().filter_map(|request| request.done_tx).for_each(drop);
     }
 }
 
@@ -159,13 +159,13 @@ mod tests {
 
     #[test]
     fn a_busy_writer_seals_every_thousand_events() {
-        let (heads, requests) = std::sync::mpsc::channel();
-        let mut sealer = Sealer { heads: Some(heads), thread: None, asked: 0 };
+        let (request_tx, request_rx) = std::sync::mpsc::channel();
+        let mut sealer = Sealer { request_tx: Some(request_tx), thread: None, asked: 0 };
         for seq in (1..=700).chain([999, 1_000, 1_001, 1_999, 3_500, 3_999, 4_000]) {
             sealer.passed(Cursor { seq, hash: [0; 32] });
         }
         sealer.finish();
-        let due: Vec<u64> = requests.iter().map(|ask| ask.head.seq).collect();
+        let due: Vec<u64> = request_rx.iter().map(|request| request.head.seq).collect();
         assert_eq!(due, [1_000, 3_500, 4_000]);
     }
 }

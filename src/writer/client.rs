@@ -49,7 +49,7 @@ pub struct Front {
 #[derive(Debug)]
 struct Shared {
     workspace: Workspace,
-    connector: Connector,
+    connector: Arc<Connector>,
     spool: Spool,
     secrets: Secrets,
     /// Read handle for the scopes of claims.
@@ -67,7 +67,7 @@ impl Front {
     pub fn guarding(workspace: Workspace, binary: PathBuf, secrets: Secrets) -> Self {
         let spool = Spool::of(&workspace);
         let reads = Mutex::new(Reads::of(workspace.clone()));
-        let connector = Connector::new(workspace.clone(), binary);
+        let connector = Arc::new(Connector::new(workspace.clone(), binary));
         Self { shared: Arc::new(Shared { workspace, connector, spool, secrets, reads }) }
     }
 
@@ -273,6 +273,12 @@ impl Front {
             }
         }
         self.queue(submission).await
+    }
+
+    /// Follows the ledger's head: reports the current one at once, then each newer one. Reconnects by itself and
+    /// never starts a writer; while there is no writer the ledger does not change.
+    pub fn watch(&self) -> Watch {
+        Watch::over(Arc::clone(&self.shared.connector))
     }
 
     /// Submits a command that is never queued (an erasure, or the acceptance of a loss), without a time-out.

@@ -83,7 +83,7 @@ pub struct Committer {
 }
 
 impl Committer {
-    /// Opens the files and folds the state. Whatever a crash left undone stays undone.
+    /// Opens the files and folds the state. Work that a crash interrupted stays unfinished.
     pub(super) fn open_unmended(
         workspace: &Workspace,
         policy: Policy,

@@ -377,7 +377,7 @@ fn silence_replaces_a_claim_of_who_was_asked_and_never_the_operators() {
     team.at_minute(30);
     assert_eq!(team.sweeps(), 1);
     assert_eq!(team.status(claim_of(&old)), Status::Deprecated);
-    assert_eq!(team.claim(claim_of(&old)).summary.superseded_by, Some(claim_of(&new).to_string()));
+    assert_eq!(team.claim(claim_of(&old)).summary.superseded_by, Some(claim_of(&new)));
     assert_eq!(team.status(claim_of(&said)), Status::Proposed);
     assert_eq!(team.status(claim_of(&against)), Status::Proposed, "the operator's word stands");
 }
@@ -474,7 +474,7 @@ fn an_owner_that_supersedes_asks_the_supporters_and_quarrels_with_none() {
     assert!(!team.kinds().contains(&"contradiction.detected".to_owned()), "{:?}", team.kinds());
     let asked = team.asked("analyst");
     assert_eq!(asked.len(), 1);
-    assert_eq!(asked[0].instead_of, Some(claim_of(&old).to_string()));
+    assert_eq!(asked[0].instead_of, Some(claim_of(&old)));
     let of = ContextOf {
         agent: agent("analyst"),
         session: Some("s-9".into()),

@@ -14,7 +14,7 @@ use hivemind::domain::session::{Role, Source};
 use hivemind::domain::time::Timestamp;
 use hivemind::mcp::Era;
 use hivemind::reads::Reads;
-use hivemind::schedule::{Outcome, Run, Runs};
+use hivemind::schedule::{JobRun, Outcome, Runs};
 use hivemind::spool::Spool;
 use hivemind::system;
 use hivemind::views::View;
@@ -116,7 +116,7 @@ fn trouble() -> (TempWorkspace, Timestamp, Names) {
 
     let now = workspace.events().last().expect("events").at;
     let detail = "1 finding: see integrity.log in the memory".to_owned();
-    let run = |outcome, detail| Run { last_run_at: now, took_ms: 1, outcome, detail };
+    let run = |outcome, detail| JobRun { last_run_at: now, took_ms: 1, outcome, detail };
     let runs = Runs(BTreeMap::from([
         ("health".to_owned(), run(Outcome::Ok, "all is well".to_owned())),
         ("integrity".to_owned(), run(Outcome::Attention, detail)),

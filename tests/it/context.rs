@@ -25,7 +25,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
 use crate::answers::{Answer, answer};
-use crate::harness::{TempWorkspace, agent, as_xml, dump, fact};
+use crate::harness::{TempWorkspace, agent, dump, fact};
 
 fn by(who: &str, session: &str, command: Command) -> Submission {
     Submission {
@@ -655,8 +655,7 @@ fn a_split_hands_over_six_messages_whole_whatever_the_script() {
             at,
         )
         .expect("a hand-over");
-        let read = as_xml(&turn0);
-        let document = Document::parse(&read).expect("XML");
+        let document = Document::parse(&turn0).expect("XML");
         assert_eq!(document.root_element().attribute("session"), Some("s-9"), "who reads it");
         let lineage =
             document.descendants().find(|node| node.has_tag_name("lineage")).expect("where it comes from");
@@ -669,8 +668,7 @@ fn a_split_hands_over_six_messages_whole_whatever_the_script() {
             .filter(|node| node.has_tag_name("message"))
             .map(|node| node.text().unwrap_or_default().split_whitespace().collect::<String>())
             .collect();
-        let whole: Vec<String> =
-            (3..9).map(|at| as_xml(&said(at, text)).split_whitespace().collect()).collect();
+        let whole: Vec<String> = (3..9).map(|at| said(at, text).split_whitespace().collect()).collect();
         assert_eq!(messages, whole, "the last six, whole");
         let split = SplitSession {
             child: "s-9".parse().expect("a session"),

@@ -33,7 +33,7 @@ use uuid::Uuid;
 
 use crate::answers::{answer, answer_at};
 use crate::context::config;
-use crate::harness::{TempWorkspace, agent, as_xml, fact, fixed_sources, request};
+use crate::harness::{TempWorkspace, agent, fact, fixed_sources, request};
 
 /// When the work begins that the intents are about.
 const START: Timestamp = Timestamp::from_ms(1_800_000_000_000);
@@ -271,8 +271,7 @@ impl Team {
 
     /// The names of claims that a pack shows: an id under what was left out is no evidence.
     fn told(pack: &str) -> BTreeSet<String> {
-        let read = as_xml(pack);
-        let document = Document::parse(&read).unwrap_or_else(|error| panic!("{error}: {pack}"));
+        let document = Document::parse(pack).unwrap_or_else(|error| panic!("{error}: {pack}"));
         let told = document.descendants().filter(|node| !node.has_tag_name("left"));
         let ids = told.flat_map(|node| ["id", "claim", "a", "b"].map(|name| node.attribute(name)));
         ids.flatten().map(str::to_owned).collect()

@@ -469,18 +469,3 @@ pub(crate) fn child() -> Option<(usize, PathBuf)> {
     let (index, root) = told.split_once(':').expect("a number and a path");
     Some((index.parse().expect("a number"), root.into()))
 }
-
-/// A pack or a delta as XML, at the same positions. Packs leave alone what opens no tag, such as `a < b && c`.
-pub(crate) fn as_xml(text: &str) -> String {
-    let mut read = String::with_capacity(text.len());
-    for (at, c) in text.char_indices() {
-        let rest = &text[at + c.len_utf8()..];
-        read.push(match c {
-            '<' if !rest.starts_with(|c: char| c.is_alphabetic() || matches!(c, '/' | '!' | '?')) => '(',
-            '&' if !["lt;", "quot;", "#10;"].iter().any(|known| rest.starts_with(known)) => '+',
-            '>' if read.ends_with("]]") => ')',
-            c => c,
-        });
-    }
-    read
-}

@@ -12,7 +12,7 @@ use roxmltree::{Document, Node};
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
-use crate::harness::{HM, as_xml};
+use crate::harness::HM;
 
 /// Texts that break what does not expect them.
 fn texts() -> Vec<String> {
@@ -84,8 +84,7 @@ async fn hostile_text_is_kept_and_breaks_nothing() {
     // A pack is XML whatever it packs, in short lines, and every text in it is the text of an element.
     for budget in [200, 1_000, 9_500, 100_000] {
         let pack = pane.read(&format!("hivemind://context/devops?budget={budget}")).await.expect("a pack");
-        let read = as_xml(&pack);
-        let document = Document::parse(&read).unwrap_or_else(|error| panic!("{error} at {budget}: {pack}"));
+        let document = Document::parse(&pack).unwrap_or_else(|error| panic!("{error} at {budget}: {pack}"));
         assert!(pack.chars().count() <= budget && pack.lines().all(|line| line.chars().count() <= 400));
         assert!(!pack.chars().any(acts), "{pack:?}");
         let known = "hivemind_state attention contradiction contested relevant_claims claim anti_patterns avoid \
@@ -173,8 +172,7 @@ async fn poisoned_memories_stay_data() {
 
     // In a pack each stands inside one element that says whose it is and how far it is believed.
     let pack = pane.read("hivemind://context/devops?budget=60000").await.expect("a pack");
-    let read = as_xml(&pack);
-    let document = Document::parse(&read).expect("XML");
+    let document = Document::parse(&pack).expect("XML");
     let mut seen = 0;
     for node in document
         .descendants()

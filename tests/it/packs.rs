@@ -22,7 +22,7 @@ use hivemind::pack::{
 use roxmltree::{Document, Node};
 use uuid::Uuid;
 
-use crate::harness::{Dice, as_xml, long, seed};
+use crate::harness::{Dice, long, seed};
 
 /// A room for everything.
 const ENDLESS: usize = 100_000_000;
@@ -321,8 +321,8 @@ fn dialogue(text: &str) -> &str {
 }
 
 /// Reads a text as a client would: XML in short lines, with nothing in it that acts.
-fn parsed<'t>(text: &str, read: &'t str) -> Document<'t> {
-    let document = Document::parse(read).unwrap_or_else(|error| panic!("{error} in {text}"));
+fn parsed(text: &str) -> Document<'_> {
+    let document = Document::parse(text).unwrap_or_else(|error| panic!("{error} in {text}"));
     for line in text.lines() {
         assert!(chars(line) <= 400, "{} characters: {line}", chars(line));
     }
@@ -346,7 +346,7 @@ fn parsed<'t>(text: &str, read: &'t str) -> Document<'t> {
 impl Whole {
     fn of(entries: Entries, dice: &mut Dice) -> Self {
         let text = pack(&entries, ENDLESS, NOW);
-        let sections = sections(&parsed(&text, &as_xml(&text)), &text);
+        let sections = sections(&parsed(&text), &text);
         let unseen = match entries.unseen_claims {
             0 => String::new(),
             unseen => format!("<dropped n=\"{unseen}\" not_looked_at=\"claims {unseen}\"/>"),
@@ -395,8 +395,7 @@ impl Whole {
         if text.is_empty() {
             return;
         }
-        let read = as_xml(&text);
-        let document = parsed(&text, &read);
+        let document = parsed(&text);
         let root = document.root_element();
         assert_eq!(root.attribute("budget"), Some(budget.to_string().as_str()));
         if !root.has_children() {
@@ -590,7 +589,7 @@ fn ids_and_names_cannot_break_a_pack() {
             let text = pack(&entries, budget, NOW);
             assert!(chars(&text) <= budget, "HM_SEED={seed} graph {number}");
             if !text.is_empty() {
-                parsed(&text, &as_xml(&text));
+                parsed(&text);
             }
         }
     }
@@ -680,8 +679,7 @@ fn any_delta_is_short_and_whole() {
             continue;
         }
         said += 1;
-        let read = as_xml(&text);
-        let document = parsed(&text, &read);
+        let document = parsed(&text);
         let root = document.root_element();
         // A question is whole: the longest comes on top where there is no room for it.
         let asked = root.descendants().filter(|node| node.has_tag_name("question"));

@@ -5,7 +5,7 @@ use hivemind::domain::command::Command;
 use hivemind::mcp::{Era, Pane};
 use serde_json::{Value, json};
 
-use crate::harness::{HM, TempWorkspace, as_xml, claim_of, creation, fact, position, request};
+use crate::harness::{HM, TempWorkspace, claim_of, creation, fact, position, request};
 
 /// Stands in every poisoned text: where it is seen, stored text is seen.
 const MARK: &str = "OBEY";
@@ -119,8 +119,7 @@ async fn two_hundred_orders_are_obeyed_by_nothing_that_is_listed() {
     assert!(block.contains(MARK), "the block holds what is stored");
     let pack = format!("<hivemind_state{block}</hivemind_state>");
     assert!(!pack.chars().any(|c| c.is_control() && c != '\n'), "{pack:?}");
-    let read = as_xml(&pack);
-    let document = roxmltree::Document::parse(&read).expect("XML");
+    let document = roxmltree::Document::parse(&pack).expect("XML");
     let mut marked = 0;
     for element in document.descendants().filter(roxmltree::Node::is_element) {
         for attribute in element.attributes().filter(|attribute| attribute.value().contains(MARK)) {

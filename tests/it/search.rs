@@ -67,7 +67,7 @@ struct Library {
     workspace: Workspace,
     committer: Committer,
     ids: BTreeMap<String, ClaimId>,
-    names: HashMap<String, String>,
+    names: HashMap<ClaimId, String>,
 }
 
 fn fixed() -> Sources {
@@ -114,7 +114,7 @@ impl Library {
     fn create(&mut self, line: &Line) {
         let claim_id = ClaimId::from_uuid(Uuid::from_u128(self.ids.len() as u128 + 1));
         self.ids.insert(line.key.clone(), claim_id);
-        self.names.insert(claim_id.to_string(), line.key.clone());
+        self.names.insert(claim_id, line.key.clone());
         let create = CreateClaim {
             mends: false,
             claim_id,

@@ -972,7 +972,7 @@ fn a_pane_that_moved_answers_for_what_it_was_asked_as() {
         assert_eq!(shown.claim(claim).expect("an answer").expect("a claim").objection_until, None);
         let open = shown.questions(Some("architect"), 9).expect("questions");
         // Against the operator's word an objection is a proposal, and no position.
-        let open: Vec<String> = open.into_iter().map(|question| question.claim.id).collect();
+        let open: Vec<_> = open.into_iter().map(|question| question.claim.id.to_string()).collect();
         assert!(!open.contains(&ids[0].to_string()), "{open:?}");
     }
     drop(committer);

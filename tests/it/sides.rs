@@ -70,10 +70,10 @@ impl Oracle {
 
     /// The agents that a contradiction may name as holders of its sides, by its kind and the positions alone.
     fn check(&self, both: &Contradiction) {
-        let (kind, sides) = &self.open[&both.id];
+        let (kind, sides) = &self.open[&both.id.to_string()];
         assert_eq!(both.kind, *kind);
         for (side, (claim, holder)) in [&both.left, &both.right].into_iter().zip(sides) {
-            assert_eq!((&side.claim_id, &side.agent), (claim, holder), "{both:?}");
+            assert_eq!((&side.claim_id.to_string(), &side.agent), (claim, holder), "{both:?}");
             assert_eq!(side.owner.as_deref(), Some(self.owner_of(claim)), "the owner made it: {both:?}");
             assert_eq!(side.statement.as_deref(), Some(self.owner[claim].1.as_str()));
         }
@@ -199,7 +199,7 @@ fn names_are_right_in_a_thousand_histories() {
             for both in found.expect("a page").contradictions {
                 oracle.check(&both);
                 *seen.entry(both.kind).or_default() += 1;
-                shown.insert(both.id);
+                shown.insert(both.id.to_string());
             }
         }
         assert_eq!(shown, oracle.open.keys().cloned().collect(), "HM_SEED={seed}: what is open is shown");

@@ -51,7 +51,7 @@ const FLOORS: &[&[&str]] = &[
     &["hooks"],
     &["config"],
     &["workspace"],
-    &["client_session", "clients", "integrity", "session_home", "session_news", "standing"],
+    &["client_session", "clients", "integrity", "session_home", "session_news", "spool", "standing"],
     &["identity", "reads"],
     &["tokens", "writer"],
     &["views"],

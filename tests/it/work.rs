@@ -289,7 +289,7 @@ fn a_task_waits_for_what_it_depends_on() {
     let second = team.task(&[first]);
     let ready = |team: &Team| -> Vec<String> {
         let ready = team.reader().ready_tasks(10).expect("a query");
-        ready.into_iter().map(|task| task.id).collect()
+        ready.into_iter().map(|task| task.id.to_string()).collect()
     };
     assert_eq!(ready(&team), [first.to_string()]);
     assert_eq!(team.refused("s-1", claim(second)), Code::TaskNotReady);
@@ -314,7 +314,7 @@ fn what_was_invalidated_blocks_nothing_and_is_named() {
     team.does("s-1", claim(alive));
     team.does("s-1", update(alive, TaskStatus::Done, None));
     let ready = team.reader().ready_tasks(10).expect("a query");
-    assert_eq!(ready.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), [waiting.to_string()]);
+    assert_eq!(ready.iter().map(|task| task.id).collect::<Vec<_>>(), [waiting]);
     assert_eq!(ready[0].invalidated, [dead.to_string()], "whoever looks for work is told before taking it");
     let title = "write the manual".parse().expect("a title");
     let task_id = TaskId::from_uuid(hivemind::system::new_id());
@@ -376,7 +376,7 @@ fn a_part_of_a_task_is_in_its_phase() {
     let told_so = AddTask { parent_task_id: Some(whole), phase_id: Some(elsewhere), ..add(told, &[]) };
     team.does("s-1", Command::AddTask(told_so));
     let phase = |task| team.shown(task).phase_id;
-    assert_eq!([phase(part), phase(told)], [Some(here.to_string()), Some(elsewhere.to_string())]);
+    assert_eq!([phase(part), phase(told)], [Some(here), Some(elsewhere)]);
 }
 
 #[test]
@@ -430,12 +430,12 @@ fn an_intent_moves_its_session_alone_unless_it_is_the_teams() {
         (trajectory.intent, trajectory.plan_id)
     };
     assert_eq!(looks(&team, "s-1").0, "tune the pool");
-    assert_eq!(looks(&team, "s-2"), ("wait, fix the UI first".to_owned(), Some(plan_id.to_string())));
+    assert_eq!(looks(&team, "s-2"), ("wait, fix the UI first".to_owned(), Some(plan_id)));
     assert_eq!(looks(&team, "s-3").0, "wait, fix the UI first");
     // A task goes where its session looks.
     let task_id = TaskId::from_uuid(hivemind::system::new_id());
     team.does("s-2", Command::AddTask(add(task_id, &[])));
-    assert_eq!(team.shown(task_id).phase_id, Some(phase_id.to_string()));
+    assert_eq!(team.shown(task_id).phase_id, Some(phase_id));
     // What is said in no session is said to all, also to those that said otherwise before; until they say again.
     team.does("", declare("ship what there is", None));
     for session in ["s-1", "s-2", "s-3"] {
@@ -443,7 +443,7 @@ fn an_intent_moves_its_session_alone_unless_it_is_the_teams() {
     }
     let task_id = TaskId::from_uuid(hivemind::system::new_id());
     team.does("s-2", Command::AddTask(add(task_id, &[])));
-    assert_eq!(team.shown(task_id).phase_id, Some(phase_id.to_string()), "the only open phase");
+    assert_eq!(team.shown(task_id).phase_id, Some(phase_id), "the only open phase");
     team.does("s-2", declare("the UI all the same", Some(phase_id)));
     let now: Vec<String> = ["s-1", "s-2", "s-3"].iter().map(|session| looks(&team, session).0).collect();
     assert_eq!(now, ["ship what there is", "the UI all the same", "ship what there is"]);

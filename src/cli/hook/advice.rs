@@ -46,7 +46,10 @@ impl Hooked {
             let mut held: Vec<(Guard, String, LockView)> = Vec::new();
             for lock in store.locks()? {
                 let is_known = |guard| held.iter().any(|(told, ..)| *told == guard);
-                let Some(guard) = lock.guard().filter(|guard| !is_known(*guard)) else { continue };
+                let guard = lock.guard;
+                if is_known(guard) {
+                    continue;
+                }
                 if lock.session != session.as_str()
                     && let Some(met) = met(&lock, action, loads_machine)
                     && fresh(guard)?

@@ -1,8 +1,10 @@
-//! Asking for positions, and what silence makes of a claim.
+//! Questions to agents about claims, and confirmation by silence.
 
 use std::collections::BTreeSet;
 
-use super::{Policy, Speaker, Supersession, contradiction, overrule, take_place, ttl};
+use super::claim::ttl;
+use super::supersession::{Supersession, take_place};
+use super::{Policy, Speaker, contradiction, overrule};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Outcome, Relation, Status, Tier};
 use crate::domain::command::CreateClaim;
@@ -12,19 +14,19 @@ use crate::domain::rejection::Rejection;
 use crate::domain::state::{Claim, Heard, State};
 use crate::domain::time::Timestamp;
 
-/// The most agents one claim may ask.
+/// The most agents that a claim may ask.
 const MAX_ASKED: usize = 8;
-/// How the reason begins for which silence does not confirm a claim.
+/// The start of the reason for which silence does not confirm a claim.
 pub const HELD: &str = "not agreed by silence: ";
 /// The longest time for objections, in minutes: one week.
 const MAX_OBJECTION_MINUTES: u32 = 10_080;
 
-/// Whom a claim asks, each agent once.
+/// The agents that a claim asks, each once.
 pub(super) fn asked(create: &CreateClaim) -> Vec<AgentId> {
     create.asks.iter().collect::<BTreeSet<_>>().into_iter().cloned().collect()
 }
 
-/// [`asked`], and the owner of a claim that the new one replaces once it is confirmed.
+/// [`asked`], and the owner of a claim that the new one proposes to supersede.
 pub(super) fn asked_with_owner(create: &CreateClaim, supersession: Option<&Supersession>) -> Vec<AgentId> {
     let mut asked: BTreeSet<AgentId> = asked(create).into_iter().collect();
     if let Some(Supersession::OnceConfirmed { owner, .. }) = supersession {
@@ -33,7 +35,7 @@ pub(super) fn asked_with_owner(create: &CreateClaim, supersession: Option<&Super
     asked.into_iter().collect()
 }
 
-/// Whether a claim may ask these agents, and be agreed by silence.
+/// Whether a claim may ask these agents, and may be confirmed by silence.
 pub(super) fn check(
     state: &State,
     (agent, session): Speaker<'_>,
@@ -78,9 +80,9 @@ pub(super) fn check(
     Ok(())
 }
 
-/// What the receipt of a new claim says next. `waits_for` is a claim that the operator stands by and that the new one
-/// would replace: silence agrees to nothing there. `needed` is how many supports confirm it. A session that `knows_how`
-/// claims are confirmed is not told again.
+/// The receipt's sentence on the next step of a new claim. `waits_for` is the claim of the operator that the new one
+/// proposes to supersede: silence does not confirm such a claim. `needed` is the number of supports that confirm it. A
+/// session that `knows_how` claims are confirmed gets no sentence.
 pub(super) fn next(
     create: &CreateClaim,
     waits_for: Option<ClaimId>,
@@ -116,8 +118,8 @@ pub(super) fn next(
     })
 }
 
-/// The events by which silence confirms a claim whose time for objections is over. What stands against the claim ends
-/// the silence: the claim stays proposed, and says why.
+/// The events at the end of the time for objections. Silence confirms the claim. If something prevents that, the claim
+/// stays proposed, with the reason, and its silence ends.
 pub fn agree(state: &State, id: ClaimId, now: Timestamp) -> Vec<Event> {
     let Some(claim) = state.claim(id).filter(|claim| is_due(claim, now)) else { return Vec::new() };
     let against = stands_against(state, id, claim).or_else(|| nobody_was_there(state, id, claim));
@@ -160,9 +162,9 @@ fn is_due(claim: &Claim, now: Timestamp) -> bool {
     claim.status == Status::Proposed && is_over && !claim.is_over(now)
 }
 
-/// What stands against a claim, so that silence does not confirm it.
+/// The reason why silence must not confirm a claim.
 fn stands_against(state: &State, id: ClaimId, claim: &Claim) -> Option<String> {
-    // A challenge that a run answered stands on record and is no silence either.
+    // A challenge that a run answered stays on record, so there was no silence.
     if let Some(challenger) = claim.challengers().next() {
         return Some(format!("{challenger} challenges it"));
     }
@@ -196,8 +198,8 @@ fn stands_against(state: &State, id: ClaimId, claim: &Claim) -> Option<String> {
     old.map(|old| format!("the operator stands by claim {old}, which it would replace"))
 }
 
-/// Whether no agent whose objection would count was there before the time was over, or not the owner of the claim that
-/// it would replace.
+/// Whether no agent with a valid objection was present in time. If the claim would supersede another one, the owner of
+/// that claim must have been present.
 fn nobody_was_there(state: &State, id: ClaimId, claim: &Claim) -> Option<String> {
     let heard = state.heard_of(id)?;
     let replaced = claim.proposes_to_supersede.and_then(|old| state.claim(old));
@@ -214,7 +216,7 @@ fn nobody_was_there(state: &State, id: ClaimId, claim: &Claim) -> Option<String>
     is_absent.then(|| format!("{} {was} not there to object", asked.join(", ")))
 }
 
-/// Whether another decision is in force on a target of this one. The claim that it is to replace does not count.
+/// Whether another decision is in force on a target of this one, except the decision that it proposes to supersede.
 fn breaks_target_rule(state: &State, id: ClaimId, claim: &Claim) -> bool {
     let others =
         |id_of_other: &ClaimId| *id_of_other != id && claim.proposes_to_supersede != Some(*id_of_other);
@@ -226,7 +228,7 @@ fn breaks_target_rule(state: &State, id: ClaimId, claim: &Claim) -> bool {
             .any(|target| state.decisions_on(state.canonical(target)).any(|other| others(&other)))
 }
 
-/// Whether the claim would replace a claim that the operator stands by.
+/// Whether the claim would supersede a claim of the operator.
 fn overrules_operator(state: &State, claim: &Claim, policy: &Policy) -> bool {
     let old = claim.proposes_to_supersede.and_then(|old| state.claim(old));
     old.is_some_and(|old| old.superseded_by.is_none() && !overrule::gives_way(old, claim, policy))

@@ -55,7 +55,7 @@ pub(super) fn on_creation(
         if tier == Tier::Strong {
             decision.warnings.push(Warning {
                 code: WarningCode::Contradiction,
-                message: format!("{} says otherwise: {}", other.owner, super::quotation(state, id)),
+                message: format!("{} says otherwise: {}", other.owner, super::claim::quotation(state, id)),
                 claim_id: Some(id),
             });
         }
@@ -114,7 +114,8 @@ pub(super) fn on_support(state: &State, (agent, session): Speaker<'_>, id: Claim
         } else {
             return None;
         };
-        let message = format!("you {holds} {}, which contradicts this", super::quotation(state, *other));
+        let message =
+            format!("you {holds} {}, which contradicts this", super::claim::quotation(state, *other));
         Some(Warning { code: WarningCode::Contradiction, message, claim_id: Some(*other) })
     };
     others.iter().filter_map(held).collect()

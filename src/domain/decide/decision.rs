@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
+use super::claim::{create_claim, may_deprecate};
+use super::supersession::{Successor, Supersession, supersede};
 use super::{
-    Decision, Policy, Speaker, Successor, Supersession, challenge, check_list, create_claim, fresh_id,
-    known_claim, may_deprecate, overrule, supersede, support, target, transition,
+    Decision, Policy, Speaker, challenge, check_list, fresh_id, known_claim, overrule, support, target,
+    transition,
 };
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Outcome, Override, Share, Status};

@@ -13,7 +13,7 @@ use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::State;
 use crate::domain::text::Reason;
 
-/// The most other events a receipt names; whoever needs more finds them with `hm claim show`.
+/// The most other events that a receipt names. `hm claim show` lists all of them.
 const MAX_NAMED: usize = 20;
 
 /// The events of the ledger behind an erasure. The state does not keep event payloads.
@@ -25,8 +25,8 @@ pub struct Erasure {
     pub related: Vec<Recorded>,
 }
 
-/// Decides an erasure. What an event did to a claim goes with it, except a move of its status: a claim put
-/// out of force stays so without the words of whoever did it.
+/// Decides an erasure. The effects of an event on a claim are erased with it, except a move of its status: a claim
+/// that was deprecated stays deprecated, without the reason.
 ///
 /// # Errors
 /// `not_allowed`, `unknown_evidence`, `redacted`, or `invalid_argument` where there is nothing to erase.
@@ -73,8 +73,8 @@ pub(super) fn forget(
     Ok(decision)
 }
 
-/// The move of a status said again without its reason, where the claim still stands there; the end of a run
-/// without what ran and what it left, so that nobody takes it for one under way.
+/// The event without its words, if its effect must stay: a move of a status that still holds, or the end of a run,
+/// which would otherwise count as running.
 fn restated(state: &State, target: &Recorded, body: &Event) -> Option<Event> {
     if let Event::ExperimentCompleted(ended) = body {
         let command = ERASED_COMMAND.parse().expect("a short text");
@@ -82,15 +82,17 @@ fn restated(state: &State, target: &Recorded, body: &Event) -> Option<Event> {
         let undecided = ended.undecided.as_ref().map(|_| erased_reason(target));
         let restates = ended.restates.or(Some(Place { seq: target.seq, at: target.at }));
         let (key, ended) = (ended.full_key(), ended.clone());
-        return Some(ExperimentCompleted { command, outcome, undecided, key, restates, ..ended }.into());
+        return Some(
+            ExperimentCompleted { command, outcome, undecided, key, restates, erased: true, ..ended }.into(),
+        );
     }
     if let Event::TaskUpdated(updated) = body {
-        // What is over stays over without the words that went with it.
+        // A task that ended stays ended, without the note.
         let stands = state.work().task(updated.task_id)?.status == updated.to;
         return stands.then(|| TaskUpdated { note: None, ..updated.clone() }.into());
     }
     if let Event::EvidenceRetracted(retracted) = body {
-        // What was taken back stays so; what was tied again since stays tied.
+        // Evidence that was retracted stays so. Evidence that was added again since stays.
         let link = (retracted.evidence_ref, retracted.relation);
         let is_back = state.claim(retracted.claim_id)?.evidence.contains(&link);
         let reason = erased_reason(target);
@@ -104,7 +106,7 @@ fn restated(state: &State, target: &Recorded, body: &Event) -> Option<Event> {
     let StatusChanged { claim_id, from, to, .. } = moved;
     let claim = state.claim(*claim_id)?;
     let status: Status = claim.status;
-    // What proved a claim is no word of an agent: without it the proof would count as an agreement.
+    // The proof of a claim is not an agent's text. Without it the confirmation would count as an agreement.
     let proof = claim.proof.filter(|_| *from == Status::PendingProof);
     let reason = match proof {
         Some(run) => format!("proof:{run}").parse().expect("an id is short"),
@@ -113,13 +115,13 @@ fn restated(state: &State, target: &Recorded, body: &Event) -> Option<Event> {
     (status == *to).then(|| StatusChanged { reason, by_silence: false, ..moved.clone() }.into())
 }
 
-/// The reason of what is said again without the words that were erased.
+/// The reason of a repeated event whose own reason was erased.
 fn erased_reason(target: &Recorded) -> Reason {
     let reason = format!("as event {} said, which was erased", target.seq);
     reason.parse().expect("our own reasons are short and never empty")
 }
 
-/// What else may repeat the erased words.
+/// Other events that may repeat the erased words.
 fn also(state: &State, target: &Recorded, related: &[Recorded]) -> Option<String> {
     let speaking: Vec<&Recorded> = related
         .iter()

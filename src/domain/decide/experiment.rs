@@ -2,10 +2,11 @@
 
 use serde_json::json;
 
+use super::quorum::settled_status;
+use super::supersession::take_place;
 use super::verdict::{Verdict, verdict};
 use super::{
-    Decision, PlannedRun, Speaker, against, contradiction, fresh_id, known_claim, researcher, settled_status,
-    take_place, transition,
+    Decision, PlannedRun, Speaker, against, contradiction, fresh_id, known_claim, researcher, transition,
 };
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
@@ -334,6 +335,7 @@ pub(super) fn record(
         unstable: None,
         stable_again: false,
         restates: None,
+        erased: false,
     };
     let attach = json!({ "run_id": record.run_id, "claim_id": "CLAIM" });
     let next = Some(format!(
@@ -381,6 +383,7 @@ pub(crate) fn ended(
         unstable,
         stable_again,
         restates: None,
+        erased: false,
     };
     let mut events: Vec<Event> = vec![completed.into()];
     events.extend(researcher::over(state, run_id, run, outcome));
@@ -666,7 +669,7 @@ mod tests {
     use crate::domain::command::{Command, Forget};
     use crate::domain::decide::{Facts, Policy, decide};
     use crate::domain::event::{Event, Recorded};
-    use crate::domain::experiment::{RunOutcome, RunState};
+    use crate::domain::experiment::{ERASED_COMMAND, RunOutcome, RunState};
     use crate::domain::ids::{ClaimId, CommandId, EventId, RunId};
     use crate::domain::state::State;
     use crate::domain::time::Timestamp;
@@ -818,6 +821,22 @@ mod tests {
         // Where the end was the last thing that the session did, it still is.
         let ends = events[..4].to_vec();
         assert_eq!(erased(ends, 3).last_done(&session), Some(EventId::from_uuid(Uuid::from_u128(2))));
+    }
+
+    #[test]
+    fn a_run_is_erased_by_its_event_and_not_by_what_was_typed() {
+        let erased = |state: &State| state.erased_runs().collect::<Vec<_>>();
+        let run_id = RunId::from_uuid(Uuid::from_u128(2));
+        let left = json!({ "command": ERASED_COMMAND, "meta_sha256": "ab12" });
+        let typed = folded(&[completed(2, 2, &left)]);
+        assert_eq!(erased(&typed), [], "a human typed it");
+        // An older release marked an erased run by its command alone.
+        let old = json!({ "run_id": id(2), "command": ERASED_COMMAND, "state": "succeeded" });
+        let old = at(3, ("operator", None), "experiment.completed", old);
+        assert_eq!(erased(&folded(&[completed(2, 2, &left), old])), [run_id]);
+        let more = erasure(&typed, &completed(2, 2, &left), 3);
+        let [completed, again] = [completed(2, 2, &left), more.last().expect("an end").clone()];
+        assert_eq!(erased(&folded(&[completed, again])), [run_id]);
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::{Decision, Policy, Speaker, known_claim, other_names};
+use super::position::other_names;
+use super::{Decision, Policy, Speaker, known_claim};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Override, Position, Status};
 use crate::domain::command::KeepClaim;

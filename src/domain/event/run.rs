@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::Relation;
-use crate::domain::experiment::{Plan, Prediction, ProfileName, RunKey, RunOutcome, Series, Tally};
+use crate::domain::experiment::{
+    ERASED_COMMAND, Plan, Prediction, ProfileName, RunKey, RunOutcome, Series, Tally,
+};
 use crate::domain::ids::{ClaimId, RunId, SessionId, TaskId};
 use crate::domain::text::{CommandLine, Prompt, Reason};
 use crate::domain::time::Timestamp;
@@ -91,9 +93,22 @@ pub struct ExperimentCompleted {
     /// The place of the first record of this end, if that record was erased and this one repeats it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restates: Option<Place>,
+    /// Whether the first record of this end was erased, and the files of the run with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub erased: bool,
 }
 
 impl ExperimentCompleted {
+    /// Whether the files of the run must go. A release before the flag marked such an end by its command, and it had
+    /// no outcome but its state.
+    pub fn is_erased(&self) -> bool {
+        let is_marked = || {
+            self.command.as_str() == ERASED_COMMAND
+                && self.outcome == RunOutcome::without_files(self.outcome.state, None)
+        };
+        self.erased || is_marked()
+    }
+
     /// The key of the run, with the hash of its tree if that is known.
     pub fn full_key(&self) -> Option<RunKey> {
         self.key.clone().map(|key| key.with_tree(self.outcome.git.as_deref()))

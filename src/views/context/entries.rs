@@ -115,14 +115,14 @@ fn attention(
     let questions = found.questions.iter().map(|asked| Attention::Question(question(asked, now)));
     // What concerns the reader or its work first: the team's other disputes can wait for their agents.
     let is_far = |both: &&Contradiction| {
-        let at_hand = sides(both).iter().any(|id| found.is_answer(id));
+        let at_hand = sides(both).iter().any(|id| found.is_answer(*id));
         !at_hand && !moves_of(both).contains_key(of.agent.as_str())
     };
     let mut contradictions: Vec<&Contradiction> = found.contradictions.iter().collect();
     contradictions.sort_by_key(is_far);
     let contradictions = contradictions.into_iter().map(|both| Attention::Contradiction(contradiction(both)));
     let mut contested: Vec<&ClaimSummary> = found.contested.iter().collect();
-    contested.sort_by_key(|claim| claim.owner != of.agent.as_str() && !found.is_answer(&claim.id));
+    contested.sort_by_key(|claim| claim.owner != of.agent.as_str() && !found.is_answer(claim.id));
     let contested = contested.into_iter().map(|summary| Attention::Contested(claim(summary)));
     let pending = found
         .pending_proof
@@ -139,7 +139,7 @@ fn attention(
     });
     let refused = found.rejected.iter().filter(|refused| refused.agent == of.agent.as_str());
     let refused = refused.map(|refused| Attention::Fault {
-        id: refused.command_id.clone(),
+        id: refused.command_id.to_string(),
         what: format!("your queued {} did not pass: {}", refused.kind, refused.message),
     });
     let faults = runs.0.iter().filter(|(_, run)| run.outcome != Outcome::Ok);
@@ -147,7 +147,7 @@ fn attention(
         faults.map(|(job, run)| Attention::Fault { id: job.clone(), what: format!("{job}: {}", run.detail) });
     let disputes = questions.chain(contradictions);
     let silences = found.silences.iter().map(|silence| Attention::Silence {
-        claim: silence.claim.id.clone(),
+        claim: silence.claim.id.to_string(),
         statement: silence.claim.statement.clone(),
         by: silence.claim.owner.clone(),
         left: now.age(Timestamp::from_ms(silence.until)),
@@ -211,8 +211,8 @@ impl Found {
             answers: self.answers.get(&summary.id).map_or(0.0, |(_, all)| *all),
             rejected: rejected.collect(),
             replaced,
-            behind: self.behind.get(&summary.id).cloned(),
-            digest: self.digest.as_ref().and_then(|digest| digest.get(&summary.id)).cloned(),
+            behind: self.behind.get(&summary.id).map(ToString::to_string),
+            digest: self.digest.as_ref().and_then(|digest| digest.get(summary.id)).cloned(),
             // The pack tells once what is locked.
             by_now: by_now(&self::tests(summary)),
             ..claim_for(summary, &self.about, now)
@@ -244,7 +244,7 @@ pub(in crate::views) fn claim_for(summary: &ClaimSummary, about: &About, now: Ti
     let is_at = |places: &[Scope]| scopes.iter().any(|scope| scope.is_at(places));
     let of_task = summary.origin_task_id.as_ref().is_some_and(|task| about.tasks.contains(task));
     pack::Claim {
-        id: summary.id.clone(),
+        id: summary.id.to_string(),
         statement: summary.statement.clone(),
         claim_type: summary.claim_type,
         status: summary.status,
@@ -256,7 +256,7 @@ pub(in crate::views) fn claim_for(summary: &ClaimSummary, about: &About, now: Ti
         agreed_by: Vec::new(),
         answers_reader: false,
         unstable: summary.unstable,
-        failed_since: summary.failed_since.clone(),
+        failed_since: summary.failed_since.map(|run| run.to_string()),
         grade: summary.grade,
         evidence_stale: summary.stale,
         changed: versions::changed(&summary.changed_since).filter(|_| summary.is_finding()),
@@ -284,7 +284,7 @@ pub(in crate::views) fn claim_for(summary: &ClaimSummary, about: &About, now: Ti
 
 pub(in crate::views) fn contradiction(both: &Contradiction) -> pack::Contradiction {
     pack::Contradiction {
-        id: both.id.clone(),
+        id: both.id.to_string(),
         kind: both.kind,
         detected_at: Timestamp::from_ms(both.detected_at),
         sides: [side(&both.left), side(&both.right)],
@@ -296,19 +296,19 @@ pub(in crate::views) fn contradiction(both: &Contradiction) -> pack::Contradicti
 pub(in crate::views) fn question(asked: &Question, now: Timestamp) -> pack::Question {
     let is_open = asked.claim.status == Status::Proposed;
     pack::Question {
-        claim: asked.claim.id.clone(),
+        claim: asked.claim.id.to_string(),
         statement: asked.claim.statement.clone(),
         by: asked.claim.owner.clone(),
         asked_at: Timestamp::from_ms(asked.asked_at),
         silence_in: asked.until.filter(|_| is_open).map(|until| now.age(Timestamp::from_ms(until))),
-        instead_of: asked.instead_of.clone(),
+        instead_of: asked.instead_of.map(|old| old.to_string()),
     }
 }
 
 fn side(side: &SideView) -> pack::Side {
     let said = side.status.zip(side.created_at).zip(side.statement.clone());
     pack::Side {
-        claim: side.claim_id.clone(),
+        claim: side.claim_id.to_string(),
         owner: side.owner.clone(),
         by: side.agent.clone(),
         challenge: side.challenge.clone(),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::ContextOf;
 use crate::domain::claim::{ClaimType, Status};
-use crate::domain::ids::TaskId;
+use crate::domain::ids::{ClaimId, TaskId};
 use crate::domain::plan::TaskStatus;
 use crate::domain::relevance::{ANSWERS, StaleAfter};
 use crate::domain::text::Worktree;
@@ -67,13 +67,13 @@ pub(in crate::views) struct Found {
     pub(in crate::views) pending_proof: Vec<ClaimSummary>,
     pub(in crate::views) claims: Vec<ClaimSummary>,
     pub(in crate::views) negative: Vec<ClaimSummary>,
-    pub(in crate::views) warnings: BTreeMap<String, Warning>,
+    pub(in crate::views) warnings: BTreeMap<ClaimId, Warning>,
     /// How well claims answer what the session is about, by their words and in all, by their ids.
-    pub(in crate::views) answers: BTreeMap<String, (f64, f64)>,
-    pub(in crate::views) rejections: BTreeMap<String, Vec<Rejected>>,
-    pub(in crate::views) replaced: BTreeMap<String, Replaced>,
+    pub(in crate::views) answers: BTreeMap<ClaimId, (f64, f64)>,
+    pub(in crate::views) rejections: BTreeMap<ClaimId, Vec<Rejected>>,
+    pub(in crate::views) replaced: BTreeMap<ClaimId, Replaced>,
     /// Confirmed claims that a later decision names, with that decision, by their ids.
-    pub(in crate::views) behind: BTreeMap<String, String>,
+    pub(in crate::views) behind: BTreeMap<ClaimId, ClaimId>,
     /// What a first context says of its claims besides; none where the session claimed something already.
     pub(in crate::views) digest: Option<Digest>,
     pub(in crate::views) anchors: Vec<AnchorView>,
@@ -87,9 +87,9 @@ pub(in crate::views) struct Found {
     pub(in crate::views) pending_count: u64,
     pub(in crate::views) quarantined: u64,
     /// Claims that were looked at.
-    pub(in crate::views) seen: BTreeSet<String>,
+    pub(in crate::views) seen: BTreeSet<ClaimId>,
     /// Sides of open contradictions, and claims that the reader is asked about.
-    pub(in crate::views) disputed: BTreeSet<String>,
+    pub(in crate::views) disputed: BTreeSet<ClaimId>,
 }
 
 /// Asks one question after the other; what cannot be answered is counted and left out.
@@ -164,7 +164,7 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
     found.contested_count = counts.by_status.get(&Status::Contested).copied().unwrap_or_default();
     found.pending_count = counts.by_status.get(&Status::PendingProof).copied().unwrap_or_default();
     if let Some(looking) = &found.trajectory {
-        let (plan, phase) = (looking.plan_id.as_deref(), looking.phase_id.as_deref());
+        let (plan, phase) = (looking.plan_id, looking.phase_id);
         found.titles = asking.ask(|store| store.titles(plan, phase));
     }
     found.tasks = active_tasks(asking, of, found.trajectory.as_ref());
@@ -212,9 +212,8 @@ fn active_tasks(
     let mut tasks = asking.ask(|store| store.tasks_in(TaskStatus::Active, MAX_TASKS));
     tasks.extend(asking.ask(|store| store.tasks_in(TaskStatus::Blocked, MAX_TASKS)));
     for id in trajectory.iter().flat_map(|looking| &looking.task_ids) {
-        let Ok(wanted) = id.parse::<TaskId>() else { continue };
         if !tasks.iter().any(|task| task.id == *id) {
-            tasks.extend(asking.ask(|store| store.task(wanted)).filter(|task| !task.status.is_over()));
+            tasks.extend(asking.ask(|store| store.task(*id)).filter(|task| !task.status.is_over()));
         }
     }
     tasks.sort_by_key(|task| !is_mine(task, of, trajectory));
@@ -229,23 +228,18 @@ fn ask_for_claims(asking: &mut Parts<'_>, of: &ContextOf, counts: &Counts, found
     for Belonging { claim, words, all } in
         asking.ask(|store| store.about(&text, &places, limit.max(MIN_ANSWERS)))
     {
-        found.answers.insert(claim.id.clone(), (words, all));
+        found.answers.insert(claim.id, (words, all));
         let (known, list) = match claim.claim_type {
             ClaimType::Negative => (&mut warned, &mut found.negative),
             ClaimType::Fact | ClaimType::Decision | ClaimType::Hypothesis => (&mut seen, &mut found.claims),
         };
-        if known.insert(claim.id.clone()) {
+        if known.insert(claim.id) {
             list.push(claim);
         }
     }
     let in_force = ClaimFilter { in_force: true, limit, ..ClaimFilter::default() };
-    let mut filters: Vec<ClaimFilter> = found
-        .about
-        .tasks
-        .iter()
-        .filter_map(|id| id.parse().ok())
-        .map(|task| ClaimFilter { task: Some(task), ..in_force.clone() })
-        .collect();
+    let mut filters: Vec<ClaimFilter> =
+        found.about.tasks.iter().map(|task| ClaimFilter { task: Some(*task), ..in_force.clone() }).collect();
     if !places.is_empty() {
         filters.push(ClaimFilter { places: places.clone(), ..in_force.clone() });
     }
@@ -260,12 +254,12 @@ fn ask_for_claims(asking: &mut Parts<'_>, of: &ContextOf, counts: &Counts, found
         filters.extend([decisions, confirmed]);
     } else {
         let standing = asking.ask(|store| store.standing(limit));
-        found.claims.extend(standing.into_iter().filter(|claim| seen.insert(claim.id.clone())));
+        found.claims.extend(standing.into_iter().filter(|claim| seen.insert(claim.id)));
     }
     filters.push(ClaimFilter { status: vec![Status::Proposed], in_force: false, ..in_force });
     for filter in filters {
         let claims = asking.ask(|store| Ok(store.claims(&filter)?.claims));
-        found.claims.extend(claims.into_iter().filter(|claim| seen.insert(claim.id.clone())));
+        found.claims.extend(claims.into_iter().filter(|claim| seen.insert(claim.id)));
     }
     // Those at hand, and the newest of all the others.
     let mut dead_ends = vec![ClaimFilter { limit: MAX_ELSEWHERE, ..negative() }];
@@ -274,13 +268,12 @@ fn ask_for_claims(asking: &mut Parts<'_>, of: &ContextOf, counts: &Counts, found
     }
     for filter in dead_ends {
         let claims = asking.ask(|store| Ok(store.claims(&filter)?.claims));
-        found.negative.extend(claims.into_iter().filter(|claim| warned.insert(claim.id.clone())));
+        found.negative.extend(claims.into_iter().filter(|claim| warned.insert(claim.id)));
     }
     // A claim is shown once: where somebody is asked to act, else where it warns, else by its relevance.
-    let mut disputed: BTreeSet<String> =
-        found.contradictions.iter().flat_map(sides).map(str::to_owned).collect();
-    disputed.extend(found.questions.iter().map(|asked| asked.claim.id.clone()));
-    disputed.extend(found.silences.iter().map(|silence| silence.claim.id.clone()));
+    let mut disputed: BTreeSet<ClaimId> = found.contradictions.iter().flat_map(sides).collect();
+    disputed.extend(found.questions.iter().map(|asked| asked.claim.id));
+    disputed.extend(found.silences.iter().map(|silence| silence.claim.id));
     found.contested.retain(|claim| !disputed.contains(&claim.id));
     let needs_somebody = |claim: &ClaimSummary| {
         matches!(claim.status, Status::Contested | Status::PendingProof) || disputed.contains(&claim.id)
@@ -290,23 +283,22 @@ fn ask_for_claims(asking: &mut Parts<'_>, of: &ContextOf, counts: &Counts, found
     found.negative.retain(|claim| !needs_somebody(claim));
     found.unseen_dead_ends = counts.negative.saturating_sub(settled_dead_ends);
     found.warnings = asking.ask(|store| store.warnings(&found.negative));
-    let mut dropped: BTreeSet<String> = BTreeSet::new();
-    for id in found.claims.iter().filter_map(|claim| claim.origin_task_id.clone()).collect::<BTreeSet<_>>() {
-        let Ok(task) = id.parse::<TaskId>() else { continue };
+    let mut dropped: BTreeSet<TaskId> = BTreeSet::new();
+    for task in found.claims.iter().filter_map(|claim| claim.origin_task_id).collect::<BTreeSet<_>>() {
         // A task that should not be done says nothing about now; its claims stay where they are.
         if asking.ask(|store| store.task(task)).is_some_and(|task| task.status == TaskStatus::Invalidated) {
-            dropped.insert(id);
+            dropped.insert(task);
         }
     }
     let is_settled = |status| matches!(status, Status::Proposed | Status::Confirmed);
     let here = found.claims.iter();
     let here = here.filter(|claim| is_settled(claim.status) && claim.claim_type != ClaimType::Negative);
-    let elsewhere: BTreeSet<&str> = found
+    let elsewhere: BTreeSet<ClaimId> = found
         .contradictions
         .iter()
         .flat_map(|both| [&both.left, &both.right])
         .filter(|side| side.status.is_some_and(is_settled) && !seen.contains(&side.claim_id))
-        .map(|side| side.claim_id.as_str())
+        .map(|side| side.claim_id)
         .collect();
     // What cannot be read is said to be that, and not that there was no room for it.
     let unreadable = asking.store.left_out_settled();
@@ -318,10 +310,8 @@ fn ask_for_claims(asking: &mut Parts<'_>, of: &ContextOf, counts: &Counts, found
             && claim.claim_type != ClaimType::Negative
     });
     let shown = || found.claims.iter().chain(&found.negative);
-    let decisions: Vec<&str> = shown()
-        .filter(|claim| claim.claim_type == ClaimType::Decision)
-        .map(|claim| claim.id.as_str())
-        .collect();
+    let decisions: Vec<ClaimId> =
+        shown().filter(|claim| claim.claim_type == ClaimType::Decision).map(|claim| claim.id).collect();
     found.rejections = asking.ask(|store| store.rejected_by(&decisions));
     let is_decision = |claim: &&ClaimSummary| claim.claim_type == ClaimType::Decision;
     let mut behind = asking.ask(|store| store.named_by(found.claims.iter().filter(is_decision)));
@@ -330,14 +320,14 @@ fn ask_for_claims(asking: &mut Parts<'_>, of: &ContextOf, counts: &Counts, found
         found.claims.iter().any(is_it)
     });
     found.behind = behind;
-    let all: Vec<&str> = shown().map(|claim| claim.id.as_str()).collect();
+    let all: Vec<ClaimId> = shown().map(|claim| claim.id).collect();
     found.replaced = asking.ask(|store| store.replaced_by(&all));
     seen.extend(warned);
     (found.seen, found.disputed) = (seen, disputed);
 }
 
-pub(in crate::views) fn sides(contradiction: &Contradiction) -> [&str; 2] {
-    [&contradiction.left.claim_id, &contradiction.right.claim_id]
+pub(in crate::views) fn sides(contradiction: &Contradiction) -> [ClaimId; 2] {
+    [contradiction.left.claim_id, contradiction.right.claim_id]
 }
 
 /// What a session works on, and where.
@@ -351,22 +341,22 @@ pub(in crate::views) fn about(store: &Reader, of: &ContextOf) -> Result<About, S
 
 impl Found {
     /// How well a claim answers by its words alone, if it does.
-    pub(in crate::views) fn words(&self, id: &str) -> Option<f64> {
-        self.answers.get(id).map(|(words, _)| *words)
+    pub(in crate::views) fn words(&self, id: ClaimId) -> Option<f64> {
+        self.answers.get(&id).map(|(words, _)| *words)
     }
 
     /// Whether a claim answers well what the session is about.
-    pub(in crate::views) fn is_answer(&self, id: &str) -> bool {
-        self.answers.get(id).is_some_and(|(_, all)| *all >= ANSWERS)
+    pub(in crate::views) fn is_answer(&self, id: ClaimId) -> bool {
+        self.answers.get(&id).is_some_and(|(_, all)| *all >= ANSWERS)
     }
 
     /// Whether a claim stands under attention because of others.
-    pub(in crate::views) fn is_disputed(&self, id: &str) -> bool {
-        self.disputed.contains(id)
+    pub(in crate::views) fn is_disputed(&self, id: ClaimId) -> bool {
+        self.disputed.contains(&id)
     }
 
     /// Whether a claim was looked at.
-    pub(in crate::views) fn was_seen(&self, id: &str) -> bool {
-        self.seen.contains(id)
+    pub(in crate::views) fn was_seen(&self, id: ClaimId) -> bool {
+        self.seen.contains(&id)
     }
 }

@@ -1,10 +1,11 @@
 //! The watch: a front follows the ledger's head.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use super::Front;
+use super::connect::Connector;
 use crate::writer::wire::{self, Reply, Request};
 
 /// How often a watcher looks for a new writer after the old one exited.
@@ -18,6 +19,19 @@ pub struct Watch {
 }
 
 impl Watch {
+    /// Starts to follow the writer that the connector finds.
+    pub(super) fn over(connector: Arc<Connector>) -> Self {
+        let (head_tx, head_rx) = mpsc::unbounded_channel();
+        let task = tokio::spawn(async move {
+            while !head_tx.is_closed() {
+                // The connection ends when the writer exits.
+                let _ = follow(&connector, &head_tx).await;
+                tokio::time::sleep(WATCH_RETRY).await;
+            }
+        });
+        Self { head_rx, task }
+    }
+
     /// Waits for the next announcement and returns the newest head; `None` when watching ended.
     pub async fn changed(&mut self) -> Option<u64> {
         let mut seq = self.head_rx.recv().await?;
@@ -34,31 +48,14 @@ impl Drop for Watch {
     }
 }
 
-impl Front {
-    /// Follows the ledger's head: reports the current one at once, then each newer one. Reconnects by itself and
-    /// never starts a writer; while there is no writer the ledger does not change.
-    pub fn watch(&self) -> Watch {
-        let (head_tx, head_rx) = mpsc::unbounded_channel();
-        let front = self.clone();
-        let task = tokio::spawn(async move {
-            while !head_tx.is_closed() {
-                // The connection ends when the writer exits.
-                let _ = front.follow(&head_tx).await;
-                tokio::time::sleep(WATCH_RETRY).await;
-            }
-        });
-        Watch { head_rx, task }
-    }
-
-    async fn follow(&self, head_tx: &mpsc::UnboundedSender<u64>) -> std::io::Result<()> {
-        let gone = || std::io::Error::from(std::io::ErrorKind::NotConnected);
-        let mut stream = self.shared.connector.open().await.map_err(|_| gone())?;
-        wire::write(&mut stream, &Request::Watch).await?;
-        while let Some(reply) = wire::read(&mut stream).await? {
-            if let Reply::Head { seq } = reply {
-                head_tx.send(seq).map_err(|_| gone())?;
-            }
+async fn follow(connector: &Connector, head_tx: &mpsc::UnboundedSender<u64>) -> std::io::Result<()> {
+    let gone = || std::io::Error::from(std::io::ErrorKind::NotConnected);
+    let mut stream = connector.open().await.map_err(|_| gone())?;
+    wire::write(&mut stream, &Request::Watch).await?;
+    while let Some(reply) = wire::read(&mut stream).await? {
+        if let Reply::Head { seq } = reply {
+            head_tx.send(seq).map_err(|_| gone())?;
         }
-        Ok(())
     }
+    Ok(())
 }

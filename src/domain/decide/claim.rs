@@ -1,0 +1,318 @@
+//! Claims are created, and deprecated.
+
+use std::collections::BTreeSet;
+
+use super::evidence::About;
+use super::quorum::{Policy, supports_needed};
+use super::supersession::{Successor, Supersession, supersede};
+use super::{
+    Decision, Speaker, asking, challenge, check_list, contradiction, decision, evidence, fresh_id,
+    instead_of, known_claim, overrule, plan, support, target, told,
+};
+use crate::domain::action;
+use crate::domain::agent::AgentId;
+use crate::domain::claim::{ClaimType, HYPOTHESIS_TTL, Override, Share, Status, Trigger};
+use crate::domain::command::{CreateClaim, DeprecateClaim};
+use crate::domain::event::{ClaimCreated, EvidenceAdded, StatusChanged};
+use crate::domain::ids::{ClaimId, EventId, SessionId};
+use crate::domain::pairs::Reading;
+use crate::domain::plan::check_globs;
+use crate::domain::receipt::{Cited, Warning, WarningCode};
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::scope::{MAX_SCOPES, Scope};
+use crate::domain::state::{Claim, Fingerprint, State};
+use crate::domain::time::{Hours, Timestamp};
+use crate::domain::versions::Versions;
+
+/// The most dead ends a receipt names; more would be noise.
+const MAX_DEAD_END_WARNINGS: usize = 5;
+
+/// Words a claim and a dead end share at least to be about the same thing: one common word is chance.
+const MIN_SHARED_SUBJECTS: usize = 2;
+
+/// `replaced` are the claims the new one takes the place of, now or once it is confirmed.
+pub(super) fn create_claim(
+    state: &State,
+    (agent, session): Speaker<'_>,
+    create: &CreateClaim,
+    replaced: &[ClaimId],
+    versions: &Versions,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<Decision, Rejection> {
+    fresh_id(state, "claim_id", create.claim_id.creation_event())?;
+    let scopes = target::canonical(state, &create.scopes);
+    check_new(create, &scopes)?;
+    asking::check(state, (agent, session), create)?;
+    refuse_twin(state, (agent, session), create, &scopes)?;
+    let evidence_refs = evidence::all_named(state, session, &create.evidence_refs)?;
+    if let Some(task) = create.origin_task_id {
+        plan::known_task(state, task)?;
+    }
+
+    let mut decision = Decision::default();
+    let new = Successor { id: create.claim_id, mends: create.mends };
+    let supersession =
+        create.supersedes.map(|old| supersede(state, (agent, session), old, new, policy)).transpose()?;
+    decision.events.push(created(create, &scopes, supersession.as_ref(), now).into());
+    let tied = tied(state, session, create, (evidence_refs, &scopes, versions), now)?;
+    for (event, cited) in tied {
+        decision.cited.push(cited);
+        decision.events.push(event.into());
+    }
+    let waits_for = match &supersession {
+        Some(Supersession::Proposed(old)) => Some(*old),
+        Some(Supersession::Now(_) | Supersession::OnceConfirmed { .. }) | None => None,
+    };
+    if let Some(supersession) = supersession {
+        let (events, warning) = supersession.on_creation(create.claim_id);
+        decision.events.extend(events);
+        decision.warnings.extend(warning);
+    }
+    let reading = Reading::of(create.statement.as_str());
+    contradiction::on_creation(state, agent, create, (&reading, &scopes), replaced, &mut decision);
+    if create.claim_type != ClaimType::Negative {
+        let told =
+            decision.warnings.iter().filter_map(|warning| warning.claim_id).chain(replaced.iter().copied());
+        let told: Vec<ClaimId> = told.collect();
+        let about = (create.statement.as_str(), &reading, scopes.as_slice());
+        let is_news = |id: ClaimId, dead_end: &Claim| {
+            !told.contains(&id)
+                && !dead_end.is_over(now)
+                && told::is_news(state, (agent, session), id, dead_end)
+        };
+        decision.warnings.extend(dead_end_warnings(state, about, is_news));
+    }
+    decision.warnings.extend(target::suggestions(state, &scopes));
+    let made_one = |(_, _, claim): (Timestamp, ClaimId, &Claim)| {
+        claim.owner == *agent && claim.session.as_ref() == session
+    };
+    let knows_how = state.recent(now).any(made_one);
+    decision.next = asking::next(create, waits_for, supports_needed(policy), knows_how);
+    Ok(decision)
+}
+
+/// Checks what the command says of the new claim alone. `scopes` are its scopes under their own names.
+fn check_new(create: &CreateClaim, scopes: &[Scope]) -> Result<(), Rejection> {
+    if scopes.is_empty() || scopes.len() > MAX_SCOPES {
+        return Err(Rejection::invalid(
+            "scopes",
+            format!("a claim has 1 to {MAX_SCOPES} scopes, this one has {}", scopes.len()),
+        ));
+    }
+    if create.mends && create.supersedes.is_none() {
+        return Err(Rejection::invalid("mends", "name the claim that it mends as supersedes"));
+    }
+    if create.ttl_hours == Some(Hours(0)) {
+        return Err(Rejection::invalid("ttl_hours", "a claim lives for at least 1 hour"));
+    }
+    check_list("evidence_refs", create.evidence_refs.len())?;
+    check_trigger(create)
+}
+
+/// Refuses a statement that a claim about the same scopes makes already.
+fn refuse_twin(
+    state: &State,
+    (agent, session): Speaker<'_>,
+    create: &CreateClaim,
+    scopes: &[Scope],
+) -> Result<(), Rejection> {
+    let fingerprint = Fingerprint::of(create.statement.as_str(), scopes, create.claim_type);
+    let Some(twin) = state.same_statement(&fingerprint) else { return Ok(()) };
+    Err(Rejection::new(
+        Code::DuplicateClaim,
+        format!("the same statement about the same scopes is already claim {twin}"),
+        if state.claim(twin).is_some_and(|claim| state.is_own(agent, session, claim)) {
+            "nothing to do: it is yours and on record".to_owned()
+        } else {
+            format!("if you agree: {}, and if you do not: {}", support(twin), challenge(twin))
+        },
+    )
+    .with("duplicate_of", twin))
+}
+
+fn created(
+    create: &CreateClaim,
+    scopes: &[Scope],
+    supersession: Option<&Supersession>,
+    now: Timestamp,
+) -> ClaimCreated {
+    ClaimCreated {
+        claim_id: create.claim_id,
+        statement: create.statement.clone(),
+        claim_type: create.claim_type,
+        scopes: scopes.to_vec(),
+        confidence: create.confidence,
+        supersedes: create.supersedes,
+        ttl_hours: ttl(create),
+        trigger: create.trigger.clone().filter(|trigger| !trigger.is_empty()),
+        origin_task_id: create.origin_task_id,
+        mends: create.mends,
+        versions: Versions::new(),
+        seen_in: None,
+        asks: asking::asked_with_owner(create, supersession),
+        objection_until: create.unless_objection_minutes.map(|minutes| now.plus_minutes(minutes)),
+    }
+}
+
+/// The evidence that a new claim cites: each event once, in the order of the ids.
+fn tied(
+    state: &State,
+    session: Option<&SessionId>,
+    create: &CreateClaim,
+    (mut evidence_refs, scopes, versions): (Vec<EventId>, &[Scope], &Versions),
+    now: Timestamp,
+) -> Result<Vec<(EvidenceAdded, Cited)>, Rejection> {
+    evidence_refs.sort();
+    evidence_refs.dedup();
+    let (claim_id, claim_type) = (create.claim_id, create.claim_type);
+    let about = About { claim_id, claim_type, scopes, trigger: create.trigger.as_ref(), session };
+    let tied = evidence_refs.into_iter().map(|evidence_ref| {
+        let said = evidence::cited(state, evidence_ref, &about, versions, now)?;
+        let added = EvidenceAdded {
+            claim_id,
+            evidence_ref,
+            relation: said.relation,
+            weight: Share::FULL,
+            note: None,
+            grade: said.grade,
+            run: said.run,
+        };
+        Ok((added, said.cited))
+    });
+    tied.collect()
+}
+
+/// For how long a new claim lives; none where its time does not end by itself.
+pub(super) fn ttl(create: &CreateClaim) -> Option<Hours> {
+    create.ttl_hours.or_else(|| (create.claim_type == ClaimType::Hypothesis).then_some(HYPOTHESIS_TTL))
+}
+
+fn check_trigger(create: &CreateClaim) -> Result<(), Rejection> {
+    let Some(trigger) = &create.trigger else {
+        return Ok(());
+    };
+    if !trigger.is_empty() && create.claim_type != ClaimType::Negative {
+        return Err(Rejection::invalid(
+            "trigger",
+            format!("only a negative claim warns, this one is a {}", create.claim_type),
+        ));
+    }
+    let longest = trigger.paths.len().max(trigger.commands.len()).max(trigger.symbols.len());
+    if longest > Trigger::MAX_ENTRIES {
+        return Err(Rejection::invalid(
+            "trigger",
+            format!("a trigger lists at most {} of each, this one {longest}", Trigger::MAX_ENTRIES),
+        ));
+    }
+    check_globs("trigger.paths", &trigger.paths)?;
+    if create.claim_type == ClaimType::Negative && action::keys(trigger).is_empty() {
+        let why = "this trigger meets no action, so it would never warn: name a path or glob below the root, a \
+                   command, a symbol or an error, or leave the trigger out";
+        return Err(Rejection::invalid("trigger", why));
+    }
+    Ok(())
+}
+
+/// The dead ends that a claim walks into and that are news to its author: those whose trigger it meets, then those in an
+/// overlapping scope, narrower than the workspace, that are about the same thing.
+fn dead_end_warnings(
+    state: &State,
+    (statement, reading, scopes): (&str, &Reading, &[Scope]),
+    is_news: impl Fn(ClaimId, &Claim) -> bool,
+) -> Vec<Warning> {
+    let mut dead_ends: BTreeSet<ClaimId> =
+        scopes.iter().flat_map(|scope| state.dead_ends_at(scope)).collect();
+    dead_ends.retain(|id| state.claim(*id).is_some_and(|dead_end| is_news(*id, dead_end)));
+    if dead_ends.is_empty() {
+        return Vec::new();
+    }
+    let proposed = action::proposed(statement, scopes);
+    let shared_with = state.shared_subjects(reading);
+    let narrow: Vec<&Scope> = scopes.iter().filter(|scope| scope.as_str() != ".").collect();
+    let meets = |id: ClaimId, dead_end: &Claim| {
+        let trigger = dead_end.trigger();
+        if trigger.is_some_and(|trigger| action::met(trigger, &proposed).is_some()) {
+            return Some((true, 0, id));
+        }
+        let places = dead_end.scopes.iter().chain(trigger.iter().flat_map(|trigger| &trigger.paths));
+        let overlaps = places
+            .filter(|place| place.as_str() != ".")
+            .any(|place| narrow.iter().any(|scope| scope.overlaps(place)));
+        let shared = if overlaps { shared_with(id) } else { 0 };
+        (shared >= MIN_SHARED_SUBJECTS).then_some((false, shared, id))
+    };
+    let mut met: Vec<(bool, usize, ClaimId)> =
+        dead_ends.into_iter().filter_map(|id| meets(id, state.claim(id)?)).collect();
+    // Ids are time-ordered: of equal ones the newest dead end is the likeliest to still hold.
+    met.sort_unstable_by(|a, b| b.cmp(a));
+    met.into_iter()
+        .take(MAX_DEAD_END_WARNINGS)
+        .map(|(_, _, id)| Warning {
+            code: WarningCode::NegativeClaim,
+            message: format!("a failed approach is on record here: {}", quotation(state, id)),
+            claim_id: Some(id),
+        })
+        .collect()
+}
+
+/// What a claim says, in its first line, and which claim it is.
+pub(super) fn quotation(state: &State, id: ClaimId) -> String {
+    let said = state.claim(id).map_or("", Claim::statement);
+    format!("{} (`hivemind://claims/{id}`)", action::first_line(said))
+}
+
+pub(super) fn deprecate_claim(
+    state: &State,
+    (agent, session): Speaker<'_>,
+    deprecate: &DeprecateClaim,
+    policy: &Policy,
+) -> Result<Decision, Rejection> {
+    let claim = known_claim(state, deprecate.claim_id)?;
+    if claim.status == Status::Deprecated {
+        return Err(Rejection::new(
+            Code::InvalidTransition,
+            format!("claim {} is deprecated already, and that is final", deprecate.claim_id),
+            format!("make a new claim: {}", instead_of(deprecate.claim_id, claim)),
+        )
+        .with("from", claim.status)
+        .with("to", Status::Deprecated));
+    }
+    if !may_deprecate(state, (agent, session), claim) {
+        return Err(Rejection::new(
+            Code::NotAllowed,
+            format!("claim {} belongs to {}", deprecate.claim_id, claim.owner),
+            format!(
+                "{}, or ask {} to end it",
+                challenge(deprecate.claim_id),
+                decision::with_architect(&claim.owner)
+            ),
+        ));
+    }
+    if overrule::stands(agent, claim, policy) {
+        let asked = (deprecate.claim_id, Override::Deprecate);
+        return overrule::propose(state, (agent, session), asked, &deprecate.reason);
+    }
+    if *agent != AgentId::operator() {
+        decision::stays(state, (agent, session), deprecate.claim_id, claim)?;
+    }
+    Ok(Decision {
+        events: vec![
+            StatusChanged {
+                claim_id: deprecate.claim_id,
+                from: claim.status,
+                to: Status::Deprecated,
+                reason: deprecate.reason.clone(),
+                by_silence: false,
+                keeps_proof: false,
+                leaves_open: Vec::new(),
+            }
+            .into(),
+        ],
+        ..Decision::default()
+    })
+}
+
+pub(super) fn may_deprecate(state: &State, (agent, session): Speaker<'_>, claim: &Claim) -> bool {
+    state.owns(agent, session, claim) || [AgentId::architect(), AgentId::operator()].contains(agent)
+}

@@ -1,0 +1,238 @@
+//! Positions on a claim.
+
+use serde_json::json;
+
+use super::quorum::{Policy, counting, missing, settled_status, supports_needed};
+use super::supersession::take_place;
+use super::{
+    Decision, Speaker, contradiction, decision, evidence, instead_of, known_claim, overrule, standing,
+    support, transition,
+};
+use crate::domain::agent::AgentId;
+use crate::domain::claim::{ClaimType, Override, Position, Status};
+use crate::domain::command::TakePosition;
+use crate::domain::event::PositionTaken;
+use crate::domain::ids::{ClaimId, EventId};
+use crate::domain::receipt::Cited;
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::state::{Claim, State};
+use crate::domain::time::Timestamp;
+use crate::domain::versions::Versions;
+use crate::domain::way;
+
+pub(super) fn take_position(
+    state: &State,
+    (agent, session): Speaker<'_>,
+    take: &TakePosition,
+    now: Timestamp,
+    policy: &Policy,
+) -> Result<Decision, Rejection> {
+    let claim = claim_in_force(state, take.claim_id)?;
+    check(state, (agent, session), take, claim, policy)?;
+    let evidence_ref =
+        take.evidence_ref.as_ref().map(|name| evidence::named(state, session, name)).transpose()?;
+    if let (Position::Support, Some(cited)) = (take.position, evidence_ref) {
+        evidence::check_support(state, cited, (take.claim_id, claim))?;
+    }
+    if let (Position::Challenge, Some(reason)) = (take.position, &take.reason)
+        && overrule::stands(agent, claim, policy)
+    {
+        return overrule::propose(state, (agent, session), (take.claim_id, Override::Challenge), reason);
+    }
+
+    // A caller that wrote the whole id knows it.
+    let cited = evidence_ref.filter(|id| take.evidence_ref.as_ref() != Some(&(*id).into()));
+    let cited =
+        cited.map(|evidence_ref| Cited { evidence_ref, grade: None, why: String::new(), failed: None });
+    let mut decision = Decision { cited: cited.into_iter().collect(), ..Decision::default() };
+    let taken = taken(state, (agent, session), take, claim, evidence_ref);
+    let mut after = claim.clone();
+    after.take(agent, session, &taken);
+    let ended = standing::ended(state, (agent, session), claim, &taken);
+    decision.events.push(taken.into());
+    let status = settled_status(state, &after, now, policy);
+    if status != claim.status {
+        let reason = match take.position {
+            Position::Support => format!("supported by {agent}"),
+            Position::Challenge => format!("challenged by {agent}"),
+            Position::Abstain => format!("{agent} abstains"),
+        };
+        decision.events.push(transition(take.claim_id, claim.status, status, &reason));
+    }
+    if take.position == Position::Challenge {
+        decision.events.extend(contradiction::on_challenge(state, agent, take.claim_id, claim));
+    }
+    let counting = counting(state, &after, policy);
+    let counts = take.position == Position::Support && counting.contains(&agent);
+    // Only what confirms it, or is a vote for it, puts it in the place of another claim.
+    if status == Status::Confirmed && (claim.status != Status::Confirmed || counts) {
+        let by_silence = after.by_silence && counting.is_empty();
+        let (events, warning) = take_place(state, (take.claim_id, &after), by_silence, policy);
+        decision.events.extend(events);
+        decision.warnings.extend(warning);
+    }
+    decision.next = if take.position == Position::Abstain {
+        standing::abstained(state, ended, (take.claim_id, &after, status))
+    } else {
+        next_step(state, agent, take.position, (take.claim_id, &after, status), now, policy)
+    };
+    if take.position == Position::Support {
+        decision.warnings.extend(contradiction::on_support(state, (agent, session), take.claim_id));
+    }
+    if *agent == AgentId::operator() && take.position == Position::Support {
+        let turned_down = overrule::turned_down(state, (take.claim_id, claim), take.reason.as_ref());
+        decision.next = overrule::out_of_force(&turned_down).or(decision.next);
+        decision.events.extend(turned_down);
+    }
+    Ok(decision)
+}
+
+/// Checks whether the speaker may take a position on a claim.
+fn check(
+    state: &State,
+    (agent, session): Speaker<'_>,
+    take: &TakePosition,
+    claim: &Claim,
+    policy: &Policy,
+) -> Result<(), Rejection> {
+    if state.is_own(agent, session, claim) {
+        refuse_own(claim, take, policy)?;
+    }
+    standing::refuse_anothers(state, (agent, session), (take.claim_id, claim), "abstain")?;
+    if take.position == Position::Challenge && take.reason.is_none() {
+        return Err(Rejection::invalid("reason", "a challenge says why"));
+    }
+    Ok(())
+}
+
+/// The event of a position, for each name that the pane of the speaker took one under.
+fn taken(
+    state: &State,
+    (agent, session): Speaker<'_>,
+    take: &TakePosition,
+    claim: &Claim,
+    evidence_ref: Option<EventId>,
+) -> PositionTaken {
+    // A human who types in the session of a pane is not the pane.
+    let is_same_pane = |name: &&AgentId| {
+        let are_agents = !name.is_reserved() && !agent.is_reserved();
+        *name != agent && are_agents && state.is_own_position(session, (take.claim_id, claim), name)
+    };
+    let instead_of: Vec<AgentId> = claim.taken_in.keys().filter(is_same_pane).cloned().collect();
+    let mut formerly = other_names(state, (agent, session));
+    formerly.retain(|name| !instead_of.contains(name));
+    PositionTaken {
+        claim_id: take.claim_id,
+        position: take.position,
+        reason: take.reason.clone(),
+        evidence_ref,
+        instead_of,
+        formerly,
+        still: false,
+        aside: false,
+        asks: Vec::new(),
+        versions: Versions::new(),
+        seen_in: None,
+    }
+}
+
+/// The other names that the pane of a speaker had.
+pub(super) fn other_names(state: &State, (agent, session): Speaker<'_>) -> Vec<AgentId> {
+    state.seats().names(session).filter(|name| *name != agent).cloned().collect()
+}
+
+/// A claim that takes positions.
+pub(super) fn claim_in_force(state: &State, id: ClaimId) -> Result<&Claim, Rejection> {
+    let claim = known_claim(state, id)?;
+    if claim.status == Status::Deprecated {
+        let hint = match claim.superseded_by {
+            Some(successor) => format!("take a position on its successor: {}", support(successor)),
+            None => format!("make a new claim: {}", instead_of(id, claim)),
+        };
+        let message = format!("claim {id} is deprecated and takes no more positions");
+        return Err(Rejection::new(Code::ClaimDeprecated, message, hint));
+    }
+    Ok(claim)
+}
+
+/// An owner's word on their own claim is the claim itself.
+fn refuse_own(claim: &Claim, take: &TakePosition, policy: &Policy) -> Result<(), Rejection> {
+    let refused = |what: &str, hint: String| {
+        let message = format!("claim {} is your own, so {what}", take.claim_id);
+        Err(Rejection::new(Code::OwnClaim, message, hint))
+    };
+    match take.position {
+        Position::Challenge => {
+            let end = if claim.claim_type == ClaimType::Decision {
+                format!("decide anew: {}", decision::instead_of(take.claim_id, claim))
+            } else {
+                let end = json!({ "claim_id": take.claim_id, "reason": way::REASON });
+                let end = way::call("deprecate_claim", &end);
+                format!("{end}, or {}", instead_of(take.claim_id, claim))
+            };
+            refused("you cannot challenge it", end)
+        }
+        Position::Support if !policy.quorum.owner_counts => refused(
+            "your support does not count",
+            format!(
+                "another agent supports it, or a run shows it: {}",
+                way::call("run_experiment", &json!({ "profile": "PROFILE", "claim_id": take.claim_id }))
+            ),
+        ),
+        Position::Support | Position::Abstain => Ok(()),
+    }
+}
+
+/// What a position made of a claim, and what it still lacks. `claim` is as it is after the position.
+fn next_step(
+    state: &State,
+    agent: &AgentId,
+    position: Position,
+    (id, claim, status): (ClaimId, &Claim, Status),
+    now: Timestamp,
+    policy: &Policy,
+) -> Option<String> {
+    let names = |agents: &[&AgentId]| agents.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let supporters = counting(state, claim, policy);
+    match (position, status) {
+        (Position::Challenge, Status::PendingProof) => {
+            let run = claim.pending_run.map_or_else(String::new, |run| format!("run {run} is under way; "));
+            Some(format!("{run}it does not answer this challenge, and the claim stays contested for it"))
+        }
+        (Position::Challenge, _) => {
+            let seen = json!({ "claim_id": id, "evidence_ref": "EVENT", "relation": "contradicts" });
+            Some(format!(
+                "settled when {} {}, or every challenger supports or abstains; cite what you saw: {}",
+                claim.owner,
+                decision::way_out(claim),
+                way::call("add_evidence", &seen)
+            ))
+        }
+        (Position::Support, Status::Confirmed) if !supporters.is_empty() => {
+            Some(format!("confirmed: agreed by {}", names(&supporters)))
+        }
+        (Position::Support, Status::Confirmed) if claim.by_silence => {
+            Some("confirmed: agreed by silence, until another agent supports it".to_owned())
+        }
+        (Position::Support, Status::Confirmed) => Some("confirmed: shown by a run".to_owned()),
+        (Position::Support, Status::Proposed) => {
+            let lacking = supports_needed(policy).saturating_sub(supporters.len());
+            let missing = missing(state, claim, now, policy);
+            Some(if claim.owner == *agent && !policy.quorum.owner_counts {
+                "your own support does not count: it waits for the support of another agent".to_owned()
+            } else if !missing.is_empty() {
+                format!("not confirmed yet: it waits for the support of {}", names(&missing))
+            } else {
+                let supports = if lacking == 1 { "support" } else { "supports" };
+                format!("not confirmed yet: it waits for {lacking} more {supports}")
+            })
+        }
+        (Position::Support, Status::Contested) => {
+            let open = claim.challengers().filter(|challenger| !claim.answered.contains(challenger));
+            let open = names(&open.collect::<Vec<_>>());
+            Some(format!("still challenged by {open}: each challenger must support or abstain"))
+        }
+        (Position::Support, Status::PendingProof) => Some("a run is to decide: it is under way".to_owned()),
+        _ => None,
+    }
+}

@@ -1,0 +1,134 @@
+//! When a claim counts as agreed: the rules of the team, and what the positions on a claim make of it.
+
+use serde::{Deserialize, Serialize};
+
+use super::overrule;
+use crate::domain::agent::AgentId;
+use crate::domain::claim::{Position, Status};
+use crate::domain::ids::SessionId;
+use crate::domain::state::{Claim, State};
+use crate::domain::time::{Hours, Timestamp};
+
+/// An agent is active while its last event is at most this old: one working day, for `all_active`.
+pub const ACTIVE_WITHIN: Hours = Hours(24);
+
+/// When a claim counts as confirmed (`[quorum]` in config.toml).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quorum {
+    /// Supports needed. Default 1.
+    pub supports: u32,
+    /// Whether the owner's own support counts. Default false.
+    pub owner_counts: bool,
+    /// Whether every agent active in the last 24 h, the owner aside, must support. Default false.
+    pub all_active: bool,
+}
+
+impl Quorum {
+    /// Whether a claim is confirmed with less than under another quorum.
+    pub const fn is_looser_than(&self, other: &Self) -> bool {
+        self.supports < other.supports
+            || self.owner_counts && !other.owner_counts
+            || !self.all_active && other.all_active
+    }
+}
+
+impl std::fmt::Display for Quorum {
+    /// As `config.toml` says it, on one line.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { supports, owner_counts, all_active } = self;
+        write!(f, "supports = {supports}, owner_counts = {owner_counts}, all_active = {all_active}")
+    }
+}
+
+impl Default for Quorum {
+    fn default() -> Self {
+        Self { supports: 1, owner_counts: false, all_active: false }
+    }
+}
+
+/// The settings that rules depend on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// When a claim counts as confirmed.
+    pub quorum: Quorum,
+    /// Whether agents may deprecate, supersede and outvote what the operator recorded or supports. Default false.
+    pub agents_may_override_operator: bool,
+}
+
+impl Policy {
+    /// Whether less is asked for, of a quorum or of the operator, than under another policy.
+    pub const fn is_looser_than(&self, other: &Self) -> bool {
+        self.quorum.is_looser_than(&other.quorum)
+            || self.agents_may_override_operator && !other.agents_may_override_operator
+    }
+}
+
+/// How a policy ends that lets agents override the operator, as it says itself.
+pub const OVERRIDES: &str = ", agents_may_override_operator = true";
+
+impl std::fmt::Display for Policy {
+    /// As `config.toml` says it, on one line; what agents may not do is not said.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let overrides = if self.agents_may_override_operator { OVERRIDES } else { "" };
+        write!(f, "{}{overrides}", self.quorum)
+    }
+}
+
+/// What the positions on a claim make of it. While a proof is pending only the run decides.
+pub(super) fn settled_status(state: &State, claim: &Claim, now: Timestamp, policy: &Policy) -> Status {
+    if matches!(claim.status, Status::PendingProof | Status::Deprecated) {
+        return claim.status;
+    }
+    let outvotes = |agent: &AgentId| *agent == AgentId::operator() || !overrule::claims_word(claim, policy);
+    if claim.challengers().any(|agent| !claim.answered.contains(agent) && outvotes(agent)) {
+        return Status::Contested;
+    }
+    // What a run has shown needs no votes, and what was agreed by silence stays so until a challenge.
+    if claim.is_proven || claim.by_silence {
+        return Status::Confirmed;
+    }
+    let is_quorum = counting(state, claim, policy).len() >= supports_needed(policy);
+    if is_quorum && missing(state, claim, now, policy).is_empty() {
+        Status::Confirmed
+    } else {
+        Status::Proposed
+    }
+}
+
+/// The agents whose support counts. A support of content from before the last `still` keeps a confirmed claim
+/// confirmed, and confirms nothing anew.
+pub(super) fn counting<'a>(state: &State, claim: &'a Claim, policy: &Policy) -> Vec<&'a AgentId> {
+    let supporters = claim.positions.iter().filter(|(_, held)| **held == Position::Support);
+    let supporters = supporters
+        .filter(|(agent, _)| claim.status == Status::Confirmed || !claim.sights.is_before_change(agent));
+    let is_own = |agent: &AgentId| state.is_own(agent, claim.taken_in.get(agent), claim);
+    let counts = |agent: &&AgentId| policy.quorum.owner_counts || !is_own(agent);
+    supporters.map(|(agent, _)| agent).filter(counts).collect()
+}
+
+pub(super) fn supports_needed(policy: &Policy) -> usize {
+    policy.quorum.supports.max(1) as usize
+}
+
+/// The active agents that must support a claim and did not yet; none unless all must. The panes of the owner and of
+/// each supporter have spoken, whatever they are called now.
+pub(super) fn missing<'a>(
+    state: &'a State,
+    claim: &Claim,
+    now: Timestamp,
+    policy: &Policy,
+) -> Vec<&'a AgentId> {
+    if !policy.quorum.all_active {
+        return Vec::new();
+    }
+    let supporters = counting(state, claim, policy);
+    let sessions = supporters.iter().filter_map(|supporter| claim.taken_in.get(*supporter));
+    let spoken: Vec<&SessionId> = sessions.chain(&claim.session).collect();
+    let has_spoken = |agent: &AgentId| {
+        *agent == claim.owner
+            || supporters.contains(&agent)
+            || spoken.iter().any(|session| state.seats().sits_as(session, agent))
+    };
+    let active = state.active_agents(ACTIVE_WITHIN, now).into_iter();
+    active.filter(|agent| !has_spoken(agent) && !state.seats().is_empty(agent)).collect()
+}

@@ -1,0 +1,135 @@
+//! A claim takes the place of another.
+
+use super::claim::may_deprecate;
+use super::quorum::Policy;
+use super::{Speaker, contradiction, known_claim, overrule, transition};
+use crate::domain::agent::AgentId;
+use crate::domain::claim::{ClaimType, Status};
+use crate::domain::event::{ClaimSuperseded, Event};
+use crate::domain::ids::ClaimId;
+use crate::domain::receipt::{Warning, WarningCode};
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::state::{Claim, State};
+
+/// What comes of the request that a new claim takes the place of an old one.
+pub(super) enum Supersession {
+    /// It does, by these events.
+    Now(Vec<Event>),
+    /// It does as soon as it is confirmed.
+    OnceConfirmed { old: ClaimId, owner: AgentId },
+    /// The operator stands by this claim.
+    Proposed(ClaimId),
+}
+
+impl Supersession {
+    /// What the receipt of the new claim says, and the events beside it.
+    pub(super) fn on_creation(self, new: ClaimId) -> (Vec<Event>, Option<Warning>) {
+        match self {
+            Self::Now(events) => (events, None),
+            Self::Proposed(old) => (vec![overrule::succession(old, new)], Some(overrule::warning(old))),
+            Self::OnceConfirmed { old, owner } => {
+                let message = format!(
+                    "claim {old} belongs to {owner}, who is asked: it stays in force until this claim is confirmed"
+                );
+                let code = WarningCode::SupersessionProposed;
+                (Vec::new(), Some(Warning { code, message, claim_id: Some(old) }))
+            }
+        }
+    }
+}
+
+/// A claim that takes the place of another.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Successor {
+    pub(super) id: ClaimId,
+    /// Whether it mends what the other one is about.
+    pub(super) mends: bool,
+}
+
+pub(super) fn supersede(
+    state: &State,
+    (agent, session): Speaker<'_>,
+    old_id: ClaimId,
+    new: Successor,
+    policy: &Policy,
+) -> Result<Supersession, Rejection> {
+    let old = known_claim(state, old_id)?;
+    if let Some(successor) = old.superseded_by {
+        return Err(Rejection::new(
+            Code::AlreadySuperseded,
+            format!("claim {old_id} was already superseded by {successor}"),
+            format!("supersede {successor} instead"),
+        )
+        .with("superseded_by", successor));
+    }
+    if overrule::stands(agent, old, policy) {
+        return Ok(Supersession::Proposed(old_id));
+    }
+    // A deprecated claim is out of force already: naming its successor takes nothing from its owner.
+    if old.status == Status::Deprecated || may_deprecate(state, (agent, session), old) {
+        Ok(Supersession::Now(replace(state, old_id, old, new, agent)))
+    } else {
+        Ok(Supersession::OnceConfirmed { old: old_id, owner: old.owner.clone() })
+    }
+}
+
+/// The events that put `owner`'s `new_id` in the place of `old_id`: the link, the end of the old claim, and
+/// who is left behind with it.
+pub(super) fn replace(
+    state: &State,
+    old_id: ClaimId,
+    old: &Claim,
+    new: Successor,
+    owner: &AgentId,
+) -> Vec<Event> {
+    let Successor { id: new_id, mends } = new;
+    // The owner's own successor contradicts no one: who supported the old claim is asked about the new one. The
+    // supporters of a claim that is mended were right, and are asked nothing.
+    let is_own = old.owner == *owner;
+    let left = contradiction::left_behind(state, old, (new_id, owner));
+    let asks = if is_own && !mends { left.cloned().collect() } else { Vec::new() };
+    let mut events = vec![ClaimSuperseded { claim_id: old_id, superseded_by: new_id, mends, asks }.into()];
+    if old.status != Status::Deprecated {
+        let how = if mends { "mended" } else { "superseded" };
+        events.push(transition(old_id, old.status, Status::Deprecated, &format!("{how} by {new_id}")));
+    }
+    // The supporters of a claim that is mended were right.
+    if !mends && !is_own {
+        events.extend(contradiction::on_supersession(state, (old_id, old), (new_id, owner)));
+    }
+    events
+}
+
+/// A claim that is confirmed takes the place of the one that it proposed to supersede, where it may. Silence outvotes
+/// no run.
+pub(super) fn take_place(
+    state: &State,
+    (new_id, new): (ClaimId, &Claim),
+    by_silence: bool,
+    policy: &Policy,
+) -> (Vec<Event>, Option<Warning>) {
+    let Some((old_id, old)) = new.proposes_to_supersede.and_then(|old| Some((old, state.claim(old)?))) else {
+        return (Vec::new(), None);
+    };
+    let lapsed = |message, by| {
+        let claim_id = Some(by);
+        (Vec::new(), Some(Warning { code: WarningCode::SupersessionLapsed, message, claim_id }))
+    };
+    if let Some(other) = old.superseded_by {
+        return lapsed(format!("claim {old_id} was superseded by {other} in the meantime"), other);
+    }
+    if old.claim_type == ClaimType::Decision {
+        let message = format!("claim {old_id} is a decision: only another decision supersedes it");
+        return lapsed(message, old_id);
+    }
+    if by_silence && old.is_proven && old.status != Status::Deprecated {
+        return lapsed(format!("claim {old_id} was shown by a run, which silence does not outvote"), old_id);
+    }
+    if overrule::gives_way(old, new, policy) {
+        let successor = Successor { id: new_id, mends: new.mends };
+        return (replace(state, old_id, old, successor, &new.owner), None);
+    }
+    let is_proposed = state.proposals(old_id).any(|open| open.successor == Some(new_id));
+    let events = if is_proposed { Vec::new() } else { vec![overrule::succession(old_id, new_id)] };
+    (events, Some(overrule::warning(old_id)))
+}

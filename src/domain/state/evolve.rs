@@ -1,0 +1,109 @@
+//! The fold: one arm for each type of event.
+
+use super::{Deed, State};
+use crate::domain::agent::AgentId;
+use crate::domain::decide::Policy;
+use crate::domain::event::{CommandRan, Event, PolicyChanged, Recorded};
+
+impl State {
+    /// Folds one event. An erased event has no payload: its id becomes known, and nothing else changes.
+    pub fn evolve(&mut self, recorded: &Recorded) {
+        self.events.insert(recorded.id, recorded.seq);
+        self.last_seen.insert(recorded.agent.clone(), recorded.at);
+        self.work.evolve(recorded);
+        self.edits.evolve(recorded);
+        self.seats.evolve(recorded);
+        self.hear(recorded);
+        let Some(event) = &recorded.event else { return };
+        match event {
+            Event::ClaimCreated(created) => self.add_claim(recorded, created),
+            Event::StatusChanged(change) => self.move_claim(recorded, change),
+            Event::ClaimSuperseded(link) => self.supersede(link),
+            Event::PositionTaken(taken) => self.take_position(recorded, taken),
+            Event::EvidenceAdded(added) => self.tie(recorded, added),
+            Event::EvidenceRetracted(retracted) => self.untie(retracted),
+            Event::DecisionRecorded(decision) => self.decide(decision),
+            Event::OutcomeRecorded(recorded) => {
+                if let Some(decision) = self.decisions.get_mut(&recorded.claim_id) {
+                    decision.outcome = Some(recorded.outcome);
+                }
+            }
+            Event::ContradictionDetected(detected) => self.detect(recorded, detected),
+            Event::ContradictionResolved(resolved) => self.resolve(resolved),
+            Event::TargetAliased(joined) => self.join(joined),
+            Event::TargetParted(parted) => self.part(parted),
+            Event::OverrideProposed(proposed) => self.propose(recorded, proposed),
+            Event::OverrideDismissed(dismissed) => {
+                self.proposals.remove(&dismissed.claim_id);
+            }
+            Event::ExperimentQueued(queued) => self.queue(recorded, queued),
+            Event::ExperimentStarted(started) => self.start(recorded, started),
+            Event::ExperimentCancelRequested(cancel) => {
+                self.to_cancel.insert(cancel.run_id);
+            }
+            Event::ExperimentCompleted(completed) => self.complete(recorded, completed),
+            Event::ResearcherSpawned(spawned) => self.send_researcher(spawned),
+            Event::EventRedacted(redaction) => {
+                self.redacted.insert(redaction.event_id, recorded.seq);
+            }
+            Event::ToolUsed(_) => {
+                self.observed.insert(recorded.id, Deed::Tool);
+            }
+            Event::FileEdited(edited) => {
+                self.observed.insert(recorded.id, Deed::Files(edited.paths.clone()));
+            }
+            Event::CommandRan(ran) => self.observe(recorded, ran),
+            // `work` has folded these events.
+            Event::LossAccepted(_)
+            | Event::PlanAdded(_)
+            | Event::PhaseAdded(_)
+            | Event::TaskAdded(_)
+            | Event::TaskClaimed(_)
+            | Event::TaskReleased(_)
+            | Event::ScopesLocked(_)
+            | Event::ScopesReleased(_)
+            | Event::TaskUpdated(_)
+            | Event::IntentDeclared(_)
+            | Event::SessionStarted(_)
+            | Event::SessionEnded(_)
+            | Event::AgentSeated(_)
+            | Event::SessionSplit(_)
+            | Event::Turn0Continued(_)
+            | Event::AnchorSaved(_)
+            | Event::AnchorRetired(_)
+            | Event::PlanAbandoned(_)
+            | Event::PlanRenamed(_) => {}
+            Event::PolicyChanged(changed) => self.change_policy(recorded, changed),
+            Event::CommandRejected(rejected) => {
+                self.notices.insert(rejected.command_id.uuid(), recorded.agent.clone());
+            }
+            Event::AttentionSeen(seen) => {
+                self.notices.remove(&seen.id);
+            }
+            Event::GuardFired(fired) => self.told.evolve(recorded, fired),
+            Event::EventReported(_)
+            | Event::SpoolFlushed(_)
+            | Event::MemoryDenied(_)
+            | Event::TurnRecorded(_)
+            | Event::BeliefsSnapshotted(_)
+            | Event::MessageSent(_)
+            | Event::OperatorOverridden(_) => {}
+        }
+    }
+
+    /// A hook saw a command run.
+    fn observe(&mut self, recorded: &Recorded, ran: &CommandRan) {
+        let deed = Deed::of(ran);
+        if let Some(session) = recorded.session.as_ref().filter(|_| deed.shows_something()) {
+            self.last_done.insert(session.clone(), (recorded.seq, recorded.id));
+        }
+        self.observed.insert(recorded.id, deed);
+    }
+
+    /// The rules of the team changed.
+    fn change_policy(&mut self, recorded: &Recorded, changed: &PolicyChanged) {
+        let agents_may_override_operator = changed.agents_may_override_operator;
+        self.policy = Policy { quorum: changed.quorum, agents_may_override_operator };
+        self.notices.insert(recorded.id.uuid(), AgentId::operator());
+    }
+}
