@@ -33,6 +33,7 @@ mod search;
 mod sessions;
 mod status;
 mod targets;
+mod unfinished;
 mod versions;
 mod why;
 mod work;
@@ -61,7 +62,7 @@ pub use briefing::briefing;
 pub use briefs::held;
 pub use claims::Listed;
 pub use context::{ContextOf, UNSEATED, turn0};
-pub use delta::{Delta, Known, delta, delta_after, delta_with, gate, presence, unproven};
+pub use delta::{Delta, Known, delta, delta_after, delta_with};
 pub use error::ViewError;
 pub use events::{EventView, event_line, is_noise, log};
 pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcome, profiles_for};
@@ -70,6 +71,7 @@ pub use names::{event, evidence, notice, resolve, session, shortened};
 pub use receipt::{cited_lines, mark_at_now, receipt_json, receipt_line, without_known};
 pub use rows::{ROWS, Room, Rows, held as held_row, rows};
 pub use search::found_through;
+pub use unfinished::{gate, presence, unproven};
 pub use why::why;
 
 /// Entries of a list page unless the reader asks for another number; some 4,000 tokens.

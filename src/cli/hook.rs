@@ -63,10 +63,8 @@ const ABOUT_NEWS: &str = "hivemind: `hm news` says what is new for you; to wait 
 
 /// The largest payload that is read: a tool's output may be anything.
 const MAX_PAYLOAD_BYTES: u64 = 16 * 1024 * 1024;
-
 /// What a reminder at the end of a turn matched.
 const END_OF_TURN: &str = "end of turn";
-
 /// The longest context all clients let through, in characters; Codex counts bytes.
 const MAX_CONTEXT: usize = pack::DEFAULT_BUDGET_CHARS;
 

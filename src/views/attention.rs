@@ -1,7 +1,8 @@
 //! What needs an agent: one list, each entry with the agent whose move it is and the commands that settle it.
 
+mod list;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -9,7 +10,6 @@ use serde_json::{Value, json};
 use super::asking::{Asked, Asking};
 use super::awaited::{self, Awaited};
 use super::context::EXPIRES_SOON_MS;
-use super::markdown::inline;
 use super::{Answer, MAX_LIMIT, ViewError};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, ContradictionKind, Override, Status, word};
@@ -17,29 +17,19 @@ use crate::domain::event::Event;
 use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::scope::Scope;
 use crate::domain::session::Role;
-use crate::domain::time::{Span, Timestamp};
+use crate::domain::time::Timestamp;
 use crate::domain::way;
 use crate::schedule::{Outcome, Runs};
 use crate::store::{
     ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, ExperimentFilter, ProposalView, Question,
     Reader, SideView, Silence, StoreError,
 };
+use list::{MAX_SHOWN, chosen, text};
 
 /// The name under which a damaged ledger stands among the faults.
 pub(super) const LEDGER: &str = "ledger";
-/// Entries of each kind that are shown, so that many of one kind hide none of another.
-const MAX_SHOWN: usize = 20;
-/// What is shown of a statement; its id leads to the rest.
-const GLANCE_CHARS: usize = 240;
-/// What is shown of a text that the reader must act on and was not told yet: the reason of a challenge is in it.
-const OWN_CHARS: usize = 400;
-/// A text that stands in an entry above is cut here.
-const AGAIN_CHARS: usize = 60;
-/// What is shown of a question: all that a statement and its introduction may hold.
-const QUESTION_CHARS: usize = 2_100;
 /// A refused command nobody sent again within so many milliseconds, a day, is history.
 const REJECTED_FOR_MS: i64 = 24 * 3_600_000;
-
 /// Characters of a step that are shown. One that is cut could not be taken.
 pub(super) const COMMAND_CHARS: usize = 4_000;
 /// A week after the rules were loosened, the operator has had time to see it.
@@ -643,107 +633,4 @@ fn faults(runs: &Runs) -> impl Iterator<Item = Need> {
 fn fault(about: &str, since: i64, what: String, settle: &str) -> Need {
     let moves = move_of(AgentId::operator().as_str(), [settle.to_owned()]);
     Need::new(Kind::Fault, vec![about.to_owned()], since, moves, vec![what])
-}
-
-/// The entries that are shown to a reader, in the order of the list, and how many there are of each kind.
-fn chosen(mut needs: Vec<Need>, agent: Option<&AgentId>) -> (Vec<Need>, BTreeMap<Kind, usize>) {
-    let sees_all = |agent: &AgentId| [AgentId::architect(), AgentId::operator()].contains(agent);
-    if let Some(agent) = agent.filter(|agent| !sees_all(agent)) {
-        needs.retain(|need| need.asked.contains(agent.as_str()));
-    }
-    for need in &mut needs {
-        let own = agent.and_then(|agent| need.moves.get(agent.as_str()));
-        need.settle = own.map_or_else(|| need.moves.values().flatten().cloned().collect(), Clone::clone);
-    }
-    // What is new is first, then what waits longest, and of leases what ends first. Within a kind the reader's own
-    // moves come before those of other agents, which are cut off first, seen or not.
-    let age = |need: &Need| need.until.filter(|_| need.kind == Kind::Lease).unwrap_or(need.since);
-    needs.sort_by_cached_key(|need| (need.is_anothers(agent), need.seen, age(need), need.ids.clone()));
-    let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();
-    needs.retain(|need| {
-        let count = counts.entry(need.kind).or_default();
-        *count += 1;
-        *count <= MAX_SHOWN
-    });
-    needs.sort_by_key(|need| (need.seen, need.kind, need.is_anothers(agent)));
-    (needs, counts)
-}
-
-fn text(needs: &[Need], counts: &BTreeMap<Kind, usize>, agent: Option<&AgentId>, now: Timestamp) -> String {
-    if needs.is_empty() {
-        let whom = agent.map_or_else(|| "anybody".to_owned(), ToString::to_string);
-        return format!("Nothing needs {whom} now.\n");
-    }
-    let is_architects = agent.is_some_and(|agent| *agent == AgentId::architect());
-    let mut known = BTreeSet::new();
-    let entries = needs.iter().map(|need| {
-        let entry = entry(need, agent, &mut known, now);
-        // How another agent settles it is that agent's to know.
-        let first = entry.lines().next().filter(|_| is_architects && need.is_anothers(agent));
-        first.map(|line| format!("{line}\n")).unwrap_or(entry)
-    });
-    let mut text: String = entries.collect();
-    for (kind, count) in counts.iter().filter(|(_, count)| **count > MAX_SHOWN) {
-        let (name, list) = kind.words();
-        let _ = writeln!(text, "{} more of {name}: `{list}`", count - MAX_SHOWN);
-    }
-    text
-}
-
-/// An entry of the list: stored text on the first line and on no other.
-fn entry(need: &Need, agent: Option<&AgentId>, known: &mut BTreeSet<String>, now: Timestamp) -> String {
-    let Need { kind, ids, since, seen, until, asked, what, settle, moves, hint, .. } = need;
-    let since = Timestamp::from_ms(*since).age(now);
-    let until = until.map(|until| Span(until - now.ms()));
-    let when = match (kind, until) {
-        (Kind::Question | Kind::Silence, Some(Span(left))) if left <= 0 => {
-            format!(" since {since}, the time for objections is over")
-        }
-        (Kind::Question | Kind::Silence, Some(left)) => {
-            format!(" since {since}, agreed by silence in {left}")
-        }
-        (_, Some(left)) => format!(", ends in {left} unless its session writes"),
-        (_, None) => format!(" since {since}"),
-    };
-    let asked: Vec<String> = asked.iter().map(|agent| inline(agent, 40)).collect();
-    let ids: Vec<String> = ids.iter().map(|id| format!("`{}`", inline(id, 60))).collect();
-    // The agent that is asked answers what a question says: all of it. The bar stands between two texts and nowhere else.
-    let own = moves.values().any(|own| own == settle);
-    let is_mine = agent.is_some_and(|agent| moves.contains_key(agent.as_str()));
-    let glance = match (is_mine, seen) {
-        (true, _) if matches!(kind, Kind::Question | Kind::Silence) => QUESTION_CHARS,
-        (true, false) => OWN_CHARS,
-        (true, true) | (false, _) => GLANCE_CHARS,
-    };
-    let what: Vec<String> = what
-        .iter()
-        .map(|text| {
-            // The agent stands before what it said.
-            let said = text.split_once(": ").map_or(text.as_str(), |(_, said)| said);
-            let glance = if known.insert(said.to_owned()) { glance } else { AGAIN_CHARS };
-            inline(&text.replace('|', "¦"), glance)
-        })
-        .collect();
-    let commands = |settle: &[String]| {
-        settle
-            .iter()
-            .map(|command| format!("`{}`", inline(command, COMMAND_CHARS)))
-            .collect::<Vec<_>>()
-            .join(" or ")
-    };
-    let settle = if own {
-        commands(settle)
-    } else {
-        let by = moves.iter().map(|(agent, settle)| format!("{}: {}", inline(agent, 40), commands(settle)));
-        by.collect::<Vec<_>>().join(", or ")
-    };
-    let hint = hint.as_ref().map(|hint| format!("; {}", inline(hint, COMMAND_CHARS))).unwrap_or_default();
-    format!(
-        "- {}{}, {}'s move{when}: {} {}\n  to settle it: {settle}{hint}\n",
-        if *seen { "(seen) " } else { "" },
-        kind.words().0,
-        asked.join("'s or "),
-        ids.join(" "),
-        what.join(" | "),
-    )
 }

@@ -10,13 +10,10 @@ use crate::store::{ClaimPage, ClaimSummary, by_now};
 
 /// A name is cut here; agents and clients have shorter ones.
 const MAX_NAME_CHARS: usize = 40;
-
 /// Characters of a profile with its arguments.
 pub(super) const MAX_RAN_CHARS: usize = 120;
-
 /// A statement in a list is cut here; the claim's own page has all of it.
 const LIST_STATEMENT_CHARS: usize = 240;
-
 /// The fields of an event and the scopes of a claim in a list are cut here.
 pub(super) const LIST_FIELD_CHARS: usize = 160;
 

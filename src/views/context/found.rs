@@ -22,28 +22,20 @@ use crate::workspace::Workspace;
 /// Characters of a budget for which one claim of each kind is considered: the element of a claim with a short name and
 /// a short statement takes as many.
 const CANDIDATE_CHARS: usize = 125;
-
 /// Claims of each kind considered however small the budget is.
 const MIN_CANDIDATES: usize = 40;
-
 /// Claims of each kind considered however large the budget is: asking for more would take longer than reading them.
 const MAX_CANDIDATES: usize = 1_000;
-
 /// Tasks considered: what somebody works on, and what is asked for.
 const MAX_TASKS: usize = 200;
-
 /// Claims that belong to what the session is about, at least.
 const MIN_ANSWERS: usize = 60;
-
 /// Dead ends that are not at hand and may fill spare room.
 const MAX_ELSEWHERE: usize = 20;
-
 /// Anchors considered; more than a tenth of any usual budget holds.
 const MAX_ANCHORS: usize = 40;
-
 /// Refusals of queued commands considered.
 const MAX_REJECTED: usize = 5;
-
 /// Leases that end within so many milliseconds need attention: a third of the usual lease.
 pub(in crate::views) const EXPIRES_SOON_MS: i64 = 5 * 60_000;
 
@@ -169,7 +161,8 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
     }
     found.tasks = active_tasks(asking, of, found.trajectory.as_ref());
     let looking = found.trajectory.as_ref();
-    found.about = About::of(of, looking, &found.tasks, &found.ready, &touched, &found.dialogue);
+    let root = now_there.map(|workspace| workspace.root().to_string_lossy()).unwrap_or_default();
+    found.about = About::of(of, looking, &found.tasks, &found.ready, &touched, &found.dialogue, &root);
     ask_for_claims(asking, of, &counts, &mut found);
     let worktree: Option<Worktree> =
         found.session.as_ref().and_then(|session| session.worktree.as_deref()?.parse().ok());
@@ -336,7 +329,7 @@ pub(in crate::views) fn about(store: &Reader, of: &ContextOf) -> Result<About, S
     let trajectory = store.trajectory(session)?;
     let tasks = active_tasks(&mut Parts { store, failed: 0 }, of, trajectory.as_ref());
     let files = session.map(|session| store.files_of(session)).transpose()?.unwrap_or_default();
-    Ok(About::of(of, trajectory.as_ref(), &tasks, &[], &files, &[]))
+    Ok(About::of(of, trajectory.as_ref(), &tasks, &[], &files, &[], ""))
 }
 
 impl Found {
