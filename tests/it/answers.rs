@@ -100,7 +100,7 @@ async fn a_verb_and_its_resource_give_programs_the_same() {
     for (verb, address) in [
         ("claim list --limit 50", "claims"),
         ("claim list --limit 2", "claims?limit=2"),
-        ("claim list --all --limit 50", "claims?in_force=false"),
+        ("claim list --all --limit 50", "claims?limit=50"),
         ("claim show C1", "claims/C1"),
         ("claim search pool connections", "search?q=pool%20connections"),
         ("decision list", "decisions?limit=20"),
