@@ -57,14 +57,14 @@ impl Asking<'_> {
             let (seq, workspace, runs) = (store.folded()?.seq, &workspace, &runs);
             Ok(question(&Asked { store, seq, workspace, config, runs, now, format, is_past }))
         };
-        let found = match self.reads.ask(now, &asked) {
+        let found = match self.reads.ask(now, asked) {
             // A writer that must not fold a damaged ledger makes no read models. The damage can be told without them.
             Err(StoreError::Unmade) if runs.0.contains_key(attention::LEDGER) => (None, LeftOut::default()),
             found => found?,
         };
         let (answer, left_out) = match found {
             (Some(answer), left_out) => (answer, left_out),
-            (None, _) => Reader::nothing()?.snapshot(now, &asked)?,
+            (None, _) => Reader::nothing()?.snapshot(now, asked)?,
         };
         match answer {
             // It may be the row that cannot be read.
