@@ -11,7 +11,7 @@ use crate::domain::agent::{AgentId, PANE, Roster};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::seat::{SeatsOf, Unpinned};
-use crate::domain::text::ToolName;
+use crate::domain::text::{ToolName, Worktree};
 use crate::hooks::Client;
 
 /// The tools of the operator: guards, playbooks, aliases of targets, promotions between spaces.
@@ -111,6 +111,8 @@ pub struct Caller {
     roster: Roster,
     pinned: Option<AgentId>,
     first_seats: BTreeMap<Client, AgentId>,
+    /// The agent after which the work tree is named.
+    of_work_tree: Option<AgentId>,
     is_any_agent: bool,
     session: SessionId,
     client: Option<ClientSession>,
@@ -128,15 +130,15 @@ pub struct Speaker {
     pub unpinned: Option<Unpinned>,
 }
 
-/// The seats for a client, by the name that the client reports. `first_seats` come from `[clients]` in
-/// config.toml.
-pub fn seats_of(first_seats: &BTreeMap<Client, AgentId>, name: &str) -> SeatsOf {
+/// The seats for a client, by the name that the client reports. The first one is `of_work_tree`, else that of the client
+/// in `first_seats`, which come from `[clients]` in config.toml.
+fn seats_of(first_seats: &BTreeMap<Client, AgentId>, of_work_tree: Option<&AgentId>, name: &str) -> SeatsOf {
     let known = Client::named(name);
     let name = ToolName::try_from(name.chars().take(ToolName::MAX_CHARS).collect::<String>());
     SeatsOf {
         name: name.unwrap_or_else(|_| PANE.parse().expect("a short word")),
         word: known.map_or(PANE, Client::as_str).to_owned(),
-        first: known.and_then(|client| first_seats.get(&client)).cloned(),
+        first: of_work_tree.or_else(|| first_seats.get(&known?)).cloned(),
     }
 }
 
@@ -156,15 +158,29 @@ impl Caller {
             ));
         }
         // A process that can start a pane can also write the files, so a role would not restrict it.
-        let (first_seats, is_any_agent) = (BTreeMap::new(), false);
+        let (first_seats, of_work_tree, is_any_agent) = (BTreeMap::new(), None, false);
         let (client, is_told, task, role) = (None, false, None, Role::Admin);
-        Ok(Self { roster, pinned, first_seats, is_any_agent, session, client, is_told, task, role })
+        Ok(Self {
+            roster,
+            pinned,
+            first_seats,
+            of_work_tree,
+            is_any_agent,
+            session,
+            client,
+            is_told,
+            task,
+            role,
+        })
     }
 
-    /// Sets the first seat of each client.
+    /// Sets the first seat of each client, and the work tree of the pane. In a linked work tree with the name of an agent
+    /// of the roster, such as `devops`, that agent is the first seat.
     #[must_use]
-    pub fn seated_by(self, first_seats: BTreeMap<Client, AgentId>) -> Self {
-        Self { first_seats, ..self }
+    pub fn seated_by(self, first_seats: BTreeMap<Client, AgentId>, worktree: Option<&Worktree>) -> Self {
+        let named = |agent: &&AgentId| worktree.is_some_and(|worktree| worktree.as_str() == agent.as_str());
+        let of_work_tree = self.roster.panes().find(named).cloned();
+        Self { first_seats, of_work_tree, ..self }
     }
 
     /// Makes the caller a host that speaks for many agents and names one in each call.
@@ -283,7 +299,8 @@ impl Caller {
         match named {
             Some(agent) if self.is_any_agent => Ok(Speaker { agent, unpinned: None }),
             named => {
-                let client = seats_of(&self.first_seats, client.unwrap_or_default());
+                let client =
+                    seats_of(&self.first_seats, self.of_work_tree.as_ref(), client.unwrap_or_default());
                 let agent = client.first.clone().unwrap_or_else(|| AgentId::seat(&client.word, 1));
                 let unpinned = Unpinned { pane: None, client: Some(client), named };
                 Ok(Speaker { agent, unpinned: Some(unpinned) })

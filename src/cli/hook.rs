@@ -189,7 +189,8 @@ impl Hooked {
             // What happens in a client's session is its agent's.
             context.human("hook")?;
         }
-        let caller = caller.seated_by(context.config.clients.clone());
+        let caller =
+            caller.seated_by(context.config.clients.clone(), context.workspace.checkout().worktree.as_ref());
         let speaker = caller.speaks_for(None, Some(call.client.as_str()))?;
         let named = context.environment.own_session.as_ref().or(call.session.as_ref());
         let session = named.and_then(|session| session.parse().ok());

@@ -34,7 +34,9 @@ pub(super) struct Serve {
 
 impl Serve {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
-        let mut caller = context.caller_in(context.own_session())?.seated_by(context.config.clients.clone());
+        let mut caller = context
+            .caller_in(context.own_session())?
+            .seated_by(context.config.clients.clone(), context.workspace.checkout().worktree.as_ref());
         if self.any_agent {
             if let Some(pinned) = caller.pinned() {
                 let told = format!(

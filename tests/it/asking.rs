@@ -110,7 +110,7 @@ impl Team {
     }
 
     fn agrees(&mut self) -> usize {
-        hivemind::writer::agree(&mut self.writer()).expect("a look at the clock")
+        hivemind::writer::agree(self.writer()).expect("a look at the clock")
     }
 
     /// Every sweep of the writer, twice: the second changes nothing.
@@ -266,7 +266,7 @@ fn a_writer_that_comes_late_agrees_then_and_once() {
     assert_eq!(spool.append(&objection).expect("a spool"), None);
     team.at_minute(600);
     team.writer_comes(2);
-    hivemind::writer::replay(&mut team.writer(), &spool).expect("a replay");
+    hivemind::writer::replay(team.writer(), &spool).expect("a replay");
     assert_eq!((team.sweeps(), team.status(claim_of(&made))), (1, Status::Confirmed));
     assert_eq!(team.status(claim_of(&objected)), Status::Contested);
     team.writer_comes(3);

@@ -90,6 +90,7 @@ fn a_claim_lives_and_ends() {
             - #6 contested by analyst AGE ago: challenged by analyst
             $ hm --agent ana claim abstain C1
             abstained C1: committed at seq 12
+            next: the challenge by analyst is over; the claim is confirmed
             $ hm claim list
             C1 the pool holds 20 connections (confirmed, agreed, by devops, abstention by analyst AGE ago)
             C2 retries go through the pool (decision, proposed, by devops)

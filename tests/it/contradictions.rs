@@ -359,7 +359,6 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
             next: confirmed once another agent supports it
             $ hm --agent analyst claim create "the pool holds 30 connections" --scope docs
             claim created C3: committed at seq 4
-            next: confirmed once another agent supports it
             $ hm --agent frontend claim create "the pool holds 30 idle connections" --scope src/db
             claim created C4: committed at seq 5
             note: devops claimed this AGE ago: "the pool holds 20 connections" (C1)
@@ -397,6 +396,7 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
             Found by the form of the words: a pair that is not listed may contradict all the same.
             $ hm --agent devops claim abstain C2
             abstained C2: committed at seq 12
+            next: the challenge by devops is over; the claim is proposed
             $ hm --agent analyst claim deprecate C2 --reason "I misread it"
             deprecated C2: committed at seq 14
             $ hm contradictions
@@ -482,7 +482,6 @@ fn two_names_of_a_target_are_one() {
             recorded decision C4: committed at seq 15
             warning: target:databaze is a new target: if target:database is meant, use that name, or ask the
                 operator to join them: `hm target alias database databaze`
-            next: confirmed once another agent supports it
             $ hm --agent operator target alias database src/db
             joined two names: committed at seq 16
         "#]],

@@ -39,7 +39,8 @@ fn of_ones_own_claim_the_change_is_told_without_its_text() {
     let (devops, analyst) = two(&shell);
     within(&shell, "s-1", &format!("hm --json --agent devops claim create \"{LONG}\" --scope src/db"));
     let first = analyst.prompt("go on");
-    assert!(first.contains(&LONG[..88]), "its formula as it was written: {first}");
+    let escaped = LONG[..88].replace('&', "&amp;").replace('<', "&lt;");
+    assert!(first.contains(&escaped), "its formula, escaped no more than XML asks for: {first}");
     spool_is_empty(&shell);
     within(&shell, "s-2", "hm --json --agent analyst claim support C1");
     let told = printed(&shell, "s-1", "hm --agent devops news");

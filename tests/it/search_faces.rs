@@ -45,11 +45,9 @@ fn the_command_line_finds_claims() {
             next: confirmed once another agent supports it
             $ hm --agent analyst claim create "the pool of connections was raised to 50" --scope src/db/pool.rs --supersedes C2
             claim created C3: committed at seq 5
-            next: confirmed once another agent supports it
             $ hm --agent ana claim create "a pool for threads was slower" --type negative --scope src/exec
             claim created C4: committed at seq 6
             note: devops claimed this AGE ago: "OrderedExecution replays commands by sequence number" (C1)
-            next: confirmed once another agent supports it
             $ hm claim search ordered_execution
             C1 OrderedExecution replays commands by sequence number (proposed, by devops)
             $ hm claim search how many connections does the pool hold

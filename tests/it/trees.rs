@@ -172,6 +172,31 @@ async fn holds(pane: &Pane, title: &str, locks: &[&str]) -> (String, ToolAnswer)
     (task, claimed)
 }
 
+/// Red before: the first pane of the client was `architect` in whatever work tree it was, and the others had numbers.
+#[tokio::test]
+async fn a_pane_in_a_work_tree_named_after_an_agent_is_that_agent() {
+    let trees = Trees::new();
+    git(&trees.root("main"), &["worktree", "add", "-q", "../analyst"]);
+    git(&trees.root("main"), &["worktree", "add", "-q", "../devops"]);
+    let mut owners = Vec::new();
+    let mut panes = Vec::new();
+    for (number, tree) in ["analyst", "devops", "devops", "wt"].into_iter().enumerate() {
+        let mut command = trees.command(tree, &["serve"]);
+        command.env("HM_SESSION", trees.id(&format!("s-{number}")));
+        let pane = Pane::run(command.into(), Era::Modern).await.expect("a pane");
+        let claim =
+            json!({ "statement": format!("pane {number} is here"), "claim_type": "fact", "scopes": ["src"] });
+        let made = accepted(&pane, "create_claim", claim).await.field("claim_id").to_owned();
+        let owner = json_of(&pane, &format!("hivemind://claims/{made}")).await["owner"].clone();
+        owners.push(owner.as_str().unwrap_or_default().to_owned());
+        panes.push(pane);
+    }
+    let [analyst, devops, second, other] = &owners[..] else { panic!("{owners:?}") };
+    assert_eq!((analyst.as_str(), devops.as_str()), ("analyst", "devops"));
+    assert!(second.ends_with("-2"), "the seat is taken: {owners:?}");
+    assert!(other.contains('-') && other != second, "`wt` is no agent: {owners:?}");
+}
+
 /// Red before: the name was asked as it is, and nothing said that no agent answers to it.
 #[tokio::test]
 async fn the_name_of_a_work_tree_asks_its_agent_and_one_without_a_session_is_told() {
