@@ -16,7 +16,6 @@ mod help;
 mod hook;
 mod import;
 mod init;
-mod lists;
 mod lock;
 mod log;
 mod names;

@@ -232,6 +232,14 @@ impl Reader {
         }
     }
 
+    /// Read models of no event, in memory: what is read before the first write.
+    ///
+    /// # Errors
+    /// [`StoreError::Query`].
+    pub fn nothing() -> Result<Self, StoreError> {
+        Ok(Self { db: fold::empty()?, asked: RefCell::new(None), imports: RefCell::default() })
+    }
+
     /// From now on says of each claim whether it came out of a file.
     pub fn mark(&self, imports: Imports) {
         self.imports.replace(imports);

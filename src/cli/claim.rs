@@ -5,7 +5,8 @@ use clap::{Args, Subcommand};
 use super::names::Called;
 use super::output::{self, Failure};
 use super::search::Search;
-use super::{Context, NOTE_TOO, REASON_TOO, lists, note_damage, parse, parse_all, parse_optional};
+use super::{Context, NOTE_TOO, REASON_TOO, note_damage, parse, parse_all, parse_optional};
+use crate::domain::agent::AgentId;
 use crate::domain::claim::{Basis, Position, Share, Status, Trigger};
 use crate::domain::command::{
     AddEvidence, AffirmClaim, Command, CreateClaim, DeprecateClaim, KeepClaim, RetractEvidence, TakePosition,
@@ -13,9 +14,9 @@ use crate::domain::command::{
 use crate::domain::ids::ClaimId;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::time::Hours;
-use crate::store::ClaimFilter;
+use crate::store::{ClaimFilter, ClaimPage};
 use crate::system;
-use crate::views::{self, DEFAULT_LIMIT, MAX_LIMIT, View};
+use crate::views::{self, Body, DEFAULT_LIMIT, Listed, MAX_LIMIT, ROWS, View};
 
 /// What can be done with claims.
 #[derive(Debug, Subcommand)]
@@ -249,9 +250,13 @@ impl Claim {
             }
             Self::Why { id } => {
                 let id = context.claim_named(id)?;
-                let answer = views::why(&mut context.models()?, id, system::now())?;
-                output::print(context.global.json, &output::fitted(&answer.text), &answer.json)?;
-                context.opened(&[id.to_string()], answer.seq);
+                let answer = views::why(&mut context.models()?, id, system::now(), context.format())?;
+                let seq = answer.seq;
+                match answer.body {
+                    Body::Json(json) => output::print_json(&json)?,
+                    Body::Markdown(text) | Body::Xml(text) => output::print_text(&output::fitted(&text))?,
+                }
+                context.opened(&[id.to_string()], seq);
                 Ok(())
             }
             Self::List(list) => list.run(context),
@@ -361,18 +366,24 @@ impl List {
         let most = if is_latest { MAX_LIMIT } else { most };
         let limit = self.limit.map_or(most, |limit| usize::try_from(limit).unwrap_or(MAX_LIMIT));
         let filter = ClaimFilter { limit, ..self.filter(context)? };
-        let (mut reads, reader) = (context.models()?, context.reader()?);
-        let latest = is_latest.then_some(lists::ROWS);
-        // What is written meanwhile is news.
-        let (as_of, _) = reads.ask(system::now(), |store| store.folded()).map_err(views::ViewError::from)?;
-        let found = views::claims(&mut reads, &filter, latest, reader.as_ref(), system::now())?;
-        let mut json = serde_json::to_value(&found.page).map_err(Failure::internal)?;
-        if found.left_out > 0 {
-            json["left_out"] = found.left_out.into();
+        if context.global.json {
+            return context.show(&View::Claims(filter));
         }
+        let (mut reads, reader) = (context.models()?, context.reader()?);
+        let latest = is_latest.then_some(ROWS);
+        let asked = (&mut reads, &context.config);
+        let found = views::claims(asked, &filter, latest, reader.as_ref(), system::now())?;
+        output::print_text(&self.text(&found, is_latest, reader.as_ref()))?;
+        let shown: Vec<String> = found.page.claims.iter().map(|claim| claim.id.to_string()).collect();
+        context.opened(&shown, found.seq);
+        note_damage(&mut reads);
+        Ok(())
+    }
+
+    fn text(&self, found: &Listed<ClaimPage>, is_latest: bool, reader: Option<&AgentId>) -> String {
         let is_wanted = self.status.iter().any(|status| status == Status::Deprecated.as_str());
         let claims = || found.page.claims.iter().filter(|claim| is_wanted || !claim.rejected);
-        let mut text = lists::rows(claims(), reader.as_ref(), self.whole);
+        let mut text = output::rows(claims(), reader, self.whole);
         if text.is_empty() {
             text = "no claims match\n".to_owned();
         }
@@ -380,7 +391,7 @@ impl List {
         if not_chosen > 0 {
             text.push_str(&format!("{not_chosen} not chosen by decisions: `--status deprecated`\n"));
         }
-        text.push_str(&lists::held(&found.held));
+        text.extend(views::held_row(&found.held).map(|held| output::row(&held)));
         match found.page.next {
             Some(next) if !is_latest => text.push_str(&output::more("cursor", next)),
             next if found.older > 0 => {
@@ -389,11 +400,7 @@ impl List {
             }
             _ => {}
         }
-        output::print(context.global.json, &(text + &views::without(found.left_out)), &json)?;
-        let shown: Vec<String> = found.page.claims.iter().map(|claim| claim.id.to_string()).collect();
-        context.opened(&shown, as_of.map_or(0, |folded| folded.seq));
-        note_damage(&mut reads);
-        Ok(())
+        text + &views::without(found.left_out)
     }
 
     fn filter(&self, context: &Context) -> Result<ClaimFilter, Failure> {

@@ -4,13 +4,13 @@ use clap::{Args, Subcommand};
 
 use super::names::Called;
 use super::output::Failure;
-use super::{Context, lists, parse, parse_optional, target};
+use super::{Context, parse, parse_optional, target};
 use crate::domain::command::{Alternative, Command, RecordDecision, RecordOutcome};
 use crate::domain::ids::{ClaimId, IdempotencyKey};
 use crate::domain::rejection::Rejection;
 use crate::store::DecisionFilter;
 use crate::system;
-use crate::views::View;
+use crate::views::{self, View};
 
 /// What can be done with decisions.
 #[derive(Debug, Subcommand)]
@@ -43,7 +43,7 @@ pub(super) enum Decision {
         #[arg(long, value_name = "NAME")]
         target: Option<String>,
         /// At most so many
-        #[arg(long, value_name = "N", default_value_t = lists::ROWS)]
+        #[arg(long, value_name = "N", default_value_t = views::ROWS)]
         limit: usize,
         /// Older than this: what the page before calls its cursor
         #[arg(long, value_name = "SEQ")]

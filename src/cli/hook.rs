@@ -1,13 +1,18 @@
 //! `hm hook`: what a client's hooks run. It records what happened, says what is worth saying, and never fails.
 
-use std::collections::BTreeMap;
+mod advice;
+mod seen;
+mod waiting;
+
 use std::io::Read;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::Args;
+
+use seen::{is_our_own, stamped};
+use waiting::Waiting;
 
 use super::news::knows;
 use super::output::{self, Failure};
@@ -15,33 +20,27 @@ use super::{Context, Global, block_on};
 use crate::client_session::ClientSession;
 use crate::clients::{self, Mark, Places};
 use crate::config::Config;
-use crate::domain::action::{Action, MAX_TOLD, advise, edited_since, is_own_call, piped};
+use crate::domain::action::Action;
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
-use crate::domain::command::{
-    Command, EndSession, Observe, RecordFiring, RecordTurn, Seen, StartSession, Submission,
-};
-use crate::domain::event::{CommandRan, FileEdited, Guard, ToolUsed};
-use crate::domain::ids::{ClaimId, CommandId, EventId, SessionId};
-use crate::domain::lock::{MACHINE, Notice, is_same_thing};
+use crate::domain::command::{Command, EndSession, RecordFiring, RecordTurn, StartSession, Submission};
+use crate::domain::event::Guard;
+use crate::domain::ids::{CommandId, SessionId};
 use crate::domain::plan::TaskStatus;
 use crate::domain::privacy;
 use crate::domain::receipt::{Acceptance, Receipt, WarningCode};
-use crate::domain::scope::Scope;
 use crate::domain::session::{Role, Source};
-use crate::domain::text::{CommandLine, Said, ToolName, Worktree};
-use crate::domain::time::Timestamp;
+use crate::domain::text::{Said, ToolName};
 use crate::domain::versions::Versions;
-use crate::hooks::{Answer, Call, Client, Moment, ToolCall, ToolOutcome, masked_end};
+use crate::hooks::{Answer, Call, Client, Moment, ToolCall, ToolOutcome};
 use crate::identity::Speaker;
 use crate::pack::{self, Occasion, Told};
 use crate::reads::Reads;
 use crate::session_home::SessionHome;
 use crate::session_news::SessionNews;
-use crate::spool::Spool;
-use crate::store::{EditBehind, LockView, Myself, SessionView};
+use crate::store::SessionView;
 use crate::system::{self, Environment};
-use crate::views::{self, ContextOf, Known, UNSEATED, View, ViewError};
+use crate::views::{self, ContextOf, Format, Known, UNSEATED, View, ViewError};
 use crate::workspace::{Workspace, WorkspaceError};
 
 /// A hook never holds its client up for longer: 900 ms. A client notices one second, and the process needs some of it.
@@ -57,13 +56,13 @@ fn writer_within() -> Duration {
 /// What is said where no context can be.
 const NOT_YET: &str = "The shared memory cannot be read at this moment, which does not mean that it is empty: read \
      hivemind://context before you start, and tell the human if that fails too.";
+
 /// What is said at the start about news.
 const ABOUT_NEWS: &str = "hivemind: `hm news` says what is new for you; to wait for the others use `hm news --wait 5m` \
      instead of polling a list.";
+
 /// The largest payload that is read: a tool's output may be anything.
 const MAX_PAYLOAD_BYTES: u64 = 16 * 1024 * 1024;
-/// The most commands of one line that are kept in normal form; people write two or three.
-const MAX_RUNS: usize = 8;
 /// What a reminder at the end of a turn matched.
 const END_OF_TURN: &str = "end of turn";
 /// The longest context all clients let through, in characters; Codex counts bytes.
@@ -346,10 +345,11 @@ impl Hooked {
         let mut budget = room;
         loop {
             let view = View::Context(self.context_of(budget));
-            let answer = views::answer(&mut self.reads, &self.context.config, &view, system::now())?;
-            let over = answer.text.len().saturating_sub(room);
+            let (config, now) = (&self.context.config, system::now());
+            let text = views::answer(&mut self.reads, config, &view, now, Format::Text)?.into_text();
+            let over = text.len().saturating_sub(room);
             if over == 0 || self.call.client != Client::Codex || budget < 400 {
-                return Ok(answer.text);
+                return Ok(text);
             }
             // Every character too many takes at most four bytes.
             budget = budget.saturating_sub((over / 4).max(100));
@@ -506,227 +506,6 @@ impl Hooked {
         self.call.action(&self.context.workspace.root().to_string_lossy()).filter(|action| !action.is_empty())
     }
 
-    /// What was tried before, once in a session, and whose files these are, once in a turn; never twice in doubt.
-    fn advice(&mut self, action: &Action) -> Result<(Answer, Vec<Command>), Failure> {
-        let Some(session) = self.session.clone() else { return Ok((Answer::Silence, Vec::new())) };
-        let known = self.known()?;
-        let since = known.as_ref().map_or(0, |session| session.prompt_seq);
-        let agent = self.me(known.as_ref());
-        let is_seated = self.speaker.unpinned.is_some();
-        let me = Myself { agent: agent.as_str(), session: session.as_str(), is_seated };
-        let waiting = Waiting::of(&self.context, &session);
-        let now = system::now();
-        let here = self.context.workspace.checkout().worktree;
-        let loads_machine = self.loads_machine(action);
-        let found = self.store(|store| {
-            let fresh = |guard: Guard| -> Result<bool, crate::store::StoreError> {
-                Ok(!waiting.has_fired(guard)
-                    && (waiting.is_new_turn
-                        || !store.has_fired(session.as_str(), &guard.uuid().to_string(), since)?))
-            };
-            let mut dead_ends = Vec::new();
-            for dead_end in store.dead_ends_for(action)? {
-                let id = dead_end.claim_id;
-                let is_own = me.said(&dead_end.owner, dead_end.session.as_deref());
-                if !is_own && !waiting.has_told(id) && !store.was_told(me, id)? {
-                    dead_ends.push(dead_end);
-                }
-            }
-            let mut held: Vec<(Guard, String, LockView)> = Vec::new();
-            for lock in store.locks()? {
-                let is_known = |guard| held.iter().any(|(told, ..)| *told == guard);
-                let guard = lock.guard;
-                if is_known(guard) {
-                    continue;
-                }
-                if lock.session != session.as_str()
-                    && let Some(met) = met(&lock, action, loads_machine)
-                    && fresh(guard)?
-                {
-                    held.push((guard, met, lock));
-                }
-            }
-            let mut edits = Vec::new();
-            for path in &action.paths {
-                edits.extend(store.edits_behind(me, here.as_ref(), path)?);
-            }
-            Ok((dead_ends, held, edits))
-        })?;
-        let Some((mut dead_ends, mut held, edits)) = found else { return Ok((Answer::Silence, Vec::new())) };
-        let edits = self.news_of(edits, me, &waiting)?;
-        // What is not told now is told the next time.
-        dead_ends.truncate(MAX_TOLD);
-        held.truncate(MAX_TOLD);
-        let mut said = advise(&dead_ends, now);
-        let mut fired: Vec<(Guard, String)> =
-            dead_ends.into_iter().map(|dead_end| (Guard::Claim(dead_end.claim_id), dead_end.met)).collect();
-        for (guard, met, lock) in held {
-            if !said.is_empty() {
-                said.push('\n');
-            }
-            let LockView { agent, until, worktree: there, .. } = &lock;
-            let there = there.as_deref();
-            let is_here = lock
-                .scope
-                .parse()
-                .is_ok_and(|scope| is_same_thing(&scope, here.as_ref().map(Worktree::as_str), there));
-            let (holder, what) = (views::inline(agent, 40), views::inline(&met, 200));
-            let there = there.map(|name| views::inline(name, 120));
-            let notice = Notice {
-                holder: &holder,
-                what: &what,
-                purpose: lock.purpose(),
-                until: Timestamp::from_ms(*until),
-                elsewhere: (!is_here).then_some(there.as_deref()),
-            };
-            said.push_str(&format!("hivemind: {}.", notice.sentence(now)));
-            fired.push((guard, met));
-        }
-        for (edit, at) in edits {
-            if !said.is_empty() {
-                said.push('\n');
-            }
-            let claim = (edit.claim_id, edit.statement.as_str());
-            let edited = edited_since(&edit.path, (&edit.by, at), claim, now);
-            said.push_str(&format!("hivemind: {edited}: read the file again before you change it."));
-            fired.push((Guard::Claim(edit.claim_id), edit.path));
-        }
-        let commands = fired.into_iter().filter_map(|(guard, matched)| {
-            let matched = self.matched(&matched)?;
-            Some(Command::RecordFiring(RecordFiring { guard, matched }))
-        });
-        let commands = commands.collect();
-        Ok((if said.is_empty() { Answer::Silence } else { Answer::Warning(said) }, commands))
-    }
-
-    /// Whether a command is about to load the machine. What already ran can heed no lock, and a notice after it would
-    /// spend the one of this turn; a call of `hm` loads no machine.
-    fn loads_machine(&self, action: &Action) -> bool {
-        let tool = match &self.call.moment {
-            Moment::BeforeTool(tool) => tool,
-            Moment::AfterTool(tool, _) if !self.call.hears_before_tools() => tool,
-            Moment::AfterTool(..)
-            | Moment::SessionStart { .. }
-            | Moment::Prompt { .. }
-            | Moment::Stop { .. }
-            | Moment::SessionEnd { .. }
-            | Moment::Other => return false,
-        };
-        !action.commands.is_empty() && !tool.command.as_deref().is_some_and(is_own_call)
-    }
-
-    /// What matched, as it is put on record: without secrets.
-    fn matched(&self, text: &str) -> Option<CommandLine> {
-        let text: String = text.chars().take(CommandLine::MAX_CHARS).collect();
-        CommandLine::try_from(privacy::redacted(&text, &self.context.secrets())).ok()
-    }
-
-    /// The edits that the session was not told of, each with its time; at most as many as are told at once.
-    fn news_of(
-        &mut self,
-        edits: Vec<EditBehind>,
-        me: Myself<'_>,
-        waiting: &Waiting,
-    ) -> Result<Vec<(EditBehind, Timestamp)>, Failure> {
-        let mut news = Vec::new();
-        for edit in edits {
-            let Some(matched) = self.matched(&edit.path) else { continue };
-            if waiting.has_told_of_edit(edit.claim_id, &matched) {
-                continue;
-            }
-            let was_told = self.store(|store| store.was_told_of_edit(me, &edit, matched.as_str()))?;
-            // When it was, only the ledger knows. Where it does not, nothing is said.
-            let ledger = self.reads.readable_ledger();
-            let at = ledger.and_then(|ledger| ledger.at(edit.seq).ok().flatten());
-            if let (Some(false), Some(at)) = (was_told, at) {
-                news.push((edit, at));
-            }
-            if news.len() == MAX_TOLD {
-                break;
-            }
-        }
-        Ok(news)
-    }
-
-    /// What the hook saw, without secrets. The ledger already holds what a call of `hm` did.
-    fn observed(&self, tool: &ToolCall, outcome: &ToolOutcome, action: Option<&Action>) -> Vec<Command> {
-        if tool.command.as_deref().is_some_and(is_own_call) {
-            return Vec::new();
-        }
-        let mut seen = Vec::new();
-        let paths = action.map(|action| action.paths.clone()).unwrap_or_default();
-        let clean = |text: &str| privacy::redacted(text, &self.context.secrets());
-        if !paths.is_empty() && tool.command.is_none() && !outcome.failed {
-            seen.push(Seen::Files(FileEdited { paths, checkout: Checkout::default() }));
-        }
-        if let Some(line) = &tool.command {
-            let cut: String = clean(line).chars().take(CommandLine::MAX_CHARS).collect();
-            if let Ok(command) = cut.parse() {
-                let error_signature = action.and_then(|action| action.error.clone());
-                let exit_code = outcome.exit.and_then(|exit| i32::try_from(exit).ok());
-                let failed = outcome.failed;
-                let checkout = Checkout::default();
-                let of_last = piped(line).is_some();
-                let commands = action.map(|action| action.commands.as_slice()).unwrap_or_default();
-                let runs = commands.iter().filter_map(|run| clean(&run.to_string()).parse().ok());
-                let runs = runs.take(MAX_RUNS).collect();
-                let end = outcome.output_end.as_deref();
-                let end = end.and_then(|output| masked_end(output, &self.context.secrets()));
-                let (tail, output_sha256) = end.map(|end| (end.tail, end.sha256)).unzip();
-                seen.push(Seen::Command(CommandRan {
-                    command,
-                    exit_code,
-                    error_signature,
-                    failed,
-                    of_last,
-                    unseen: outcome.unseen,
-                    runs,
-                    tail,
-                    output_sha256,
-                    checkout,
-                }));
-            }
-        }
-        let changed = self.changed_by(tool);
-        if !changed.is_empty() {
-            seen.push(Seen::Files(FileEdited { paths: changed, checkout: Checkout::default() }));
-        }
-        if seen.is_empty()
-            && let Ok(tool) = ToolName::try_from(clean(&tool.name))
-        {
-            seen.push(Seen::Tool(ToolUsed { tool, failed: outcome.failed }));
-        }
-        let observe =
-            |seen| Command::Observe(Observe { event_id: EventId::from_uuid(system::new_id()), seen });
-        seen.into_iter().map(observe).collect()
-    }
-
-    /// The files that a line for the shell names, where it may change them: no call of `hm` does.
-    fn named_files(&self, tool: &ToolCall) -> Option<Vec<(Scope, PathBuf)>> {
-        let line = tool.command.as_deref().filter(|line| !is_own_call(line))?;
-        let here = PathBuf::from(self.call.cwd.as_deref()?).join(tool.dir.as_deref().unwrap_or_default());
-        let files = crate::hooks::files_named(line).into_iter().filter_map(|name| {
-            let scope = self.context.workspace.scope_in(&here, name).ok().filter(Scope::is_path)?;
-            Some((scope, here.join(name)))
-        });
-        Some(files.collect::<Vec<_>>()).filter(|files| !files.is_empty())
-    }
-
-    /// The files that a line for the shell names and that changed while it ran.
-    fn changed_by(&self, tool: &ToolCall) -> Vec<Scope> {
-        let Some((news, files)) = self.news().zip(self.named_files(tool)) else { return Vec::new() };
-        let Some(before) = news.ran() else { return Vec::new() };
-        let now = stamped(&files);
-        let changed = |file: &Scope| {
-            let (was, is) = (before.get(file.as_str()), now.get(file.as_str()));
-            was.is_some_and(|was| is.is_some_and(|is| is != was && *is != 0))
-        };
-        let mut changed: Vec<Scope> = files.into_iter().map(|(file, _)| file).filter(changed).collect();
-        changed.sort();
-        changed.dedup();
-        changed
-    }
-
     /// A turn ends. What the client hears now costs a request to its model, so each task is told once a session.
     fn stop(&mut self, said: Option<&str>) -> Result<Answer, Failure> {
         let (mut answer, mut commands) = (Answer::Silence, Vec::new());
@@ -828,91 +607,9 @@ impl Hooked {
     }
 }
 
-/// What of an action a lock is against: a path that is changed there, or, where it asks for a quiet machine, that anything
-/// is run at all.
-fn met(lock: &LockView, action: &Action, loads_machine: bool) -> Option<String> {
-    let scope = lock.scope.parse::<Scope>().ok()?;
-    if scope.as_str() == MACHINE {
-        return loads_machine.then(|| scope.to_string());
-    }
-    action.paths.iter().find(|path| scope.covers(path)).map(ToString::to_string)
-}
-
 /// What a session is told whose seat another pane took while it was away; nothing for any other.
 fn moved(receipts: &[Receipt]) -> String {
     let warnings = receipts.iter().flat_map(|receipt| &receipt.warnings);
     let moved = warnings.filter(|warning| warning.code == WarningCode::SeatTaken);
     moved.map(|warning| format!("\nhivemind: {}.", warning.message)).collect()
-}
-
-/// What a session has in the spool: the read models know nothing of it yet.
-struct Waiting {
-    /// Whether its start waits.
-    is_started: bool,
-    /// Whether a prompt waits: then what was committed belongs to an earlier turn.
-    is_new_turn: bool,
-    /// What has warned since the last prompt.
-    fired: Vec<Guard>,
-    /// The claims that were told, with what matched.
-    told: Vec<(ClaimId, CommandLine)>,
-    /// Whether nobody can tell.
-    is_unknown: bool,
-}
-
-impl Waiting {
-    fn of(context: &Context, session: &SessionId) -> Self {
-        let mut waiting = Self {
-            is_started: false,
-            is_new_turn: false,
-            fired: Vec::new(),
-            told: Vec::new(),
-            is_unknown: false,
-        };
-        let Some(submissions) = Spool::of(&context.workspace).submissions() else {
-            return Self { is_unknown: true, ..waiting };
-        };
-        for submission in submissions.iter().filter(|queued| queued.session.as_ref() == Some(session)) {
-            if let Command::RecordTurn(RecordTurn { role: Role::User, .. }) = submission.command {
-                waiting.is_new_turn = true;
-                waiting.fired.clear();
-            } else if let Command::StartSession(_) = submission.command {
-                waiting.is_started = true;
-            } else if let Command::RecordFiring(firing) = &submission.command {
-                waiting.fired.push(firing.guard);
-                if let Guard::Claim(id) = firing.guard {
-                    waiting.told.push((id, firing.matched.clone()));
-                }
-            }
-        }
-        waiting
-    }
-
-    fn has_fired(&self, guard: Guard) -> bool {
-        self.is_unknown || self.fired.contains(&guard)
-    }
-
-    fn has_told(&self, claim: ClaimId) -> bool {
-        self.is_unknown || self.told.iter().any(|(told, _)| *told == claim)
-    }
-
-    fn has_told_of_edit(&self, claim: ClaimId, path: &CommandLine) -> bool {
-        self.is_unknown || self.told.iter().any(|(told, matched)| *told == claim && matched == path)
-    }
-}
-
-/// When each file was changed last, in nanoseconds; 0 for what is no file.
-fn stamped(files: &[(Scope, PathBuf)]) -> BTreeMap<String, u64> {
-    let at = |path: &PathBuf| {
-        let file = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
-        let since = file.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
-        u64::try_from(since.as_nanos()).ok()
-    };
-    files.iter().map(|(file, path)| (file.to_string(), at(path).unwrap_or(0))).collect()
-}
-
-/// Whether a tool is one of ours: what it does is in the ledger already.
-fn is_our_own(tool: &ToolCall) -> bool {
-    ["mcp__hivemind__", "mcp_hivemind_", "hivemind-", "hivemind_"]
-        .iter()
-        .any(|prefix| tool.name.starts_with(prefix))
 }

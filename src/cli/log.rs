@@ -9,7 +9,7 @@ use super::output::{self, Failure};
 use super::{Context, block_on};
 use crate::ledger::{Cursor, Filter, Stored};
 use crate::reads::Reads;
-use crate::views::{self, EventView, MAX_LIMIT, View};
+use crate::views::{self, Body, EventView, MAX_LIMIT, View};
 
 /// Default number of events: about one screen.
 const DEFAULT_EVENTS: u64 = 20;
@@ -63,11 +63,16 @@ impl Log {
         if all {
             return context.show(&View::Events(filter));
         }
-        let answer = views::log(&mut context.reads()?, &filter)?;
+        let answer = views::log(&mut context.reads()?, &filter, context.format())?;
         let next = answer.next.map(|next| output::more(next.parameter, &next.value)).unwrap_or_default();
-        let text = super::names::shortened(&answer.text);
-        let lines = text.lines().map(|line| output::cut(line, LINE_CHARS) + "\n");
-        output::print(context.global.json, &(lines.collect::<String>() + &next), &answer.json)
+        match answer.body {
+            Body::Json(json) => output::print_json(&json),
+            Body::Markdown(text) | Body::Xml(text) => {
+                let text = super::names::shortened(&text);
+                let lines = text.lines().map(|line| output::cut(line, LINE_CHARS) + "\n");
+                output::print_text(&(lines.collect::<String>() + &next))
+            }
+        }
     }
 }
 

@@ -11,14 +11,15 @@ use textwrap::core::{Word, display_width};
 use textwrap::{WordSeparator, WordSplitter};
 
 use super::names::shortened;
+use crate::domain::agent::AgentId;
 use crate::domain::clean;
 use crate::domain::receipt::Receipt;
 use crate::domain::rejection::{Code, Rejection};
 use crate::ledger::LedgerError;
 use crate::steps::{in_shell, in_shell_json};
-use crate::store::StoreError;
-use crate::views;
-use crate::views::ViewError;
+use crate::store::{ClaimSummary, StoreError};
+use crate::system;
+use crate::views::{self, Room, ViewError};
 
 /// Width of the output in columns, also of tables. A wider terminal gets wider output.
 const WIDTH: usize = 100;
@@ -223,12 +224,20 @@ pub(super) fn note(text: &str) {
 
 /// Prints text or JSON, as asked.
 pub(super) fn print(as_json: bool, text: &str, value: &Value) -> Result<(), Failure> {
+    if as_json { print_json(value) } else { print_text(text) }
+}
+
+/// Prints an answer for programs.
+pub(super) fn print_json(value: &Value) -> Result<(), Failure> {
     let mut out = stream();
-    if as_json {
-        writeln!(out, "{}", json(&in_shell_json(value)))?
-    } else {
-        out.write_all(clean::cleaned(text).as_bytes())?
-    }
+    writeln!(out, "{}", json(&in_shell_json(value)))?;
+    Ok(out.flush()?)
+}
+
+/// Prints a text. Stored text in it reaches no terminal raw.
+pub(super) fn print_text(text: &str) -> Result<(), Failure> {
+    let mut out = stream();
+    out.write_all(clean::cleaned(text).as_bytes())?;
     Ok(out.flush()?)
 }
 
@@ -288,6 +297,22 @@ fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
 pub(super) fn row(line: &str) -> String {
     let line = clean::cleaned(&named(line)).into_owned();
     if std::io::stdout().is_terminal() { wrapped("", "    ", &line) } else { line + "\n" }
+}
+
+/// Formats claims as rows for a reader. `whole` shows statements whole.
+pub(super) fn rows<'c>(
+    claims: impl Iterator<Item = &'c ClaimSummary>,
+    reader: Option<&AgentId>,
+    whole: bool,
+) -> String {
+    let room = match (whole, std::io::stdout().is_terminal()) {
+        (true, _) => Room::Whole,
+        (false, true) => Room::Screen,
+        (false, false) => Room::Pipe,
+    };
+    let rows = views::rows(claims, reader, room, system::now(), &mut |text| named(text));
+    let lines = rows.lines.iter().map(|(name, rest)| format!("{name} {rest}"));
+    rows.head.into_iter().chain(lines).map(|line| row(&line)).collect()
 }
 
 /// Replaces the ids in a text by short names.

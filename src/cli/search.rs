@@ -4,11 +4,11 @@ use clap::Args;
 
 use super::claim::statuses;
 use super::output::{self, Failure};
-use super::{Context, lists, note_damage, parse, parse_optional};
+use super::{Context, note_damage, parse, parse_optional};
 use crate::domain::agent::AgentId;
-use crate::store::{ClaimFilter, Hit, SearchPage};
+use crate::store::{ClaimFilter, SearchPage};
 use crate::system;
-use crate::views::{self, MAX_LIMIT};
+use crate::views::{self, Listed, MAX_LIMIT, View};
 
 /// Hits shown unless asked otherwise: they fit a screen, two lines each.
 const DEFAULT_HITS: u64 = 10;
@@ -54,18 +54,16 @@ pub(super) struct Search {
 impl Search {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
         let search = self.search(context)?;
-        let (mut reads, reader) = (context.models()?, context.reader()?);
-        let found = views::search(&mut reads, &search, reader.as_ref(), system::now())?;
-        let (page, left_out) = (found.page, found.left_out);
-        let mut json = serde_json::to_value(&page).map_err(Failure::internal)?;
-        if left_out > 0 {
-            json["left_out"] = left_out.into();
+        if context.global.json {
+            return context.show(&View::Search(search));
         }
-        let text = listed(&page, &found.held, reader.as_ref(), self.whole) + &views::without(left_out);
-        output::print(context.global.json, &text, &json)?;
-        let shown: Vec<String> = page.hits.iter().map(|hit| hit.claim.id.to_string()).collect();
-        let (as_of, _) = reads.ask(system::now(), |store| store.folded()).map_err(views::ViewError::from)?;
-        context.opened(&shown, as_of.map_or(0, |folded| folded.seq));
+        let (mut reads, reader) = (context.models()?, context.reader()?);
+        let asked = (&mut reads, &context.config);
+        let found = views::search(asked, &search, reader.as_ref(), system::now())?;
+        let text = listed(&found, reader.as_ref(), self.whole) + &views::without(found.left_out);
+        output::print_text(&text)?;
+        let shown: Vec<String> = found.page.hits.iter().map(|hit| hit.claim.id.to_string()).collect();
+        context.opened(&shown, found.seq);
         note_damage(&mut reads);
         Ok(())
     }
@@ -92,19 +90,14 @@ impl Search {
     }
 }
 
-fn listed(page: &SearchPage, held: &[String], reader: Option<&AgentId>, whole: bool) -> String {
+fn listed(found: &Listed<SearchPage>, reader: Option<&AgentId>, whole: bool) -> String {
+    let page = &found.page;
     if page.hits.is_empty() {
         return "no claims match\n".to_owned();
     }
-    let mut text = lists::rows(page.hits.iter().map(|hit| &hit.claim), reader, whole);
-    text.push_str(&lists::held(held));
-    for Hit { claim, found_through, .. } in &page.hits {
-        for old in found_through {
-            text.push_str(&output::fitted(&format!("{} took the place of {old}, which was found", claim.id)));
-        }
-    }
-    if let Some(next) = &page.next {
-        text.push_str(&output::more("cursor", next));
-    }
+    let mut text = output::rows(page.hits.iter().map(|hit| &hit.claim), reader, whole);
+    text.extend(views::held_row(&found.held).map(|held| output::row(&held)));
+    text.extend(views::found_through(page).map(|line| output::fitted(&line)));
+    text.extend(page.next.as_ref().map(|next| output::more("cursor", next)));
     text
 }

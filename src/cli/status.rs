@@ -1,46 +1,83 @@
 //! `hm status`: the state of the workspace in a few lines.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::output::{self, Failure};
 use super::{Context, block_on};
 use crate::pack::{self, Presence};
+use crate::reads::Reads;
 use crate::spool::Spool;
 use crate::system;
-use crate::views::{self, View};
+use crate::views::{self, Body, View};
+
+/// What a terminal is told besides the view.
+struct Besides {
+    writer_is_up: bool,
+    /// The agent of the caller, and its banner.
+    banner: Option<(String, String)>,
+    rejected: u64,
+    later: u64,
+    remarks: Vec<String>,
+    rules: String,
+}
 
 pub(super) fn run(context: &Context) -> Result<(), Failure> {
-    let reader = context.reader()?;
     let mut reads = context.models()?;
-    let mut answer = views::answer(&mut reads, &context.config, &View::Status, system::now())?;
-    let front = context.front()?;
-    let writer_is_up = block_on(async { Ok(front.writer_is_up().await) })?;
+    let answer = views::answer(&mut reads, &context.config, &View::Status, system::now(), context.format())?;
+    let besides = Besides::of(context, &mut reads)?;
+    match answer.body {
+        Body::Json(json) => output::print_json(&besides.in_json(json)),
+        Body::Markdown(text) | Body::Xml(text) => {
+            output::print_text(&output::fitted(&(text + &besides.lines())))
+        }
+    }
+}
 
-    let writer = if writer_is_up { "running" } else { "not running, the next write starts it" };
-    answer.text.push_str(&format!("writer:    {writer}\n"));
-    answer.json["writer_is_up"] = json!(writer_is_up);
-    if let Some(agent) = reader {
-        let (presence, _) = reads.ask(system::now(), |store| views::presence(store, agent.as_str()))?;
-        let alone = || Presence { agent: agent.to_string(), ..Presence::default() };
-        let checkout = context.workspace.checkout();
-        let banner = pack::banner(&Presence { checkout, ..presence.unwrap_or_else(alone) });
-        answer.text.push_str(&format!("{banner}\n"));
-        answer.json["agent"] = json!(agent);
-        answer.json["banner"] = json!(banner);
+impl Besides {
+    fn of(context: &Context, reads: &mut Reads) -> Result<Self, Failure> {
+        let front = context.front()?;
+        let writer_is_up = block_on(async { Ok(front.writer_is_up().await) })?;
+        let banner = context.reader()?.map(|agent| {
+            let (presence, _) = reads.ask(system::now(), |store| views::presence(store, agent.as_str()))?;
+            let alone = || Presence { agent: agent.to_string(), ..Presence::default() };
+            let checkout = context.workspace.checkout();
+            let banner = pack::banner(&Presence { checkout, ..presence.unwrap_or_else(alone) });
+            Ok::<_, Failure>((agent.to_string(), banner))
+        });
+        let (rejected, later) = Spool::of(&context.workspace).left_behind();
+        let rules = context.workspace.rules().display().to_string();
+        let remarks = context.workspace.remarks();
+        Ok(Self { writer_is_up, banner: banner.transpose()?, rejected, later, remarks, rules })
     }
-    let (rejected, later) = Spool::of(&context.workspace).left_behind();
-    if rejected + later > 0 {
-        answer.text.push_str(&format!(
-            "spool:     {rejected} lines did not pass (spool.rejected.jsonl), {later} wait for a newer hm\n"
-        ));
+
+    fn lines(&self) -> String {
+        let writer = if self.writer_is_up { "running" } else { "not running, the next write starts it" };
+        let mut text = format!("writer:    {writer}\n");
+        if let Some((_, banner)) = &self.banner {
+            text.push_str(&format!("{banner}\n"));
+        }
+        let (rejected, later) = (self.rejected, self.later);
+        if rejected + later > 0 {
+            text.push_str(&format!(
+                "spool:     {rejected} lines did not pass (spool.rejected.jsonl), {later} wait for a newer hm\n"
+            ));
+        }
+        for remark in &self.remarks {
+            text.push_str(&format!("note:      {remark}\n"));
+        }
+        text
     }
-    let remarks = context.workspace.remarks();
-    for remark in &remarks {
-        answer.text.push_str(&format!("note:      {remark}\n"));
+
+    fn in_json(&self, mut json: Value) -> Value {
+        json["writer_is_up"] = json!(self.writer_is_up);
+        if let Some((agent, banner)) = &self.banner {
+            json["agent"] = json!(agent);
+            json["banner"] = json!(banner);
+        }
+        json["rules"] = json!(self.rules);
+        json["rejected"] = json!(self.rejected);
+        json["waiting_for_newer"] = json!(self.later);
+        json["remarks"] = json!(self.remarks);
+        json
     }
-    answer.json["rules"] = json!(context.workspace.rules().display().to_string());
-    answer.json["rejected"] = json!(rejected);
-    answer.json["waiting_for_newer"] = json!(later);
-    answer.json["remarks"] = json!(remarks);
-    output::print(context.global.json, &output::fitted(&answer.text), &answer.json)
 }

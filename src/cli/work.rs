@@ -13,9 +13,10 @@ use crate::domain::versions::Versions;
 use crate::identity::Speaker;
 use crate::reads::Reads;
 use crate::session_news::SessionNews;
+use crate::steps::in_shell;
 use crate::store::StoreError;
 use crate::system;
-use crate::views::{self, View, ViewError};
+use crate::views::{self, Answer, Body, Format, View, ViewError};
 use crate::writer::Front;
 
 /// How long a verb waits for the writer to rebuild the read models. A large ledger needs longer.
@@ -101,24 +102,27 @@ impl Context {
     /// Prints the answer of a view.
     pub(super) fn show(&self, view: &View) -> Result<(), Failure> {
         let mut reads = self.models()?;
-        let answer = views::answer(&mut reads, &self.config, view, system::now())?;
-        let (opened, as_of) = (views::opened(view, &answer), answer.seq);
-        // Line breaks in a program's output and in XML are kept.
-        let is_exact = matches!(view, View::Output(..)) || answer.mime_type != "text/markdown";
-        let mut text = if matches!(view, View::Output(..)) {
-            answer.text
-        } else if is_exact {
-            names::shortened(&crate::steps::in_shell(&answer.text)).into_owned()
-        } else {
-            output::fitted(&answer.text)
-        };
-        if let Some(next) = answer.next {
-            text.push_str(&output::more(next.parameter, &next.value));
+        let answer = views::answer(&mut reads, &self.config, view, system::now(), self.format())?;
+        let Answer { seq, opened, next, .. } = &answer;
+        let next = next.as_ref().map(|next| output::more(next.parameter, &next.value)).unwrap_or_default();
+        match &answer.body {
+            Body::Json(json) => output::print_json(json)?,
+            // The output of a program stays as it is.
+            Body::Markdown(text) if matches!(view, View::Output(..)) => {
+                output::print_text(&(text.clone() + &next))?
+            }
+            Body::Markdown(text) => output::print_text(&(output::fitted(text) + &next))?,
+            // Line breaks in XML are kept.
+            Body::Xml(text) => output::print_text(&(names::shortened(&in_shell(text)) + &*next))?,
         }
-        output::print(self.global.json, &text, &answer.json)?;
-        self.opened(&opened, as_of);
+        self.opened(opened, *seq);
         note_damage(&mut reads);
         Ok(())
+    }
+
+    /// The format that the call asks for.
+    pub(super) fn format(&self) -> Format {
+        if self.global.json { Format::Json } else { Format::Text }
     }
 
     /// Marks claims as read by the client's session, so that later deltas omit them. A view of the past marks none.

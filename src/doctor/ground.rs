@@ -17,7 +17,7 @@ use crate::reads::Reads;
 use crate::spool::Spool;
 use crate::standing::{Damage, Standing};
 use crate::system;
-use crate::views::{self, ContextOf, View, ViewError};
+use crate::views::{self, ContextOf, Format, View, ViewError};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// How long a writer may take to start: many times what it takes on a slow disk.
@@ -205,8 +205,8 @@ impl Doctor<'_> {
                 budget,
                 window: None,
             });
-            match views::answer(&mut reads, self.config, &view, system::now()) {
-                Ok(answer) => largest = largest.max((answer.text.chars().count(), agent.to_string())),
+            match views::answer(&mut reads, self.config, &view, system::now(), Format::Text) {
+                Ok(answer) => largest = largest.max((answer.into_text().chars().count(), agent.to_string())),
                 Err(ViewError::Store(error)) => {
                     let error = ScanError::from(error);
                     return Check::fault("pack", error.to_string(), cure(&error));

@@ -11,8 +11,8 @@ use crate::domain::event::Event;
 use crate::domain::experiment::RunState;
 use crate::domain::names::Sort;
 use crate::domain::plan::TaskStatus;
+use crate::runner::profile::Catalog;
 use crate::store::{ContradictionFilter, Matches, Reader, StoreError};
-use crate::views;
 
 /// The most values of one answer; the protocol sets the limit.
 const MOST: usize = CompletionInfo::MAX_VALUES;
@@ -119,10 +119,8 @@ impl Server {
     /// Profiles, by name.
     fn profiles(&self, typed: &str) -> Matches {
         let workspace = self.with_reads(|reads| reads.workspace().clone());
-        let (json, _) = views::profiles(&workspace, &[]);
-        let names =
-            json["profiles"].as_array().into_iter().flatten().filter_map(|known| known["name"].as_str());
-        starting(names, typed)
+        let catalog = Catalog::load(&workspace.marker_dir(), &workspace.trusted_profiles());
+        starting(catalog.profiles().map(|known| known.profile.name.as_str()), typed)
     }
 
     /// Agents by name. An alias is proposed once its first letter is typed.

@@ -16,7 +16,7 @@ use crate::identity::Speaker;
 use crate::pack;
 use crate::reads::Reads;
 use crate::system;
-use crate::views::{self, ContextOf, UNSEATED, View, ViewError};
+use crate::views::{self, ContextOf, Format, UNSEATED, View, ViewError};
 
 /// A prompt: description, arguments, text, and the function that fills it.
 struct Known {
@@ -156,7 +156,7 @@ impl Server {
     /// Asks a question. An entity that does not exist is reported as an invalid argument.
     fn ask<T>(&self, question: impl FnOnce(&mut Reads) -> Result<T, ViewError>) -> Result<T, ErrorData> {
         self.with_reads(question).map_err(|error| match error {
-            ViewError::NotFound(message) => ErrorData::invalid_params(message, None),
+            ViewError::NotFound(refused) => ErrorData::invalid_params(refused.message, None),
             ViewError::Store(_) | ViewError::Ledger(_) | ViewError::Travel(_) => {
                 ErrorData::internal_error(error.to_string(), None)
             }
@@ -164,12 +164,19 @@ impl Server {
     }
 }
 
+impl Server {
+    /// The answer to a question as text.
+    fn text(&self, view: &View) -> Result<String, ErrorData> {
+        let text = |reads: &mut Reads| views::answer(reads, self.config(), view, system::now(), Format::Text);
+        Ok(self.ask(text)?.into_text())
+    }
+}
+
 fn session_start(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorData> {
     let of = server.asker(given)?;
     let agent = of.agent.to_string();
     let view = View::Context(of);
-    let answer = server.ask(|reads| views::answer(reads, server.config(), &view, system::now()))?;
-    Ok(vec![("agent", agent), ("context", answer.text)])
+    Ok(vec![("agent", agent), ("context", server.text(&view)?)])
 }
 
 fn pre_stop_gate(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorData> {
@@ -192,33 +199,30 @@ fn hand_off(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorData> {
 
 fn review_claim(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorData> {
     let id = ClaimId::from_uuid(server.named_in(given, "claim", Sort::Claim)?);
-    let view = View::Claim(id);
-    let answer = server.ask(|reads| views::answer(reads, server.config(), &view, system::now()))?;
-    Ok(vec![("id", id.to_string()), ("claim", quoted(&answer.text))])
+    Ok(vec![("id", id.to_string()), ("claim", quoted(&server.text(&View::Claim(id))?))])
 }
 
 fn resolve_contradiction(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorData> {
     let id = EventId::from_uuid(server.named_in(given, "id", Sort::Contradiction)?);
-    let both = server.ask(|reads| views::contradiction(reads, id, system::now()))?;
+    let both = server.text(&View::Contradiction(id))?;
     Ok(vec![("id", id.to_string()), ("contradiction", quoted(&both))])
 }
 
 fn design_experiment(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorData> {
     let id = ClaimId::from_uuid(server.named_in(given, "claim", Sort::Claim)?);
-    let (answer, profiles) = server.ask(|reads| {
-        let answer = views::answer(reads, server.config(), &View::Claim(id), system::now())?;
-        let scopes = answer.json["scopes"].as_array().into_iter().flatten();
-        let scopes: Vec<Scope> =
-            scopes.filter_map(|scope| scope.as_str()?.to_owned().try_into().ok()).collect();
-        let (_, profiles) = views::profiles(reads.workspace(), &scopes);
-        Ok((answer, profiles))
+    let text = server.text(&View::Claim(id))?;
+    let profiles = server.ask(|reads| {
+        let (claim, _) = reads.ask(system::now(), |store| store.claim(id))?;
+        let scopes = claim.flatten().map(|claim| claim.summary.scopes).unwrap_or_default();
+        let scopes: Vec<Scope> = scopes.into_iter().filter_map(|scope| scope.try_into().ok()).collect();
+        Ok(views::profiles_for(reads.workspace(), &scopes))
     })?;
-    Ok(vec![("id", id.to_string()), ("claim", quoted(&answer.text)), ("profiles", profiles)])
+    Ok(vec![("id", id.to_string()), ("claim", quoted(&text)), ("profiles", profiles)])
 }
 
 fn post_mortem(server: &Server, given: &Given<'_>) -> Result<Filling, ErrorData> {
     let id = TaskId::from_uuid(server.named_in(given, "task", Sort::Task)?);
-    let task = server.ask(|reads| views::task(reads, id, system::now()))?;
+    let task = server.text(&View::Task(id))?;
     Ok(vec![("id", id.to_string()), ("task", quoted(&task))])
 }
 

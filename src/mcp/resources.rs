@@ -14,7 +14,7 @@ use crate::domain::names::Sort;
 use crate::reads::TravelError;
 use crate::store::StoreError;
 use crate::system;
-use crate::views::{self, View, ViewError};
+use crate::views::{self, Body, View, ViewError};
 
 /// How long a read waits for read models that the writer is rebuilding. A large ledger takes longer.
 const MADE_WITHIN: Duration = Duration::from_secs(2);
@@ -166,14 +166,14 @@ impl Server {
         address: &str,
         session: &SessionId,
     ) -> Result<ReadResourceResult, ErrorData> {
-        let uri::Address { view, json: wants_json, moment } = self.address_in(address, session)?;
+        let uri::Address { view, format, moment } = self.address_in(address, session)?;
         let is_output = matches!(view, View::Output(..));
         let deadline = system::instant() + MADE_WITHIN;
         let answer = loop {
             let view = view.clone();
             let answer = self
                 .with_long_reads(move |server, reads| {
-                    views::answer_at(reads, server.config(), &view, system::now(), moment)
+                    views::answer_at(reads, server.config(), &view, (system::now(), moment), format)
                 })
                 .await?;
             let is_unmade = matches!(answer, Err(ViewError::Store(StoreError::Unmade)));
@@ -185,7 +185,7 @@ impl Server {
             tokio::time::sleep(MADE_POLL).await;
         };
         let answer = answer.map_err(|error| match error {
-            ViewError::NotFound(message) => not_found(message, address),
+            ViewError::NotFound(refused) => not_found(refused.message, address),
             ViewError::Travel(TravelError::Unknown(unknown)) => {
                 ErrorData::invalid_params(unknown.to_string(), None)
             }
@@ -194,21 +194,24 @@ impl Server {
             }
         })?;
         if moment.is_none() {
-            self.opened(&views::opened(&view, &answer), answer.seq, session);
+            self.opened(&answer.opened, answer.seq, session);
         }
         let next = answer.next.as_ref().map(|next| uri::next_page(address, next));
-        let (mut text, mut json) = (answer.text, answer.json);
-        if let Some(next) = next {
-            text.push_str(&format!("\nNext page: {next}\n"));
-            json[NEXT_KEY] = next.into();
-        }
-        let (text, mime_type) = if wants_json {
-            (clean::escaped_json(&json.to_string()).into_owned(), "application/json")
-        } else if is_output {
-            // The output of a program is returned unchanged.
-            (clean::cleaned(&text).into_owned(), answer.mime_type)
-        } else {
-            (clean::cleaned(&self.shortened(&text)).into_owned(), answer.mime_type)
+        let mime_type = answer.body.mime_type();
+        let text = match answer.body {
+            Body::Json(mut json) => {
+                if let Some(next) = next {
+                    json[NEXT_KEY] = next.into();
+                }
+                clean::escaped_json(&json.to_string()).into_owned()
+            }
+            Body::Markdown(text) | Body::Xml(text) => {
+                let next = next.map(|next| format!("\nNext page: {next}\n"));
+                let text = text + &next.unwrap_or_default();
+                // The output of a program is returned unchanged.
+                let text = if is_output { text } else { self.shortened(&text) };
+                clean::cleaned(&text).into_owned()
+            }
         };
         let mut meta = MetaObject::new();
         meta.0.insert(SEQ_KEY.to_owned(), json!(answer.seq));

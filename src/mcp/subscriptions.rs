@@ -10,15 +10,9 @@ use rmcp::model::ResourceUpdatedNotificationParam;
 use rmcp::service::{Peer, RoleServer, SubscriptionContext, SubscriptionSink};
 
 use super::server::{Client, Server};
-use crate::domain::claim::ClaimType;
-use crate::domain::event::{Event, Recorded, ScopesLocked, ScopesReleased};
-use crate::domain::ids::{ClaimId, SessionId};
-use crate::domain::scope::Scope;
 use crate::ledger::Cursor;
-use crate::reads::Reads;
-use crate::store::ClaimFilter;
 use crate::system;
-use crate::views::{ContextOf, View, ViewError};
+use crate::views::{self, View};
 
 /// The least time between two `updated` for one resource. A burst of writes becomes one notification.
 const COALESCE: Duration = Duration::from_millis(250);
@@ -213,7 +207,7 @@ impl Server {
             for event in stored.iter().filter_map(|stored| stored.recorded().ok()) {
                 for (uri, view) in &views {
                     // An error counts as a match: it costs a needless read, and a miss would hide a change.
-                    if !touched.contains(*uri) && touches(reads, view, &event).unwrap_or(true) {
+                    if !touched.contains(*uri) && views::touched_by(reads, view, &event).unwrap_or(true) {
                         touched.insert((*uri).clone());
                     }
                 }
@@ -227,171 +221,5 @@ async fn sleep_until(wake: Option<Instant>) {
     match wake {
         Some(at) => tokio::time::sleep_until(at.into()).await,
         None => std::future::pending().await,
-    }
-}
-
-/// Whether an event locks or frees a scope of a claim. The claim's page shows that.
-fn is_locked(reads: &mut Reads, claim: ClaimId, event: &Event) -> Result<bool, ViewError> {
-    let (Event::ScopesLocked(ScopesLocked { scopes, .. })
-    | Event::ScopesReleased(ScopesReleased { scopes, .. })) = event
-    else {
-        return Ok(false);
-    };
-    let Some(store) = reads.store()? else { return Ok(true) };
-    let about = store.claim(claim)?.map(|claim| claim.summary.scopes).unwrap_or_default();
-    let about: Vec<Scope> = about.iter().filter_map(|scope| scope.parse().ok()).collect();
-    Ok(scopes.iter().any(|scope| scope.is_at(&about)))
-}
-
-/// Whether an event changes the context of a session. An event of a new type changes it, because most types do.
-fn changes_context(of: &ContextOf, recorded: &Recorded, event: &Event) -> bool {
-    let is_in_none = matches!(
-        event,
-        Event::ToolUsed(_)
-            | Event::CommandRan(_)
-            | Event::GuardFired(_)
-            | Event::SpoolFlushed(_)
-            | Event::ResearcherSpawned(_)
-            | Event::MessageSent(_)
-            | Event::OperatorOverridden(_)
-            | Event::PolicyChanged(_)
-            | Event::AttentionSeen(_)
-            | Event::MemoryDenied(_)
-    );
-    let is_in_its_own = matches!(
-        event,
-        Event::FileEdited(_)
-            | Event::TurnRecorded(_)
-            | Event::SessionStarted(_)
-            | Event::AgentSeated(_)
-            | Event::SessionEnded(_)
-    );
-    if is_in_its_own {
-        recorded.session.as_ref().map(SessionId::as_str) == of.session.as_deref()
-    } else if matches!(event, Event::CommandRejected(_)) {
-        recorded.agent == of.agent
-    } else {
-        !is_in_none
-    }
-}
-
-/// Whether an event changes what a view shows.
-fn touches(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, ViewError> {
-    let Some(event) = &recorded.event else { return Ok(true) };
-    if matches!(event, Event::EventRedacted(_)) {
-        // The erased text is gone, so any view may have shown it.
-        return Ok(true);
-    }
-    let claims = event.claims();
-    let any_claim = |reads: &mut Reads, filter: &ClaimFilter| -> Result<bool, ViewError> {
-        let Some(store) = reads.store()? else { return Ok(true) };
-        for id in &claims {
-            let wanted = ClaimFilter { id: Some(*id), limit: 1, ..filter.clone() };
-            if !store.claims(&wanted)?.claims.is_empty() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    };
-    match view {
-        View::Claim(id) => Ok(claims.contains(id) || is_locked(reads, *id, event)?),
-        View::Claims(filter) => {
-            // A claim that this event takes out of the filter was in the list before.
-            let shown = ClaimFilter { status: Vec::new(), in_force: false, before: None, ..filter.clone() };
-            any_claim(reads, &shown)
-        }
-        View::Search(search) => {
-            let Some(store) = reads.store()? else { return Ok(true) };
-            for id in &claims {
-                if store.may_answer(search, *id)? {
-                    return Ok(true);
-                }
-            }
-            Ok(false)
-        }
-        View::Decisions(_) => {
-            let claim_type = Some(ClaimType::Decision);
-            any_claim(reads, &ClaimFilter { claim_type, ..ClaimFilter::default() })
-        }
-        View::Contradictions(_) => {
-            Ok(matches!(event, Event::ContradictionDetected(_) | Event::ContradictionResolved(_)))
-        }
-        View::Contradiction(id) => {
-            let Some(store) = reads.store()? else { return Ok(true) };
-            let sides = store.contradiction(*id)?.map(|both| [both.left.claim_id, both.right.claim_id]);
-            let changed = event.claims();
-            Ok(sides.iter().flatten().any(|side| changed.contains(side)))
-        }
-        View::Experiments(_) => Ok(event.run_id().is_some()),
-        View::Experiment(id) | View::Output(id, _) => Ok(event.run_id() == Some(*id)),
-        // Profiles are files of the project; no event reports their change.
-        View::Profiles => Ok(false),
-        View::Targets => {
-            Ok(matches!(event, Event::TargetAliased(_) | Event::TargetParted(_) | Event::ClaimCreated(_)))
-        }
-        View::Negative(scope, _) => {
-            let claim_type = Some(ClaimType::Negative);
-            any_claim(reads, &ClaimFilter { claim_type, scope: scope.clone(), ..ClaimFilter::default() })
-        }
-        View::Context(of) | View::Explained(of, _) => Ok(changes_context(of, recorded, event)),
-        // Changes by time alone, such as the end of a lease, are notified when the writer records them.
-        View::Attention(_) => Ok(event.run_id().is_some()
-            || matches!(
-                event,
-                Event::ContradictionDetected(_)
-                    | Event::ContradictionResolved(_)
-                    | Event::StatusChanged(_)
-                    | Event::TaskClaimed(_)
-                    | Event::TaskReleased(_)
-                    | Event::TaskUpdated(_)
-                    | Event::CommandRejected(_)
-                    | Event::OverrideProposed(_)
-                    | Event::OverrideDismissed(_)
-                    | Event::SessionEnded(_)
-                    | Event::PositionTaken(_)
-                    | Event::PolicyChanged(_)
-                    | Event::AttentionSeen(_)
-            )
-            || matches!(event, Event::ClaimCreated(made) if !made.asks.is_empty())
-            || matches!(event, Event::ClaimSuperseded(link) if !link.asks.is_empty())),
-        View::Events(filter) => Ok(filter.kind.as_deref().is_none_or(|kind| kind == event.kind())
-            && filter.agent.as_ref().is_none_or(|agent| *agent == recorded.agent)),
-        View::Task(id) => Ok(event.task_id() == Some(*id)),
-        View::Plan(_) | View::ReadyTasks | View::Tasks(_) | View::Locks => Ok(event.task_id().is_some()
-            || matches!(
-                event,
-                Event::ScopesLocked(_)
-                    | Event::ScopesReleased(_)
-                    | Event::PlanAdded(_)
-                    | Event::PhaseAdded(_)
-                    | Event::PlanAbandoned(_)
-                    | Event::PlanRenamed(_)
-                    | Event::IntentDeclared(_)
-                    | Event::SessionEnded(_)
-                    | Event::SessionSplit(_)
-                    | Event::Turn0Continued(_)
-            )),
-        View::Sessions(..) => Ok(matches!(
-            event,
-            Event::SessionStarted(_)
-                | Event::AgentSeated(_)
-                | Event::SessionEnded(_)
-                | Event::SessionSplit(_)
-        )),
-        View::Session(id) => {
-            let of_it = |session: &SessionId| session.as_str() == id;
-            Ok(recorded.session.as_ref().is_some_and(of_it)
-                // The run may belong to a researcher that this agent sent out.
-                || event.run_id().is_some()
-                || event.task_id().is_some()
-                || event.about().session.is_some_and(of_it))
-        }
-        View::Turn0(id) => Ok(matches!(event, Event::SessionSplit(split) if split.child.as_str() == id)),
-        View::Anchors => Ok(matches!(event, Event::AnchorSaved(_) | Event::AnchorRetired(_))),
-        View::Beliefs(agent, _) => {
-            Ok(matches!(event, Event::BeliefsSnapshotted(snapshot) if snapshot.agent == *agent))
-        }
-        View::Agents | View::Status => Ok(true),
-        View::Event(_) => Ok(false),
     }
 }

@@ -13,15 +13,15 @@ use crate::domain::time::{Moment, Timestamp};
 use crate::ledger;
 use crate::pack;
 use crate::store::{ClaimFilter, ContradictionFilter, DecisionFilter, ExperimentFilter, Search, TaskFilter};
-use crate::views::{ContextOf, DEFAULT_LIMIT, MAX_LIMIT, Next, Stream, UNSEATED, View};
+use crate::views::{ContextOf, DEFAULT_LIMIT, Format, MAX_LIMIT, Next, Stream, UNSEATED, View};
 
 /// A parsed address.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Address {
     /// The question that the address asks.
     pub view: View,
-    /// Whether `?format=json` was asked for.
-    pub json: bool,
+    /// `?format=json`, or the format for a model.
+    pub format: Format,
     /// The moment to read the memory at; `None` for now.
     pub moment: Option<Moment>,
 }
@@ -76,9 +76,9 @@ pub(super) fn parse(
     let kind = url.host_str().ok_or_else(unknown)?;
     let id = url.path().trim_matches('/');
     let mut parameters = Parameters::of(&url);
-    let json = match parameters.take("format").as_deref() {
-        None | Some("markdown" | "xml") => false,
-        Some("json") => true,
+    let format = match parameters.take("format").as_deref() {
+        None | Some("markdown" | "xml") => Format::Text,
+        Some("json") => Format::Json,
         Some(_) => return Err(bad("format", "use json, or leave it out")),
     };
     let moment = parameters.moment("at", now)?;
@@ -128,7 +128,7 @@ pub(super) fn parse(
         _ => return Err(unknown()),
     };
     match parameters.0.first() {
-        None => Ok(Address { view, json, moment }),
+        None => Ok(Address { view, format, moment }),
         Some((name, _)) => Err(bad(name, "this resource has no such parameter")),
     }
 }
@@ -364,7 +364,7 @@ mod tests {
 
     use uuid::Uuid;
 
-    use super::{Reader, parse};
+    use super::{Format, Reader, parse};
     use crate::domain::agent::Roster;
     use crate::domain::ids::EventId;
     use crate::domain::names::Sort;
@@ -388,7 +388,11 @@ mod tests {
             .map(|address| {
                 match parse(address, &caller, "/shop", Timestamp::from_ms(1_795_309_837_834), &names) {
                     Ok(parsed) => {
-                        format!("{address} -> {:?}{}", parsed.view, if parsed.json { " json" } else { "" })
+                        format!(
+                            "{address} -> {:?}{}",
+                            parsed.view,
+                            if parsed.format == Format::Json { " json" } else { "" }
+                        )
                     }
                     Err(problem) => format!("{address} -> {problem}"),
                 }

@@ -28,6 +28,21 @@ const CHUNK: usize = 2_000;
 /// held no more, and short names of claims, runs, contradictions and sessions.
 pub const FOLD_VERSION: u32 = 13;
 
+/// Read models of no event, in memory.
+pub(super) fn empty() -> Result<Connection, StoreError> {
+    let mut db = Connection::open_in_memory()?;
+    migrate(&mut db, Path::new(":memory:"))?;
+    Ok(db)
+}
+
+fn migrate(db: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    let path = || path.display().to_string();
+    sqlite::migrate(db, migrations::migrations::runner()).map_err(|problem| match problem {
+        Unmigrated::Newer(by) => StoreError::Newer { path: path(), by },
+        Unmigrated::Failed(source) => StoreError::Open { path: path(), source },
+    })
+}
+
 /// Chunks that may wait between the thread that reads and the one that writes.
 const WAITING_CHUNKS: usize = 2;
 /// What a fill from the beginning may keep of the file in memory, in KiB, as a negative number of pages.
@@ -76,10 +91,7 @@ impl Projection {
         // A power cut may take the last folds: that costs a catch-up, nothing else.
         let mut db = sqlite::open(path, Durability::Checkpoints).map_err(failed)?;
         db.set_prepared_statement_cache_capacity(64);
-        sqlite::migrate(&mut db, migrations::migrations::runner()).map_err(|problem| match problem {
-            Unmigrated::Newer(by) => StoreError::Newer { path: path.display().to_string(), by },
-            Unmigrated::Failed(source) => failed(source),
-        })?;
+        migrate(&mut db, path)?;
         let mut folded = folded(&db)?;
         if folded == Cursor::GENESIS {
             set_fold_version(&db)?;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::context::ContextOf;
 use crate::domain::ids::TaskId;
 use crate::domain::relevance::Binds;
-use crate::domain::scope::Scope;
+use crate::domain::scope::{Mentioned, Scope};
 use crate::domain::session::Role;
 use crate::store::{TaskView, TrajectoryView, TurnView};
 
@@ -24,13 +24,14 @@ pub(super) struct About {
     pub(super) task_scopes: Vec<Scope>,
     /// Files it locked, then those it touched, the last first.
     pub(super) files: Vec<Scope>,
-    /// Paths that its texts name.
+    /// Places that its texts name.
     #[serde(skip)]
     pub(super) named: Vec<Scope>,
 }
 
 impl About {
-    /// What a session is about. `tasks` are those it works on, `ready` those that can be taken.
+    /// What a session is about. `tasks` are those it works on, `ready` those that can be taken; `root` is the root of
+    /// the workspace.
     pub(super) fn of(
         of: &ContextOf,
         trajectory: Option<&TrajectoryView>,
@@ -38,6 +39,7 @@ impl About {
         ready: &[TaskView],
         touched: &[String],
         dialogue: &[TurnView],
+        root: &str,
     ) -> Self {
         let mine = || tasks.iter().filter(|task| is_mine(task, of, trajectory));
         let next = ready.iter().filter(|task| is_mine(task, of, trajectory));
@@ -54,8 +56,9 @@ impl About {
             .chain(next.map(|task| &task.title));
         let files = mine().flat_map(|task| &task.file_locks).chain(touched);
         let texts: Vec<String> = texts.cloned().collect();
+        let mentioned = Mentioned::in_texts(texts.iter().map(String::as_str), root);
         Self {
-            named: named_in(&texts),
+            named: mentioned.into_places().into_iter().take(MAX_PLACES).collect(),
             texts,
             tasks: mine().map(|task| task.id).collect(),
             task_scopes: places_among(mine().flat_map(|task| &task.scopes)),
@@ -121,26 +124,6 @@ fn places_among<'s>(texts: impl Iterator<Item = &'s String>) -> Vec<Scope> {
         }
     }
     places
-}
-
-/// The paths in some texts: words with a directory or the ending of a file.
-fn named_in(texts: &[String]) -> Vec<Scope> {
-    let words =
-        texts.iter().flat_map(|text| text.split(|c: char| c.is_whitespace() || "`'\"()[]<>,;".contains(c)));
-    let words = words.map(|word| word.trim_matches(['.', ':', '!', '?', '/']));
-    let is_path = |word: &&str| {
-        let ending = word.rsplit_once('.').filter(|(stem, _)| !stem.is_empty()).map(|(_, ending)| ending);
-        let is_ending = |ending: &str| {
-            ending.len() <= 4
-                && ending.starts_with(|c: char| c.is_ascii_alphabetic())
-                && ending.chars().all(|c| c.is_ascii_alphanumeric())
-        };
-        let is_plain = word.chars().all(|c| c.is_alphanumeric() || "/._-".contains(c));
-        is_plain && ending.is_some_and(is_ending)
-            || is_plain && word.contains('/') && word.chars().any(char::is_alphabetic)
-    };
-    let words: Vec<String> = words.filter(is_path).take(MAX_PLACES).map(str::to_owned).collect();
-    places_among(words.iter())
 }
 
 /// Whether a task is one the session works on: it holds it, it was asked for, or it is where the session looks.

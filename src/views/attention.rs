@@ -1,42 +1,35 @@
 //! What needs an agent: one list, each entry with the agent whose move it is and the commands that settle it.
 
+mod list;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::asking::{Asked, Asking};
+use super::awaited::{self, Awaited};
 use super::context::EXPIRES_SOON_MS;
-use super::markdown::inline;
-use super::{Answer, MAX_LIMIT, page};
+use super::{Answer, MAX_LIMIT, ViewError};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, ContradictionKind, Override, Status, word};
+use crate::domain::event::Event;
 use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::scope::Scope;
 use crate::domain::session::Role;
-use crate::domain::time::{Span, Timestamp};
+use crate::domain::time::Timestamp;
 use crate::domain::way;
 use crate::schedule::{Outcome, Runs};
 use crate::store::{
     ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, ExperimentFilter, ProposalView, Question,
     Reader, SideView, Silence, StoreError,
 };
+use list::{MAX_SHOWN, chosen, text};
 
 /// The name under which a damaged ledger stands among the faults.
 pub(super) const LEDGER: &str = "ledger";
-/// Entries of each kind that are shown, so that many of one kind hide none of another.
-const MAX_SHOWN: usize = 20;
-/// What is shown of a statement; its id leads to the rest.
-const GLANCE_CHARS: usize = 240;
-/// What is shown of a text that the reader must act on and was not told yet: the reason of a challenge is in it.
-const OWN_CHARS: usize = 400;
-/// A text that stands in an entry above is cut here.
-const AGAIN_CHARS: usize = 60;
-/// What is shown of a question: all that a statement and its introduction may hold.
-const QUESTION_CHARS: usize = 2_100;
 /// A refused command nobody sent again within so many milliseconds, a day, is history.
 const REJECTED_FOR_MS: i64 = 24 * 3_600_000;
-
 /// Characters of a step that are shown. One that is cut could not be taken.
 pub(super) const COMMAND_CHARS: usize = 4_000;
 /// A week after the rules were loosened, the operator has had time to see it.
@@ -124,12 +117,59 @@ struct Need {
 }
 
 /// What needs this agent; for the architect, the operator and nobody in particular: what needs anybody.
-pub(super) fn attention(
-    store: &Reader,
-    agent: Option<&AgentId>,
-    runs: &Runs,
-    now: Timestamp,
-) -> Result<Answer, StoreError> {
+pub(super) fn answer(asking: &mut Asking<'_>, agent: Option<&AgentId>) -> Result<Answer, ViewError> {
+    let state_home = asking.reads.state_home().map(ToOwned::to_owned);
+    asking.of_store(|asked| {
+        let needs = needs_of(asked, agent)?;
+        let reader = agent.filter(|_| asked.files().is_some()).zip(state_home.as_deref());
+        let awaited = reader.map(|(agent, state_home)| awaited::of(asked, state_home, agent)).transpose()?;
+        let awaited = awaited.unwrap_or_default();
+        let (needs, counts) = chosen(needs, agent);
+        let json = || {
+            let more = counts.iter().filter(|(_, count)| **count > MAX_SHOWN);
+            let more =
+                more.map(|(kind, count)| (kind.words().0.replace(' ', "_"), (count - MAX_SHOWN).into()));
+            let more: serde_json::Map<_, Value> = more.collect();
+            let mut json = json!({ "agent": agent, "needs": needs, "more": more });
+            if !awaited.is_empty() {
+                json["awaited"] = awaited.iter().map(Awaited::json).collect();
+            }
+            json
+        };
+        let text = || {
+            let awaited: String = awaited.iter().map(|awaited| awaited.line(asked.now)).collect();
+            text(&needs, &counts, agent, asked.now) + &awaited
+        };
+        Ok(asked.answer(json, text))
+    })
+}
+
+/// Whether an event changes what needs agents. Changes by time alone, such as the end of a lease, are told when the writer
+/// records them.
+pub(super) fn touched_by(event: &Event) -> bool {
+    event.run_id().is_some()
+        || matches!(
+            event,
+            Event::ContradictionDetected(_)
+                | Event::ContradictionResolved(_)
+                | Event::StatusChanged(_)
+                | Event::TaskClaimed(_)
+                | Event::TaskReleased(_)
+                | Event::TaskUpdated(_)
+                | Event::CommandRejected(_)
+                | Event::OverrideProposed(_)
+                | Event::OverrideDismissed(_)
+                | Event::SessionEnded(_)
+                | Event::PositionTaken(_)
+                | Event::PolicyChanged(_)
+                | Event::AttentionSeen(_)
+        )
+        || matches!(event, Event::ClaimCreated(made) if !made.asks.is_empty())
+        || matches!(event, Event::ClaimSuperseded(link) if !link.asks.is_empty())
+}
+
+fn needs_of(asked: &Asked<'_>, agent: Option<&AgentId>) -> Result<Vec<Need>, StoreError> {
+    let &Asked { store, runs, now, .. } = asked;
     let mut needs = needs(store, now)?;
     needs.extend(faults(runs));
     let silences = store.silences(MAX_LIMIT)?;
@@ -154,7 +194,7 @@ pub(super) fn attention(
             need.seen = told_at.is_some_and(|told_at| need.changed_at <= told_at);
         }
     }
-    Ok(shown(store.folded()?.seq, agent, needs, now))
+    Ok(needs)
 }
 
 /// When the sessions of an agent that are under way were last told everything, at their start, and what is new, with
@@ -168,11 +208,6 @@ fn told_at(store: &Reader, agent: &AgentId) -> Result<(Option<i64>, Option<i64>)
         news = news.max(prompts.max());
     }
     Ok((all, news))
-}
-
-/// [`attention`] before anything was ever written.
-pub(super) fn empty(agent: Option<&AgentId>, runs: &Runs, now: Timestamp) -> Answer {
-    shown(0, agent, faults(runs).collect(), now)
 }
 
 fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
@@ -267,6 +302,11 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
 }
 
 impl Need {
+    /// Whether the move is another agent's than the reader's.
+    fn is_anothers(&self, reader: Option<&AgentId>) -> bool {
+        reader.is_some_and(|reader| !self.moves.contains_key(reader.as_str()))
+    }
+
     fn new(kind: Kind, ids: Vec<String>, since: i64, moves: Moves, what: Vec<String>) -> Self {
         Self {
             kind,
@@ -593,105 +633,4 @@ fn faults(runs: &Runs) -> impl Iterator<Item = Need> {
 fn fault(about: &str, since: i64, what: String, settle: &str) -> Need {
     let moves = move_of(AgentId::operator().as_str(), [settle.to_owned()]);
     Need::new(Kind::Fault, vec![about.to_owned()], since, moves, vec![what])
-}
-
-fn shown(seq: u64, agent: Option<&AgentId>, mut needs: Vec<Need>, now: Timestamp) -> Answer {
-    let sees_all = |agent: &AgentId| [AgentId::architect(), AgentId::operator()].contains(agent);
-    if let Some(agent) = agent.filter(|agent| !sees_all(agent)) {
-        needs.retain(|need| need.asked.contains(agent.as_str()));
-    }
-    for need in &mut needs {
-        let own = agent.and_then(|agent| need.moves.get(agent.as_str()));
-        need.settle = own.map_or_else(|| need.moves.values().flatten().cloned().collect(), Clone::clone);
-    }
-    // What is new is first, then what waits longest, and of leases what ends first. Within a kind the reader's own
-    // moves come before those of other agents, which are cut off first, seen or not.
-    let is_anothers = |need: &Need| agent.is_some_and(|agent| !need.moves.contains_key(agent.as_str()));
-    let age = |need: &Need| need.until.filter(|_| need.kind == Kind::Lease).unwrap_or(need.since);
-    needs.sort_by_cached_key(|need| (is_anothers(need), need.seen, age(need), need.ids.clone()));
-    let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();
-    needs.retain(|need| {
-        let count = counts.entry(need.kind).or_default();
-        *count += 1;
-        *count <= MAX_SHOWN
-    });
-    needs.sort_by_key(|need| (need.seen, need.kind, is_anothers(need)));
-    let is_architects = agent.is_some_and(|agent| *agent == AgentId::architect());
-    let mut known = BTreeSet::new();
-    let entries = needs.iter().map(|need| {
-        let entry = entry(need, agent, &mut known, now);
-        // How another agent settles it is that agent's to know.
-        let first = entry.lines().next().filter(|_| is_architects && is_anothers(need));
-        first.map(|line| format!("{line}\n")).unwrap_or(entry)
-    });
-    let mut text: String = entries.collect();
-    let mut more = serde_json::Map::new();
-    for (kind, count) in counts.into_iter().filter(|(_, count)| *count > MAX_SHOWN) {
-        let (name, list) = kind.words();
-        let _ = writeln!(text, "{} more of {name}: `{list}`", count - MAX_SHOWN);
-        more.insert(name.replace(' ', "_"), (count - MAX_SHOWN).into());
-    }
-    if needs.is_empty() {
-        let whom = agent.map_or_else(|| "anybody".to_owned(), ToString::to_string);
-        text = format!("Nothing needs {whom} now.\n");
-    }
-    page(seq, json!({ "agent": agent, "needs": needs, "more": more }), text)
-}
-
-/// An entry of the list: stored text on the first line and on no other.
-fn entry(need: &Need, agent: Option<&AgentId>, known: &mut BTreeSet<String>, now: Timestamp) -> String {
-    let Need { kind, ids, since, seen, until, asked, what, settle, moves, hint, .. } = need;
-    let since = Timestamp::from_ms(*since).age(now);
-    let until = until.map(|until| Span(until - now.ms()));
-    let when = match (kind, until) {
-        (Kind::Question | Kind::Silence, Some(Span(left))) if left <= 0 => {
-            format!(" since {since}, the time for objections is over")
-        }
-        (Kind::Question | Kind::Silence, Some(left)) => {
-            format!(" since {since}, agreed by silence in {left}")
-        }
-        (_, Some(left)) => format!(", ends in {left} unless its session writes"),
-        (_, None) => format!(" since {since}"),
-    };
-    let asked: Vec<String> = asked.iter().map(|agent| inline(agent, 40)).collect();
-    let ids: Vec<String> = ids.iter().map(|id| format!("`{}`", inline(id, 60))).collect();
-    // The agent that is asked answers what a question says: all of it. The bar stands between two texts and nowhere else.
-    let own = moves.values().any(|own| own == settle);
-    let is_mine = agent.is_some_and(|agent| moves.contains_key(agent.as_str()));
-    let glance = match (is_mine, seen) {
-        (true, _) if matches!(kind, Kind::Question | Kind::Silence) => QUESTION_CHARS,
-        (true, false) => OWN_CHARS,
-        (true, true) | (false, _) => GLANCE_CHARS,
-    };
-    let what: Vec<String> = what
-        .iter()
-        .map(|text| {
-            // The agent stands before what it said.
-            let said = text.split_once(": ").map_or(text.as_str(), |(_, said)| said);
-            let glance = if known.insert(said.to_owned()) { glance } else { AGAIN_CHARS };
-            inline(&text.replace('|', "¦"), glance)
-        })
-        .collect();
-    let commands = |settle: &[String]| {
-        settle
-            .iter()
-            .map(|command| format!("`{}`", inline(command, COMMAND_CHARS)))
-            .collect::<Vec<_>>()
-            .join(" or ")
-    };
-    let settle = if own {
-        commands(settle)
-    } else {
-        let by = moves.iter().map(|(agent, settle)| format!("{}: {}", inline(agent, 40), commands(settle)));
-        by.collect::<Vec<_>>().join(", or ")
-    };
-    let hint = hint.as_ref().map(|hint| format!("; {}", inline(hint, COMMAND_CHARS))).unwrap_or_default();
-    format!(
-        "- {}{}, {}'s move{when}: {} {}\n  to settle it: {settle}{hint}\n",
-        if *seen { "(seen) " } else { "" },
-        kind.words().0,
-        asked.join("'s or "),
-        ids.join(" "),
-        what.join(" | "),
-    )
 }

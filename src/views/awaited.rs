@@ -1,53 +1,55 @@
 //! The questions of an agent that wait for an answer: which of the asked agents read them, and when.
 
-use std::fmt::Write;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Answer, MAX_LIMIT};
+use super::MAX_LIMIT;
+use super::asking::Asked;
 use crate::domain::agent::AgentId;
+use crate::domain::ids::ClaimId;
 use crate::domain::time::Timestamp;
-use crate::reads::Reads;
 use crate::session_news::SessionNews;
 use crate::store::StoreError;
 
-/// Adds to an agent's attention its own questions without an answer. That a session was shown a question is known on
-/// this machine only, and is no event.
-pub(super) fn add_to(
-    answer: &mut Answer,
-    reads: &mut Reads,
-    agent: &AgentId,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let Some(state_home) = reads.state_home().map(ToOwned::to_owned) else { return Ok(()) };
-    let workspace = reads.workspace().clone();
-    let (awaited, _) = reads.ask(now, |store| {
-        let questions = store.questions(None, MAX_LIMIT)?.into_iter();
-        let own: Vec<_> = questions.filter(|asked| asked.claim.owner == agent.as_str()).collect();
-        let alive = if own.is_empty() { Vec::new() } else { store.alive_sessions(MAX_LIMIT)? };
-        let awaited = own.into_iter().map(|asked| {
-            let sessions = alive.iter().filter(|session| session.agent == asked.agent);
-            let read_at = sessions.filter_map(|session| {
-                let session = session.session.parse().ok()?;
-                SessionNews::of(&state_home, &workspace, &session).first_opened(&asked.claim.id.to_string())
-            });
-            let read_at = read_at.min();
-            (asked, read_at)
+/// A question of an agent, and one of the agents it asked.
+pub(super) struct Awaited {
+    claim: ClaimId,
+    agent: String,
+    read_at: Option<Timestamp>,
+}
+
+/// An agent's own questions without an answer. That a session was shown a question is known on this machine only, and is no
+/// event.
+pub(super) fn of(asked: &Asked<'_>, state_home: &Path, agent: &AgentId) -> Result<Vec<Awaited>, StoreError> {
+    let questions = asked.store.questions(None, MAX_LIMIT)?.into_iter();
+    let own: Vec<_> = questions.filter(|asked| asked.claim.owner == agent.as_str()).collect();
+    let alive = if own.is_empty() { Vec::new() } else { asked.store.alive_sessions(MAX_LIMIT)? };
+    let awaited = own.into_iter().map(|question| {
+        let sessions = alive.iter().filter(|session| session.agent == question.agent);
+        let read_at = sessions.filter_map(|session| {
+            let session = session.session.parse().ok()?;
+            SessionNews::of(state_home, asked.workspace, &session)
+                .first_opened(&question.claim.id.to_string())
         });
-        Ok(awaited.collect::<Vec<_>>())
-    })?;
-    let mut listed: Vec<Value> = Vec::new();
-    for (asked, read_at) in awaited.unwrap_or_default() {
-        let (id, who) = (&asked.claim.id, &asked.agent);
+        Awaited { read_at: read_at.min(), claim: question.claim.id, agent: question.agent }
+    });
+    Ok(awaited.collect())
+}
+
+impl Awaited {
+    /// As a line of a list.
+    pub(super) fn line(&self, now: Timestamp) -> String {
+        let Self { claim, agent, read_at } = self;
         let read = match read_at {
-            Some(at) => format!("{who} has read it {} ago, no answer yet", at.age(now)),
-            None => format!("{who} has not read it yet"),
+            Some(at) => format!("{agent} has read it {} ago, no answer yet", at.age(now)),
+            None => format!("{agent} has not read it yet"),
         };
-        let _ = writeln!(answer.text, "- your question `{id}`: {read}");
-        listed.push(json!({ "claim": id, "agent": who, "read_at": read_at.map(Timestamp::ms) }));
+        format!("- your question `{claim}`: {read}\n")
     }
-    if !listed.is_empty() {
-        answer.json["awaited"] = listed.into();
+
+    /// For programs.
+    pub(super) fn json(&self) -> Value {
+        json!({ "claim": self.claim, "agent": self.agent, "read_at": self.read_at.map(Timestamp::ms) })
     }
-    Ok(())
 }

@@ -1,39 +1,40 @@
-//! What is said to a session between its packs: what others did since, what it leaves open, who is around.
+//! What is said to a session between its packs: what others did since.
+
+mod happened;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
-use std::path::Path;
 
 use super::about::About as Work;
 use super::context::{
     ContextOf, about, anchor, anti_pattern, claim_for, contradiction, pack_lock, pack_peer, question,
     replaced_by,
 };
-use super::{DEFAULT_LIMIT, MAX_LIMIT, ViewError};
+use super::{MAX_LIMIT, ViewError};
 use crate::domain::agent::AgentId;
-use crate::domain::checkout::Checkout;
-use crate::domain::claim::{Basis, ClaimType, Position, ReportKind, SearchMode, Status, Tier};
+use crate::domain::claim::{Basis, ClaimType, Position, SearchMode, Status, Tier};
 use crate::domain::clean::cut_line;
-use crate::domain::event::{self, Event};
+use crate::domain::event;
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::scope::{Mentioned, Scope};
 use crate::domain::session::Role;
 use crate::domain::time::{Moment, Timestamp};
 use crate::ledger;
 use crate::pack::{
-    self, About, Body, Concern, DeltaOf, Gate, KNOWN_CHARS, Moved, News, Occasion, Presence, RunEnd,
-    TaskMove, Told, Waiting,
+    self, About, Body, Concern, DeltaOf, KNOWN_CHARS, Moved, News, Occasion, RunEnd, TaskMove, Told, Waiting,
 };
 use crate::reads::Reads;
 use crate::store::{
-    ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, ExperimentView, LockView, PositionHeld,
-    Question, Reader, Search, Seen, SessionView, StoreError, TaskView,
+    ClaimFilter, ClaimSummary, Contradiction, ExperimentView, LockView, PositionHeld, Question, Reader,
+    Search, Seen, SessionView, StoreError, TaskView,
 };
+use happened::Happened;
 
 /// Events of each kind that one delta looks at, the oldest; the next one goes on after them.
 const MAX_EVENTS: usize = 1_000;
 /// New claims that the search may find for the reader.
 const MAX_FOUND: usize = 40;
+
 /// The kinds of events that are news, or say what the session knows.
 const KINDS: [&str; 17] = [
     event::AnchorSaved::KIND,
@@ -273,118 +274,6 @@ fn each_claim_once(news: &mut Vec<News>, occasion: Occasion) {
     let is_shown =
         |news: &News| matches!(news.waiting.about, About::Claim(id) if elsewhere.contains(&id.to_string()));
     news.retain(|news| !is_shown(news));
-}
-
-/// What happened that the session was not told, by what it is about.
-struct Happened {
-    waiting: BTreeMap<About, Waiting>,
-    /// What the session opened or took a position on, and as of when.
-    opened: BTreeMap<String, u64>,
-    /// Why a claim has its status, where that is among what is looked at now.
-    reasons: BTreeMap<ClaimId, String>,
-}
-
-impl Happened {
-    fn of(known: &Known) -> Self {
-        let waiting = known.told.waiting.iter().map(|waiting| (waiting.about.clone(), waiting.clone()));
-        Self { waiting: waiting.collect(), opened: known.opened.clone(), reasons: BTreeMap::new() }
-    }
-
-    fn about(&mut self, about: About, seq: u64) -> &mut Waiting {
-        let waiting = self.waiting.entry(about.clone()).or_insert_with(|| Waiting::new(about, seq));
-        waiting.seq = waiting.seq.max(seq);
-        waiting
-    }
-
-    fn note(&mut self, event: &Event, stored: &ledger::Stored, of: &ContextOf) {
-        let seq = stored.seq;
-        let session = stored.session.as_ref().map(|session| session.as_str());
-        // The end of a run is news to the session that asked for it.
-        if let Event::ExperimentCompleted(completed) = event {
-            self.about(About::Run(completed.run_id), seq);
-            return;
-        }
-        let is_own = match &of.session {
-            Some(own) => session == Some(own.as_str()),
-            None => stored.agent == of.agent,
-        };
-        // An agent knows what it did to a claim, in whichever of its sessions.
-        if is_own || stored.agent == of.agent {
-            if let Event::PositionTaken(taken) = event {
-                self.opened.insert(taken.claim_id.to_string(), seq);
-            } else if let Event::StatusChanged(change) = event
-                && change.to == Status::Deprecated
-            {
-                self.opened.insert(change.claim_id.to_string(), seq);
-            }
-        }
-        if is_own {
-            return;
-        }
-        if let Event::ClaimCreated(created) = event {
-            self.about(About::Claim(created.claim_id), seq);
-            if created.asks.contains(&of.agent) {
-                self.about(About::Question(created.claim_id), seq);
-            }
-        } else if let Event::ClaimSuperseded(link) = event {
-            if link.asks.contains(&of.agent) {
-                self.about(About::Question(link.superseded_by), seq);
-            }
-        } else if let Event::PositionTaken(taken) = event
-            && taken.asks.contains(&of.agent)
-        {
-            self.about(About::Question(taken.claim_id), seq);
-        } else if let Event::StatusChanged(change) = event {
-            let about = About::Claim(change.claim_id);
-            let is_first = !self.waiting.contains_key(&about);
-            self.reasons.insert(change.claim_id, change.reason.to_string());
-            let waiting = self.about(about, seq);
-            if is_first {
-                waiting.was = Some(change.from);
-            }
-        } else if let Event::EvidenceAdded(added) = event {
-            // A run may be tied to a claim after its end. One that was only recorded has the id of that event.
-            let recorded = RunId::from_uuid(added.evidence_ref.uuid());
-            self.about(About::Run(added.run.as_ref().map_or(recorded, |run| run.run_id)), seq);
-        } else if let Event::ContradictionDetected(_) = event {
-            self.about(About::Contradiction(stored.id), seq);
-        } else if let Event::IntentDeclared(declared) = event {
-            if !declared.own {
-                self.about(About::Intent, seq);
-            }
-        } else if let Event::AnchorSaved(saved) = event {
-            self.about(About::Anchor(saved.key.clone()), seq);
-        } else if let Event::ScopesLocked(locked) = event {
-            self.about(About::Locks(locked.session.clone()), seq);
-        } else if let Event::SessionStarted(_) = event {
-            if stored.agent != of.agent {
-                self.about(About::Peer(stored.agent.clone()), seq);
-            }
-        } else if let Event::FileEdited(edited) = event {
-            self.edited(&edited.paths, &edited.checkout, stored);
-        } else if let Event::EventReported(reported) = event {
-            if reported.kind == ReportKind::FileEdited {
-                self.edited(&reported.paths, &reported.checkout, stored);
-            }
-        } else if let Event::TaskAdded(_) | Event::TaskClaimed(_) | Event::TaskReleased(_) = event {
-            self.waiting_task(event, seq);
-        } else if let Event::TaskUpdated(updated) = event
-            && updated.from != updated.to
-        {
-            self.waiting_task(event, seq);
-        }
-    }
-
-    fn waiting_task(&mut self, event: &Event, seq: u64) {
-        if let Some(task) = event.task_id() {
-            self.about(About::Task(task), seq);
-        }
-    }
-
-    fn edited(&mut self, paths: &[Scope], checkout: &Checkout, stored: &ledger::Stored) {
-        let about = About::Edits { agent: stored.agent.clone(), worktree: checkout.worktree.clone() };
-        self.about(about, stored.seq).paths.extend(paths.iter().cloned());
-    }
 }
 
 /// What the read models say about the reader and about what happened.
@@ -733,108 +622,4 @@ impl<'a> Asked<'a> {
         let (status, to) = (task.status.to_string(), task.holder);
         Some((concern, 3, Body::Task(TaskMove { id: task.name, title: task.title, status, to, locks })))
     }
-}
-
-/// Claims in force that the agent made in its session and that have no evidence, the newest first. A hypothesis needs
-/// none.
-fn without_evidence(store: &Reader, of: &ContextOf) -> Result<Vec<ClaimSummary>, StoreError> {
-    let own = ClaimFilter {
-        session: of.session.clone(),
-        owner: Some(of.agent.to_string()),
-        in_force: true,
-        limit: DEFAULT_LIMIT,
-        ..ClaimFilter::default()
-    };
-    let mut own = store.claims(&own)?.claims;
-    own.retain(|claim| {
-        claim.evidence == 0
-            && claim.supports == 0
-            && !matches!(claim.claim_type, ClaimType::Hypothesis | ClaimType::Decision)
-            && !names_what_shows_it(&claim.statement)
-    });
-    Ok(own)
-}
-
-/// Whether a statement names a run, a claim or an event: `R11`, `C4`, `#57`.
-fn names_what_shows_it(statement: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || c == '#';
-    statement.split(|c| !is_part(c)).any(|word| {
-        let number = word.strip_prefix(['R', 'C', '#']).unwrap_or_default();
-        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
-    })
-}
-
-/// Names of the claims without evidence that the agent made in its session after ledger position `since` and up to
-/// `until`, the oldest first. A claim that asks for positions is a question, and one about files that do not exist below
-/// `root` is a plan: nothing can show them yet.
-///
-/// # Errors
-/// [`StoreError`].
-pub fn unproven(
-    store: &Reader,
-    of: &ContextOf,
-    root: &Path,
-    (since, until): (u64, u64),
-) -> Result<Vec<String>, StoreError> {
-    let mut names = Vec::new();
-    for claim in without_evidence(store, of)?.iter().rev() {
-        if !(since + 1..=until).contains(&claim.created_seq) || !is_written(claim, root) {
-            continue;
-        }
-        let whole = store.claim(claim.id)?;
-        if whole.is_some_and(|claim| claim.asks.is_empty()) {
-            names.push(store.name_of(claim.id)?);
-        }
-    }
-    Ok(names)
-}
-
-/// Whether a claim is about no file, or about one that exists.
-fn is_written(claim: &ClaimSummary, root: &Path) -> bool {
-    let scopes = claim.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
-    let mut paths = scopes.filter(Scope::is_path).peekable();
-    paths.peek().is_none()
-        || paths.any(|path| path.as_str().contains('*') || root.join(path.as_str()).exists())
-}
-
-/// What a session leaves open.
-///
-/// # Errors
-/// [`StoreError`].
-pub fn gate(store: &Reader, of: &ContextOf) -> Result<Gate, StoreError> {
-    let Some(session) = of.session.as_deref() else { return Ok(Gate::default()) };
-    let held = store.held_by(session)?.into_iter();
-    let (active, leased): (Vec<_>, Vec<_>) =
-        held.partition(|task| task.status == crate::domain::plan::TaskStatus::Active);
-    let limit = DEFAULT_LIMIT;
-    let pending = ClaimFilter { status: vec![Status::PendingProof], limit, ..ClaimFilter::default() };
-    let pending = store.claims(&pending)?.claims.into_iter();
-    Ok(Gate {
-        active_tasks: active.into_iter().map(|task| task.name).collect(),
-        leases: leased.into_iter().map(|task| task.name).collect(),
-        without_evidence: without_evidence(store, of)?
-            .into_iter()
-            .map(|claim| claim.id.to_string())
-            .collect(),
-        pending_proofs: pending
-            .filter(|claim| claim.owner == of.agent.as_str())
-            .map(|claim| claim.id.to_string())
-            .collect(),
-    })
-}
-
-/// Who is around, and what there is to do.
-///
-/// # Errors
-/// [`StoreError`].
-pub fn presence(store: &Reader, agent: &str) -> Result<Presence, StoreError> {
-    let live = store.live_agents()?;
-    let open = ContradictionFilter { limit: super::MAX_LIMIT, ..ContradictionFilter::default() };
-    Ok(Presence {
-        agent: agent.to_owned(),
-        peers: live.into_iter().filter(|peer| peer != agent).collect(),
-        contradictions: store.contradictions(&open)?.contradictions.len() as u64,
-        ready: store.ready_tasks(super::MAX_LIMIT)?.len() as u64,
-        ..Presence::default()
-    })
 }

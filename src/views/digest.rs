@@ -14,7 +14,6 @@ use crate::store::{ClaimSummary, Question, Reader, Replaced, Said, StoreError};
 
 /// Later claims that name one and are told with it.
 const NAMED_BY: usize = 3;
-
 /// A support with a shorter reason only agrees.
 const TELLING_CHARS: usize = 40;
 

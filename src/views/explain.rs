@@ -4,15 +4,15 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 
+use super::asking::Asked;
 use super::context::Found;
 use super::markdown::inline;
-use super::{Answer, ContextOf, ViewError, page, to_json, unknown_claim};
+use super::{Answer, ContextOf, ViewError, to_json};
 use crate::domain::claim::Status;
 use crate::domain::ids::ClaimId;
-use crate::domain::time::Timestamp;
 use crate::domain::way;
 use crate::pack::{self, Entries, Explained};
-use crate::store::{ClaimSummary, ClaimView, Reader};
+use crate::store::{ClaimSummary, ClaimView};
 
 /// What is shown of a statement; the claim's id leads to the rest.
 const GLANCE_CHARS: usize = 80;
@@ -24,14 +24,17 @@ const FORMULA: &str = "relevance = search (0 to 1) + 0.3 at or out of an active 
      + 0.1 x (confidence - 0.5) + 0.1 touched in the last day";
 
 /// Each claim and dead end with what speaks for it.
-pub(super) fn all(
-    store: &Reader,
-    found: &Found,
-    entries: &Entries,
-    of: &ContextOf,
-    now: Timestamp,
-) -> Answer {
-    let explained = pack::explain(entries, of.budget, now, &|text: &str| store.shortened(text));
+pub(super) fn all(asked: &Asked<'_>, found: &Found, entries: &Entries, of: &ContextOf) -> Answer {
+    let names = |text: &str| asked.store.shortened(text);
+    let explained = pack::explain(entries, of.budget, asked.now, &names);
+    let json = || {
+        let items: Vec<Value> = explained.iter().map(|one| with_words(found, one)).collect();
+        json!({ "about": to_json(&found.about), "budget": of.budget, "items": items })
+    };
+    asked.answer(json, || all_text(found, entries, &explained, of))
+}
+
+fn all_text(found: &Found, entries: &Entries, explained: &[Explained], of: &ContextOf) -> String {
     let mut text = head(found, of);
     for (section, title) in [
         ("decisions", "Decisions"),
@@ -66,8 +69,7 @@ pub(super) fn all(
         text,
         "\nBesides, as far as there is room: {attention} needing attention, {tasks} tasks, {anchors} anchors."
     );
-    let items: Vec<Value> = explained.iter().map(|one| with_words(found, one)).collect();
-    page(found.seq, json!({ "about": to_json(&found.about), "budget": of.budget, "items": items }), text)
+    text
 }
 
 /// Whether one claim is shown, and why or why not.
@@ -75,31 +77,36 @@ pub(super) fn all(
 /// # Errors
 /// [`ViewError::NotFound`] when there is no such claim.
 pub(super) fn one(
-    store: &Reader,
+    asked: &Asked<'_>,
     found: &Found,
     entries: &Entries,
     of: &ContextOf,
     id: ClaimId,
-    now: Timestamp,
 ) -> Result<Answer, ViewError> {
-    let claim = store.claim(id)?.ok_or_else(|| ViewError::NotFound(unknown_claim(id)))?;
-    let explained = pack::explain(entries, of.budget, now, &|text: &str| store.shortened(text));
+    let claim = asked.store.claim(id)?.ok_or_else(|| ViewError::no_claim(id))?;
+    let names = |text: &str| asked.store.shortened(text);
+    let explained = pack::explain(entries, of.budget, asked.now, &names);
     let told = explained.iter().find(|one| one.id == claim.summary.id.to_string());
     let why = match told {
         Some(one) => of_entry(one, explained.iter().filter(|other| other.section == one.section).count(), of),
         None => elsewhere(found, &claim, explained.len()),
     };
-    let mut text = head(found, of);
-    let _ = writeln!(text, "\n{}: {why}", inline(&claim.summary.statement, GLANCE_CHARS));
-    text.extend(told.map(|one| line(found, one)));
-    let json = json!({
-        "about": to_json(&found.about),
-        "budget": of.budget,
-        "claim": claim.summary.id,
-        "why": why,
-        "item": told.map(|one| with_words(found, one)),
-    });
-    Ok(page(found.seq, json, text))
+    let text = || {
+        let mut text = head(found, of);
+        let _ = writeln!(text, "\n{}: {why}", inline(&claim.summary.statement, GLANCE_CHARS));
+        text.extend(told.map(|one| line(found, one)));
+        text
+    };
+    let json = || {
+        json!({
+            "about": to_json(&found.about),
+            "budget": of.budget,
+            "claim": claim.summary.id,
+            "why": why,
+            "item": told.map(|one| with_words(found, one)),
+        })
+    };
+    Ok(asked.answer(json, text))
 }
 
 fn head(found: &Found, of: &ContextOf) -> String {

@@ -44,8 +44,7 @@ pub(super) fn compare(
 }
 
 /// Claims whose files changed, from which on one line and a mark on each say it.
-pub const MARKED: usize = 3;
-
+pub(super) const MARKED: usize = 3;
 /// The most files that one view looks at.
 const MAX_LOOKED_AT: usize = 64;
 

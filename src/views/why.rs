@@ -6,7 +6,7 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use super::markdown::{age, inline, name, replaced};
-use super::{Answer, EventView, ViewError, page, ran, unknown_claim, versions};
+use super::{Answer, EventView, Format, ViewError, ran, versions};
 use crate::domain::claim::Status;
 use crate::domain::event::{CommandRan, Event};
 use crate::domain::ids::{ClaimId, EventId};
@@ -26,7 +26,7 @@ const REASON_CHARS: usize = 2_000;
 ///
 /// # Errors
 /// [`ViewError::NotFound`] when there is no such claim.
-pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, ViewError> {
+pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp, format: Format) -> Result<Answer, ViewError> {
     let now = reads.clock(now);
     let workspace = reads.workspace().clone();
     let is_past = reads.horizon().is_some();
@@ -38,7 +38,7 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
         Ok(claim)
     })?;
     let (claim, mut left_out) = (claim.flatten(), left_out.count());
-    let mut claim = claim.ok_or_else(|| ViewError::NotFound(unknown_claim(id)))?;
+    let mut claim = claim.ok_or_else(|| ViewError::no_claim(id))?;
     let before_change = versions::before_change(reads, &claim)?;
     versions::mark_before_change(&mut claim, &before_change);
     let mut chain = Chain {
@@ -126,7 +126,8 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp) -> Result<Answer, Vie
         json["mended"] = true.into();
     }
     let seq = reads.store()?.map(|store| store.folded()).transpose()?.map_or(0, |folded| folded.seq);
-    Ok(page(seq, json, chain.text).without(left_out + chain.left_out))
+    let left_out = left_out + chain.left_out;
+    Ok(Answer::of(format, seq, || json, || chain.text).without(left_out))
 }
 
 /// What was found so far.
@@ -193,7 +194,7 @@ impl Chain {
             evidence.grade,
             evidence.weight,
             name(&evidence.added_by),
-            super::markdown::behind(evidence),
+            super::claim::behind(evidence),
         );
         if let Some(Behind::Ran(_, ran)) = behind {
             for line in ran::below(ran).iter().filter(|line| line.starts_with('|')) {

@@ -1,24 +1,88 @@
-//! Plans, tasks, sessions and beliefs as Markdown in short lines.
+//! Plans, tasks and locks.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::markdown::{age, inline, name};
-use super::to_json;
+use super::asking::Asking;
+use super::markdown::{self, age, inline, name};
+use super::{Answer, DEFAULT_LIMIT, MAX_LIMIT, ViewError, to_json};
+use crate::domain::event::Event;
 use crate::domain::ids::TaskId;
 use crate::domain::plan::in_work_tree;
-use crate::domain::session::Stance;
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::way;
-use crate::store::{
-    AnchorView, BeliefSnapshot, ClaimPage, LockView, PhaseView, PlanGraph, ResearcherView, SessionView,
-    SplitView, TaskView, TurnView,
-};
+use crate::store::{ClaimFilter, ClaimPage, LockView, PhaseView, PlanGraph, TaskFilter, TaskView};
 
 /// A title or a note in a list is cut here.
-const LIST_CHARS: usize = 160;
+pub(super) const LIST_CHARS: usize = 160;
+
+/// The plans, and where a session, or else the team, is looking.
+pub(super) fn plan(asking: &mut Asking<'_>, session: Option<&str>) -> Result<Answer, ViewError> {
+    asking.of_store(|asked| {
+        let graph = asked.store.plan_graph(session, MAX_LIMIT)?;
+        Ok(asked.answer(|| to_json(&graph), || plan_text(&graph, asked.now)))
+    })
+}
+
+/// What is locked.
+pub(super) fn locks(asking: &mut Asking<'_>) -> Result<Answer, ViewError> {
+    asking.of_store(|asked| {
+        let locks = asked.store.locks()?;
+        Ok(asked.answer(|| json!({ "locks": locks }), || locks_text(&locks, asked.now)))
+    })
+}
+
+/// Tasks that can be taken now.
+pub(super) fn ready(asking: &mut Asking<'_>) -> Result<Answer, ViewError> {
+    asking.of_store(|asked| {
+        let (tasks, has_tasks) = (asked.store.ready_tasks(DEFAULT_LIMIT)?, asked.store.has_tasks()?);
+        Ok(asked.answer(|| json!({ "tasks": tasks }), || ready_text(&tasks, has_tasks, asked.now)))
+    })
+}
+
+/// Tasks in any status.
+pub(super) fn tasks(asking: &mut Asking<'_>, filter: &TaskFilter) -> Result<Answer, ViewError> {
+    asking.of_store(|asked| {
+        let tasks = asked.store.tasks(filter)?;
+        Ok(asked.answer(|| json!({ "tasks": tasks }), || tasks_text(&tasks, asked.now)))
+    })
+}
+
+/// Whether an event changes the plans, the tasks or what is locked.
+pub(super) fn touched_by(event: &Event) -> bool {
+    event.task_id().is_some()
+        || matches!(
+            event,
+            Event::ScopesLocked(_)
+                | Event::ScopesReleased(_)
+                | Event::PlanAdded(_)
+                | Event::PhaseAdded(_)
+                | Event::PlanAbandoned(_)
+                | Event::PlanRenamed(_)
+                | Event::IntentDeclared(_)
+                | Event::SessionEnded(_)
+                | Event::SessionSplit(_)
+                | Event::Turn0Continued(_)
+        )
+}
+
+/// One task, with the claims that came out of it.
+pub(super) fn task(asking: &mut Asking<'_>, id: TaskId) -> Result<Answer, ViewError> {
+    asking.of_store(|asked| {
+        let task = asked.store.task(id)?.ok_or_else(|| ViewError::no_task(id))?;
+        let of_it = ClaimFilter { task: Some(id), limit: DEFAULT_LIMIT, ..ClaimFilter::default() };
+        let claims = asked.store.claims(&of_it)?;
+        let json = || json!({ "task": task, "claims": claims.claims });
+        Ok(asked.answer(json, || task_text(&task, &claims, asked.now)))
+    })
+}
+
+/// Whether an event changes one task.
+pub(super) fn task_touched_by(id: TaskId, event: &Event) -> bool {
+    event.task_id() == Some(id)
+}
 
 /// Names that a line shows.
 const MAX_NAMES: usize = 5;
@@ -107,7 +171,7 @@ impl<'g> Tree<'g> {
     }
 }
 
-pub(super) fn plan(graph: &PlanGraph, now: Timestamp) -> (Value, String) {
+fn plan_text(graph: &PlanGraph, now: Timestamp) -> String {
     let tree = Tree::of(graph);
     let mut text = String::new();
     if let Some(looking) = &graph.trajectory {
@@ -141,9 +205,9 @@ pub(super) fn plan(graph: &PlanGraph, now: Timestamp) -> (Value, String) {
         text.push_str(&format!("No plan and no task yet: {}\n", add_task()));
     }
     if !graph.locks.is_empty() {
-        let _ = write!(text, "\n## Locked\n\n{}", locks(&graph.locks, now).1);
+        let _ = write!(text, "\n## Locked\n\n{}", locks_text(&graph.locks, now));
     }
-    (to_json(graph), text)
+    text
 }
 
 fn add_task() -> String {
@@ -151,7 +215,7 @@ fn add_task() -> String {
 }
 
 /// What is locked, one scope a line.
-pub(super) fn locks(locks: &[LockView], now: Timestamp) -> (Value, String) {
+fn locks_text(locks: &[LockView], now: Timestamp) -> String {
     let line = |lock: &LockView| {
         let (scope, holder) = (inline(&lock.scope, LIST_CHARS), name(&lock.agent));
         let there = lock.worktree.as_deref().map(|tree| in_work_tree(Some(&inline(tree, LIST_CHARS))));
@@ -160,23 +224,20 @@ pub(super) fn locks(locks: &[LockView], now: Timestamp) -> (Value, String) {
         let purpose = inline(&lock.purpose(), 2 * LIST_CHARS);
         format!("- {scope} by {holder}{there} until {until} ({left} left) {purpose}\n")
     };
-    let text =
-        if locks.is_empty() { "Nothing is locked.\n".to_owned() } else { locks.iter().map(line).collect() };
-    (json!({ "locks": locks }), text)
+    if locks.is_empty() { "Nothing is locked.\n".to_owned() } else { locks.iter().map(line).collect() }
 }
 
 /// Tasks in any status.
-pub(super) fn tasks(tasks: &[TaskView], now: Timestamp) -> (Value, String) {
-    let text = if tasks.is_empty() {
+fn tasks_text(tasks: &[TaskView], now: Timestamp) -> String {
+    if tasks.is_empty() {
         format!("No task matches: {}\n", add_task())
     } else {
         tasks.iter().map(|task| task_line(task, now)).collect()
-    };
-    (json!({ "tasks": tasks }), text)
+    }
 }
 
 /// One task with what its list line leaves out, and the claims that came out of it.
-pub(super) fn one_task(task: &TaskView, claims: &ClaimPage, now: Timestamp) -> (Value, String) {
+fn task_text(task: &TaskView, claims: &ClaimPage, now: Timestamp) -> String {
     let mut text = task_line(task, now);
     if let Some(more) = &task.description {
         let _ = writeln!(text, "\n{}\n", inline(more, 2_000));
@@ -190,180 +251,18 @@ pub(super) fn one_task(task: &TaskView, claims: &ClaimPage, now: Timestamp) -> (
     if claims.claims.is_empty() {
         text.push_str("- no claim came out of it\n");
     } else {
-        let shown = super::markdown::claims(claims, "claims", now);
+        let shown = markdown::claims(claims, "claims", now);
         let _ = write!(text, "\nClaims that came out of it:\n\n{shown}");
     }
-    (json!({ "task": task, "claims": claims.claims }), text)
+    text
 }
 
-pub(super) fn ready(tasks: &[TaskView], has_tasks: bool, now: Timestamp) -> (Value, String) {
-    let text = if !has_tasks {
+fn ready_text(tasks: &[TaskView], has_tasks: bool, now: Timestamp) -> String {
+    if !has_tasks {
         format!("No task yet: {}\n", add_task())
     } else if tasks.is_empty() {
         "No task is ready: all are held, blocked, done, or wait for others.\n".to_owned()
     } else {
         tasks.iter().map(|task| task_line(task, now)).collect()
-    };
-    (json!({ "tasks": tasks }), text)
-}
-
-fn session_line(session: &SessionView, now: Timestamp) -> String {
-    let client = session.client.as_deref().unwrap_or("client unknown");
-    let state = match (session.ended_at, session.end_cause) {
-        (Some(at), Some(cause)) => format!("{cause} {} ago", age(at, now)),
-        _ => format!("seen {} ago", age(session.last_seen_at, now)),
-    };
-    format!(
-        "- `{}` {} in {}, {}{}, {state}\n",
-        inline(&session.session, LIST_CHARS),
-        name(&session.agent),
-        inline(client, 40),
-        session.source,
-        place(session)
-    )
-}
-
-/// The linked work tree and the branch that a session started in; nothing of the main one.
-fn place(session: &SessionView) -> String {
-    let Some(worktree) = &session.worktree else { return String::new() };
-    let there = in_work_tree(Some(&inline(worktree, LIST_CHARS)));
-    let branch = session.branch.as_deref();
-    let branch =
-        branch.map_or_else(String::new, |branch| format!(" on branch `{}`", inline(branch, LIST_CHARS)));
-    format!(", {there}{branch}")
-}
-
-/// The line that says where a session comes from; none of one that comes from nowhere.
-fn goes_on_from(session: &SessionView) -> String {
-    let Some(parent) = &session.parent_session else { return String::new() };
-    let why =
-        session.reason.as_deref().map_or_else(String::new, |why| format!(": {}", inline(why, LIST_CHARS)));
-    format!("  goes on from `{}`{why}\n", inline(parent, LIST_CHARS))
-}
-
-pub(super) fn sessions(found: &[SessionView], now: Timestamp) -> (Value, String) {
-    let text = if found.is_empty() {
-        "No session has started: `hm init` sets the hooks up that say so.\n".to_owned()
-    } else {
-        found.iter().map(|session| session_line(session, now) + &goes_on_from(session)).collect()
-    };
-    (json!({ "sessions": found }), text)
-}
-
-/// Everything known of one session.
-#[derive(Debug)]
-pub(super) struct SessionPage {
-    pub(super) id: String,
-    /// None of one that nobody said had started.
-    pub(super) session: Option<SessionView>,
-    /// The researcher it is, and those it sent out.
-    pub(super) researchers: Vec<ResearcherView>,
-    pub(super) dialogue: Vec<TurnView>,
-    pub(super) held: Vec<TaskView>,
-    pub(super) files: Vec<String>,
-    pub(super) came_from: Option<SplitView>,
-    pub(super) split_into: Vec<SplitView>,
-}
-
-pub(super) fn session(page: &SessionPage, now: Timestamp) -> (Value, String) {
-    let SessionPage { id, session, researchers, dialogue, held, files, came_from, split_into } = page;
-    let mut text = match session {
-        Some(session) => session_line(session, now),
-        None => format!("- `{}` nobody said that it started\n", inline(id, LIST_CHARS)),
-    };
-    // Of a split it is said below, with what was handed over.
-    if came_from.is_none() {
-        text.extend(session.as_ref().map(goes_on_from));
     }
-    text.extend(researchers.iter().map(|of_it| researcher(of_it, now)));
-    for split in came_from.iter().chain(split_into) {
-        let (parent, child) = (inline(&split.parent, LIST_CHARS), inline(&split.child, LIST_CHARS));
-        let _ = writeln!(text, "  split: `{parent}` -> `{child}`: {}", inline(&split.reason, LIST_CHARS));
-    }
-    text.extend(held.iter().map(|task| task_line(task, now)));
-    if !files.is_empty() {
-        let _ = writeln!(text, "Files touched: {}", inline(&files.join(", "), 2_000));
-    }
-    for segment in session.iter().flat_map(|session| &session.summary) {
-        let _ = writeln!(text, "> {} …", inline(segment, LIST_CHARS));
-    }
-    for turn in dialogue {
-        let _ = writeln!(text, "> {} ({} ago): {}", turn.role, age(turn.at, now), inline(&turn.text, 2_000));
-    }
-    let json = json!({
-        "session": session, "dialogue": dialogue, "held": held, "files": files,
-        "came_from": came_from, "split_into": split_into, "researchers": researchers,
-    });
-    (json, text)
-}
-
-/// A researcher: what it is asked, how it is doing, and what it found.
-fn researcher(of: &ResearcherView, now: Timestamp) -> String {
-    let status = of.status.map_or_else(|| "its run was erased".to_owned(), |status| status.to_string());
-    let (session, parent) = (inline(&of.session, LIST_CHARS), inline(&of.parent, LIST_CHARS));
-    let (agent, profile) = (name(&of.agent), &of.profile);
-    let mut text = format!(
-        "\n## Researcher `{session}`\n\n> {}\n\n- {agent} by profile {profile}, sent out by {} from `{parent}` {} ago\n\
-         - run `{}` {status}; task `{}`\n",
-        inline(&of.prompt, 2_000),
-        name(&of.spawned_by),
-        age(of.spawned_at, now),
-        of.run_id,
-        of.task_id
-    );
-    if let Some(note) = &of.note {
-        let _ = writeln!(text, "- {}", inline(note, 500));
-    }
-    let more = if of.has_more { "more than " } else { "" };
-    let _ = writeln!(text, "- findings: {more}{}", of.findings.len());
-    for finding in &of.findings {
-        let says = inline(&finding.statement, LIST_CHARS);
-        let _ =
-            writeln!(text, "  - `{}` {} {}: {says}", finding.claim_id, finding.status, finding.claim_type);
-    }
-    text
-}
-
-pub(super) fn anchors(found: &[AnchorView], now: Timestamp) -> (Value, String) {
-    let line = |anchor: &AnchorView| {
-        let (key, value) = (inline(&anchor.key, 64), inline(&anchor.value, 2_000));
-        format!("- {key} = {value} ({}, {} ago)\n", name(&anchor.agent), age(anchor.saved_at, now))
-    };
-    let text = if found.is_empty() {
-        let save = way::call("save_anchor", &json!({ "key": "KEY", "value": "VALUE" }));
-        format!("No anchor holds anything: {save}\n")
-    } else {
-        found.iter().map(line).collect()
-    };
-    (json!({ "anchors": found }), text)
-}
-
-/// A snapshot, each belief with what its claim says.
-pub(super) fn beliefs(
-    snapshot: &BeliefSnapshot,
-    statements: &[Option<String>],
-    now: Timestamp,
-) -> (Value, String) {
-    let of = snapshot
-        .session
-        .as_deref()
-        .map_or_else(String::new, |session| format!(" in `{}`", inline(session, LIST_CHARS)));
-    let mut text = format!("{}{of}, {} ago:\n", name(&snapshot.agent), age(snapshot.taken_at, now));
-    for (belief, statement) in snapshot.beliefs.iter().zip(statements) {
-        let stance = if belief.2 == Stance::Believes { "believes" } else { "disbelieves" };
-        let says = statement.as_deref().unwrap_or("(its claim is gone)");
-        let _ =
-            writeln!(text, "- {stance} `{}` ({:.2}) {}", belief.0, belief.1.get(), inline(says, LIST_CHARS));
-    }
-    let beliefs: Vec<Value> = snapshot
-        .beliefs
-        .iter()
-        .zip(statements)
-        .map(|(belief, says)| {
-            json!({ "claim_id": belief.0, "confidence": belief.1, "stance": belief.2, "statement": says })
-        })
-        .collect();
-    let mut json = to_json(snapshot);
-    json["beliefs"] = beliefs.into();
-    (json, text)
 }

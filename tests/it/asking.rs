@@ -22,10 +22,11 @@ use hivemind::reads::Reads;
 use hivemind::spool::Spool;
 use hivemind::store::{ClaimView, Question};
 use hivemind::system::{self, Sources};
-use hivemind::views::{ContextOf, Known, View, answer, delta};
+use hivemind::views::{ContextOf, Known, View, delta};
 use hivemind::writer::Committer;
 use serde_json::{Value, json};
 
+use crate::answers::answer;
 use crate::bench::Bench;
 use crate::harness::{
     TempWorkspace, agent, body, claim_of, dump, fact, fixed_sources, folded, position, request, wait_until,
@@ -204,7 +205,7 @@ fn silence_confirms_once_at_its_time_and_a_later_challenge_reopens() {
         (View::Claim(claim), "# confirmed (agreed by silence) fact"),
         (
             View::Claims(hivemind::store::ClaimFilter { limit: 5, ..Default::default() }),
-            "confirmed (agreed by silence) fact",
+            "(confirmed, agreed by silence, by devops",
         ),
         (
             View::Context(ContextOf {

@@ -17,9 +17,10 @@ use hivemind::reads::Reads;
 use hivemind::schedule::{JobRun, Outcome, Runs};
 use hivemind::spool::Spool;
 use hivemind::system;
-use hivemind::views::{View, answer};
+use hivemind::views::View;
 use serde_json::{Value, json};
 
+use crate::answers::{Answer, answer};
 use crate::bench::Bench;
 use crate::harness::{TempWorkspace, agent, claim_of, creation, position, request};
 use crate::terminal::trust;
@@ -129,7 +130,7 @@ fn trouble() -> (TempWorkspace, Timestamp, Names) {
     (workspace, now, Names(names))
 }
 
-fn ask(workspace: &TempWorkspace, whom: Option<&str>, now: Timestamp) -> hivemind::views::Answer {
+fn ask(workspace: &TempWorkspace, whom: Option<&str>, now: Timestamp) -> Answer {
     let config = Config::load(&workspace.config()).expect("a configuration");
     let view = View::Attention(whom.map(agent));
     answer(&mut Reads::of((**workspace).clone()), &config, &view, now).expect("an answer")

@@ -17,13 +17,14 @@ use hivemind::domain::time::{Hours, Timestamp};
 use hivemind::domain::versions::Versions;
 use hivemind::reads::Reads;
 use hivemind::system;
-use hivemind::views::{self, Answer, ContextOf, Known, View, answer};
+use hivemind::views::{self, ContextOf, Known, View};
 use hivemind::workspace::Workspace;
 use hivemind::writer::Committer;
 use roxmltree::Document;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
+use crate::answers::{Answer, answer};
 use crate::harness::{TempWorkspace, agent, dump, fact};
 
 fn by(who: &str, session: &str, command: Command) -> Submission {

@@ -93,7 +93,7 @@ async fn one_decision_stands_for_each_target() {
 
     // What was not chosen is out of force, on record, and still to be read.
     let rejected = devops.read("hivemind://claims?type=hypothesis&status=deprecated").await.expect("claims");
-    assert!(rejected.contains("Postgres") && rejected.contains("[src/store, target:database]"), "{rejected}");
+    assert!(rejected.contains("Postgres (hypothesis, rejected, by devops"), "{rejected}");
     let old = devops.read(&format!("hivemind://claims/{first}")).await.expect("the claim");
     assert!(old.contains("Postgres: a server to operate") && old.contains(&bench.name(&second)), "{old}");
 }

@@ -25,12 +25,13 @@ use hivemind::domain::time::{Hours, Moment, Timestamp};
 use hivemind::reads::Reads;
 use hivemind::store::{ClaimFilter, Search, Seen};
 use hivemind::system::Sources;
-use hivemind::views::{ContextOf, View, answer, answer_at};
+use hivemind::views::{ContextOf, View};
 use hivemind::writer::Committer;
 use roxmltree::Document;
 use serde::Deserialize;
 use uuid::Uuid;
 
+use crate::answers::{answer, answer_at};
 use crate::context::config;
 use crate::harness::{TempWorkspace, agent, fact, fixed_sources, request};
 

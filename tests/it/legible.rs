@@ -16,12 +16,13 @@ use hivemind::mcp::Era;
 use hivemind::reads::Reads;
 use hivemind::store::{ClaimFilter, ContradictionFilter, DecisionFilter, ExperimentFilter, Search, Seen};
 use hivemind::system::{self, Sources};
-use hivemind::views::{Answer, ContextOf, View, ViewError, answer};
+use hivemind::views::{ContextOf, View, ViewError};
 use hivemind::workspace::Workspace;
 use hivemind::writer::Committer;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
+use crate::answers::{Answer, answer};
 use crate::bench::Bench;
 use crate::context::{config, lived_in, rows, spoil};
 use crate::harness::{TempWorkspace, agent, claim_of, creation, dump, fact, position, request, with_key};

@@ -4,9 +4,10 @@ use hivemind::config::Config;
 use hivemind::domain::claim::Position;
 use hivemind::mcp::{Era, Pane};
 use hivemind::reads::Reads;
-use hivemind::views::{View, answer};
+use hivemind::views::View;
 use serde_json::{Value, json};
 
+use crate::answers::answer;
 use crate::bench::Bench;
 use crate::harness::{TempWorkspace, agent, claim_of, creation, position};
 use crate::shell::Shell;

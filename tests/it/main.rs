@@ -2,6 +2,7 @@
 
 mod actions;
 mod against;
+mod answers;
 mod asked_news;
 mod asking;
 mod attention;

@@ -10,10 +10,11 @@ use hivemind::domain::ids::{ClaimId, CommandId};
 use hivemind::domain::time::Timestamp;
 use hivemind::reads::Reads;
 use hivemind::system;
-use hivemind::views::{ContextOf, View, answer, shortened};
+use hivemind::views::{ContextOf, View, shortened};
 use hivemind::writer::Committer;
 use roxmltree::{Document, Node};
 
+use crate::answers::answer;
 use crate::context::config;
 use crate::harness::{TempWorkspace, agent, fact, fixed_sources, request};
 

@@ -35,13 +35,14 @@ use hivemind::store::{
     StoreError, TaskFilter,
 };
 use hivemind::system;
-use hivemind::views::{ContextOf, Known, View, answer, delta};
+use hivemind::views::{ContextOf, Known, View, delta};
 use hivemind::workspace::Workspace;
 use hivemind::writer::Committer;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use rusqlite::{Connection, StatementStatus};
 use uuid::Uuid;
 
+use crate::answers::answer;
 use crate::harness::{TempWorkspace, agent, fact, fixed_sources, request};
 use crate::terminal::trust;
 

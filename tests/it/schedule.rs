@@ -57,7 +57,7 @@ fn a_job_that_fails_stops_nothing() {
     let config = hivemind::config::Config::load(&workspace.config()).expect("a configuration");
     let view = hivemind::views::View::Status;
     let status =
-        hivemind::views::answer(&mut reads, &config, &view, hivemind::system::now()).expect("a status");
+        crate::answers::answer(&mut reads, &config, &view, hivemind::system::now()).expect("a status");
     assert!(status.text.contains("attention: integrity: cannot write the integrity log"), "{}", status.text);
     // The next writer finds its place again.
     workspace.end_writer();

@@ -12,9 +12,10 @@ use hivemind::domain::event::{Event, Side};
 use hivemind::domain::ids::ClaimId;
 use hivemind::reads::Reads;
 use hivemind::store::{Contradiction, ContradictionFilter};
-use hivemind::views::{View, answer};
+use hivemind::views::View;
 use serde_json::Value;
 
+use crate::answers::answer;
 use crate::harness::{Dice, TempWorkspace, agent, body, claim_of, fact, request, seed};
 
 /// Histories, and how many of them share a workspace: each has its own scope and words, so that none meets another.

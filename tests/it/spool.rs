@@ -11,7 +11,7 @@ use hivemind::domain::rejection::Code;
 use hivemind::ledger::Stored;
 use hivemind::reads::Reads;
 use hivemind::spool::Spool;
-use hivemind::views::{self, View};
+use hivemind::views::View;
 
 use crate::harness::{
     self, TempWorkspace, aborted, block_on, body, claim_of, creation, position, wait_until, with_key,
@@ -148,8 +148,8 @@ fn a_line_that_no_longer_passes_is_recorded_and_shown() {
 
     let mut reads = Reads::of((*workspace).clone());
     let config = Config::load(&workspace.config()).expect("a configuration");
-    let status =
-        views::answer(&mut reads, &config, &View::Status, hivemind::system::now()).expect("a status");
+    let status = crate::answers::answer(&mut reads, &config, &View::Status, hivemind::system::now())
+        .expect("a status");
     for refused in [&twin, &own] {
         let id = refused.command_id.to_string();
         let shown = status.json["rejected"].as_array().expect("a list");

@@ -32,6 +32,11 @@ impl Mentioned {
         all
     }
 
+    /// The places, in the order in which the texts name them.
+    pub fn into_places(self) -> Vec<Scope> {
+        self.places
+    }
+
     /// Whether the texts name a scope: a place that overlaps it, or a target by its bare name.
     pub fn names(&self, scope: &Scope) -> bool {
         if scope.is_whole() {

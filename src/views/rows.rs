@@ -1,16 +1,14 @@
-//! Claims as rows of a list: what each says first, in as many words as the list has room for, then a few short marks.
+//! Claims as rows of a list: the statement first, in as many characters as the list has room for, then a few short marks.
 
-use std::io::IsTerminal;
-
-use super::output;
+use super::markdown::{inline, listed};
+use super::versions::MARKED;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::ClaimType;
 use crate::domain::time::Timestamp;
 use crate::store::{ClaimSummary, LastChange};
-use crate::{system, views};
 
 /// Rows of a list unless its reader asks for another number.
-pub(super) const ROWS: usize = 20;
+pub const ROWS: usize = 20;
 /// Characters of a row in a pipe: an agent pays for each, and twenty rows with their footer take 4,500.
 const ROW_CHARS: usize = 212;
 /// Characters that a row shows of a statement at least, however long the others are.
@@ -32,55 +30,82 @@ const HELD: usize = 3;
 /// Characters that the footer shows of each of them.
 const HELD_CHARS: usize = 100;
 
-/// Claims as rows, one a line in a pipe. `whole` shows statements whole.
-pub(super) fn rows<'c>(
-    claims: impl Iterator<Item = &'c ClaimSummary>,
-    reader: Option<&AgentId>,
-    whole: bool,
-) -> String {
-    let now = system::now();
-    let claims: Vec<&ClaimSummary> = claims.collect();
-    let changed = claims.iter().filter(|claim| is_changed(claim)).count();
-    let (head, mark) = if changed >= views::MARKED {
-        let of_all =
-            format!("{changed} of {} claims are about files that changed since; marked ~", claims.len());
-        (output::row(&of_all), "~")
-    } else {
-        (String::new(), "changed since")
-    };
-    let rows: Vec<(&ClaimSummary, String)> = claims
-        .into_iter()
-        .map(|claim| (claim, marks(claim, mark, reader.map(AgentId::as_str), now)))
-        .collect();
-    let is_screen = std::io::stdout().is_terminal();
-    let most = if whole {
-        usize::MAX
-    } else if is_screen {
-        SCREEN_CHARS
-    } else {
-        let marked: usize =
-            rows.iter().map(|(claim, marks)| label(claim).len() + marks.chars().count() + 5).sum();
-        let room = (ROW_CHARS * rows.len().max(ROWS)).saturating_sub(marked);
-        share(rows.iter().map(|(claim, _)| claim.statement.chars().count()), room)
-            .clamp(LEAST_CHARS, MOST_CHARS)
-    };
-    rows.into_iter().fold(head, |text, (claim, marks)| {
-        let line = format!("{} {} ({marks})", label(claim), views::listed(&claim.statement, most));
-        text + &output::row(&line)
-    })
+/// Room for the statements of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Room {
+    /// As much as rows of agents and programs may take.
+    Pipe,
+    /// What a human reads at a glance.
+    Screen,
+    /// Whole statements.
+    Whole,
 }
 
-/// What other agents hold at the places of a list, said once.
-pub(super) fn held(held: &[String]) -> String {
+/// Claims as rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rows {
+    /// A line above the rows, where they carry a mark that needs one.
+    pub head: Option<String>,
+    /// One line for each claim: its name, and the rest.
+    pub lines: Vec<(String, String)>,
+}
+
+/// Claims as rows for a reader. `names` replaces ids by names.
+pub fn rows<'c>(
+    claims: impl Iterator<Item = &'c ClaimSummary>,
+    reader: Option<&AgentId>,
+    room: Room,
+    now: Timestamp,
+    names: &mut dyn FnMut(&str) -> String,
+) -> Rows {
+    let claims: Vec<&ClaimSummary> = claims.collect();
+    let changed = claims.iter().filter(|claim| is_changed(claim)).count();
+    let (head, mark) = if changed >= MARKED {
+        let of_all =
+            format!("{changed} of {} claims are about files that changed since; marked ~", claims.len());
+        (Some(of_all), "~")
+    } else {
+        (None, "changed since")
+    };
+    let reader = reader.map(AgentId::as_str);
+    let rows: Vec<(&ClaimSummary, String)> =
+        claims.into_iter().map(|claim| (claim, marks(claim, mark, reader, (now, &mut *names)))).collect();
+    let most = match room {
+        Room::Whole => usize::MAX,
+        Room::Screen => SCREEN_CHARS,
+        Room::Pipe => {
+            let marked: usize =
+                rows.iter().map(|(claim, marks)| label(claim).len() + marks.chars().count() + 5).sum();
+            let room = (ROW_CHARS * rows.len().max(ROWS)).saturating_sub(marked);
+            share(rows.iter().map(|(claim, _)| claim.statement.chars().count()), room)
+                .clamp(LEAST_CHARS, MOST_CHARS)
+        }
+    };
+    let line = |(claim, marks): (&ClaimSummary, String)| {
+        (label(claim), format!("{} ({marks})", listed(&claim.statement, most)))
+    };
+    Rows { head, lines: rows.into_iter().map(line).collect() }
+}
+
+/// Rows with their footer, as Markdown.
+pub(super) fn in_markdown(rows: Rows, places: &[String]) -> String {
+    let head = rows.head.map(|head| format!("{head}\n\n"));
+    let lines: String = rows.lines.iter().map(|(name, rest)| format!("- `{name}` {rest}\n")).collect();
+    let held = held(places).map(|held| format!("\n{held}\n"));
+    head.unwrap_or_default() + &lines + &held.unwrap_or_default()
+}
+
+/// The places of a list that other agents hold, on one line; none where they hold none.
+pub fn held(held: &[String]) -> Option<String> {
     if held.is_empty() {
-        return String::new();
+        return None;
     }
-    let named: Vec<String> = held.iter().take(HELD).map(|held| views::inline(held, HELD_CHARS)).collect();
+    let named: Vec<String> = held.iter().take(HELD).map(|held| inline(held, HELD_CHARS)).collect();
     let more = match held.len().saturating_sub(HELD) {
         0 => String::new(),
         more => format!("; {more} more: `hm lock list`"),
     };
-    output::row(&format!("held: {}{more}", named.join("; ")))
+    Some(format!("held: {}{more}", named.join("; ")))
 }
 
 fn label(claim: &ClaimSummary) -> String {
@@ -108,14 +133,19 @@ fn is_changed(claim: &ClaimSummary) -> bool {
 }
 
 /// What a list says of a claim besides its statement. Most claims are facts, and that is not said.
-fn marks(claim: &ClaimSummary, changed: &str, reader: Option<&str>, now: Timestamp) -> String {
+fn marks(
+    claim: &ClaimSummary,
+    changed: &str,
+    reader: Option<&str>,
+    (now, names): (Timestamp, &mut dyn FnMut(&str) -> String),
+) -> String {
     let kind = Some(claim.claim_type).filter(|kind| *kind != ClaimType::Fact).map(|kind| kind.to_string());
     let imported = if claim.imported { " (imported)" } else { "" };
-    let owner = format!("by {}{imported}", views::inline(&claim.owner, OWNER_CHARS));
+    let owner = format!("by {}{imported}", inline(&claim.owner, OWNER_CHARS));
     let changed = is_changed(claim).then(|| changed.to_owned());
     let proof = claim.proof.as_ref().map(|proof| format!("{}: {}", proof.run_id, proof.ran));
-    let proof = proof.map(|proof| views::inline(&output::named(&proof), PROOF_CHARS));
-    let tested = claim.tested_by().map(|by| views::inline(&by, RUN_CHARS));
+    let proof = proof.map(|proof| inline(&names(&proof), PROOF_CHARS));
+    let tested = claim.tested_by().map(|by| inline(&by, RUN_CHARS));
     let last = claim.last_change.as_ref().filter(|last| Some(last.by.as_str()) != reader);
     let last = last.map(|last| changed_last(last, now));
     let marks = kind.into_iter().chain([claim.short_standing()]).chain(proof).chain([owner]).chain(changed);
@@ -133,7 +163,7 @@ fn changed_last(last: &LastChange, now: Timestamp) -> String {
     };
     let ago = format!("{} ago", Timestamp::from_ms(last.at).age(now));
     let taken = what.len() + " by  ".len() + ago.len();
-    format!("{what} by {} {ago}", views::inline(&last.by, CHANGE_CHARS.saturating_sub(taken).max(4)))
+    format!("{what} by {} {ago}", inline(&last.by, CHANGE_CHARS.saturating_sub(taken).max(4)))
 }
 
 #[cfg(test)]

@@ -1,0 +1,64 @@
+//! What a session has in the spool: the read models do not have it yet.
+
+use crate::cli::Context;
+use crate::domain::command::{Command, RecordTurn};
+use crate::domain::event::Guard;
+use crate::domain::ids::{ClaimId, SessionId};
+use crate::domain::session::Role;
+use crate::domain::text::CommandLine;
+use crate::spool::Spool;
+
+/// What a session has in the spool: the read models know nothing of it yet.
+pub(super) struct Waiting {
+    /// Whether its start waits.
+    pub(super) is_started: bool,
+    /// Whether a prompt waits: then what was committed belongs to an earlier turn.
+    pub(super) is_new_turn: bool,
+    /// What has warned since the last prompt.
+    pub(super) fired: Vec<Guard>,
+    /// The claims that were told, with what matched.
+    pub(super) told: Vec<(ClaimId, CommandLine)>,
+    /// Whether nobody can tell.
+    pub(super) is_unknown: bool,
+}
+
+impl Waiting {
+    pub(super) fn of(context: &Context, session: &SessionId) -> Self {
+        let mut waiting = Self {
+            is_started: false,
+            is_new_turn: false,
+            fired: Vec::new(),
+            told: Vec::new(),
+            is_unknown: false,
+        };
+        let Some(submissions) = Spool::of(&context.workspace).submissions() else {
+            return Self { is_unknown: true, ..waiting };
+        };
+        for submission in submissions.iter().filter(|queued| queued.session.as_ref() == Some(session)) {
+            if let Command::RecordTurn(RecordTurn { role: Role::User, .. }) = submission.command {
+                waiting.is_new_turn = true;
+                waiting.fired.clear();
+            } else if let Command::StartSession(_) = submission.command {
+                waiting.is_started = true;
+            } else if let Command::RecordFiring(firing) = &submission.command {
+                waiting.fired.push(firing.guard);
+                if let Guard::Claim(id) = firing.guard {
+                    waiting.told.push((id, firing.matched.clone()));
+                }
+            }
+        }
+        waiting
+    }
+
+    pub(super) fn has_fired(&self, guard: Guard) -> bool {
+        self.is_unknown || self.fired.contains(&guard)
+    }
+
+    pub(super) fn has_told(&self, claim: ClaimId) -> bool {
+        self.is_unknown || self.told.iter().any(|(told, _)| *told == claim)
+    }
+
+    pub(super) fn has_told_of_edit(&self, claim: ClaimId, path: &CommandLine) -> bool {
+        self.is_unknown || self.told.iter().any(|(told, matched)| *told == claim && matched == path)
+    }
+}

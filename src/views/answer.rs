@@ -1,0 +1,124 @@
+//! An answer in the format that was asked for.
+
+use serde_json::Value;
+
+/// The format of an answer. Only this one is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// For programs.
+    Json,
+    /// For people and models.
+    Text,
+}
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// Ledger position it shows.
+    pub seq: u64,
+    /// Its content.
+    pub body: Body,
+    /// Where the next page of a list starts; none on the last one.
+    pub next: Option<Next>,
+    /// Rows that could not be read and are not shown.
+    pub left_out: u64,
+    /// The claims, contradictions and runs that it shows with their texts, by id. Its reader knows them from then on.
+    pub opened: Vec<String>,
+}
+
+/// The content of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Body {
+    /// For programs.
+    Json(Value),
+    /// Markdown in short lines.
+    Markdown(String),
+    /// A context.
+    Xml(String),
+}
+
+/// The start of the next page: the same question with this parameter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Next {
+    /// `cursor`, or `after` where a ledger position is counted from.
+    pub parameter: &'static str,
+    /// Its value.
+    pub value: String,
+}
+
+impl Answer {
+    /// An answer whose text is Markdown.
+    pub(super) fn of(
+        format: Format,
+        seq: u64,
+        json: impl FnOnce() -> Value,
+        text: impl FnOnce() -> String,
+    ) -> Self {
+        let body = match format {
+            Format::Json => Body::Json(json()),
+            Format::Text => Body::Markdown(text()),
+        };
+        Self { seq, body, next: None, left_out: 0, opened: Vec::new() }
+    }
+
+    /// An answer whose text is XML.
+    pub(super) fn of_xml(
+        format: Format,
+        seq: u64,
+        json: impl FnOnce() -> Value,
+        text: impl FnOnce() -> String,
+    ) -> Self {
+        let mut answer = Self::of(format, seq, json, text);
+        if let Body::Markdown(text) = answer.body {
+            answer.body = Body::Xml(text);
+        }
+        answer
+    }
+
+    /// The text, or the JSON as text where that was asked for.
+    pub fn into_text(self) -> String {
+        match self.body {
+            Body::Json(json) => json.to_string(),
+            Body::Markdown(text) | Body::Xml(text) => text,
+        }
+    }
+
+    pub(super) fn followed_by(self, parameter: &'static str, value: Option<impl ToString>) -> Self {
+        let next = value.map(|value| Next { parameter, value: value.to_string() });
+        Self { next, ..self }
+    }
+
+    pub(super) fn opening(self, opened: Vec<String>) -> Self {
+        Self { opened, ..self }
+    }
+
+    /// Says how many rows were left out. A context says so in its own words.
+    pub(super) fn without(mut self, rows: u64) -> Self {
+        match &mut self.body {
+            Body::Json(json) if rows > 0 => json["left_out"] = rows.into(),
+            Body::Markdown(text) => text.push_str(&without(rows)),
+            Body::Json(_) | Body::Xml(_) => {}
+        }
+        Self { left_out: rows, ..self }
+    }
+}
+
+impl Body {
+    /// Its media type.
+    pub const fn mime_type(&self) -> &'static str {
+        match self {
+            Self::Json(_) => "application/json",
+            Self::Markdown(_) => "text/markdown",
+            Self::Xml(_) => "application/xml",
+        }
+    }
+}
+
+/// What is said of rows that cannot be read; nothing where there are none.
+pub fn without(rows: u64) -> String {
+    match rows {
+        0 => String::new(),
+        1 => "1 row cannot be read and is left out: `hm rebuild`\n".to_owned(),
+        rows => format!("{rows} rows cannot be read and are left out: `hm rebuild`\n"),
+    }
+}

@@ -1,0 +1,128 @@
+//! The list of what needs agents: which entries are shown, in which order, and as text.
+
+use super::{COMMAND_CHARS, Kind, Need};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use crate::domain::agent::AgentId;
+use crate::domain::time::{Span, Timestamp};
+use crate::views::markdown::inline;
+
+/// Entries of each kind that are shown, so that many of one kind hide none of another.
+pub(super) const MAX_SHOWN: usize = 20;
+/// What is shown of a statement; its id leads to the rest.
+const GLANCE_CHARS: usize = 240;
+/// What is shown of a text that the reader must act on and was not told yet: the reason of a challenge is in it.
+const OWN_CHARS: usize = 400;
+/// A text that stands in an entry above is cut here.
+const AGAIN_CHARS: usize = 60;
+/// What is shown of a question: all that a statement and its introduction may hold.
+const QUESTION_CHARS: usize = 2_100;
+
+/// The entries that are shown to a reader, in the order of the list, and how many there are of each kind.
+pub(super) fn chosen(mut needs: Vec<Need>, agent: Option<&AgentId>) -> (Vec<Need>, BTreeMap<Kind, usize>) {
+    let sees_all = |agent: &AgentId| [AgentId::architect(), AgentId::operator()].contains(agent);
+    if let Some(agent) = agent.filter(|agent| !sees_all(agent)) {
+        needs.retain(|need| need.asked.contains(agent.as_str()));
+    }
+    for need in &mut needs {
+        let own = agent.and_then(|agent| need.moves.get(agent.as_str()));
+        need.settle = own.map_or_else(|| need.moves.values().flatten().cloned().collect(), Clone::clone);
+    }
+    // What is new is first, then what waits longest, and of leases what ends first. Within a kind the reader's own
+    // moves come before those of other agents, which are cut off first, seen or not.
+    let age = |need: &Need| need.until.filter(|_| need.kind == Kind::Lease).unwrap_or(need.since);
+    needs.sort_by_cached_key(|need| (need.is_anothers(agent), need.seen, age(need), need.ids.clone()));
+    let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();
+    needs.retain(|need| {
+        let count = counts.entry(need.kind).or_default();
+        *count += 1;
+        *count <= MAX_SHOWN
+    });
+    needs.sort_by_key(|need| (need.seen, need.kind, need.is_anothers(agent)));
+    (needs, counts)
+}
+
+pub(super) fn text(
+    needs: &[Need],
+    counts: &BTreeMap<Kind, usize>,
+    agent: Option<&AgentId>,
+    now: Timestamp,
+) -> String {
+    if needs.is_empty() {
+        let whom = agent.map_or_else(|| "anybody".to_owned(), ToString::to_string);
+        return format!("Nothing needs {whom} now.\n");
+    }
+    let is_architects = agent.is_some_and(|agent| *agent == AgentId::architect());
+    let mut known = BTreeSet::new();
+    let entries = needs.iter().map(|need| {
+        let entry = entry(need, agent, &mut known, now);
+        // How another agent settles it is that agent's to know.
+        let first = entry.lines().next().filter(|_| is_architects && need.is_anothers(agent));
+        first.map(|line| format!("{line}\n")).unwrap_or(entry)
+    });
+    let mut text: String = entries.collect();
+    for (kind, count) in counts.iter().filter(|(_, count)| **count > MAX_SHOWN) {
+        let (name, list) = kind.words();
+        let _ = writeln!(text, "{} more of {name}: `{list}`", count - MAX_SHOWN);
+    }
+    text
+}
+
+/// An entry of the list: stored text on the first line and on no other.
+fn entry(need: &Need, agent: Option<&AgentId>, known: &mut BTreeSet<String>, now: Timestamp) -> String {
+    let Need { kind, ids, since, seen, until, asked, what, settle, moves, hint, .. } = need;
+    let since = Timestamp::from_ms(*since).age(now);
+    let until = until.map(|until| Span(until - now.ms()));
+    let when = match (kind, until) {
+        (Kind::Question | Kind::Silence, Some(Span(left))) if left <= 0 => {
+            format!(" since {since}, the time for objections is over")
+        }
+        (Kind::Question | Kind::Silence, Some(left)) => {
+            format!(" since {since}, agreed by silence in {left}")
+        }
+        (_, Some(left)) => format!(", ends in {left} unless its session writes"),
+        (_, None) => format!(" since {since}"),
+    };
+    let asked: Vec<String> = asked.iter().map(|agent| inline(agent, 40)).collect();
+    let ids: Vec<String> = ids.iter().map(|id| format!("`{}`", inline(id, 60))).collect();
+    // The agent that is asked answers what a question says: all of it. The bar stands between two texts and nowhere else.
+    let own = moves.values().any(|own| own == settle);
+    let is_mine = agent.is_some_and(|agent| moves.contains_key(agent.as_str()));
+    let glance = match (is_mine, seen) {
+        (true, _) if matches!(kind, Kind::Question | Kind::Silence) => QUESTION_CHARS,
+        (true, false) => OWN_CHARS,
+        (true, true) | (false, _) => GLANCE_CHARS,
+    };
+    let what: Vec<String> = what
+        .iter()
+        .map(|text| {
+            // The agent stands before what it said.
+            let said = text.split_once(": ").map_or(text.as_str(), |(_, said)| said);
+            let glance = if known.insert(said.to_owned()) { glance } else { AGAIN_CHARS };
+            inline(&text.replace('|', "¦"), glance)
+        })
+        .collect();
+    let commands = |settle: &[String]| {
+        settle
+            .iter()
+            .map(|command| format!("`{}`", inline(command, COMMAND_CHARS)))
+            .collect::<Vec<_>>()
+            .join(" or ")
+    };
+    let settle = if own {
+        commands(settle)
+    } else {
+        let by = moves.iter().map(|(agent, settle)| format!("{}: {}", inline(agent, 40), commands(settle)));
+        by.collect::<Vec<_>>().join(", or ")
+    };
+    let hint = hint.as_ref().map(|hint| format!("; {}", inline(hint, COMMAND_CHARS))).unwrap_or_default();
+    format!(
+        "- {}{}, {}'s move{when}: {} {}\n  to settle it: {settle}{hint}\n",
+        if *seen { "(seen) " } else { "" },
+        kind.words().0,
+        asked.join("'s or "),
+        ids.join(" "),
+        what.join(" | "),
+    )
+}

@@ -1,0 +1,365 @@
+//! One claim with everything that is known about it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::asking::Asking;
+use super::contradictions::{held_by, owner_of};
+use super::markdown::{
+    LIST_FIELD_CHARS, MAX_RAN_CHARS, age, at_now, counted, graded, inline, joined, name, quoted, replaced,
+    section, standing,
+};
+use super::{Answer, ViewError, claims, ran, to_json, versions};
+use crate::domain::claim::{Grade, Relation, Status, Tier};
+use crate::domain::decide::HELD;
+use crate::domain::event::{CommandRan, Event, ScopesLocked, ScopesReleased};
+use crate::domain::experiment::{Prediction, RunState};
+use crate::domain::ids::ClaimId;
+use crate::domain::scope::Scope;
+use crate::domain::time::Timestamp;
+use crate::reads::Reads;
+use crate::store::{ClaimSummary, ClaimView, Contradiction, DecisionView, Evidence};
+
+/// Digits of a hash that tell two files apart at a glance; JSON has all of them.
+const HASH_CHARS: usize = 12;
+
+/// The claim. What only the ledger knows about it is left out where the ledger cannot be read.
+pub(super) fn answer(asking: &mut Asking<'_>, id: ClaimId) -> Result<Answer, ViewError> {
+    let known = asking.reads.ask(asking.now, |store| store.claim(id));
+    let known = known.ok().and_then(|(claim, _)| claim.flatten());
+    let ran = known.as_ref().and_then(|claim| ran::cited(asking.reads, claim).ok()).unwrap_or_default();
+    let before_change = known.and_then(|claim| versions::before_change(asking.reads, &claim).ok());
+    let before_change = before_change.unwrap_or_default();
+    asking.of_store(|asked| {
+        let Some(mut claim) = asked.store.claim(id)? else {
+            return Err(ViewError::no_claim_but(asked.store, id)?);
+        };
+        if let Some(workspace) = asked.files() {
+            versions::compare(workspace, asked.store, &mut claim)?;
+        }
+        versions::mark_before_change(&mut claim, &before_change);
+        asked.store.mark_at_now(std::iter::once(&mut claim.summary))?;
+        let json = || {
+            let mut json = claims::with_trust(to_json(&claim), &claim.summary, asked.now);
+            if !ran.is_empty() {
+                json["commands"] = ran.iter().map(|(event, ran)| (event.clone(), to_json(ran))).collect();
+            }
+            json
+        };
+        Ok(asked.answer(json, || text(&claim, &ran, asked.now)).opening(vec![id.to_string()]))
+    })
+}
+
+/// Whether an event changes the claim, or locks or frees one of its scopes, which its page shows.
+pub(super) fn touched_by(reads: &mut Reads, id: ClaimId, event: &Event) -> Result<bool, ViewError> {
+    if event.claims().contains(&id) {
+        return Ok(true);
+    }
+    let (Event::ScopesLocked(ScopesLocked { scopes, .. })
+    | Event::ScopesReleased(ScopesReleased { scopes, .. })) = event
+    else {
+        return Ok(false);
+    };
+    let Some(store) = reads.store()? else { return Ok(true) };
+    let about = store.claim(id)?.map(|claim| claim.summary.scopes).unwrap_or_default();
+    let about: Vec<Scope> = about.iter().filter_map(|scope| scope.parse().ok()).collect();
+    Ok(scopes.iter().any(|scope| scope.is_at(&about)))
+}
+
+pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: Timestamp) -> String {
+    let summary = &claim.summary;
+    let mut text = format!(
+        "# {} {} `{}`\n\n{}\n",
+        standing(summary),
+        summary.claim_type,
+        summary.id,
+        quoted(&summary.statement)
+    );
+    let _ = writeln!(text, "- {}", origin(summary, now));
+    let mut fact = |name: &str, value: &str| {
+        let _ = writeln!(text, "- {name}: {value}");
+    };
+    for rejected in &claim.not_chosen {
+        fact(&format!("not chosen by `{}`", rejected.decision), &inline(&rejected.because, 2_000));
+    }
+    if summary.imported {
+        fact("imported", "out of a file, which alone says who wrote it and when");
+    }
+    if let Some(value) = &claim.proposes_to_supersede {
+        fact("proposes to supersede", &value.to_string());
+    }
+    if let Some(seq) = claim.affirmed_seq {
+        fact("still meant", &format!("as of event {seq}"));
+    }
+    if let Some(changed) = versions::changed(&summary.changed_since) {
+        fact("changed since", &changed);
+    }
+    if let Some(at_it) = at_now(summary) {
+        fact("now", &at_it);
+    }
+    // A run about it can tell nothing of a change there.
+    if matches!(summary.status, Status::Contested | Status::PendingProof) {
+        for (scope, why) in &claim.unversioned {
+            fact("without a version", &format!("`{}` {why}", inline(scope, 200)));
+        }
+    }
+    if !claim.asks.is_empty() {
+        fact("asks", &inline(&claim.asks.join(", "), 400));
+    }
+    if let Some(silence) = silence(claim) {
+        fact("silence", &silence);
+    }
+    if !claim.supersedes.is_empty() {
+        fact("supersedes", &joined(&claim.supersedes, ", "));
+    }
+    for (what, others) in [("mentions", &claim.mentions), ("mentioned by", &claim.mentioned_by)] {
+        if !others.is_empty() {
+            fact(what, &joined(others, ", "));
+        }
+    }
+    if let Some(hours) = claim.ttl_hours {
+        fact("expires", &format!("{hours} h after creation"));
+    }
+    if let Some(current) = claim.successors.last() {
+        fact(&format!("{} by", replaced(summary)), &joined(&claim.successors, " -> "));
+        fact("current truth", &format!("`hivemind://claims/{current}`"));
+    }
+    if let Some(trigger) = &claim.trigger {
+        let json = serde_json::to_string(trigger).unwrap_or_default();
+        fact("warns when", &inline(&json, 1_000));
+    }
+    if let Some(decision) = &claim.decision {
+        decided(&mut text, decision);
+    }
+    section(
+        &mut text,
+        "Positions",
+        claim.positions.iter().map(|held| {
+            let reason = held.reason.as_deref().map(|reason| format!(": {}", inline(reason, 2_000)));
+            let evidence = held.evidence_ref.as_deref().map(|id| format!(" (event `{id}`)"));
+            format!(
+                "{}{}{}",
+                versions::position(held),
+                reason.unwrap_or_default(),
+                evidence.unwrap_or_default()
+            )
+        }),
+    );
+    let left_out = claim.former_positions_left_out;
+    let more = (left_out > 0).then(|| format!("{left_out} more before: `hm log --type position.taken`"));
+    section(
+        &mut text,
+        "Former positions",
+        more.into_iter().chain(claim.former_positions.iter().map(|held| versions::former(held, 2_000))),
+    );
+    section(
+        &mut text,
+        "Evidence",
+        claim
+            .evidence_items
+            .iter()
+            .map(|item| {
+                let note = item.note.as_deref().map(|note| format!(": {}", inline(note, 2_000)));
+                let below = ran.get(&item.evidence_ref).map(ran::below).unwrap_or_default();
+                let below: String = below.iter().map(|line| format!("\n    {line}")).collect();
+                format!(
+                    "event `{}` {} ({}{}, weight {:.2}, by {}){}{}{below}",
+                    item.evidence_ref,
+                    item.relation,
+                    item.grade,
+                    if item.stale_since.is_some() { ", stale: its files were edited since" } else { "" },
+                    item.weight,
+                    name(&item.added_by),
+                    behind(item),
+                    note.unwrap_or_default()
+                )
+            })
+            .chain(both_predicted(claim)),
+    );
+    section(
+        &mut text,
+        "Retracted evidence",
+        claim.retracted.iter().map(|item| {
+            format!(
+                "event `{}` {} (by {}), taken back by {} {} ago: {}",
+                item.evidence_ref,
+                item.relation,
+                name(&item.added_by),
+                name(&item.retracted_by),
+                age(item.at, now),
+                inline(&item.reason, 2_000)
+            )
+        }),
+    );
+    section(
+        &mut text,
+        "Contradictions",
+        claim.contradictions.iter().filter(|found| found.tier == Tier::Strong).map(|found| {
+            let other = if found.left.claim_id == summary.id { &found.right } else { &found.left };
+            let other = if other.claim_id == summary.id {
+                name(&other.agent)
+            } else {
+                let statement = other.statement.as_deref().unwrap_or("(erased)");
+                format!(
+                    "`{}` {} {}",
+                    other.claim_id,
+                    format_args!("of {}{}", owner_of(other), held_by(other)),
+                    inline(statement, LIST_FIELD_CHARS)
+                )
+            };
+            let ended = found.cause.map_or_else(|| "open".to_owned(), |cause| format!("over: {cause}"));
+            format!("{} ({ended}): {other}", found.kind)
+        }),
+    );
+    let weak = claim.contradictions.iter().filter(|found| found.tier == Tier::Weak).count();
+    if weak > 0 {
+        let _ = writeln!(text, "\nLooks a little like the opposite of {weak} more: ?format=json names them.");
+    }
+    section(
+        &mut text,
+        "History",
+        // Its creation is told above.
+        claim.history.iter().filter(|change| change.from.is_some()).map(|change| {
+            let reason = change.reason.as_deref().map(|reason| format!(": {}", inline(reason, 2_000)));
+            format!(
+                "#{} {} by {} {} ago{}",
+                change.seq,
+                change.to,
+                name(&change.by),
+                age(change.at, now),
+                reason.unwrap_or_default()
+            )
+        }),
+    );
+    text
+}
+
+/// Where a claim comes from: its owner, its age, what it is about and what it rests on. How far it is believed is told
+/// where that is not all the way.
+fn origin(claim: &ClaimSummary, now: Timestamp) -> String {
+    let (now_held, owner_said) = (claim.effective_confidence(now), claim.confidence);
+    let [held, said] = [now_held, owner_said].map(|share| format!("{share:.2}"));
+    let confidence = match (held == said, said == "1.00") {
+        (true, true) => String::new(),
+        (true, false) => format!("; confidence {said}"),
+        (false, _) => format!("; confidence {held} (its owner said {said})"),
+    };
+    let grade = match (claim.evidence, claim.grade) {
+        (0, Grade::Asserted) => "no evidence".to_owned(),
+        _ => graded(claim),
+    };
+    let (owner, age) = (name(&claim.owner), age(claim.created_at, now));
+    let scopes = inline(&claim.scopes.join(", "), 2_000);
+    format!("by {owner} {age} ago; about {scopes}; {grade}{confidence}")
+}
+
+/// What silence will make of a claim, or why it made nothing of it.
+fn silence(claim: &ClaimView) -> Option<String> {
+    if claim.summary.status != Status::Proposed {
+        return None;
+    }
+    let Some(until) = claim.objection_until else {
+        let held = claim.history.iter().rev().find_map(|change| change.reason.as_deref()?.strip_prefix(HELD));
+        return held
+            .map(|why| format!("held: {}; ask again with a new claim, or get a support", inline(why, 400)));
+    };
+    let until = Timestamp::from_ms(until);
+    let is_open = |found: &&Contradiction| found.tier == Tier::Strong && found.cause.is_none();
+    let open = claim.contradictions.iter().filter(is_open).count() as u64;
+    let against = Relation::Contradicts.as_str();
+    let contradicting = claim.evidence_items.iter().filter(|item| item.relation == against).count() as u64;
+    let against: Vec<String> =
+        [(open, "open contradiction"), (contradicting, "piece of contradicting evidence")]
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| counted(count, what).replace("evidences", "evidence"))
+            .collect();
+    Some(if against.is_empty() {
+        format!("agreed at {until} unless it is challenged before")
+    } else {
+        format!("held while this stands against it: {}; over at {until}", against.join(", "))
+    })
+}
+
+/// By which run evidence was judged, where it was: profile, the file's hash, prediction, and doubt.
+pub(super) fn behind(item: &Evidence) -> String {
+    let Some(run) = &item.run_id else { return String::new() };
+    let mut text = format!("; run `{run}`");
+    if let Some(ran) = &item.ran {
+        let _ = write!(text, " of profile {}", inline(ran, MAX_RAN_CHARS));
+    }
+    if let Some(sha256) = item.profile_sha256.as_deref().and_then(|sha256| sha256.get(..HASH_CHARS)) {
+        let _ = write!(text, " (sha256 {sha256}…)");
+    }
+    let came_out = match item.outcome {
+        Some(RunState::Succeeded) => "by a passing run",
+        Some(RunState::Failed) => "by a failing run",
+        _ => "",
+    };
+    match item.prediction {
+        Some(prediction) if came_out.is_empty() => {
+            let _ = write!(text, ", predicted: {prediction}");
+        }
+        Some(prediction) => {
+            let _ = write!(text, ", {came_out} (predicted: {prediction})");
+        }
+        None => {}
+    }
+    if let Some(tally) = item.unstable {
+        let _ = write!(text, ", unstable: {}", tally.on_content());
+    }
+    text
+}
+
+/// What is said of a claim that is supported by a run that passed as predicted, and by one that failed as predicted.
+fn both_predicted(claim: &ClaimView) -> Option<String> {
+    let predicted = |prediction| {
+        let supports =
+            claim.evidence_items.iter().filter(|item| item.relation == Relation::Supports.as_str());
+        supports.filter(|item| item.prediction == Some(prediction)).count() > 0
+    };
+    (predicted(Prediction::Passes) && predicted(Prediction::Fails)).then(|| {
+        "one run supports it because a test passed, and another because a test failed: compare what they ran"
+            .to_owned()
+    })
+}
+
+fn decided(text: &mut String, decision: &DecisionView) {
+    let summary = &decision.summary;
+    let facts = [
+        ("target", &summary.target),
+        ("context", &summary.context),
+        ("rationale", &Some(summary.rationale.clone())),
+        ("outcome", &summary.outcome),
+    ];
+    let lines = facts
+        .iter()
+        .filter_map(|(name, value)| Some(format!("{name}: {}", inline(value.as_deref()?, 2_000))));
+    section(text, "Decision", lines);
+    section(
+        text,
+        "Not chosen",
+        decision.alternatives.iter().map(|alternative| {
+            format!(
+                "`{}` {}: {}",
+                alternative.claim_id,
+                inline(&alternative.statement, LIST_FIELD_CHARS),
+                inline(&alternative.rejection_reason, 2_000)
+            )
+        }),
+    );
+    section(
+        text,
+        "Outcomes",
+        decision.outcomes.iter().map(|outcome| {
+            let notes = outcome.notes.as_deref().map(|notes| format!(": {}", inline(notes, 2_000)));
+            format!(
+                "{} {} by {}{}",
+                Timestamp::from_ms(outcome.at),
+                outcome.outcome,
+                name(&outcome.by),
+                notes.unwrap_or_default()
+            )
+        }),
+    );
+}

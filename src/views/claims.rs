@@ -1,0 +1,144 @@
+//! Lists of claims, and of dead ends.
+
+use serde_json::{Value, json};
+
+use super::asking::Asking;
+use super::names::shortened;
+use super::rows::{self, Room, rows};
+use super::{Answer, DEFAULT_LIMIT, ViewError, last_change, markdown, to_json};
+use crate::domain::agent::AgentId;
+use crate::domain::claim::ClaimType;
+use crate::domain::event::Event;
+use crate::domain::scope::Scope;
+use crate::domain::time::Timestamp;
+use crate::reads::Reads;
+use crate::store::{ClaimFilter, ClaimPage, ClaimSummary};
+
+/// A page of a list, for a caller that adds lines of its own.
+#[derive(Debug)]
+pub struct Listed<P> {
+    /// The page.
+    pub page: P,
+    /// What other agents hold of the places of these claims, in a few words each.
+    pub held: Vec<String>,
+    /// Claims that changed before those of the page.
+    pub older: usize,
+    /// Rows that cannot be read.
+    pub left_out: u64,
+    /// Ledger position it shows.
+    pub seq: u64,
+}
+
+/// A page of claims.
+pub(super) fn answer(asking: &mut Asking<'_>, filter: &ClaimFilter) -> Result<Answer, ViewError> {
+    let found = list(asking, filter, None, None)?;
+    let (page, now) = (&found.page, asking.now);
+    let text = || {
+        if page.claims.is_empty() {
+            return "No claims match.\n".to_owned();
+        }
+        let mut names = |text: &str| shortened(asking.reads, text).into_owned();
+        rows::in_markdown(rows(page.claims.iter(), None, Room::Pipe, now, &mut names), &found.held)
+    };
+    let answer = Answer::of(asking.format, found.seq, || listed(page, now), text);
+    Ok(answer.followed_by("cursor", page.next).without(found.left_out))
+}
+
+/// Claims that match. With `latest` these are at most so many of the first page, those that changed last first. What the
+/// reader does itself is no news to it.
+///
+/// # Errors
+/// [`ViewError`].
+pub(super) fn list(
+    asking: &mut Asking<'_>,
+    filter: &ClaimFilter,
+    latest: Option<usize>,
+    reader: Option<&AgentId>,
+) -> Result<Listed<ClaimPage>, ViewError> {
+    let reader = reader.map(AgentId::as_str);
+    let ((mut page, held, older, seq), left_out) = asking.found(|asked| {
+        let mut page = asked.store.claims(filter)?;
+        let mut older = 0;
+        if let Some(latest) = latest {
+            page.claims.sort_by_key(|claim| std::cmp::Reverse(claim.seq));
+            older = page.claims.len().saturating_sub(latest);
+            page.claims.truncate(latest);
+        }
+        let held = asked.mark(&mut page.claims.iter_mut().collect::<Vec<_>>(), reader)?;
+        Ok((page, held, older, asked.seq))
+    })?;
+    last_change::mark(asking.reads, &mut page);
+    Ok(Listed { page, held, older, left_out, seq })
+}
+
+/// Whether an event changes a list.
+pub(super) fn touched_by(reads: &mut Reads, filter: &ClaimFilter, event: &Event) -> Result<bool, ViewError> {
+    // A claim that this event takes out of the filter was in the list before.
+    let shown = ClaimFilter { status: Vec::new(), in_force: false, before: None, ..filter.clone() };
+    any_of(reads, event, &shown)
+}
+
+/// A page of dead ends in force, at a scope or everywhere, older than the page before.
+pub(super) fn dead_ends(
+    asking: &mut Asking<'_>,
+    scope: Option<&Scope>,
+    before: Option<u64>,
+) -> Result<Answer, ViewError> {
+    let filter = ClaimFilter { scope: scope.cloned(), before, ..negative() };
+    asking.of_store(|asked| {
+        let mut page = asked.store.claims(&filter)?;
+        asked.mark(&mut page.claims.iter_mut().collect::<Vec<_>>(), None)?;
+        let text = || markdown::claims(&page, "dead ends", asked.now);
+        Ok(asked.answer(|| listed(&page, asked.now), text).followed_by("cursor", page.next))
+    })
+}
+
+/// Whether an event changes the dead ends of a scope.
+pub(super) fn dead_ends_touched_by(
+    reads: &mut Reads,
+    scope: Option<&Scope>,
+    event: &Event,
+) -> Result<bool, ViewError> {
+    let claim_type = Some(ClaimType::Negative);
+    any_of(reads, event, &ClaimFilter { claim_type, scope: scope.cloned(), ..ClaimFilter::default() })
+}
+
+/// Whether an event is about a claim that a filter lets through.
+pub(super) fn any_of(reads: &mut Reads, event: &Event, filter: &ClaimFilter) -> Result<bool, ViewError> {
+    let Some(store) = reads.store()? else { return Ok(true) };
+    for id in event.claims() {
+        let wanted = ClaimFilter { id: Some(id), limit: 1, ..filter.clone() };
+        if !store.claims(&wanted)?.claims.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The filter of dead ends in force.
+pub(super) fn negative() -> ClaimFilter {
+    ClaimFilter {
+        claim_type: Some(ClaimType::Negative),
+        in_force: true,
+        limit: DEFAULT_LIMIT,
+        ..ClaimFilter::default()
+    }
+}
+
+fn listed(page: &ClaimPage, now: Timestamp) -> Value {
+    let mut json = to_json(page);
+    json["claims"] = shown(&page.claims, now).into();
+    json
+}
+
+/// A claim for programs: what is stored, and how far it can be trusted now.
+pub(super) fn with_trust(mut json: Value, claim: &ClaimSummary, now: Timestamp) -> Value {
+    // Two places, as everywhere: more would be noise of the clock.
+    json["effective_confidence"] = json!((claim.effective_confidence(now) * 100.0).round() / 100.0);
+    json
+}
+
+/// Claims for programs.
+pub(super) fn shown(claims: &[ClaimSummary], now: Timestamp) -> Vec<Value> {
+    claims.iter().map(|claim| with_trust(to_json(claim), claim, now)).collect()
+}

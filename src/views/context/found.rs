@@ -1,0 +1,355 @@
+//! What is asked of the read models for a context.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::ContextOf;
+use crate::domain::claim::{ClaimType, Status};
+use crate::domain::ids::{ClaimId, TaskId};
+use crate::domain::plan::TaskStatus;
+use crate::domain::relevance::{ANSWERS, StaleAfter};
+use crate::domain::text::Worktree;
+use crate::store::{
+    AnchorView, Belonging, ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, Counts, LockView,
+    Peer, Question, Reader, Rejected, RejectedCommand, Replaced, SessionView, Silence, StoreError, TaskView,
+    TrajectoryView, TurnView, Warning,
+};
+use crate::views::about::{About, is_mine};
+use crate::views::claims::negative;
+use crate::views::digest::Digest;
+use crate::views::versions;
+use crate::workspace::Workspace;
+
+/// Characters of a budget for which one claim of each kind is considered: the element of a claim with a short name and
+/// a short statement takes as many.
+const CANDIDATE_CHARS: usize = 125;
+/// Claims of each kind considered however small the budget is.
+const MIN_CANDIDATES: usize = 40;
+/// Claims of each kind considered however large the budget is: asking for more would take longer than reading them.
+const MAX_CANDIDATES: usize = 1_000;
+/// Tasks considered: what somebody works on, and what is asked for.
+const MAX_TASKS: usize = 200;
+/// Claims that belong to what the session is about, at least.
+const MIN_ANSWERS: usize = 60;
+/// Dead ends that are not at hand and may fill spare room.
+const MAX_ELSEWHERE: usize = 20;
+/// Anchors considered; more than a tenth of any usual budget holds.
+const MAX_ANCHORS: usize = 40;
+/// Refusals of queued commands considered.
+const MAX_REJECTED: usize = 5;
+/// Leases that end within so many milliseconds need attention: a third of the usual lease.
+pub(in crate::views) const EXPIRES_SOON_MS: i64 = 5 * 60_000;
+
+/// What is asked of the read models.
+#[derive(Debug, Default)]
+pub(in crate::views) struct Found {
+    pub(in crate::views) stale_after: StaleAfter,
+    pub(in crate::views) seq: u64,
+    pub(in crate::views) trajectory: Option<TrajectoryView>,
+    pub(in crate::views) titles: crate::store::Titles,
+    pub(in crate::views) session: Option<SessionView>,
+    pub(in crate::views) tasks: Vec<TaskView>,
+    pub(in crate::views) ready: Vec<TaskView>,
+    /// Tasks that no agent took yet; none where the session claimed something already.
+    pub(in crate::views) waiting: Vec<TaskView>,
+    pub(in crate::views) about: About,
+    pub(in crate::views) questions: Vec<Question>,
+    pub(in crate::views) silences: Vec<Silence>,
+    pub(in crate::views) contradictions: Vec<Contradiction>,
+    pub(in crate::views) contested: Vec<ClaimSummary>,
+    pub(in crate::views) pending_proof: Vec<ClaimSummary>,
+    pub(in crate::views) claims: Vec<ClaimSummary>,
+    pub(in crate::views) negative: Vec<ClaimSummary>,
+    pub(in crate::views) warnings: BTreeMap<ClaimId, Warning>,
+    /// How well claims answer what the session is about, by their words and in all, by their ids.
+    pub(in crate::views) answers: BTreeMap<ClaimId, (f64, f64)>,
+    pub(in crate::views) rejections: BTreeMap<ClaimId, Vec<Rejected>>,
+    pub(in crate::views) replaced: BTreeMap<ClaimId, Replaced>,
+    /// Confirmed claims that a later decision names, with that decision, by their ids.
+    pub(in crate::views) behind: BTreeMap<ClaimId, ClaimId>,
+    /// What a first context says of its claims besides; none where the session claimed something already.
+    pub(in crate::views) digest: Option<Digest>,
+    pub(in crate::views) anchors: Vec<AnchorView>,
+    pub(in crate::views) dialogue: Vec<TurnView>,
+    pub(in crate::views) rejected: Vec<RejectedCommand>,
+    pub(in crate::views) locks: Vec<LockView>,
+    pub(in crate::views) peers: Vec<Peer>,
+    pub(in crate::views) unseen_claims: u64,
+    pub(in crate::views) unseen_dead_ends: u64,
+    pub(in crate::views) contested_count: u64,
+    pub(in crate::views) pending_count: u64,
+    pub(in crate::views) quarantined: u64,
+    /// Claims that were looked at.
+    pub(in crate::views) seen: BTreeSet<ClaimId>,
+    /// Sides of open contradictions, and claims that the reader is asked about.
+    pub(in crate::views) disputed: BTreeSet<ClaimId>,
+}
+
+/// Asks one question after the other; what cannot be answered is counted and left out.
+struct Parts<'a> {
+    store: &'a Reader,
+    failed: u64,
+}
+
+impl Parts<'_> {
+    fn ask<T: Default>(&mut self, question: impl FnOnce(&Reader) -> Result<T, StoreError>) -> T {
+        match question(self.store) {
+            Ok(answer) => answer,
+            Err(error) => {
+                tracing::debug!(%error, "a part of the context is left out");
+                self.failed += 1;
+                T::default()
+            }
+        }
+    }
+}
+
+/// Claims of each kind that are asked for: as many as the budget may hold.
+fn candidates(of: &ContextOf) -> usize {
+    (of.budget / CANDIDATE_CHARS).clamp(MIN_CANDIDATES, MAX_CANDIDATES)
+}
+
+/// All of it. A row that cannot be read is left out and counted; it stops nothing. `now_there` is the workspace whose files
+/// are looked at; none where the past is shown.
+pub(in crate::views) fn found(
+    store: &Reader,
+    (stale_after, now_there): (StaleAfter, Option<&Workspace>),
+    of: &ContextOf,
+) -> Found {
+    let mut asking = Parts { store, failed: 0 };
+    let mut found = Found { stale_after, ..ask(&mut asking, now_there, of) };
+    found.quarantined = store.left_out() + asking.failed;
+    found
+}
+
+fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) -> Found {
+    let session = of.session.as_deref();
+    let limit = candidates(of);
+    let in_status = |status| ClaimFilter { status: vec![status], limit, ..ClaimFilter::default() };
+    let mut found = Found {
+        seq: asking.ask(|store| Ok(store.folded()?.seq)),
+        trajectory: asking.ask(|store| store.trajectory(session)),
+        ready: asking.ask(|store| store.ready_tasks(MAX_TASKS)),
+        questions: asking.ask(|store| store.questions(Some(of.agent.as_str()), limit)),
+        silences: asking.ask(|store| {
+            let mut silences = store.silences(limit)?;
+            silences.retain(|silence| silence.concerns(&of.agent));
+            Ok(silences)
+        }),
+        contradictions: asking.ask(|store| {
+            let open = ContradictionFilter { limit, ..ContradictionFilter::default() };
+            Ok(store.contradictions(&open)?.contradictions)
+        }),
+        contested: asking.ask(|store| Ok(store.claims(&in_status(Status::Contested))?.claims)),
+        pending_proof: asking.ask(|store| Ok(store.claims(&in_status(Status::PendingProof))?.claims)),
+        anchors: asking.ask(|store| store.anchors(MAX_ANCHORS)),
+        peers: asking.ask(|store| store.peers(of.agent.as_str())),
+        rejected: asking.ask(|store| store.rejected_commands(MAX_REJECTED)),
+        ..Found::default()
+    };
+    let mut touched = Vec::new();
+    if let Some(session) = session {
+        touched = asking.ask(|store| store.files_of(session));
+        found.session = asking.ask(|store| store.session(session));
+        found.dialogue = asking.ask(|store| store.dialogue(session));
+    }
+    let counts = asking.ask(Reader::counts);
+    found.contested_count = counts.by_status.get(&Status::Contested).copied().unwrap_or_default();
+    found.pending_count = counts.by_status.get(&Status::PendingProof).copied().unwrap_or_default();
+    if let Some(looking) = &found.trajectory {
+        let (plan, phase) = (looking.plan_id, looking.phase_id);
+        found.titles = asking.ask(|store| store.titles(plan, phase));
+    }
+    found.tasks = active_tasks(asking, of, found.trajectory.as_ref());
+    let looking = found.trajectory.as_ref();
+    let root = now_there.map(|workspace| workspace.root().to_string_lossy()).unwrap_or_default();
+    found.about = About::of(of, looking, &found.tasks, &found.ready, &touched, &found.dialogue, &root);
+    ask_for_claims(asking, of, &counts, &mut found);
+    let worktree: Option<Worktree> =
+        found.session.as_ref().and_then(|session| session.worktree.as_deref()?.parse().ok());
+    let Found { contested, pending_proof, claims, negative, .. } = &mut found;
+    let mut shown: Vec<&mut ClaimSummary> =
+        contested.iter_mut().chain(pending_proof).chain(claims).chain(negative).collect();
+    asking.ask(|store| {
+        let shown = shown.iter_mut().map(|claim| &mut **claim);
+        versions::mark_changed(store, shown, worktree.as_ref(), now_there)
+    });
+    let reader = Some(of.agent.as_str());
+    let at_now = asking.ask(|store| store.at_now());
+    at_now.mark_news(shown.into_iter(), reader);
+    found.locks = at_now.into_locks();
+    if is_first(asking, of, &found) {
+        let asked = asking.ask(|store| store.questions(None, limit));
+        let claims: Vec<&ClaimSummary> = found.claims.iter().collect();
+        let (about, replaced) = (&found.about, &found.replaced);
+        found.digest = asking.ask(|store| Digest::of(store, &claims, (&asked, replaced), about).map(Some));
+        found.waiting = asking.ask(|store| store.tasks_in(TaskStatus::Open, MAX_TASKS));
+    }
+    found
+}
+
+/// Whether the session has something to ask about, and claimed and took nothing yet.
+fn is_first(asking: &mut Parts<'_>, of: &ContextOf, found: &Found) -> bool {
+    let owner = of.session.is_none().then(|| of.agent.to_string());
+    let own = ClaimFilter { session: of.session.clone(), owner, limit: 1, ..ClaimFilter::default() };
+    !found.about.texts.is_empty()
+        && found.about.tasks.is_empty()
+        && asking.ask(|store| Ok(store.claims(&own)?.claims)).is_empty()
+}
+
+/// What the session works on, first; then what others do.
+fn active_tasks(
+    asking: &mut Parts<'_>,
+    of: &ContextOf,
+    trajectory: Option<&TrajectoryView>,
+) -> Vec<TaskView> {
+    let mut tasks = asking.ask(|store| store.tasks_in(TaskStatus::Active, MAX_TASKS));
+    tasks.extend(asking.ask(|store| store.tasks_in(TaskStatus::Blocked, MAX_TASKS)));
+    for id in trajectory.iter().flat_map(|looking| &looking.task_ids) {
+        if !tasks.iter().any(|task| task.id == *id) {
+            tasks.extend(asking.ask(|store| store.task(*id)).filter(|task| !task.status.is_over()));
+        }
+    }
+    tasks.sort_by_key(|task| !is_mine(task, of, trajectory));
+    tasks
+}
+
+fn ask_for_claims(asking: &mut Parts<'_>, of: &ContextOf, counts: &Counts, found: &mut Found) {
+    let limit = candidates(of);
+    let (text, places) = (found.about.text(), found.about.places());
+    let mut seen = BTreeSet::new();
+    let mut warned = BTreeSet::new();
+    for Belonging { claim, words, all } in
+        asking.ask(|store| store.about(&text, &places, limit.max(MIN_ANSWERS)))
+    {
+        found.answers.insert(claim.id, (words, all));
+        let (known, list) = match claim.claim_type {
+            ClaimType::Negative => (&mut warned, &mut found.negative),
+            ClaimType::Fact | ClaimType::Decision | ClaimType::Hypothesis => (&mut seen, &mut found.claims),
+        };
+        if known.insert(claim.id) {
+            list.push(claim);
+        }
+    }
+    let in_force = ClaimFilter { in_force: true, limit, ..ClaimFilter::default() };
+    let mut filters: Vec<ClaimFilter> =
+        found.about.tasks.iter().map(|task| ClaimFilter { task: Some(*task), ..in_force.clone() }).collect();
+    if !places.is_empty() {
+        filters.push(ClaimFilter { places: places.clone(), ..in_force.clone() });
+    }
+    let decided_at = found.about.decided_at();
+    if !decided_at.is_empty() {
+        let decisions = ClaimFilter { claim_type: Some(ClaimType::Decision), ..in_force.clone() };
+        filters.push(ClaimFilter { places: decided_at, ..decisions });
+    }
+    if found.about.is_asked() {
+        let decisions = ClaimFilter { claim_type: Some(ClaimType::Decision), ..in_force.clone() };
+        let confirmed = ClaimFilter { status: vec![Status::Confirmed], in_force: false, ..in_force.clone() };
+        filters.extend([decisions, confirmed]);
+    } else {
+        let standing = asking.ask(|store| store.standing(limit));
+        found.claims.extend(standing.into_iter().filter(|claim| seen.insert(claim.id)));
+    }
+    filters.push(ClaimFilter { status: vec![Status::Proposed], in_force: false, ..in_force });
+    for filter in filters {
+        let claims = asking.ask(|store| Ok(store.claims(&filter)?.claims));
+        found.claims.extend(claims.into_iter().filter(|claim| seen.insert(claim.id)));
+    }
+    // Those at hand, and the newest of all the others.
+    let mut dead_ends = vec![ClaimFilter { limit: MAX_ELSEWHERE, ..negative() }];
+    if !places.is_empty() {
+        dead_ends.push(ClaimFilter { places, limit: limit / 2, ..negative() });
+    }
+    for filter in dead_ends {
+        let claims = asking.ask(|store| Ok(store.claims(&filter)?.claims));
+        found.negative.extend(claims.into_iter().filter(|claim| warned.insert(claim.id)));
+    }
+    // A claim is shown once: where somebody is asked to act, else where it warns, else by its relevance.
+    let mut disputed: BTreeSet<ClaimId> = found.contradictions.iter().flat_map(sides).collect();
+    disputed.extend(found.questions.iter().map(|asked| asked.claim.id));
+    disputed.extend(found.silences.iter().map(|silence| silence.claim.id));
+    found.contested.retain(|claim| !disputed.contains(&claim.id));
+    let needs_somebody = |claim: &ClaimSummary| {
+        matches!(claim.status, Status::Contested | Status::PendingProof) || disputed.contains(&claim.id)
+    };
+    // What is asked about, or contested, stands under attention.
+    let settled_dead_ends = found.negative.len() as u64;
+    found.negative.retain(|claim| !needs_somebody(claim));
+    found.unseen_dead_ends = counts.negative.saturating_sub(settled_dead_ends);
+    found.warnings = asking.ask(|store| store.warnings(&found.negative));
+    let mut dropped: BTreeSet<TaskId> = BTreeSet::new();
+    for task in found.claims.iter().filter_map(|claim| claim.origin_task_id).collect::<BTreeSet<_>>() {
+        // A task that should not be done says nothing about now; its claims stay where they are.
+        if asking.ask(|store| store.task(task)).is_some_and(|task| task.status == TaskStatus::Invalidated) {
+            dropped.insert(task);
+        }
+    }
+    let is_settled = |status| matches!(status, Status::Proposed | Status::Confirmed);
+    let here = found.claims.iter();
+    let here = here.filter(|claim| is_settled(claim.status) && claim.claim_type != ClaimType::Negative);
+    let elsewhere: BTreeSet<ClaimId> = found
+        .contradictions
+        .iter()
+        .flat_map(|both| [&both.left, &both.right])
+        .filter(|side| side.status.is_some_and(is_settled) && !seen.contains(&side.claim_id))
+        .map(|side| side.claim_id)
+        .collect();
+    // What cannot be read is said to be that, and not that there was no room for it.
+    let unreadable = asking.store.left_out_settled();
+    found.unseen_claims = counts.settled.saturating_sub((here.count() + elsewhere.len()) as u64 + unreadable);
+    found.claims.retain(|claim| {
+        !needs_somebody(claim)
+            && !warned.contains(&claim.id)
+            && claim.origin_task_id.as_ref().is_none_or(|task| !dropped.contains(task))
+            && claim.claim_type != ClaimType::Negative
+    });
+    let shown = || found.claims.iter().chain(&found.negative);
+    let decisions: Vec<ClaimId> =
+        shown().filter(|claim| claim.claim_type == ClaimType::Decision).map(|claim| claim.id).collect();
+    found.rejections = asking.ask(|store| store.rejected_by(&decisions));
+    let is_decision = |claim: &&ClaimSummary| claim.claim_type == ClaimType::Decision;
+    let mut behind = asking.ask(|store| store.named_by(found.claims.iter().filter(is_decision)));
+    behind.retain(|id, _| {
+        let is_it = |claim: &ClaimSummary| claim.id == *id && claim.status == Status::Confirmed;
+        found.claims.iter().any(is_it)
+    });
+    found.behind = behind;
+    let all: Vec<ClaimId> = shown().map(|claim| claim.id).collect();
+    found.replaced = asking.ask(|store| store.replaced_by(&all));
+    seen.extend(warned);
+    (found.seen, found.disputed) = (seen, disputed);
+}
+
+pub(in crate::views) fn sides(contradiction: &Contradiction) -> [ClaimId; 2] {
+    [contradiction.left.claim_id, contradiction.right.claim_id]
+}
+
+/// What a session works on, and where.
+pub(in crate::views) fn about(store: &Reader, of: &ContextOf) -> Result<About, StoreError> {
+    let session = of.session.as_deref();
+    let trajectory = store.trajectory(session)?;
+    let tasks = active_tasks(&mut Parts { store, failed: 0 }, of, trajectory.as_ref());
+    let files = session.map(|session| store.files_of(session)).transpose()?.unwrap_or_default();
+    Ok(About::of(of, trajectory.as_ref(), &tasks, &[], &files, &[], ""))
+}
+
+impl Found {
+    /// How well a claim answers by its words alone, if it does.
+    pub(in crate::views) fn words(&self, id: ClaimId) -> Option<f64> {
+        self.answers.get(&id).map(|(words, _)| *words)
+    }
+
+    /// Whether a claim answers well what the session is about.
+    pub(in crate::views) fn is_answer(&self, id: ClaimId) -> bool {
+        self.answers.get(&id).is_some_and(|(_, all)| *all >= ANSWERS)
+    }
+
+    /// Whether a claim stands under attention because of others.
+    pub(in crate::views) fn is_disputed(&self, id: ClaimId) -> bool {
+        self.disputed.contains(&id)
+    }
+
+    /// Whether a claim was looked at.
+    pub(in crate::views) fn was_seen(&self, id: ClaimId) -> bool {
+        self.seen.contains(&id)
+    }
+}

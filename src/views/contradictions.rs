@@ -1,0 +1,136 @@
+//! Contradictions: a list, and one with the claims of its sides.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use super::asking::Asking;
+use super::markdown::{LIST_FIELD_CHARS, age, inline, name};
+use super::{Answer, ViewError, attention, claim, to_json};
+use crate::domain::claim::Tier;
+use crate::domain::event::Event;
+use crate::domain::ids::EventId;
+use crate::domain::time::Timestamp;
+use crate::reads::Reads;
+use crate::store::{
+    Contradiction, ContradictionFilter, ContradictionPage, Reader, SideView, StoreError, with_basis,
+};
+
+/// A page of contradictions.
+pub(super) fn answer(asking: &mut Asking<'_>, filter: &ContradictionFilter) -> Result<Answer, ViewError> {
+    asking.of_store(|asked| {
+        let page = asked.store.contradictions(filter)?;
+        let json = || {
+            let shown: Vec<_> = page.contradictions.iter().map(attention::with_moves).collect();
+            let mut json = to_json(&page);
+            json["contradictions"] = to_json(&shown);
+            json
+        };
+        Ok(asked.answer(json, || text(&page, asked.now)).followed_by("cursor", page.next))
+    })
+}
+
+/// Whether an event changes the list.
+pub(super) const fn touched_by(event: &Event) -> bool {
+    matches!(event, Event::ContradictionDetected(_) | Event::ContradictionResolved(_))
+}
+
+/// One contradiction, open or over, with the claims of its sides.
+pub(super) fn one(asking: &mut Asking<'_>, id: EventId) -> Result<Answer, ViewError> {
+    asking.of_store(|asked| {
+        let both = asked.store.contradiction(id)?.ok_or_else(|| ViewError::no_contradiction(id))?;
+        let json = to_json(&attention::with_moves(&both));
+        let text = with_sides(asked.store, both, asked.now)?;
+        Ok(asked.answer(|| json, || text).opening(vec![id.to_string()]))
+    })
+}
+
+/// Whether an event changes one contradiction.
+pub(super) fn one_touched_by(reads: &mut Reads, id: EventId, event: &Event) -> Result<bool, ViewError> {
+    let Some(store) = reads.store()? else { return Ok(true) };
+    let sides = store.contradiction(id)?.map(|both| [both.left.claim_id, both.right.claim_id]);
+    let changed = event.claims();
+    Ok(sides.iter().flatten().any(|side| changed.contains(side)))
+}
+
+/// A contradiction, and all that is known of the claims on its sides.
+fn with_sides(store: &Reader, both: Contradiction, now: Timestamp) -> Result<String, StoreError> {
+    // Both sides may stand on one claim: for it, and against it.
+    let sides = BTreeSet::from([both.left.claim_id, both.right.claim_id]);
+    let page = ContradictionPage { contradictions: vec![both], next: None };
+    let mut text = text(&page, now);
+    for side in sides {
+        if let Some(claim) = store.claim(side)? {
+            let _ = write!(text, "\n{}", claim::text(&claim, &BTreeMap::new(), now));
+        }
+    }
+    Ok(text)
+}
+
+fn text(page: &ContradictionPage, now: Timestamp) -> String {
+    let mut text = String::new();
+    for found in &page.contradictions {
+        let own = if found.is_own { ", both of one agent" } else { "" };
+        let ended = found.cause.map(|cause| format!(", over: {cause}"));
+        let _ = writeln!(
+            text,
+            "- {} {} found {} ago{own}{} `{}`",
+            found.tier,
+            found.kind,
+            age(found.detected_at, now),
+            ended.unwrap_or_default(),
+            found.id
+        );
+        if found.cause.is_none() && found.tier == Tier::Strong {
+            for (agent, settle) in attention::moves_of(found) {
+                let settle =
+                    settle.iter().map(|command| format!("`{}`", inline(command, attention::COMMAND_CHARS)));
+                let _ = writeln!(
+                    text,
+                    "  - {}'s move: {}",
+                    name(&agent),
+                    settle.collect::<Vec<_>>().join(" or ")
+                );
+            }
+        }
+        for side in [&found.left, &found.right] {
+            let status = side.status.map(|status| format!(" {}", with_basis(status.as_str(), side.basis)));
+            let status = status.unwrap_or_default();
+            let _ = writeln!(
+                text,
+                "  - `{}` {}{status}{} [{}] {}",
+                side.claim_id,
+                owner_of(side),
+                held_by(side),
+                inline(&side.scopes.join(", "), 80),
+                match (&side.challenge, &side.statement) {
+                    (Some(reason), _) =>
+                        format!("challenged by {}: {}", name(&side.agent), inline(reason, LIST_FIELD_CHARS)),
+                    (None, said) => inline(said.as_deref().unwrap_or("(erased)"), LIST_FIELD_CHARS),
+                }
+            );
+        }
+    }
+    if page.contradictions.is_empty() {
+        text.push_str("No contradictions match.\n");
+    }
+    // Rules of words find what they find.
+    text.push_str(
+        "\nFound by the form of the words: a pair that is not listed may contradict all the same.\n",
+    );
+    text
+}
+
+/// The agent that made the claim of a side.
+pub(super) fn owner_of(side: &SideView) -> String {
+    name(side.owner.as_deref().unwrap_or(&side.agent))
+}
+
+/// The agent that holds the claim of another.
+pub(super) fn held_by(side: &SideView) -> String {
+    match &side.owner {
+        Some(owner) if *owner != side.agent && side.challenge.is_none() => {
+            format!(", held by {}", name(&side.agent))
+        }
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,121 @@
+//! Why a question has no answer.
+
+use serde_json::json;
+
+use super::markdown::inline;
+use crate::domain::agent::AgentId;
+use crate::domain::ids::{ClaimId, EventId, RunId, TaskId};
+use crate::domain::names::Sort;
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::way;
+use crate::ledger::LedgerError;
+use crate::reads::TravelError;
+use crate::store::{Reader, StoreError};
+
+/// Why a question has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ViewError {
+    /// Nothing has this id or name. The code says what was looked for.
+    #[error("{}", .0.message)]
+    NotFound(Box<Rejection>),
+    /// The store cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The ledger cannot be read.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The past cannot be folded.
+    #[error(transparent)]
+    Travel(#[from] TravelError),
+}
+
+impl From<ViewError> for Rejection {
+    fn from(error: ViewError) -> Self {
+        match error {
+            ViewError::NotFound(refused) => *refused,
+            ViewError::Store(error @ StoreError::Unmade) => Self::new(
+                Code::Unavailable,
+                error.to_string(),
+                "try again in a moment; `hm doctor` says what keeps the writer from starting",
+            ),
+            ViewError::Store(error) => Self::new(
+                Code::Unavailable,
+                error.to_string(),
+                "nothing was changed; try again after the cure",
+            ),
+            ViewError::Travel(TravelError::Unknown(unknown)) => Self::new(
+                Code::InvalidArgument,
+                unknown.to_string(),
+                "`hivemind://events` lists events with their times",
+            ),
+            ViewError::Travel(error) => Self::new(
+                Code::Unavailable,
+                error.to_string(),
+                "nothing was changed; ask for the present instead",
+            ),
+            ViewError::Ledger(error) => {
+                Self::new(Code::Unavailable, error.to_string(), "nothing was changed; `hm verify` tells more")
+            }
+        }
+    }
+}
+
+impl ViewError {
+    fn not_found(code: Code, message: String) -> Self {
+        let hint = "list them first and take the id from there";
+        Self::NotFound(Box::new(Rejection::new(code, message, hint)))
+    }
+
+    pub(super) fn no_claim(id: ClaimId) -> Self {
+        Self::not_found(Code::UnknownClaim, format!("no claim has the id {id}"))
+    }
+
+    pub(super) fn no_contradiction(id: EventId) -> Self {
+        let message = format!("no contradiction has the id {id}: see `hivemind://contradictions`");
+        // A contradiction has no code of its own: names of contradictions are refused with this one too.
+        Self::not_found(Sort::Contradiction.refusal().0, message)
+    }
+
+    pub(super) fn no_run(id: RunId) -> Self {
+        Self::not_found(Code::UnknownRun, format!("no run has the id {id}"))
+    }
+
+    pub(super) fn no_output(id: RunId) -> Self {
+        Self::not_found(Code::UnknownRun, format!("run {id} left no such file"))
+    }
+
+    pub(super) fn no_task(id: TaskId) -> Self {
+        Self::not_found(Code::UnknownTask, format!("no task has the id {id}: see `hivemind://tasks`"))
+    }
+
+    pub(super) fn no_event(id: EventId) -> Self {
+        Self::not_found(Code::UnknownEvidence, format!("no event has the id {id}"))
+    }
+
+    pub(super) fn no_session(id: &str) -> Self {
+        let message = format!("no session is called {}, or nothing was handed to it", inline(id, 128));
+        Self::not_found(Code::UnknownSession, message)
+    }
+
+    /// No session of this agent recorded its beliefs.
+    pub(super) fn no_beliefs(agent: &AgentId) -> Self {
+        let snapshot = way::call("snapshot_beliefs", &json!({}));
+        let message =
+            format!("no beliefs of {agent} are written down; the end of a session does, and {snapshot}");
+        Self::not_found(Code::UnknownSession, message)
+    }
+
+    /// No claim has this id. The message names the other thing that has it.
+    pub(super) fn no_claim_but(store: &Reader, id: ClaimId) -> Result<Self, StoreError> {
+        let found = if store.contradiction(id.creation_event())?.is_some() {
+            format!("{id} is a contradiction: `hivemind://contradictions/{id}`")
+        } else if store.task(TaskId::from_uuid(id.uuid()))?.is_some() {
+            format!("{id} is a task: `hivemind://tasks/{id}`")
+        } else if store.experiment(RunId::from_uuid(id.uuid()))?.is_some() {
+            format!("{id} is a run: `hivemind://experiments/{id}`")
+        } else {
+            return Ok(Self::no_claim(id));
+        };
+        Ok(Self::not_found(Code::UnknownClaim, found))
+    }
+}

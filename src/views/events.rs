@@ -1,0 +1,232 @@
+//! Events of the ledger: a list, one event, and the log without noise. Noise is a call of `hm` that a hook saw, or a tool
+//! of which only the name is known.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::asking::Asking;
+use super::markdown::{LIST_FIELD_CHARS, inline, name};
+use super::{Answer, Format, ViewError, to_json};
+use crate::domain::action::is_own_call;
+use crate::domain::clean;
+use crate::domain::event::{CommandRan, Event, Recorded, ToolUsed};
+use crate::domain::ids::{CommandId, EventId};
+use crate::domain::time::Timestamp;
+use crate::ledger::{Filter, Stored};
+use crate::reads::Reads;
+
+/// Events that are read at once; noise among them is left out afterwards.
+const CHUNK: usize = 200;
+
+/// An event as readers see it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EventView {
+    /// Place in the ledger.
+    pub seq: u64,
+    /// Its id, citable as evidence.
+    pub id: EventId,
+    /// `concept.past_tense`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Whose command caused it.
+    pub agent: String,
+    /// In which session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The command that caused it.
+    pub causation_id: CommandId,
+    /// When, epoch ms.
+    pub at: i64,
+    /// The event's hash, in hex.
+    pub hash: String,
+    /// What happened; none where it was erased.
+    pub payload: Option<Value>,
+}
+
+impl From<&Stored> for EventView {
+    fn from(stored: &Stored) -> Self {
+        Self {
+            seq: stored.seq,
+            id: stored.id,
+            kind: stored.kind.clone(),
+            agent: stored.agent.to_string(),
+            session: stored.session.as_ref().map(ToString::to_string),
+            causation_id: stored.causation,
+            at: stored.at.ms(),
+            hash: hex::encode(stored.hash),
+            payload: stored.payload.as_ref().and_then(|(payload, _)| readable(payload)),
+        }
+    }
+}
+
+/// A payload without the hash that recognises a retry; it tells a reader nothing.
+fn readable(payload: &str) -> Option<Value> {
+    let mut payload: Value = serde_json::from_str(payload).ok()?;
+    payload.as_object_mut()?.remove("command_hash");
+    Some(payload)
+}
+
+/// A list.
+pub(super) fn list(asking: &mut Asking<'_>, filter: &Filter) -> Result<Answer, ViewError> {
+    // One more than is shown says whether there is a next page; after the latest there is none.
+    let look_at = filter.limit + usize::from(!filter.newest);
+    let wanted = &Filter { until: asking.reads.horizon(), limit: look_at, ..filter.clone() };
+    let mut events = match asking.reads.ledger()? {
+        Some(ledger) => ledger.list(wanted)?,
+        None => Vec::new(),
+    };
+    let has_more = events.len() > filter.limit;
+    events.truncate(filter.limit);
+    let events: Vec<EventView> = events.iter().map(EventView::from).collect();
+    let seq = events.last().map_or(filter.after, |event| event.seq);
+    let next = has_more.then_some(seq);
+    let answer = Answer::of(asking.format, seq, || listed(&events, next), || lines(&events));
+    Ok(answer.followed_by("after", next))
+}
+
+/// Whether an event is in a list.
+pub(super) fn touched_by(filter: &Filter, recorded: &Recorded, event: &Event) -> bool {
+    filter.kind.as_deref().is_none_or(|kind| kind == event.kind())
+        && filter.agent.as_ref().is_none_or(|agent| *agent == recorded.agent)
+}
+
+/// One event. No later event changes it, apart from its erasure.
+pub(super) fn one(asking: &mut Asking<'_>, id: EventId) -> Result<Answer, ViewError> {
+    let horizon = asking.reads.horizon();
+    let found = asking.reads.ledger()?.map(|ledger| ledger.event(id)).transpose()?.flatten();
+    let found = found.filter(|event| horizon.is_none_or(|last| event.seq <= last));
+    let event = EventView::from(&found.ok_or_else(|| ViewError::no_event(id))?);
+    Ok(Answer::of(asking.format, event.seq, || to_json(&event), || page(&event)))
+}
+
+fn listed(events: &[EventView], next: Option<u64>) -> Value {
+    let mut json = json!({ "events": events });
+    if let Some(next) = next {
+        json["next"] = next.into();
+    }
+    json
+}
+
+fn lines(events: &[EventView]) -> String {
+    if events.is_empty() {
+        return "No events match.\n".to_owned();
+    }
+    events.iter().map(event_line).collect()
+}
+
+/// An event as an entry of a list, with its line break.
+pub fn event_line(event: &EventView) -> String {
+    let mut payload = event.payload.clone();
+    if let Some(fields) = payload.as_mut().and_then(serde_json::Value::as_object_mut) {
+        // Hashes recognise retries and versions, and tell a reader nothing; they would fill the line.
+        fields.remove("command_hash");
+        fields.remove("versions");
+    }
+    let what = payload.map_or_else(|| "(erased)".to_owned(), |payload| payload.to_string());
+    format!(
+        "- `#{}` {} by {} at {}: {}\n",
+        event.seq,
+        event.kind,
+        name(&event.agent),
+        Timestamp::from_ms(event.at),
+        inline(&what, LIST_FIELD_CHARS)
+    )
+}
+
+fn page(event: &EventView) -> String {
+    let payload = event.payload.as_ref().map_or_else(
+        || "(erased)".to_owned(),
+        |payload| serde_json::to_string_pretty(payload).unwrap_or_default(),
+    );
+    format!(
+        "# event #{} {}\n\n- id: `{}`\n- by: {}\n- at: {}\n- caused by command: {}\n- hash: {}\n\n{}\n",
+        event.seq,
+        event.kind,
+        event.id,
+        name(&event.agent),
+        Timestamp::from_ms(event.at),
+        event.causation_id,
+        event.hash,
+        payload.lines().fold(String::new(), |mut block, line| {
+            let _ = writeln!(block, "    {}", clean::untagged(&clean::escaped_json(line)));
+            block
+        })
+    )
+}
+
+/// Whether an event says nothing that the ledger does not hold otherwise.
+pub fn is_noise(stored: &Stored) -> bool {
+    if !matches!(stored.kind.as_str(), CommandRan::KIND | ToolUsed::KIND) {
+        return false;
+    }
+    match stored.recorded().ok().and_then(|recorded| recorded.event) {
+        Some(Event::CommandRan(ran)) => is_own_call(ran.command.as_str()),
+        Some(Event::ToolUsed(used)) => !used.failed,
+        _ => false,
+    }
+}
+
+/// The events that a filter lets through and that are no noise, and how many among them were left out.
+///
+/// # Errors
+/// [`ViewError`], where the ledger cannot be read.
+pub fn log(reads: &mut Reads, filter: &Filter, format: Format) -> Result<Answer, ViewError> {
+    let horizon = reads.horizon();
+    // One more than is shown says whether there is a next page; after the latest there is none.
+    let wanted = filter.limit + usize::from(!filter.newest);
+    let mut chunk = Filter { until: horizon, limit: wanted.max(CHUNK), ..filter.clone() };
+    let (mut kept, mut left_out): (Vec<Stored>, usize) = (Vec::new(), 0);
+    if let Some(ledger) = reads.ledger()? {
+        while kept.len() < wanted {
+            let mut read = ledger.list(&chunk)?;
+            if filter.newest {
+                read.reverse();
+            }
+            let Some(last) = read.last().map(|event| event.seq) else { break };
+            let is_end = read.len() < chunk.limit;
+            for event in read {
+                if kept.len() == wanted {
+                    break;
+                } else if is_noise(&event) {
+                    left_out += 1;
+                } else {
+                    kept.push(event);
+                }
+            }
+            if is_end || last <= 1 {
+                break;
+            } else if filter.newest {
+                chunk.until = Some(last - 1);
+            } else {
+                chunk.after = last;
+            }
+        }
+    }
+    let has_more = kept.len() > filter.limit;
+    kept.truncate(filter.limit);
+    if filter.newest {
+        kept.reverse();
+    }
+    let events: Vec<EventView> = kept.iter().map(EventView::from).collect();
+    let seq = events.last().map_or(filter.after, |event| event.seq);
+    let next = has_more.then_some(seq);
+    let json = || {
+        let mut json = listed(&events, next);
+        if left_out > 0 {
+            json["left_out"] = left_out.into();
+        }
+        json
+    };
+    let text = || {
+        let mut text = lines(&events);
+        if left_out > 0 {
+            text.push_str(&format!(
+                "left out: {left_out} calls of hm or tools; with them: the same with --all\n"
+            ));
+        }
+        text
+    };
+    Ok(Answer::of(format, seq, json, text).followed_by("after", next))
+}

@@ -1,0 +1,75 @@
+//! Claims that answer a question, best first.
+
+use serde_json::Value;
+
+use super::asking::Asking;
+use super::claims::{Listed, with_trust};
+use super::names::shortened;
+use super::rows::{self, Room, rows};
+use super::{Answer, ViewError, to_json};
+use crate::domain::agent::AgentId;
+use crate::domain::event::Event;
+use crate::domain::time::Timestamp;
+use crate::reads::Reads;
+use crate::store::{ClaimSummary, Search, SearchPage};
+
+/// A page of hits.
+pub(super) fn answer(asking: &mut Asking<'_>, search: &Search) -> Result<Answer, ViewError> {
+    let found = list(asking, search, None)?;
+    let (page, now) = (&found.page, asking.now);
+    let text = || {
+        if page.hits.is_empty() {
+            return "No claims match. Other words, fewer filters or mode=audit may find more.\n".to_owned();
+        }
+        let mut names = |text: &str| shortened(asking.reads, text).into_owned();
+        let claims = page.hits.iter().map(|hit| &hit.claim);
+        let text = rows::in_markdown(rows(claims, None, Room::Pipe, now, &mut names), &found.held);
+        found_through(page).fold(text, |text, line| text + &line + "\n")
+    };
+    let answer = Answer::of(asking.format, found.seq, || listed(page, now), text);
+    let opened = page.hits.iter().map(|hit| hit.claim.id.to_string()).collect();
+    let answer = answer.opening(opened).followed_by("cursor", page.next.as_ref());
+    Ok(answer.without(found.left_out))
+}
+
+/// Claims that answer a question. What the reader does itself is no news to it.
+pub(super) fn list(
+    asking: &mut Asking<'_>,
+    search: &Search,
+    reader: Option<&AgentId>,
+) -> Result<Listed<SearchPage>, ViewError> {
+    let reader = reader.map(AgentId::as_str);
+    let ((page, held, seq), left_out) = asking.found(|asked| {
+        let mut page = asked.store.search(search)?;
+        let mut claims: Vec<&mut ClaimSummary> = page.hits.iter_mut().map(|hit| &mut hit.claim).collect();
+        let held = asked.mark(&mut claims, reader)?;
+        Ok((page, held, asked.seq))
+    })?;
+    Ok(Listed { page, held, older: 0, left_out, seq })
+}
+
+/// The hits that were found by the words of a claim whose place they took, a line each.
+pub fn found_through(page: &SearchPage) -> impl Iterator<Item = String> {
+    page.hits.iter().flat_map(|hit| {
+        let (id, old) = (&hit.claim.id, &hit.found_through);
+        old.iter().map(move |old| format!("{id} took the place of {old}, which was found"))
+    })
+}
+
+fn listed(page: &SearchPage, now: Timestamp) -> Value {
+    let hits: Vec<Value> = page.hits.iter().map(|hit| with_trust(to_json(hit), &hit.claim, now)).collect();
+    let mut json = to_json(page);
+    json["hits"] = hits.into();
+    json
+}
+
+/// Whether an event changes the hits.
+pub(super) fn touched_by(reads: &mut Reads, search: &Search, event: &Event) -> Result<bool, ViewError> {
+    let Some(store) = reads.store()? else { return Ok(true) };
+    for id in event.claims() {
+        if store.may_answer(search, id)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,165 @@
+//! How a workspace is doing.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::asking::{Asking, jobs, standing};
+use super::markdown::{LIST_FIELD_CHARS, counted, inline, name};
+use super::{Answer, ViewError, to_json};
+use crate::domain::claim::Status;
+use crate::domain::event::MemoryDenied;
+use crate::domain::time::Timestamp;
+use crate::ledger;
+use crate::reads::Reads;
+use crate::schedule::{Outcome, Runs};
+use crate::spool::Spool;
+use crate::standing::{Damage, Standing};
+use crate::store::{Counts, LeftOut, RejectedCommand, StoreError};
+
+/// Rejected commands that status shows.
+const REJECTED_SHOWN: usize = 5;
+
+/// How a workspace is doing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct StatusView {
+    /// Its root.
+    pub workspace: String,
+    /// The directory of its memory.
+    pub memory: String,
+    /// Events in the ledger.
+    pub ledger_seq: u64,
+    /// Events folded into the read models; less than `ledger_seq` means they are behind.
+    pub folded_seq: u64,
+    /// Claims by status, and dead ends.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// Agents with an event.
+    pub agents_seen: u64,
+    /// Commands that wait in the spool.
+    pub spooled: u64,
+    /// Commands refused because they held what looked like a secret.
+    pub denials: u64,
+    /// Queued commands that did not pass, newest first.
+    pub rejected: Vec<RejectedCommand>,
+    /// What became of the last runs of the writer's background jobs.
+    pub jobs: Runs,
+    /// What is wrong with the ledger or its checkpoints, until the operator accepts it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub damage: Option<String>,
+    /// Whether nothing is appended because of it: writes wait in the spool.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stops_writes: bool,
+    /// Why nothing seals the ledger here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unsealed: Option<String>,
+}
+
+/// The state of the workspace. Any event may change it.
+pub(super) fn answer(asking: &mut Asking<'_>) -> Result<Answer, ViewError> {
+    let (status, left_out) = status(asking.reads, asking.now)?;
+    let answer = Answer::of(asking.format, status.folded_seq, || to_json(&status), || text(&status));
+    Ok(answer.without(left_out.count()))
+}
+
+fn status(reads: &mut Reads, now: Timestamp) -> Result<(StatusView, LeftOut), ViewError> {
+    let horizon = reads.horizon();
+    // What waits now did not wait then.
+    let spooled = if horizon.is_none() { Spool::of(reads.workspace()).waiting() } else { 0 };
+    let jobs = jobs(reads);
+    let (Standing { damage, unsealed, .. }, unreadable) = standing(reads)?;
+    let workspace = reads.workspace().root().display().to_string();
+    let ledger = reads.readable_ledger().filter(|_| unreadable.is_none());
+    let head = ledger.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq);
+    let ledger_seq = horizon.unwrap_or(head);
+    let denials = ledger.map(|ledger| ledger.count(MemoryDenied::KIND, horizon)).transpose()?.unwrap_or(0);
+    let memory = reads.workspace().memory().display().to_string();
+    let mut status = StatusView {
+        workspace,
+        memory,
+        ledger_seq,
+        folded_seq: 0,
+        counts: Counts::default(),
+        agents_seen: 0,
+        spooled,
+        denials,
+        rejected: Vec::new(),
+        jobs,
+        stops_writes: unreadable.is_some() || damage.as_ref().is_some_and(Damage::stops_writes),
+        damage: damage.map(|damage| damage.loss.fault).or(unreadable),
+        unsealed,
+    };
+    let asked = reads.ask(now, |store| {
+        status.folded_seq = store.folded()?.seq;
+        status.counts = store.counts()?;
+        status.agents_seen = store.agents()?.len() as u64;
+        status.rejected = store.rejected_commands(REJECTED_SHOWN)?;
+        Ok(())
+    });
+    let left_out = match asked {
+        // As for attention: no writer folds a damaged ledger.
+        Err(StoreError::Unmade) if status.damage.is_some() => LeftOut::default(),
+        asked => asked?.1,
+    };
+    // The writer may have appended between the two reads; that is not being behind.
+    status.ledger_seq = status.ledger_seq.max(status.folded_seq);
+    Ok((status, left_out))
+}
+
+fn text(status: &StatusView) -> String {
+    let count = |wanted: Status| status.counts.by_status.get(&wanted).copied().unwrap_or(0);
+    let behind = match status.ledger_seq - status.folded_seq {
+        0 => String::new(),
+        events => format!(", read models {events} events behind: run `hm rebuild`"),
+    };
+    let spool = match (status.spooled, status.rejected.len()) {
+        (0, 0) => "empty".to_owned(),
+        (waiting, 0) => format!("{waiting} queued"),
+        (waiting, rejected) => format!("{waiting} queued, {rejected} rejected lately"),
+    };
+    let below = Path::new(&status.memory).strip_prefix(&status.workspace);
+    let memory = below.map_or_else(|_| status.memory.clone(), |below| below.display().to_string());
+    let mut text = format!(
+        "workspace: {}\nledger:    {} by {} in {memory}{behind}\nclaims:    {} confirmed, {} proposed, {} contested, \
+         {} awaiting proof, {} deprecated, {}\nspool:     {spool}\n",
+        status.workspace,
+        counted(status.ledger_seq, "event"),
+        counted(status.agents_seen, "agent"),
+        count(Status::Confirmed),
+        count(Status::Proposed),
+        count(Status::Contested),
+        count(Status::PendingProof),
+        count(Status::Deprecated),
+        counted(status.counts.negative, "dead end"),
+    );
+    if let Some(fault) = &status.damage {
+        let waiting = if status.stops_writes { " (writes wait in the spool)" } else { "" };
+        let _ = writeln!(text, "damaged:   {fault}{waiting}: {}", Damage::FIX);
+    }
+    if let Some(why) = &status.unsealed {
+        let _ = writeln!(text, "sealed:    no, {why}");
+    }
+    if status.denials > 0 {
+        let _ = writeln!(
+            text,
+            "denied:    {} for holding a secret: `hivemind://events?type={}`",
+            status.denials,
+            MemoryDenied::KIND
+        );
+    }
+    for (name, run) in status.jobs.0.iter().filter(|(_, run)| run.outcome != Outcome::Ok) {
+        let _ = writeln!(text, "attention: {}: {}", inline(name, 40), inline(&run.detail, LIST_FIELD_CHARS));
+    }
+    for rejected in &status.rejected {
+        let _ = writeln!(
+            text,
+            "rejected:  {} of {} ({}): {}",
+            rejected.kind,
+            name(&rejected.agent),
+            rejected.code,
+            inline(&rejected.message, LIST_FIELD_CHARS)
+        );
+    }
+    text
+}

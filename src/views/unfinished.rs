@@ -1,0 +1,114 @@
+//! What a session leaves open: tasks, leases, claims without evidence. And the agents around it.
+
+use std::path::Path;
+
+use super::DEFAULT_LIMIT;
+use super::context::ContextOf;
+use crate::domain::claim::{ClaimType, Status};
+use crate::domain::scope::Scope;
+use crate::pack::{Gate, Presence};
+use crate::store::{ClaimFilter, ClaimSummary, ContradictionFilter, Reader, StoreError};
+
+/// Claims in force that the agent made in its session and that have no evidence, the newest first. A hypothesis needs
+/// none.
+fn without_evidence(store: &Reader, of: &ContextOf) -> Result<Vec<ClaimSummary>, StoreError> {
+    let own = ClaimFilter {
+        session: of.session.clone(),
+        owner: Some(of.agent.to_string()),
+        in_force: true,
+        limit: DEFAULT_LIMIT,
+        ..ClaimFilter::default()
+    };
+    let mut own = store.claims(&own)?.claims;
+    own.retain(|claim| {
+        claim.evidence == 0
+            && claim.supports == 0
+            && !matches!(claim.claim_type, ClaimType::Hypothesis | ClaimType::Decision)
+            && !names_what_shows_it(&claim.statement)
+    });
+    Ok(own)
+}
+
+/// Whether a statement names a run, a claim or an event: `R11`, `C4`, `#57`.
+fn names_what_shows_it(statement: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '#';
+    statement.split(|c| !is_part(c)).any(|word| {
+        let number = word.strip_prefix(['R', 'C', '#']).unwrap_or_default();
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+/// Names of the claims without evidence that the agent made in its session after ledger position `since` and up to
+/// `until`, the oldest first. A claim that asks for positions is a question, and one about files that do not exist below
+/// `root` is a plan: nothing can show them yet.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn unproven(
+    store: &Reader,
+    of: &ContextOf,
+    root: &Path,
+    (since, until): (u64, u64),
+) -> Result<Vec<String>, StoreError> {
+    let mut names = Vec::new();
+    for claim in without_evidence(store, of)?.iter().rev() {
+        if !(since + 1..=until).contains(&claim.created_seq) || !is_written(claim, root) {
+            continue;
+        }
+        let whole = store.claim(claim.id)?;
+        if whole.is_some_and(|claim| claim.asks.is_empty()) {
+            names.push(store.name_of(claim.id)?);
+        }
+    }
+    Ok(names)
+}
+
+/// Whether a claim is about no file, or about one that exists.
+fn is_written(claim: &ClaimSummary, root: &Path) -> bool {
+    let scopes = claim.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
+    let mut paths = scopes.filter(Scope::is_path).peekable();
+    paths.peek().is_none()
+        || paths.any(|path| path.as_str().contains('*') || root.join(path.as_str()).exists())
+}
+
+/// What a session leaves open.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn gate(store: &Reader, of: &ContextOf) -> Result<Gate, StoreError> {
+    let Some(session) = of.session.as_deref() else { return Ok(Gate::default()) };
+    let held = store.held_by(session)?.into_iter();
+    let (active, leased): (Vec<_>, Vec<_>) =
+        held.partition(|task| task.status == crate::domain::plan::TaskStatus::Active);
+    let limit = DEFAULT_LIMIT;
+    let pending = ClaimFilter { status: vec![Status::PendingProof], limit, ..ClaimFilter::default() };
+    let pending = store.claims(&pending)?.claims.into_iter();
+    Ok(Gate {
+        active_tasks: active.into_iter().map(|task| task.name).collect(),
+        leases: leased.into_iter().map(|task| task.name).collect(),
+        without_evidence: without_evidence(store, of)?
+            .into_iter()
+            .map(|claim| claim.id.to_string())
+            .collect(),
+        pending_proofs: pending
+            .filter(|claim| claim.owner == of.agent.as_str())
+            .map(|claim| claim.id.to_string())
+            .collect(),
+    })
+}
+
+/// Who is around, and what there is to do.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn presence(store: &Reader, agent: &str) -> Result<Presence, StoreError> {
+    let live = store.live_agents()?;
+    let open = ContradictionFilter { limit: super::MAX_LIMIT, ..ContradictionFilter::default() };
+    Ok(Presence {
+        agent: agent.to_owned(),
+        peers: live.into_iter().filter(|peer| peer != agent).collect(),
+        contradictions: store.contradictions(&open)?.contradictions.len() as u64,
+        ready: store.ready_tasks(super::MAX_LIMIT)?.len() as u64,
+        ..Presence::default()
+    })
+}
