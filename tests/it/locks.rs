@@ -338,7 +338,8 @@ async fn who_is_at_what_is_said_wherever_it_is_shown() {
     let of_run = format!("devops tests it, {run} ");
     // On its own page, in lists, and for programs.
     assert!(read(&analyst, &format!("hivemind://claims/{pool}")).await.contains(&format!("- now: {of_run}")));
-    assert!(read(&analyst, "hivemind://claims").await.contains(&format!("(now: {of_run}")));
+    let listed = read(&analyst, "hivemind://claims").await;
+    assert!(listed.contains(&format!(", {run} ")) && listed.contains("(devops)"), "a short mark: {listed}");
     let page = read(&analyst, &format!("hivemind://claims/{pool}?format=json")).await;
     let page: Value = serde_json::from_str(&page).expect("JSON");
     assert_eq!(page["by_now"][0]["agent"], "devops", "{page}");
