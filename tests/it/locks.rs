@@ -387,6 +387,10 @@ async fn who_is_at_what_is_said_wherever_it_is_shown() {
     assert!(told.text.contains("devops holds tag:cpu for \"benchmarks\""), "{}", told.text);
     for run in ["R1", "R2"] {
         bench.hm(&["--agent", "operator", "experiment", "cancel", run]);
+        // The end of a run comes after the receipt of its cancellation.
+        crate::harness::wait_until("the run is over", || {
+            hm(&["experiment", "show", run, "--json"]).contains("\"canceled\"")
+        });
     }
     bench.accepted(&devops, "lock", json!({ "release": true })).await;
     assert!(!read(&analyst, "hivemind://plan").await.contains("## Locked"));

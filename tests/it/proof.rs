@@ -231,7 +231,7 @@ async fn a_proof_that_later_comes_out_otherwise_is_flagged_and_cleared_by_equal_
     let claim = shown(&other, &id).await;
     assert_eq!((&claim["status"], &claim["unstable"]), (&json!("confirmed"), &json!(true)), "{claim}");
     let list = other.read("hivemind://claims").await.expect("a page");
-    assert!(list.contains("confirmed (proved by ") && list.contains(": flaky), unstable"), "{list}");
+    assert!(list.contains("(confirmed, proved, unstable, R1: flaky, by devops)"), "{list}");
     // Other content of what the profile covers, and five equal runs of it.
     std::fs::write(&flip, "").expect("a file");
     bench.write("src/mended.rs", "");

@@ -78,7 +78,7 @@ fn the_command_line_finds_claims() {
     );
     let answer = shell.json("hm --json claim search pool connections");
     let keys: Vec<&str> = answer["hits"][0].as_object().expect("a hit").keys().map(String::as_str).collect();
-    expect!["challenges confidence created_at created_seq evidence found_through grade id name owner reproduced scopes score seq stale statement status supports touched_at type"].assert_eq(&keys.join(" "));
+    expect!["challenges confidence created_at created_seq effective_confidence evidence found_through grade id name owner reproduced scopes score seq stale statement status supports touched_at type"].assert_eq(&keys.join(" "));
 }
 
 #[tokio::test]

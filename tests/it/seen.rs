@@ -124,7 +124,7 @@ async fn what_proved_a_claim_is_shown_with_its_arguments_and_its_outcome() {
     assert!(shown.contains("of profile one name=tests.test_calc"), "{shown}");
     assert!(shown.contains("by a failing run (predicted: fails)"), "{shown}");
     let list = analyst.read("hivemind://claims").await.expect("a list");
-    assert!(list.contains(&format!("proved by {name}: one name=tests.test_calc")), "{list}");
+    assert!(list.contains(&format!("proved, {name}: one name=tests.test_calc")), "{list}");
     let pack = devops.read("hivemind://context").await.expect("a pack");
     assert!(pack.contains(&format!("proved_by=\"{name}: one name=tests.test_calc")), "{pack}");
 }
