@@ -271,18 +271,24 @@ impl Hooked {
         }
     }
 
+    /// Records that the client is in this session, if its record is one to replace. Without a record the server files what
+    /// the agent says under a session of its own, which is another agent.
+    fn enter(&self, session: &SessionId, may_replace: impl Fn(&ClientSession) -> bool) {
+        // Its name goes into a file: what the gate will refuse is not written there either.
+        let passes = || privacy::scan(session.as_str(), &self.context.secrets()).is_empty();
+        let client =
+            system::client_process().map(|client| ClientSession::of(&self.context.workspace, client));
+        if let Some(client) = client.filter(may_replace).filter(|_| passes())
+            && !client.is_elsewhere(session)
+        {
+            let _ = client.enter(session);
+        }
+    }
+
     /// The session is known from now on; its agent gets to know what it should.
     fn start(&mut self, source: Option<&str>) -> Result<Answer, Failure> {
         let Some(session) = self.session.clone() else { return Ok(Answer::Silence) };
-        // Its name goes into a file: what the gate will refuse is not written there either.
-        let passes = privacy::scan(session.as_str(), &self.context.secrets()).is_empty();
-        if let Some(client) = system::client_process().filter(|_| passes) {
-            // Without it the server files what the agent says under a session of its own.
-            let client = ClientSession::of(&self.context.workspace, client);
-            if !client.is_elsewhere(&session) {
-                let _ = client.enter(&session);
-            }
-        }
+        self.enter(&session, |_| true);
         let started = self.submissions(vec![self.started(source.unwrap_or_default())?]);
         // The first pane starts the writer, which makes the read models; what it cannot wait for is queued.
         let front = self.context.front()?;
@@ -363,6 +369,10 @@ impl Hooked {
 
     /// A turn begins: what others did since the last one is said, and what is asked for is kept.
     fn prompt(&mut self, text: &str) -> Result<Answer, Failure> {
+        // A start that gave up, or was before the hooks were there, left no record.
+        if let Some(session) = self.session.clone() {
+            self.enter(&session, |client| client.last().is_none());
+        }
         let Some(session) = self.session.clone() else { return Ok(Answer::Silence) };
         // Qwen Code says that a prompt is submitted whenever its model gets the result of a tool.
         if text.trim().is_empty() {

@@ -1178,6 +1178,21 @@ fn status(shell: &Shell, claim: &str) -> String {
     shell.json(&format!("hm claim show {claim} --json"))["status"].as_str().expect("a status").to_owned()
 }
 
+/// Red before: the server of the pane that came back was another agent, which could support the pane's own claims.
+#[test]
+fn a_pane_that_comes_back_with_a_prompt_alone_is_who_it_was() {
+    let shell = Shell::new();
+    let mut pane = Pane::start(&shell, "s-one", "");
+    assert_eq!(pane.is("startup"), "architect");
+    let claim = pane.creates("the pool holds 20 connections");
+    // It is killed: its session does not end.
+    pane.leaves();
+    let mut again = Pane::start(&shell, "s-one", "");
+    again.hook("UserPromptSubmit", json!({ "prompt": "go on" }));
+    assert_eq!(again.supports(&claim), "own_claim");
+    assert_eq!(status(&shell, &claim), "proposed");
+}
+
 #[test]
 fn two_panes_of_one_client_are_two_agents_and_confirm_each_other() {
     let shell = Shell::new();
