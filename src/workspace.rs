@@ -448,10 +448,14 @@ impl Workspace {
 
     /// Name of the work tree and branch; empty outside git.
     pub fn checkout(&self) -> Checkout {
-        let Some(git) = &self.git else { return Checkout::default() };
-        let worktree = git.name().and_then(|name| name.parse().ok());
         // A name that is longer than the ledger accepts is left out.
-        Checkout { worktree, branch: git.branch().and_then(|branch| branch.parse().ok()) }
+        let branch = self.git.as_ref().and_then(WorkTree::branch).and_then(|branch| branch.parse().ok());
+        Checkout { worktree: self.worktree(), branch }
+    }
+
+    /// Name of the linked work tree. `None` in the main one and outside git.
+    pub fn worktree(&self) -> Option<Worktree> {
+        self.git.as_ref()?.name()?.parse().ok()
     }
 
     /// The same workspace in another work tree of the repository: the linked one that git calls `name`, or the

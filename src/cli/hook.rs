@@ -189,8 +189,7 @@ impl Hooked {
             // What happens in a client's session is its agent's.
             context.human("hook")?;
         }
-        let caller =
-            caller.seated_by(context.config.clients.clone(), context.workspace.checkout().worktree.as_ref());
+        let caller = caller.seated_by(context.config.clients.clone(), context.workspace.worktree().as_ref());
         let speaker = caller.speaks_for(None, Some(call.client.as_str()))?;
         let named = context.environment.own_session.as_ref().or(call.session.as_ref());
         let session = named.and_then(|session| session.parse().ok());
@@ -271,8 +270,8 @@ impl Hooked {
         }
     }
 
-    /// Records that the client is in this session, if its record is one to replace. Without a record the server files what
-    /// the agent says under a session of its own, which is another agent.
+    /// Records that the client is in this session, if `may_replace` allows it for the client's record. Without a record the
+    /// server opens a session of its own, and the pane is two agents.
     fn enter(&self, session: &SessionId, may_replace: impl Fn(&ClientSession) -> bool) {
         // Its name goes into a file: what the gate will refuse is not written there either.
         let passes = || privacy::scan(session.as_str(), &self.context.secrets()).is_empty();
@@ -369,11 +368,9 @@ impl Hooked {
 
     /// A turn begins: what others did since the last one is said, and what is asked for is kept.
     fn prompt(&mut self, text: &str) -> Result<Answer, Failure> {
-        // A start that gave up, or was before the hooks were there, left no record.
-        if let Some(session) = self.session.clone() {
-            self.enter(&session, |client| client.last().is_none());
-        }
         let Some(session) = self.session.clone() else { return Ok(Answer::Silence) };
+        // A start that gave up, or came before the hooks were installed, left no record.
+        self.enter(&session, |client| client.last().is_none());
         // Qwen Code says that a prompt is submitted whenever its model gets the result of a tool.
         if text.trim().is_empty() {
             return Ok(Answer::Silence);

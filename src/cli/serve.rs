@@ -36,7 +36,7 @@ impl Serve {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
         let mut caller = context
             .caller_in(context.own_session())?
-            .seated_by(context.config.clients.clone(), context.workspace.checkout().worktree.as_ref());
+            .seated_by(context.config.clients.clone(), context.workspace.worktree().as_ref());
         if self.any_agent {
             if let Some(pinned) = caller.pinned() {
                 let told = format!(

@@ -74,14 +74,13 @@ impl Context {
         let mut receipt = block_on(async { Ok(front.submit(submission).await?) })?;
         receipt.warnings.extend(self.told.take());
         views::mark_at_now(&mut self.present(), &mut receipt, Some(&agent), system::now());
-        if let Some(seq) = receipt.seq {
-            if let Some((session, state_home)) =
-                self.client_session().zip(self.environment.state_home.as_deref())
-            {
-                let opened = SessionNews::of(state_home, &self.workspace, &session).opened();
-                views::without_known(&mut receipt, &opened);
-            }
-            self.opened(&receipt.told_of().map(|id| id.to_string()).collect::<Vec<_>>(), seq);
+        if let Some(seq) = receipt.seq
+            && let Some(news) = self.session_news()
+        {
+            views::without_known(&mut receipt, &news.opened());
+            let told: Vec<String> = receipt.told_of().map(|id| id.to_string()).collect();
+            // If this fails, the session sees the claims once more.
+            let _ = news.open(&told, seq);
         }
         Ok(receipt)
     }
@@ -128,11 +127,16 @@ impl Context {
     /// Marks claims as read by the client's session, so that later deltas omit them. A view of the past marks none.
     pub(super) fn opened(&self, ids: &[String], as_of: u64) {
         let is_past = self.global.at.is_some();
-        let session = if ids.is_empty() || is_past { None } else { self.client_session() };
-        if let Some((session, state_home)) = session.zip(self.environment.state_home.as_deref()) {
+        if let Some(news) = if ids.is_empty() || is_past { None } else { self.session_news() } {
             // If this fails, the session sees the claim once more.
-            let _ = SessionNews::of(state_home, &self.workspace, &session).open(ids, as_of);
+            let _ = news.open(ids, as_of);
         }
+    }
+
+    /// The record of what the client's session was shown. `None` without a session or a state directory.
+    fn session_news(&self) -> Option<SessionNews> {
+        let state_home = self.environment.state_home.as_deref()?;
+        Some(SessionNews::of(state_home, &self.workspace, &self.client_session()?))
     }
 
     pub(super) fn reads(&self) -> Result<Reads, Failure> {

@@ -85,7 +85,7 @@ impl<'a> Asked<'a> {
 
     /// The linked work tree that the reader is in; none in the main one.
     pub(super) fn worktree(&self) -> Option<Worktree> {
-        self.workspace.checkout().worktree
+        self.workspace.worktree()
     }
 
     /// Marks the claims of a list: those whose files changed, and the work on them that is news to the reader. Returns what

@@ -21,7 +21,7 @@ pub(super) fn compare(
     claim: &mut ClaimView,
 ) -> Result<(), StoreError> {
     let since = claim.affirmed_seq.unwrap_or(claim.summary.created_seq);
-    let worktree = workspace.checkout().worktree;
+    let worktree = workspace.worktree();
     for scope in &claim.summary.scopes {
         // Stored scopes are in their normal form.
         let Ok(scope) = scope.parse() else { continue };
@@ -59,7 +59,7 @@ pub(super) fn mark_changed<'c>(
 ) -> Result<(), StoreError> {
     let mut claims: Vec<&mut ClaimSummary> = claims.collect();
     store.mark_edited(claims.iter_mut().map(|claim| &mut **claim), worktree)?;
-    let is_here = |workspace: &&Workspace| workspace.checkout().worktree.as_ref() == worktree;
+    let is_here = |workspace: &&Workspace| workspace.worktree().as_ref() == worktree;
     let Some(workspace) = now_there.filter(is_here).filter(|_| !claims.is_empty()) else { return Ok(()) };
     let versions = store.versions_of(claims.iter().map(|claim| claim.id))?;
     let mut looked_at = 0;

@@ -32,6 +32,15 @@ async fn challenges(bench: &Bench, pane: &Pane, claim: &str) {
     bench.accepted(pane, "challenge", json!({ "claim_id": claim, "reason": "there is a bug now" })).await;
 }
 
+/// A claim of the analyst about a directory, challenged by devops: both panes, and the id.
+async fn challenged(bench: &Bench) -> (Pane, Pane, String) {
+    let owner = bench.pane(Some("analyst"), Era::Modern).await;
+    let other = bench.pane(Some("devops"), Era::Modern).await;
+    let id = bench.claim(&owner, "the pool is fair", "src").await;
+    challenges(bench, &other, &id).await;
+    (owner, other, id)
+}
+
 /// Red before: a mode, a link or the list of git made the failure one of other content.
 #[tokio::test]
 async fn a_file_with_the_same_bytes_is_the_same_content() {
@@ -227,10 +236,7 @@ async fn where_the_content_is_hidden_one_lucky_run_proves_nothing() {
     std::fs::create_dir(&nested).expect("a directory");
     git(&nested, &["init", "-q"]);
     bench.write("src/nested/z", "z");
-    let owner = bench.pane(Some("analyst"), Era::Modern).await;
-    let other = bench.pane(Some("devops"), Era::Modern).await;
-    let id = bench.claim(&owner, "the pool is fair", "src").await;
-    challenges(&bench, &other, &id).await;
+    let (owner, _other, id) = challenged(&bench).await;
     settle(&owner, "flaky", &id, 1).await;
     bench.write("flip", "");
     settle(&owner, "flaky", &id, 1).await;
@@ -251,10 +257,7 @@ async fn what_lies_in_a_submodule_without_its_repository_is_not_known() {
     git(bench.root(), &["update-index", "--add", "--cacheinfo", &module]);
     git(bench.root(), &["commit", "-qm", "a submodule"]);
     bench.write("src/module/pool.rs", "a bug\n");
-    let owner = bench.pane(Some("analyst"), Era::Modern).await;
-    let other = bench.pane(Some("devops"), Era::Modern).await;
-    let id = bench.claim(&owner, "the pool is fair", "src").await;
-    challenges(&bench, &other, &id).await;
+    let (owner, _other, id) = challenged(&bench).await;
     settle(&owner, "check", &id, 1).await;
     bench.write("src/module/pool.rs", "fine\n");
     settle(&owner, "check", &id, 1).await;
@@ -309,10 +312,7 @@ async fn a_repository_below_the_scope_is_part_of_the_content() {
     let own = ["-c", "user.name=t", "-c", "user.email=t@t"];
     git(&nested, &["init", "-q"]);
     git(&nested, &[&own[..], &["commit", "-qm", "one", "--allow-empty"]].concat());
-    let owner = bench.pane(Some("analyst"), Era::Modern).await;
-    let other = bench.pane(Some("devops"), Era::Modern).await;
-    let id = bench.claim(&owner, "the pool is fair", "src").await;
-    challenges(&bench, &other, &id).await;
+    let (owner, _other, id) = challenged(&bench).await;
     settle(&owner, "flaky", &id, 1).await;
     settle(&owner, "yes", &id, 1).await;
     let (status, reason) = stands(&owner, &id).await;

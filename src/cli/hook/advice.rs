@@ -27,7 +27,7 @@ impl Hooked {
         let me = Myself { agent: agent.as_str(), session: session.as_str(), is_seated };
         let waiting = Waiting::of(&self.context, &session);
         let now = system::now();
-        let here = self.context.workspace.checkout().worktree;
+        let here = self.context.workspace.worktree();
         let loads_machine = self.loads_machine(action);
         let found = self.store(|store| {
             let fresh = |guard: Guard| -> Result<bool, crate::store::StoreError> {
