@@ -24,7 +24,7 @@ const MAX_WAIT_SECONDS: u64 = 10 * 60;
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// How soon a wait looks again where a hook of the session is telling it something.
 const AGAIN_SOON: Duration = Duration::from_millis(200);
-/// The news that is named where nothing is new since.
+/// Number of items that "nothing since" names.
 const MAX_LAST: usize = 5;
 /// What is new to a reader that was told nothing yet.
 const LOOK_BACK: Hours = Hours(1);
@@ -81,8 +81,8 @@ impl News {
 /// What a look found: where it is kept what the reader was told, and its news.
 type Found = (Option<SessionNews>, Delta);
 
-/// What is said where nothing is new, with the names of what the reader was told last: "nothing new" alone, right after a
-/// hook told something, reads like a contradiction.
+/// The answer without news. It names the items that the reader was told last, because "nothing new" right after a hook
+/// told something reads like a contradiction.
 fn nothing_since(last: &[About]) -> String {
     if last.is_empty() {
         return "nothing new\n".to_owned();

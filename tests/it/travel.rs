@@ -174,6 +174,7 @@ fn the_past_is_judged_by_the_clock_of_then() {
     assert!(!at("plan", 20).contains("devops for"), "{}", at("plan", 20));
     assert!(at("claim", 60).starts_with("# proposed hypothesis"), "{}", at("claim", 60));
     assert!(at("claim", 200).starts_with("# deprecated hypothesis"), "{}", at("claim", 200));
+    assert!(at("claim", 60).contains("1h ago"), "an age as of then: {}", at("claim", 60));
     assert!(at("claims", 60).contains("(hypothesis, proposed, by "), "{}", at("claims", 60));
 }
 
