@@ -14,17 +14,6 @@ use crate::domain::seat::{SeatsOf, Unpinned};
 use crate::domain::text::{ToolName, Worktree};
 use crate::hooks::Client;
 
-/// The tools of the operator: guards, playbooks, aliases of targets, promotions between spaces.
-const OPERATORS_TOOLS: [&str; 7] = [
-    "accept_guard",
-    "accept_playbook",
-    "alias_target",
-    "create_guard",
-    "part_target",
-    "promote",
-    "retire_guard",
-];
-
 /// The signs by which a human at a terminal differs from a pane of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
@@ -57,8 +46,8 @@ impl Surroundings {
     }
 }
 
-/// The rights of a caller. They are decided for each tool, not for each address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The rights of a caller, from the lowest to the highest. Each tool needs one; resources are open to all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Reads. It cannot call a tool that writes.
@@ -81,15 +70,6 @@ impl Role {
             Self::Viewer => "viewer",
             Self::Agent => "agent",
             Self::Admin => "admin",
-        }
-    }
-
-    fn allows(self, tool: &str) -> bool {
-        match self {
-            // A viewer reads resources, and this tool returns the same.
-            Self::Viewer => tool == "read_memory",
-            Self::Agent => !OPERATORS_TOOLS.contains(&tool),
-            Self::Admin => true,
         }
     }
 }
@@ -213,12 +193,12 @@ impl Caller {
         Self { role, ..self }
     }
 
-    /// Checks whether the caller's role permits a tool.
+    /// Checks whether the caller has the role that a tool needs, or a higher one.
     ///
     /// # Errors
-    /// `not_allowed` with the role and the tool.
-    pub fn may_call(&self, tool: &str) -> Result<(), Rejection> {
-        if self.role.allows(tool) {
+    /// `not_allowed` with the caller's role and the tool.
+    pub fn may_call(&self, tool: &str, needed: Role) -> Result<(), Rejection> {
+        if self.role >= needed {
             return Ok(());
         }
         Err(Rejection::new(
@@ -348,13 +328,19 @@ mod tests {
     }
 
     #[test]
-    fn a_role_goes_so_far() {
-        let allowed = |role: Role| ["support", "promote"].map(|tool| role.allows(tool));
-        assert_eq!(allowed(Role::Viewer), [false, false]);
-        assert_eq!(allowed(Role::Agent), [true, false]);
-        assert_eq!(allowed(Role::Admin), [true, true]);
+    fn a_role_has_a_name() {
         assert_eq!("agent".parse(), Ok(Role::Agent));
         assert!("root".parse::<Role>().is_err());
+    }
+
+    #[test]
+    fn a_higher_role_has_the_rights_of_a_lower_one() {
+        let roles = [Role::Viewer, Role::Agent, Role::Admin];
+        let caller = Caller::new(Roster::default(), None, "s-1".parse().expect("a session id"));
+        let caller = caller.expect("a caller");
+        let may_call = |own, needed| caller.clone().with_role(own).may_call("a_tool", needed).is_ok();
+        let table = roles.map(|own| roles.map(|needed| may_call(own, needed)));
+        assert_eq!(table, [[true, false, false], [true, true, false], [true, true, true]]);
     }
 
     #[test]

@@ -22,7 +22,7 @@ use uuid::Uuid;
 use super::contained::{contained, panicked};
 use super::heads::Heads;
 use super::subscriptions::{Legacy, MAX_SUBSCRIPTIONS};
-use super::tools::{Toolset, Toolsets, read_memory};
+use super::tools::{self, Toolset, Toolsets, read_memory};
 use super::{call, prompts, resources};
 use crate::config::Config;
 use crate::domain::agent::AgentId;
@@ -312,7 +312,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        if let Err(rejection) = self.caller.may_call(&request.name) {
+        if let Err(rejection) = self.caller.may_call(&request.name, tools::role_for(&request.name)) {
             let denial = call::denial(self.front(), "tools/call", &request.name);
             return Ok(call::refused(&denial.map_or(rejection, Rejection::from)).into());
         }

@@ -23,7 +23,9 @@ mod still;
 mod tasks;
 mod ways_back;
 
+use std::collections::HashMap;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 use rmcp::handler::server::router::tool::ToolRouter;
 
@@ -31,6 +33,7 @@ use super::server::Server;
 use crate::domain::ids::ClaimId;
 use crate::domain::rejection::Rejection;
 use crate::domain::text::Statement;
+use crate::identity::Role;
 
 /// A group of tools that a server offers together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,34 +60,52 @@ impl Toolset {
         ("read", Self::Read),
     ];
 
-    pub(super) fn tools(self) -> ToolRouter<Server> {
+    /// The routes of the toolset, each with the lowest role that may call its tools.
+    fn routes(self) -> Vec<(Role, ToolRouter<Server>)> {
+        let core = || {
+            Server::create_claim_route()
+                + Server::positions_route()
+                + Server::add_evidence_route()
+                + Server::deprecate_claim_route()
+                + Server::report_event_route()
+                + Server::record_decision_route()
+                + Server::record_outcome_route()
+                + Server::run_experiment_route()
+                + Server::attach_experiment_route()
+                + Server::intent_route()
+                + Server::tasks_route()
+        };
+        let session =
+            || Server::sessions_route() + Server::split_session_route() + Server::researchers_route();
+        let guard =
+            || Server::cancel_experiment_route() + Server::still_route() + Server::retract_evidence_route();
         match self {
-            Self::Core => {
-                Server::create_claim_route()
-                    + Server::positions_route()
-                    + Server::add_evidence_route()
-                    + Server::deprecate_claim_route()
-                    + Server::report_event_route()
-                    + Server::record_decision_route()
-                    + Server::record_outcome_route()
-                    + Server::run_experiment_route()
-                    + Server::attach_experiment_route()
-                    + Server::intent_route()
-                    + Server::tasks_route()
+            Self::Core => vec![(Role::Agent, core())],
+            Self::Plan => {
+                vec![(Role::Agent, Server::plan_route() + Server::ways_back_route() + Server::lock_route())]
             }
-            Self::Plan => Server::plan_route() + Server::ways_back_route() + Server::lock_route(),
-            Self::Session => {
-                Server::sessions_route() + Server::split_session_route() + Server::researchers_route()
-            }
-            Self::Guard => {
-                Server::alias_target_route()
-                    + Server::cancel_experiment_route()
-                    + Server::still_route()
-                    + Server::retract_evidence_route()
-            }
-            Self::Read => Server::read_memory_route(),
+            Self::Session => vec![(Role::Agent, session())],
+            // The names of targets are the operator's.
+            Self::Guard => vec![(Role::Admin, Server::alias_target_route()), (Role::Agent, guard())],
+            // A viewer reads resources, and this tool returns the same.
+            Self::Read => vec![(Role::Viewer, Server::read_memory_route())],
         }
     }
+
+    pub(super) fn tools(self) -> ToolRouter<Server> {
+        self.routes().into_iter().fold(ToolRouter::new(), |all, (_, tools)| all + tools)
+    }
+}
+
+/// The lowest role that may call a tool, offered or not. A name without a tool needs the role of an agent.
+pub(super) fn role_for(tool: &str) -> Role {
+    static ROLES: LazyLock<HashMap<String, Role>> = LazyLock::new(|| {
+        let routes = Toolset::ALL.into_iter().flat_map(|(_, set)| set.routes());
+        let tools =
+            routes.flat_map(|(role, tools)| tools.map.into_keys().map(move |tool| (tool.into(), role)));
+        tools.collect()
+    });
+    ROLES.get(tool).copied().unwrap_or(Role::Agent)
 }
 
 /// The name of a toolset that does not exist.
@@ -139,5 +160,64 @@ fn one_of(
         (Some(id), None) => Ok((id, None)),
         (None, Some(text)) => Ok((ClaimId::from_uuid(fresh), Some(text))),
         _ => Err(Rejection::invalid(argument, "give either a statement or a claim_id")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::{Toolset, role_for};
+    use crate::identity::Role;
+
+    #[test]
+    fn a_role_calls_these_tools() {
+        let roles = [Role::Viewer, Role::Agent, Role::Admin];
+        let mut table = String::new();
+        for (set, toolset) in Toolset::ALL {
+            let tools = toolset.tools().list_all().into_iter().map(|tool| tool.name.into_owned());
+            for tool in tools.chain((set == "read").then(|| "no_such_tool".to_owned())) {
+                let callers = roles.iter().filter(|role| **role >= role_for(&tool)).map(|role| role.as_str());
+                table.push_str(&format!("{set} {tool}: {}\n", callers.collect::<Vec<_>>().join(" ")));
+            }
+        }
+        expect![[r#"
+            core abstain: agent admin
+            core add_evidence: agent admin
+            core add_task: agent admin
+            core attach_experiment: agent admin
+            core challenge: agent admin
+            core claim_task: agent admin
+            core create_claim: agent admin
+            core declare_intent: agent admin
+            core deprecate_claim: agent admin
+            core record_decision: agent admin
+            core record_outcome: agent admin
+            core report_event: agent admin
+            core run_experiment: agent admin
+            core support: agent admin
+            core update_task: agent admin
+            plan abandon_plan: agent admin
+            plan add_phase: agent admin
+            plan add_plan: agent admin
+            plan lock: agent admin
+            plan rename_plan: agent admin
+            plan retire_anchor: agent admin
+            plan save_anchor: agent admin
+            session end_session: agent admin
+            session record_turn: agent admin
+            session snapshot_beliefs: agent admin
+            session spawn_researcher: agent admin
+            session split_session: agent admin
+            session start_session: agent admin
+            guard alias_target: admin
+            guard cancel_experiment: agent admin
+            guard part_target: admin
+            guard retract_evidence: agent admin
+            guard still: agent admin
+            read read_memory: viewer agent admin
+            read no_such_tool: agent admin
+        "#]]
+        .assert_eq(&table);
     }
 }
