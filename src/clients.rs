@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 pub use edit::{Problem, Standing, add, argv, hook_commands, remove, standings};
 pub use entry::{Entry, HookEvent, Hooks, Layout, Server};
-pub use install::{Change, InstallError, Installed, Outcome};
+pub use install::{Change, Edit, InstallError, Installed};
 pub use marks::Mark;
 pub use printed::{Snippet, printed};
 pub use trust::{Trust, trust};

@@ -20,7 +20,7 @@ mod gate;
 mod items;
 mod xml;
 
-use self::items::{anchors, anti_patterns, attention, claim, lock, peer, peer_glance, relevant, task};
+use self::items::{anchors, attention, claim, dead_ends, lock, peer, peer_glance, relevant, task};
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -38,7 +38,7 @@ pub use delta::{
     Told, Waiting, delta, named_delta,
 };
 pub use entries::{
-    Anchor, AntiPattern, Attention, Claim, Contradiction, Digest, Entries, Governance, Lock, Message, Peer,
+    Anchor, Attention, Claim, Contradiction, DeadEnd, Digest, Entries, Governance, Lock, Message, Peer,
     Question, Replaced, Side, Task, Trajectory, Turn0, Window,
 };
 pub use gate::{Gate, Presence, STOP_GATE_OPENING, banner, evidence_due, stop_gate};
@@ -180,7 +180,7 @@ struct Order<'a> {
     /// Whether the budget is large enough for all decisions, findings and figures. Then each part has its share.
     /// Otherwise there are no parts, and only relevance orders the claims.
     is_by_parts: bool,
-    dead_ends: Vec<&'a AntiPattern>,
+    dead_ends: Vec<&'a DeadEnd>,
     /// Dead ends from this index on are not at hand.
     elsewhere_from: usize,
     /// Lower ranks for claims that would come before a later decision that names them, by their ids.
@@ -225,8 +225,8 @@ impl<'a> Order<'a> {
         }
         let sunk_from = claims.len();
         claims.extend(sunk);
-        let (mut dead_ends, mut elsewhere): (Vec<&AntiPattern>, Vec<&AntiPattern>) =
-            entries.anti_patterns.iter().partition(|dead_end| dead_end.matches);
+        let (mut dead_ends, mut elsewhere): (Vec<&DeadEnd>, Vec<&DeadEnd>) =
+            entries.dead_ends.iter().partition(|dead_end| dead_end.matches);
         dead_ends.sort_by(|one, other| by_rank(&one.claim, &other.claim));
         elsewhere.sort_by(|one, other| {
             other.claim.seq.cmp(&one.claim.seq).then_with(|| one.claim.id.cmp(&other.claim.id))
@@ -281,7 +281,7 @@ fn sections<'a>(
         if part.is_rest { section.counted(count(entries.unseen_claims)) } else { section }
     });
     let mut sections = vec![
-        anti_patterns(order.dead_ends.clone(), now)
+        dead_ends(order.dead_ends.clone(), now)
             .spare_from(order.elsewhere_from)
             .more(count(entries.unseen_dead_ends), DEAD_ENDS)
             .ranked(warned)

@@ -15,7 +15,7 @@ pub const BACK_OFF_MS: i64 = 60_000;
 /// The result of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum JobOutcome {
     /// Done; it needs no attention.
     Ok,
     /// Done; the operator should read the detail.
@@ -24,7 +24,7 @@ pub enum Outcome {
     Failed,
 }
 
-impl Outcome {
+impl JobOutcome {
     /// The word that people and programs see.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -43,7 +43,7 @@ pub struct JobRun {
     /// Its duration, in milliseconds.
     pub took_ms: u64,
     /// Its result.
-    pub outcome: Outcome,
+    pub outcome: JobOutcome,
     /// One line about the result, without text of any claim.
     pub detail: String,
 }
@@ -51,13 +51,13 @@ pub struct JobRun {
 /// The last run of every job, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Runs(pub BTreeMap<String, JobRun>);
+pub struct JobRuns(pub BTreeMap<String, JobRun>);
 
 /// The jobs, and when each is due.
 #[derive(Debug)]
 pub struct Schedule {
     periods_ms: Vec<(&'static str, i64)>,
-    runs: Runs,
+    runs: JobRuns,
     running: BTreeSet<&'static str>,
     asked_for: BTreeSet<&'static str>,
 }
@@ -67,7 +67,7 @@ impl Schedule {
     pub fn new(periods_ms: impl IntoIterator<Item = (&'static str, i64)>) -> Self {
         Self {
             periods_ms: periods_ms.into_iter().collect(),
-            runs: Runs::default(),
+            runs: JobRuns::default(),
             running: BTreeSet::new(),
             asked_for: BTreeSet::new(),
         }
@@ -80,8 +80,8 @@ impl Schedule {
                 && (self.asked_for.contains(name)
                     || self.runs.0.get(name).is_none_or(|run| {
                         let wait_ms = match run.outcome {
-                            Outcome::Failed => BACK_OFF_MS,
-                            Outcome::Ok | Outcome::Attention => period_ms,
+                            JobOutcome::Failed => BACK_OFF_MS,
+                            JobOutcome::Ok | JobOutcome::Attention => period_ms,
                         };
                         // Without this, setting the clock back would stop the job for as long.
                         let since_ms = now.ms().saturating_sub(run.last_run_at.ms());
@@ -116,12 +116,12 @@ impl Schedule {
     }
 
     /// The last run of every job.
-    pub const fn runs(&self) -> &Runs {
+    pub const fn runs(&self) -> &JobRuns {
         &self.runs
     }
 }
 
-impl Runs {
+impl JobRuns {
     /// Reads the runs that the writer saved; empty when there are none or the file does not parse.
     pub fn load(path: &Path) -> Self {
         private::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
@@ -138,12 +138,12 @@ impl Runs {
 
 #[cfg(test)]
 mod tests {
-    use super::{BACK_OFF_MS, JobRun, Outcome, Schedule};
+    use super::{BACK_OFF_MS, JobOutcome, JobRun, Schedule};
     use crate::domain::time::Timestamp;
 
     const HOUR_MS: i64 = 3_600_000;
 
-    fn ran(at_ms: i64, outcome: Outcome) -> JobRun {
+    fn ran(at_ms: i64, outcome: JobOutcome) -> JobRun {
         JobRun { last_run_at: Timestamp::from_ms(at_ms), took_ms: 1, outcome, detail: String::new() }
     }
 
@@ -154,22 +154,22 @@ mod tests {
         assert_eq!(due(&schedule, 0), ["sweep", "scan"]);
         schedule.started("scan");
         assert_eq!(due(&schedule, 0), ["sweep"], "one run at a time");
-        schedule.finished("sweep", ran(1_000, Outcome::Ok));
-        schedule.finished("scan", ran(1_000, Outcome::Attention));
+        schedule.finished("sweep", ran(1_000, JobOutcome::Ok));
+        schedule.finished("scan", ran(1_000, JobOutcome::Attention));
         assert!(due(&schedule, 1_000 + HOUR_MS - 1).is_empty());
         assert_eq!(due(&schedule, 1_000 + HOUR_MS), ["sweep"]);
         assert_eq!(due(&schedule, 1_000 + 24 * HOUR_MS), ["sweep", "scan"]);
-        schedule.finished("scan", ran(5_000, Outcome::Failed));
+        schedule.finished("scan", ran(5_000, JobOutcome::Failed));
         assert!(due(&schedule, 5_000 + BACK_OFF_MS - 1).is_empty());
         assert_eq!(due(&schedule, 5_000 + BACK_OFF_MS), ["scan"]);
         assert_eq!(due(&schedule, 0), ["sweep", "scan"], "the clock was set back");
-        schedule.finished("scan", ran(5_000, Outcome::Ok));
+        schedule.finished("scan", ran(5_000, JobOutcome::Ok));
         schedule.ask_for("scan", 1_000, Timestamp::from_ms(5_500));
         assert!(due(&schedule, 5_500).is_empty(), "it looked just now");
         schedule.ask_for("scan", 1_000, Timestamp::from_ms(6_000));
         assert_eq!(due(&schedule, 6_000), ["scan"]);
         schedule.started("scan");
-        schedule.finished("scan", ran(6_000, Outcome::Ok));
+        schedule.finished("scan", ran(6_000, JobOutcome::Ok));
         assert!(due(&schedule, 6_001).is_empty(), "asked for once");
     }
 }

@@ -39,7 +39,7 @@ pub use about::{Belonging, Rejected, Replaced};
 pub use at_now::{AtNow, by_now};
 pub use claim::{ClaimView, Evidence, PositionHeld, StatusChange};
 pub(crate) use claims::with_basis;
-pub use claims::{ByNow, Changed, ClaimFilter, ClaimPage, ClaimSummary, LastChange, Proof, Warning};
+pub use claims::{ByNow, Changed, ClaimFilter, ClaimPage, ClaimSummary, DeadEndDetail, LastChange, Proof};
 pub use contradictions::{Contradiction, ContradictionFilter, ContradictionPage, SideView, Target};
 pub use decisions::{
     AlternativeView, DecisionFilter, DecisionPage, DecisionSummary, DecisionView, NotChosen, OutcomeView,

@@ -91,7 +91,7 @@ impl From<Becomes> for What {
     }
 }
 
-struct Run<'c> {
+struct Pass<'c> {
     context: &'c Context,
     front: Front,
     reads: Reads,
@@ -202,7 +202,7 @@ impl At {
 impl Backfill {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
         context.operator("backfill")?;
-        let mut run = Run {
+        let mut run = Pass {
             context,
             front: context.front()?,
             reads: context.reads()?,
@@ -227,7 +227,7 @@ impl Backfill {
     }
 }
 
-impl Run<'_> {
+impl Pass<'_> {
     /// Records the messages of a file, each line once.
     async fn messages_of(&mut self, file: &Path) -> Result<(), Failure> {
         let unread = |problem| Failure::usage(format!("cannot read {}: {problem}", file.display()));

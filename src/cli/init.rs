@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Global;
 use super::output::{self, Failure};
 use crate::clients::{
-    self, CLIENTS, Change, Client, ConfigFile, InstallError, Installed, Level, Outcome, Places, Trust,
+    self, CLIENTS, Change, Client, ConfigFile, Edit, InstallError, Installed, Level, Places, Trust,
 };
 use crate::system::Environment;
 use crate::workspace::{self, MARKER, Workspace};
@@ -52,7 +52,7 @@ pub(super) struct Uninit {
 }
 
 /// One run of `hm init` or `hm uninit`.
-struct Run<'a> {
+struct Setup<'a> {
     choice: &'a Choice,
     global: &'a Global,
     places: Places,
@@ -76,7 +76,7 @@ impl Init {
         if let Some(client) = &self.print {
             return print(client.trim(), &Places::new(&root, &environment), global.json);
         }
-        let mut run = Run::new(&self.choice, global, &root, &environment)?;
+        let mut run = Setup::new(&self.choice, global, &root, &environment)?;
         run.is_new = !root.join(MARKER).join("config.toml").exists();
         let shown = root.display();
         let mut text = if run.is_new {
@@ -129,7 +129,7 @@ impl Uninit {
         // The entries of another person's `hm init` can be removed without a workspace.
         let root = workspace.map_or(dir.unwrap_or(here), |workspace| workspace.root().to_owned());
         let named = named(&self.choice.clients)?;
-        let mut run = Run::new(&self.choice, global, &root, &environment)?;
+        let mut run = Setup::new(&self.choice, global, &root, &environment)?;
         for client in CLIENTS {
             if named.is_empty() || named.contains(&client.name) {
                 for file in client.every_file(run.level, &run.places) {
@@ -150,7 +150,7 @@ impl Uninit {
     }
 }
 
-impl<'a> Run<'a> {
+impl<'a> Setup<'a> {
     fn new(
         choice: &'a Choice,
         global: &'a Global,
@@ -177,7 +177,7 @@ impl<'a> Run<'a> {
         make: impl Fn(&mut Installed, &Change, &ConfigFile) -> Result<(), InstallError>,
     ) -> Result<(), Failure> {
         let wanted = self.changes.iter().filter(|(change, _)| change.is_wanted()).count();
-        let refused = self.changes.iter().any(|(change, _)| matches!(change.outcome, Outcome::Refused(_)));
+        let refused = self.changes.iter().any(|(change, _)| matches!(change.edit, Edit::Refused(_)));
         let mut text = opening;
         for (change, _) in &self.changes {
             text.push_str(&self.shown(change));
@@ -247,17 +247,17 @@ impl<'a> Run<'a> {
     fn shown(&self, change: &Change) -> String {
         let Change { client, .. } = change;
         let path = self.path(change);
-        let mut text = match &change.outcome {
-            Outcome::Write(_) | Outcome::Delete if self.asks() => {
+        let mut text = match &change.edit {
+            Edit::Write(_) | Edit::Delete if self.asks() => {
                 format!("{}: {path}, {}\n", client.title, change.lines())
             }
-            Outcome::Write(_) | Outcome::Delete => {
+            Edit::Write(_) | Edit::Delete => {
                 format!("\n{}: {path}\n{}", client.title, change.diff(&path).replace("\r\n", "\n"))
             }
-            Outcome::Refused(problem) => {
+            Edit::Refused(problem) => {
                 format!("\n{}: {path} is left alone: {problem}\n", client.title)
             }
-            Outcome::Nothing => String::new(),
+            Edit::Nothing => String::new(),
         };
         if change.is_taken {
             text.push_str(&format!(
@@ -269,15 +269,15 @@ impl<'a> Run<'a> {
     }
 
     fn json(&self, change: &Change) -> Value {
-        let (outcome, problem) = match &change.outcome {
-            Outcome::Write(_) => ("write", None),
-            Outcome::Delete => ("delete", None),
-            Outcome::Nothing => ("nothing", None),
-            Outcome::Refused(problem) => ("refused", Some(problem)),
+        let (edit, problem) = match &change.edit {
+            Edit::Write(_) => ("write", None),
+            Edit::Delete => ("delete", None),
+            Edit::Nothing => ("nothing", None),
+            Edit::Refused(problem) => ("refused", Some(problem)),
         };
         let path = self.path(change);
         json!({
-            "client": change.client.name, "diff": change.diff(&path), "path": path, "outcome": outcome,
+            "client": change.client.name, "diff": change.diff(&path), "path": path, "outcome": edit,
             "problem": problem, "taken": change.is_taken,
         })
     }

@@ -44,8 +44,8 @@ pub(super) struct News {
 impl News {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
         let wait = self.wait.as_deref().map(seconds).transpose()?;
-        let mut asking = Asking::of(context)?;
-        let mut found = asking.look()?;
+        let mut recipient = Recipient::of(context)?;
+        let mut found = recipient.look()?;
         let wait_for = match (&found, wait) {
             (_, Some(seconds)) => Duration::from_secs(seconds),
             // A hook has told its session by then.
@@ -53,7 +53,7 @@ impl News {
             (Some(_), None) => Duration::ZERO,
         };
         if found.as_ref().is_none_or(is_nothing) && !wait_for.is_zero() {
-            found = block_on(asking.wait(wait_for, wait.is_some(), found))?;
+            found = block_on(recipient.wait(wait_for, wait.is_some(), found))?;
         }
         let Some((news, delta)) = found else {
             return Err(Rejection::new(
@@ -68,7 +68,7 @@ impl News {
             Some(wait) => format!("nothing new in {}\n", wait.trim()),
             None => super::names::shortened(&nothing_since(&delta.told.last)).into_owned(),
         };
-        output::print(context.global.json, &text, &asking.json(&delta))?;
+        output::print(context.global.json, &text, &recipient.json(&delta))?;
         if let Some(news) = news {
             // Without it the session hears some of it twice.
             let _ = news.tell(&delta.told);
@@ -97,7 +97,7 @@ fn is_nothing((_, delta): &Found) -> bool {
 }
 
 /// A reader that asks for its news.
-struct Asking<'c> {
+struct Recipient<'c> {
     context: &'c Context,
     agent: AgentId,
     /// The client's session.
@@ -109,7 +109,7 @@ struct Asking<'c> {
     since: u64,
 }
 
-impl<'c> Asking<'c> {
+impl<'c> Recipient<'c> {
     fn of(context: &'c Context) -> Result<Self, Failure> {
         let agent = match context.who() {
             Err(Failure::Rejected(refused)) if refused.code == Code::AgentRequired => {

@@ -22,7 +22,7 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
     let mut reads = context.reads()?;
     let folded = folded(&mut reads);
     let sealed = sealed(context, &mut reads);
-    let (report, problem) = match walk(&mut reads) {
+    let (report, problem) = match verify_ledger(&mut reads) {
         Ok(report) => {
             let problem = report.fault.as_ref().map(ToString::to_string);
             let problem = problem.or_else(|| cut_off(report.events, folded));
@@ -75,7 +75,7 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
     if let Some(warning) = &warning {
         text.push_str(&format!("warning: {warning}\n"));
     }
-    for Accepted { seq, loss } in &accepted {
+    for AcceptedLoss { seq, loss } in &accepted {
         text.push_str(&format!("accepted at event {seq}: {} ({})\n", loss.fault, loss.reason));
     }
     output::print(context.global.json, &text, &json)?;
@@ -108,26 +108,26 @@ pub(super) fn runs_on_record(reads: &mut Reads) -> Result<Vec<(RunId, String)>, 
 }
 
 #[derive(Serialize)]
-struct Accepted {
+struct AcceptedLoss {
     seq: u64,
     #[serde(flatten)]
     loss: LossAccepted,
 }
 
 /// The losses that the operator accepted, from the readable part of the ledger.
-fn accepted(reads: &mut Reads) -> Vec<Accepted> {
+fn accepted(reads: &mut Reads) -> Vec<AcceptedLoss> {
     let wanted = Filter { kind: Some(LossAccepted::KIND.to_owned()), limit: CHUNK, ..Filter::default() };
     let stored = reads.readable_ledger().and_then(|ledger| ledger.list(&wanted).ok());
     let recorded = stored.into_iter().flatten().filter_map(|stored| stored.recorded().ok());
     recorded
         .filter_map(|recorded| {
             let Some(Event::LossAccepted(loss)) = recorded.event else { return None };
-            Some(Accepted { seq: recorded.seq, loss })
+            Some(AcceptedLoss { seq: recorded.seq, loss })
         })
         .collect()
 }
 
-fn walk(reads: &mut Reads) -> Result<Report, LedgerError> {
+fn verify_ledger(reads: &mut Reads) -> Result<Report, LedgerError> {
     let Some(ledger) = reads.ledger()? else {
         return Ok(NOTHING);
     };

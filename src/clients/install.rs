@@ -24,14 +24,14 @@ pub struct Change {
     /// The text now; `None` when the file is missing or is not text.
     pub before: Option<String>,
     /// The planned result.
-    pub outcome: Outcome,
+    pub edit: Edit,
     /// Whether a server of the user has our name in the file.
     pub is_taken: bool,
 }
 
 /// The result of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Edit {
     /// The file gets this text.
     Write(String),
     /// The file is deleted: only `hm init` wrote to it.
@@ -124,11 +124,11 @@ impl Installed {
     /// Plans to add our entries to a file.
     pub fn plan_add(&self, client: &'static Client, file: &ConfigFile) -> Change {
         let mut change = self.look(client, file);
-        if change.outcome == Outcome::Nothing {
-            change.outcome = match edit::add(file, change.before.as_deref()) {
-                Ok(Some(text)) => Outcome::Write(text),
-                Ok(None) => Outcome::Nothing,
-                Err(problem) => Outcome::Refused(problem.to_string()),
+        if change.edit == Edit::Nothing {
+            change.edit = match edit::add(file, change.before.as_deref()) {
+                Ok(Some(text)) => Edit::Write(text),
+                Ok(None) => Edit::Nothing,
+                Err(problem) => Edit::Refused(problem.to_string()),
             };
         }
         change
@@ -138,18 +138,18 @@ impl Installed {
     /// our entries and keep the rest.
     pub fn plan_remove(&self, client: &'static Client, file: &ConfigFile) -> Change {
         let mut change = self.look(client, file);
-        if let (Some(text), Outcome::Nothing) = (&change.before, &change.outcome) {
-            change.outcome = match self.before(file, text) {
-                Ok(Some(before)) if before == *text => Outcome::Nothing,
-                Ok(Some(before)) => Outcome::Write(before),
-                Ok(None) => Outcome::Delete,
-                Err(problem) => Outcome::Refused(problem.to_string()),
+        if let (Some(text), Edit::Nothing) = (&change.before, &change.edit) {
+            change.edit = match self.before(file, text) {
+                Ok(Some(before)) if before == *text => Edit::Nothing,
+                Ok(Some(before)) => Edit::Write(before),
+                Ok(None) => Edit::Delete,
+                Err(problem) => Edit::Refused(problem.to_string()),
             };
         }
         let may_be_ours = change.before.as_deref().is_some_and(mentions_us)
             || self.record.files.contains_key(self.key(&file.path));
-        if matches!(change.outcome, Outcome::Refused(_)) && !may_be_ours {
-            change.outcome = Outcome::Nothing;
+        if matches!(change.edit, Edit::Refused(_)) && !may_be_ours {
+            change.edit = Edit::Nothing;
         }
         change
     }
@@ -158,7 +158,7 @@ impl Installed {
     /// project. A dangling link is refused, because the new file would replace it.
     fn look(&self, client: &'static Client, file: &ConfigFile) -> Change {
         let change = Change::of(client, file);
-        if change.outcome != Outcome::Nothing {
+        if change.edit != Edit::Nothing {
             return change;
         }
         let there = file.path.ancestors().find_map(|path| path.canonicalize().ok());
@@ -170,7 +170,7 @@ impl Installed {
         } else {
             return change;
         };
-        Change { outcome: Outcome::Refused(why), ..change }
+        Change { edit: Edit::Refused(why), ..change }
     }
 
     /// The text of a file without our entries; `None` when the file should be deleted.
@@ -188,7 +188,7 @@ impl Installed {
     /// # Errors
     /// [`InstallError`]; the file is then unchanged.
     pub fn add(&mut self, change: &Change, file: &ConfigFile) -> Result<(), InstallError> {
-        let Outcome::Write(text) = &change.outcome else { return Ok(()) };
+        let Edit::Write(text) = &change.edit else { return Ok(()) };
         change.still_holds()?;
         let key = self.key(&change.path).to_owned();
         let before = match &change.before {
@@ -213,17 +213,17 @@ impl Installed {
     /// [`InstallError`]; the file is then unchanged.
     pub fn remove(&mut self, change: &Change) -> Result<(), InstallError> {
         let key = self.key(&change.path).to_owned();
-        match &change.outcome {
-            Outcome::Write(text) => {
+        match &change.edit {
+            Edit::Write(text) => {
                 change.still_holds()?;
                 self.write(&change.path, text)?;
             }
-            Outcome::Delete => {
+            Edit::Delete => {
                 change.still_holds()?;
                 std::fs::remove_file(&change.path).map_err(|source| io_error(&change.path, source))?;
             }
-            Outcome::Nothing => {}
-            Outcome::Refused(_) => return Ok(()),
+            Edit::Nothing => {}
+            Edit::Refused(_) => return Ok(()),
         }
         if self.record.files.remove(&key).is_none() {
             return Ok(());
@@ -275,21 +275,21 @@ impl Installed {
 impl Change {
     fn of(client: &'static Client, file: &ConfigFile) -> Self {
         let path = file.path.clone();
-        let (before, outcome) = match text_of(&path) {
-            Ok(before) => (before, Outcome::Nothing),
+        let (before, edit) = match text_of(&path) {
+            Ok(before) => (before, Edit::Nothing),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                (None, Outcome::Refused("it is no UTF-8 text".to_owned()))
+                (None, Edit::Refused("it is no UTF-8 text".to_owned()))
             }
-            Err(error) => (None, Outcome::Refused(format!("it cannot be read: {error}"))),
+            Err(error) => (None, Edit::Refused(format!("it cannot be read: {error}"))),
         };
         let standings = before.as_deref().and_then(|text| edit::standings(file, text).ok());
         let is_taken = standings.is_some_and(|standings| standings.contains(&Standing::Foreign));
-        Self { client, path, before, outcome, is_taken }
+        Self { client, path, before, edit, is_taken }
     }
 
     /// Whether the plan changes the file.
     pub fn is_wanted(&self) -> bool {
-        matches!(self.outcome, Outcome::Write(_) | Outcome::Delete)
+        matches!(self.edit, Edit::Write(_) | Edit::Delete)
     }
 
     /// The change as a unified diff; empty when nothing changes.
@@ -297,7 +297,7 @@ impl Change {
         self.changed(|diff| {
             let before = self.before.as_deref();
             let name = |is_there: bool| if is_there { shown } else { "/dev/null" };
-            let header = (name(before.is_some()), name(!matches!(self.outcome, Outcome::Delete)));
+            let header = (name(before.is_some()), name(!matches!(self.edit, Edit::Delete)));
             diff.unified_diff().header(header.0, header.1).to_string()
         })
     }
@@ -315,10 +315,10 @@ impl Change {
     }
 
     fn changed(&self, show: impl Fn(&TextDiff<'_, '_, str>) -> String) -> String {
-        let after = match &self.outcome {
-            Outcome::Write(text) => Some(text.as_str()),
-            Outcome::Delete => None,
-            Outcome::Nothing | Outcome::Refused(_) => return String::new(),
+        let after = match &self.edit {
+            Edit::Write(text) => Some(text.as_str()),
+            Edit::Delete => None,
+            Edit::Nothing | Edit::Refused(_) => return String::new(),
         };
         let before = self.before.as_deref();
         show(&TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default()))

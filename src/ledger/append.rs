@@ -134,7 +134,7 @@ impl Ledger {
             self.reader.db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
         let before = last_event(&transaction).map_err(failed)?;
         let mut authors = BTreeSet::new();
-        let last = import::walk(from, |event| {
+        let last = import::verify_export(from, |event| {
             if event.seq.is_multiple_of(PROGRESS_EVERY) {
                 progress(event.seq);
             }

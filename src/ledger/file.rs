@@ -19,7 +19,7 @@ impl File<'_> {
     /// # Errors
     /// [`LedgerError`] when the copy cannot be made.
     pub fn back_up(self, to: &Path, progress: impl FnMut(u64)) -> Result<Report, LedgerError> {
-        verify::walk(&sqlite::copy(self.db, to)?, progress)
+        verify::verify_chain(&sqlite::copy(self.db, to)?, progress)
     }
 
     /// Checks every page of the file, pages of indexes included: [`super::Reader::verify`] never reads those.

@@ -105,7 +105,7 @@ struct Line<'a> {
 /// Reads an export from its first line to its trailer, and hands every checked event to `take` in order. An
 /// event passes when it follows the previous one, its hashes are right and this binary can fold it. An event
 /// without a payload needs a later event that records the erasure. Memory holds one line at a time.
-pub(super) fn walk(
+pub(super) fn verify_export(
     mut from: impl BufRead,
     mut take: impl FnMut(&Stored) -> Result<(), ImportError>,
 ) -> Result<Cursor, ImportError> {

@@ -250,7 +250,7 @@ impl Reader {
     /// Verifies the whole chain. `progress` gets the sequence number every few thousand events. A broken chain
     /// is in the report.
     pub fn verify(&self, progress: impl FnMut(u64)) -> Result<verify::Report, LedgerError> {
-        verify::walk(&self.db, progress)
+        verify::verify_chain(&self.db, progress)
     }
 }
 

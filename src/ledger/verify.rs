@@ -53,7 +53,7 @@ pub enum Fault {
 }
 
 /// Verifies the chain from the first event to the last.
-pub(super) fn walk(db: &Connection, progress: impl FnMut(u64)) -> Result<Report, LedgerError> {
+pub(super) fn verify_chain(db: &Connection, progress: impl FnMut(u64)) -> Result<Report, LedgerError> {
     walk_after(db, 0, progress)
 }
 

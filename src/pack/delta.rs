@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use self::news::{line_of, written};
 use super::fit::used;
 use super::xml::{Tag, chars};
-use super::{Anchor, AntiPattern, Claim, Contradiction, Lock, Names, Peer, Question, Side, beside};
+use super::{Anchor, Claim, Contradiction, DeadEnd, Lock, Names, Peer, Question, Side, beside};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Status;
 use crate::domain::ids::{ClaimId, EventId, RunId, SessionId, TaskId};
@@ -264,7 +264,7 @@ pub enum Body {
     /// A change of a claim whose text the reader knows.
     Moved(Moved),
     /// A dead end.
-    DeadEnd(AntiPattern),
+    DeadEnd(DeadEnd),
     /// A question.
     Question(Question),
     /// A contradiction.
@@ -295,9 +295,7 @@ impl Body {
     pub fn gist(&self) -> String {
         match self {
             Self::Intent(intent) => intent.clone(),
-            Self::Claim(it) | Self::DeadEnd(AntiPattern { claim: it, .. }) => {
-                it.statement.clone() + &beside(it)
-            }
+            Self::Claim(it) | Self::DeadEnd(DeadEnd { claim: it, .. }) => it.statement.clone() + &beside(it),
             Self::Moved(it) => it.text(),
             Self::Question(asked) => asked.statement.clone(),
             Self::Contradiction(both) => {

@@ -42,7 +42,7 @@ pub struct Entries {
     /// The time after which a proposed claim sinks.
     pub stale_after: StaleAfter,
     /// Dead ends in force: those at hand, in any order, then the newest of the others, which fill spare room.
-    pub anti_patterns: Vec<AntiPattern>,
+    pub dead_ends: Vec<DeadEnd>,
     /// Number of dead ends in force that were not passed.
     pub unseen_dead_ends: u64,
     /// The hand-over of a session that was split off.
@@ -346,7 +346,7 @@ impl Claim {
 
 /// A dead end.
 #[derive(Debug, Clone, PartialEq)]
-pub struct AntiPattern {
+pub struct DeadEnd {
     /// The negative claim.
     pub claim: Claim,
     /// The actions that it warns about.

@@ -1,8 +1,6 @@
 //! The elements of a pack: one function for each kind of entry.
 
-use super::entries::{
-    Anchor, AntiPattern, Attention, Claim, Contradiction, Lock, Peer, Question, Side, Task,
-};
+use super::entries::{Anchor, Attention, Claim, Contradiction, DeadEnd, Lock, Peer, Question, Side, Task};
 use super::fit::{Glance, Section};
 use super::xml::{Tag, line};
 use super::{MAX_GLANCE_CHARS, MAX_NAME_CHARS, MAX_WANTS_CHARS, beside};
@@ -206,7 +204,7 @@ pub(super) fn basis(claim: &Claim) -> Option<Basis> {
     claim.basis.filter(|basis| *basis != Basis::Agreed)
 }
 
-pub(super) fn anti_patterns<'a>(entries: Vec<&'a AntiPattern>, now: Timestamp) -> Section<'a> {
+pub(super) fn dead_ends<'a>(entries: Vec<&'a DeadEnd>, now: Timestamp) -> Section<'a> {
     Section::of(
         "anti_patterns",
         entries,
@@ -217,7 +215,7 @@ pub(super) fn anti_patterns<'a>(entries: Vec<&'a AntiPattern>, now: Timestamp) -
     .called("dead ends")
 }
 
-pub(super) fn avoid(AntiPattern { claim, trigger, because, .. }: &AntiPattern, now: Timestamp) -> String {
+pub(super) fn avoid(DeadEnd { claim, trigger, because, .. }: &DeadEnd, now: Timestamp) -> String {
     let mut text = line(&claim.statement, MAX_WARNING_CHARS);
     if let Some(because) = because {
         text = format!("{text} because {}", line(because, MAX_WARNING_CHARS));

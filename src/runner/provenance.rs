@@ -373,14 +373,14 @@ pub(super) fn version(argv: &[String], dir: &Path, environment: &BTreeMap<String
         .spawn()
         .ok()?;
     let stdout = child.stdout.take()?;
-    let (line, said) = channel();
+    let (line_tx, line_rx) = channel();
     // What it left behind may hold the pipe open: this thread is waited for no longer than the tool.
     thread::spawn(move || {
         let mut text = String::new();
         let read = BufReader::new(stdout.take(MAX_VERSION_BYTES)).read_line(&mut text);
-        let _ = line.send(read.ok().map(|_| text.trim().to_owned()));
+        let _ = line_tx.send(read.ok().map(|_| text.trim().to_owned()));
     });
-    let first = said.recv_timeout(VERSION_WITHIN).ok().flatten();
+    let first = line_rx.recv_timeout(VERSION_WITHIN).ok().flatten();
     let _ = child.kill();
     let _ = child.wait();
     first.filter(|line| !line.is_empty())

@@ -23,7 +23,7 @@ pub fn by_now(at_it: &[ByNow]) -> Option<String> {
 
 /// An unfinished run.
 #[derive(Debug)]
-struct Run {
+struct UnfinishedRun {
     claim_id: ClaimId,
     name: String,
     agent: String,
@@ -34,7 +34,7 @@ struct Run {
 #[derive(Debug, Default)]
 pub struct AtNow {
     now: Option<Timestamp>,
-    runs: Vec<Run>,
+    runs: Vec<UnfinishedRun>,
     tasks: Vec<TaskView>,
     locks: Vec<LockView>,
 }
@@ -147,7 +147,7 @@ impl Reader {
         )?;
         let runs = self.kept_of(unfinished.query([])?, |row| {
             let status = row.get("status")?;
-            Ok::<_, StoreError>(Run {
+            Ok::<_, StoreError>(UnfinishedRun {
                 claim_id: row.get("claim_id")?,
                 name: row.get("name")?,
                 agent: row.get("requested_by")?,

@@ -292,7 +292,7 @@ pub struct ClaimPage {
 
 /// The facts about a dead end besides its statement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Warning {
+pub struct DeadEndDetail {
     /// The actions that it warns about.
     pub trigger: Option<Trigger>,
     /// The reason of the failure: the last comment on its supporting evidence, or else the last reason of a supporter.
@@ -454,10 +454,10 @@ impl Reader {
     }
 
     /// The facts about dead ends besides their statements, by their ids.
-    pub fn warnings<'c>(
+    pub fn dead_end_details<'c>(
         &self,
         claims: impl IntoIterator<Item = &'c ClaimSummary>,
-    ) -> Result<BTreeMap<ClaimId, Warning>, StoreError> {
+    ) -> Result<BTreeMap<ClaimId, DeadEndDetail>, StoreError> {
         let ids: Vec<ClaimId> = claims.into_iter().map(|claim| claim.id).collect();
         let sql = "SELECT c.id, c.trigger_when, coalesce( \
                      (SELECT note FROM claim_evidence WHERE claim_id = c.id AND relation = 'supports' \
@@ -467,7 +467,7 @@ impl Reader {
                    FROM json_each(?1) CROSS JOIN claims c ON c.id = json_each.value";
         let mut statement = self.db.prepare_cached(sql)?;
         let rows = statement.query([Json(ids)])?;
-        Ok(self.kept_of(rows, warning)?.into_iter().collect())
+        Ok(self.kept_of(rows, dead_end_detail)?.into_iter().collect())
     }
 
     /// The claim that superseded this one.
@@ -483,8 +483,8 @@ fn is_settled(row: &Row<'_>) -> bool {
     is_settled && row.get("claim_type") != Ok(ClaimType::Negative)
 }
 
-fn warning(row: &Row<'_>) -> rusqlite::Result<(ClaimId, Warning)> {
-    Ok((row.get("id")?, Warning { trigger: json(row, "trigger_when")?, because: row.get("because")? }))
+fn dead_end_detail(row: &Row<'_>) -> rusqlite::Result<(ClaimId, DeadEndDetail)> {
+    Ok((row.get("id")?, DeadEndDetail { trigger: json(row, "trigger_when")?, because: row.get("because")? }))
 }
 
 pub(super) fn summary(row: &Row<'_>, imports: &Imports) -> rusqlite::Result<ClaimSummary> {

@@ -235,23 +235,23 @@ impl Projection {
     ) -> Result<(), StoreError> {
         self.last = LastClaims::default();
         self.db.pragma_update(None, "cache_size", FILL_CACHE_KIB)?;
-        let (chunks, waiting) = std::sync::mpsc::sync_channel(WAITING_CHUNKS);
+        let (chunk_tx, chunk_rx) = std::sync::mpsc::sync_channel(WAITING_CHUNKS);
         let db = &mut self.db;
         let filled = std::thread::scope(|scope| {
-            let writing = scope.spawn(move || write_all(db, waiting));
+            let writing = scope.spawn(move || write_all(db, chunk_rx));
             let mut at = Cursor::GENESIS;
             loop {
                 let chunk = read(at).map_err(StoreError::from).and_then(|stored| Chunk::of(&stored));
                 let next = chunk.as_ref().ok().map(|chunk| chunk.end);
                 let is_last = matches!(next, None | Some(None));
-                // Who writes no longer listens after an error, which it tells in the end.
-                if (!matches!(next, Some(None)) && chunks.send(chunk).is_err()) || is_last {
+                // The writing thread stops receiving after an error, and returns the error from `join`.
+                if (!matches!(next, Some(None)) && chunk_tx.send(chunk).is_err()) || is_last {
                     break;
                 }
                 at = next.flatten().unwrap_or(at);
                 progress(at.seq);
             }
-            drop(chunks);
+            drop(chunk_tx);
             writing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
         self.db.pragma_update(None, "cache_size", USUAL_CACHE_KIB)?;

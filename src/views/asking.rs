@@ -8,7 +8,7 @@ use crate::domain::text::Worktree;
 use crate::domain::time::Timestamp;
 use crate::ledger::LedgerError;
 use crate::reads::Reads;
-use crate::schedule::{self, JobRun, Runs};
+use crate::schedule::{self, JobRun, JobRuns};
 use crate::standing::Standing;
 use crate::store::{ClaimSummary, LeftOut, Reader, StoreError};
 use crate::workspace::Workspace;
@@ -29,7 +29,7 @@ pub(super) struct Asked<'a> {
     pub(super) workspace: &'a Workspace,
     pub(super) config: &'a Config,
     /// The results of the writer's jobs. A damaged ledger is one of them.
-    pub(super) runs: &'a Runs,
+    pub(super) runs: &'a JobRuns,
     pub(super) now: Timestamp,
     pub(super) format: Format,
     is_past: bool,
@@ -109,8 +109,8 @@ impl<'a> Asked<'a> {
 }
 
 /// What became of the writer's jobs; nothing is known of what did then.
-pub(super) fn jobs(reads: &Reads) -> Runs {
-    if reads.horizon().is_none() { Runs::load(&reads.workspace().schedule()) } else { Runs::default() }
+pub(super) fn jobs(reads: &Reads) -> JobRuns {
+    if reads.horizon().is_none() { JobRuns::load(&reads.workspace().schedule()) } else { JobRuns::default() }
 }
 
 /// How the ledger stands, and why it cannot be read where that is so: the read models answer without it.
@@ -123,7 +123,7 @@ pub(super) fn standing(reads: &mut Reads) -> Result<(Standing, Option<String>), 
 }
 
 /// What became of the writer's jobs, and a damaged ledger as one of them.
-fn troubles(reads: &mut Reads, now: Timestamp) -> Result<Runs, ViewError> {
+fn troubles(reads: &mut Reads, now: Timestamp) -> Result<JobRuns, ViewError> {
     let mut runs = jobs(reads);
     let (standing, unreadable) = standing(reads)?;
     let damaged = standing.damage.map(|damage| {
@@ -131,7 +131,7 @@ fn troubles(reads: &mut Reads, now: Timestamp) -> Result<Runs, ViewError> {
         format!("{}{waiting}", damage.loss.fault)
     });
     if let Some(detail) = damaged.or(unreadable) {
-        let run = JobRun { last_run_at: now, took_ms: 0, outcome: schedule::Outcome::Attention, detail };
+        let run = JobRun { last_run_at: now, took_ms: 0, outcome: schedule::JobOutcome::Attention, detail };
         runs.0.insert(attention::LEDGER.to_owned(), run);
     }
     Ok(runs)

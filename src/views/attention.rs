@@ -19,7 +19,7 @@ use crate::domain::scope::Scope;
 use crate::domain::session::Role;
 use crate::domain::time::Timestamp;
 use crate::domain::way;
-use crate::schedule::{Outcome, Runs};
+use crate::schedule::{JobOutcome, JobRuns};
 use crate::store::{
     ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, ExperimentFilter, ProposalView, Question,
     Reader, SideView, Silence, StoreError,
@@ -615,8 +615,8 @@ fn noted(notice: impl std::fmt::Display) -> String {
     format!("hm attention --seen {notice}")
 }
 
-fn faults(runs: &Runs) -> impl Iterator<Item = Need> {
-    runs.0.iter().filter(|(_, run)| run.outcome != Outcome::Ok).map(|(job, run)| {
+fn faults(runs: &JobRuns) -> impl Iterator<Item = Need> {
+    runs.0.iter().filter(|(_, run)| run.outcome != JobOutcome::Ok).map(|(job, run)| {
         let (settle, hint) = match job.as_str() {
             LEDGER => (
                 "hm repair --accept-loss --reason REASON",

@@ -15,10 +15,10 @@ use crate::domain::relevance::StaleAfter;
 use crate::domain::time::Timestamp;
 use crate::pack::{self, Entries};
 use crate::reads::Reads;
-use crate::schedule::Runs;
+use crate::schedule::JobRuns;
 
 pub(super) use entries::{
-    anchor, anti_pattern, claim_for, contradiction, entries, pack_lock, pack_peer, question, replaced_by,
+    anchor, claim_for, contradiction, entries, pack_dead_end, pack_lock, pack_peer, question, replaced_by,
 };
 pub(super) use found::{EXPIRES_SOON_MS, Found, about, found};
 
@@ -134,7 +134,7 @@ pub fn turn0(
     let now_there = Some(&workspace).filter(|_| reads.horizon().is_none());
     let (found, _) = reads.ask(now, |store| Ok(found(store, (stale_after, now_there), &of)))?;
     let found = found.unwrap_or_default();
-    let handed_over = entries(&found, &of, &Runs::default(), Some((parent.as_str(), reason)), now);
+    let handed_over = entries(&found, &of, &JobRuns::default(), Some((parent.as_str(), reason)), now);
     // Who reads it is the child: what it writes is to be filed under its own name.
     let entries = Entries { session: Some(child.to_string()), ..handed_over };
     let store = reads.store()?;

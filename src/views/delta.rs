@@ -7,7 +7,7 @@ use std::mem;
 
 use super::about::About as Work;
 use super::context::{
-    ContextOf, about, anchor, anti_pattern, claim_for, contradiction, pack_lock, pack_peer, question,
+    ContextOf, about, anchor, claim_for, contradiction, pack_dead_end, pack_lock, pack_peer, question,
     replaced_by,
 };
 use super::{MAX_LIMIT, ViewError};
@@ -525,8 +525,8 @@ impl<'a> Asked<'a> {
                 said: if is_own { why() } else { summary.statement.clone() },
             })
         } else if is_dead_end {
-            let warning = self.store.warnings([&summary])?;
-            Body::DeadEnd(anti_pattern(claim, warning.get(&summary.id)))
+            let warning = self.store.dead_end_details([&summary])?;
+            Body::DeadEnd(pack_dead_end(claim, warning.get(&summary.id)))
         } else {
             Body::Claim(claim)
         };

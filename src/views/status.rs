@@ -13,7 +13,7 @@ use crate::domain::event::MemoryDenied;
 use crate::domain::time::Timestamp;
 use crate::ledger;
 use crate::reads::Reads;
-use crate::schedule::{Outcome, Runs};
+use crate::schedule::{JobOutcome, JobRuns};
 use crate::spool::Spool;
 use crate::standing::{Damage, Standing};
 use crate::store::{Counts, LeftOut, RejectedCommand, StoreError};
@@ -44,7 +44,7 @@ pub(super) struct StatusView {
     /// Queued commands that did not pass, newest first.
     pub rejected: Vec<RejectedCommand>,
     /// What became of the last runs of the writer's background jobs.
-    pub jobs: Runs,
+    pub jobs: JobRuns,
     /// What is wrong with the ledger or its checkpoints, until the operator accepts it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub damage: Option<String>,
@@ -148,7 +148,7 @@ fn text(status: &StatusView) -> String {
             MemoryDenied::KIND
         );
     }
-    for (name, run) in status.jobs.0.iter().filter(|(_, run)| run.outcome != Outcome::Ok) {
+    for (name, run) in status.jobs.0.iter().filter(|(_, run)| run.outcome != JobOutcome::Ok) {
         let _ = writeln!(text, "attention: {}: {}", inline(name, 40), inline(&run.detail, LIST_FIELD_CHARS));
     }
     for rejected in &status.rejected {

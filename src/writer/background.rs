@@ -12,7 +12,7 @@ use super::erasure::erase;
 use super::error::WriterError;
 use super::sweeps;
 use crate::integrity::{Scan, ScanError};
-use crate::schedule::{JobRun, Outcome, Runs, Schedule};
+use crate::schedule::{JobOutcome, JobRun, JobRuns, Schedule};
 use crate::system;
 use crate::workspace::Workspace;
 
@@ -51,7 +51,7 @@ enum Lane {
 type Look = fn(&Workspace, &AtomicBool) -> Result<Ended, ScanError>;
 
 /// How a job ended, and a sentence about it.
-type Ended = (Outcome, String);
+type Ended = (JobOutcome, String);
 
 /// The schedule, owned by the committing thread.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ pub(super) struct Background {
 
 enum Request {
     Run(&'static str, Look),
-    Save(Runs),
+    Save(JobRuns),
 }
 
 impl Background {
@@ -159,13 +159,13 @@ impl Background {
     }
 }
 
-/// Runs a job that only reads. A panic counts as a failure.
+/// JobRuns a job that only reads. A panic counts as a failure.
 fn run(look: impl FnOnce() -> Result<Ended, ScanError>) -> JobRun {
     let (last_run_at, began) = (system::now(), system::instant());
     let (outcome, detail) = match catch_unwind(AssertUnwindSafe(look)) {
         Ok(Ok(ended)) => ended,
-        Ok(Err(error)) => (Outcome::Failed, error.to_string()),
-        Err(_) => (Outcome::Failed, "it panicked: see writer.log in the memory".to_owned()),
+        Ok(Err(error)) => (JobOutcome::Failed, error.to_string()),
+        Err(_) => (JobOutcome::Failed, "it panicked: see writer.log in the memory".to_owned()),
     };
     JobRun { last_run_at, took_ms: began.elapsed().as_millis() as u64, outcome, detail }
 }
@@ -174,26 +174,26 @@ fn sweep(committer: &mut Committer) -> Result<Ended, WriterError> {
     let swept = sweeps::sweep(committer)?;
     let left = committer.state().expired(system::now()).len();
     Ok(match left {
-        0 => (Outcome::Ok, format!("{swept} claims expired")),
-        left => (Outcome::Failed, format!("{left} claims are over and could not be ended")),
+        0 => (JobOutcome::Ok, format!("{swept} claims expired")),
+        left => (JobOutcome::Failed, format!("{left} claims are over and could not be ended")),
     })
 }
 
 fn sessions(committer: &mut Committer) -> Result<Ended, WriterError> {
     let closed = sweeps::close_overdue(committer)?;
-    Ok((Outcome::Ok, format!("{closed} leases and sessions closed")))
+    Ok((JobOutcome::Ok, format!("{closed} leases and sessions closed")))
 }
 
 fn silence(committer: &mut Committer) -> Result<Ended, WriterError> {
     let agreed = sweeps::agree(committer)?;
-    Ok((Outcome::Ok, format!("{agreed} claims agreed by silence")))
+    Ok((JobOutcome::Ok, format!("{agreed} claims agreed by silence")))
 }
 
 /// Retries an erasure that was incomplete because a reader held a log or the disk was full.
 fn erasure(committer: &mut Committer) -> Result<Ended, WriterError> {
     Ok(match committer.owes_erasure()? && !erase(committer)? {
-        false => (Outcome::Ok, "nothing waits to be erased".to_owned()),
-        true => (Outcome::Failed, "an erasure is not finished: see writer.log in the memory".to_owned()),
+        false => (JobOutcome::Ok, "nothing waits to be erased".to_owned()),
+        true => (JobOutcome::Failed, "an erasure is not finished: see writer.log in the memory".to_owned()),
     })
 }
 
@@ -201,8 +201,8 @@ fn health(workspace: &Workspace, stop: &AtomicBool) -> Result<Ended, ScanError> 
     let scan = Scan::quick(workspace, stop)?;
     let problems: Vec<&str> = scan.findings.iter().map(|finding| finding.message.as_str()).collect();
     Ok(match problems.is_empty() {
-        true => (Outcome::Ok, "both databases can be read and follow each other".to_owned()),
-        false => (Outcome::Attention, problems.join("; ")),
+        true => (JobOutcome::Ok, "both databases can be read and follow each other".to_owned()),
+        false => (JobOutcome::Attention, problems.join("; ")),
     })
 }
 
@@ -211,9 +211,9 @@ fn integrity(workspace: &Workspace, stop: &AtomicBool) -> Result<Ended, ScanErro
     let scan = Scan::of(workspace, stop)?;
     scan.log(&workspace.integrity_log(), at, began.elapsed().as_millis() as u64)?;
     Ok(match scan.found() {
-        0 => (Outcome::Ok, format!("{} events and {} rows fit", scan.events, scan.claims)),
-        1 => (Outcome::Attention, "1 finding: see integrity.log in the memory".to_owned()),
-        found => (Outcome::Attention, format!("{found} findings: see integrity.log in the memory")),
+        0 => (JobOutcome::Ok, format!("{} events and {} rows fit", scan.events, scan.claims)),
+        1 => (JobOutcome::Attention, "1 finding: see integrity.log in the memory".to_owned()),
+        found => (JobOutcome::Attention, format!("{found} findings: see integrity.log in the memory")),
     })
 }
 
@@ -224,6 +224,6 @@ mod tests {
     #[test]
     fn a_job_that_panics_has_failed() {
         let run = run(|| panic!("on purpose"));
-        assert_eq!(run.outcome, Outcome::Failed);
+        assert_eq!(run.outcome, JobOutcome::Failed);
     }
 }

@@ -13,11 +13,11 @@ use super::checkpoint::Sealer;
 use super::commit::{Committer, MAX_GROUP};
 use super::crash::CrashPoint;
 use super::error::WriterError;
-use super::experiments::Runs;
+use super::experiments::Dispatcher;
 use super::import::import;
 use super::replay::replay;
 use super::wire::{Hello, Reply};
-use super::work::{Ended, Work};
+use super::work::{Ended, WorkItem};
 use crate::checkpoints::Checkpoints;
 use crate::domain::agent::AgentId;
 use crate::domain::command::{Command, Submission};
@@ -60,7 +60,7 @@ pub(super) struct Committing {
     committer: Committer,
     sealer: Sealer,
     background: Background,
-    runs: Runs,
+    runs: Dispatcher,
     spool: Spool,
     workspace: Workspace,
     identity: Identity,
@@ -84,18 +84,18 @@ struct Queued {
 
 impl Queued {
     /// Takes at most one group from the queue.
-    fn of(first: Work, work_rx: &Receiver<Work>) -> Self {
+    fn of(first: WorkItem, work_rx: &Receiver<WorkItem>) -> Self {
         let mut queued = Self::default();
         for work in std::iter::once(first).chain(work_rx.try_iter()) {
             match work {
-                Work::Submit { id, submission, reply_tx } => {
+                WorkItem::Submit { id, submission, reply_tx } => {
                     queued.submissions.push(*submission);
                     queued.answer_txs.push((id, reply_tx));
                 }
-                Work::RunEnded(ended) => queued.ended.push(ended),
-                Work::Leave => queued.leaves = true,
-                Work::Rebuild { reply_tx } => queued.rebuilds.push(reply_tx),
-                Work::Import { file, as_is, reply_tx } => queued.imports.push((file, as_is, reply_tx)),
+                WorkItem::RunEnded(ended) => queued.ended.push(ended),
+                WorkItem::Leave => queued.leaves = true,
+                WorkItem::Rebuild { reply_tx } => queued.rebuilds.push(reply_tx),
+                WorkItem::Import { file, as_is, reply_tx } => queued.imports.push((file, as_is, reply_tx)),
             }
             if queued.submissions.len() == MAX_GROUP {
                 break;
@@ -114,7 +114,7 @@ impl Committing {
     /// `state_home` no checkpoints are written.
     pub(super) fn start(
         mut committer: Committer,
-        runs: Runs,
+        runs: Dispatcher,
         workspace: &Workspace,
         file: Option<FileName>,
         state_home: Option<&Path>,
@@ -153,7 +153,7 @@ impl Committing {
     }
 
     /// Works until the writer's last sender is gone or a newer version of hm asks it to exit.
-    pub(super) fn run(mut self, work_rx: &Receiver<Work>) -> Result<(), WriterError> {
+    pub(super) fn run(mut self, work_rx: &Receiver<WorkItem>) -> Result<(), WriterError> {
         loop {
             self.identity.learn(&self.committer)?;
             let first = match work_rx.recv_timeout(SPOOL_TICK) {
@@ -180,7 +180,7 @@ impl Committing {
         Ok(())
     }
 
-    /// Work that is due also without a request.
+    /// WorkItem that is due also without a request.
     fn tick(&mut self) -> Result<(), WriterError> {
         // Spooled commands were accepted before the new ones, so they come first.
         if !self.spool.is_empty() && !self.committer.is_stopped() {
@@ -288,7 +288,11 @@ impl Committing {
 
 /// Records the facts that come before all commands: the rules of this writer, and the end of runs without a helper.
 /// A ledger that lost events gets them once the loss is accepted.
-fn record_start(committer: &mut Committer, runs: &Runs, workspace: &Workspace) -> Result<(), WriterError> {
+fn record_start(
+    committer: &mut Committer,
+    runs: &Dispatcher,
+    workspace: &Workspace,
+) -> Result<(), WriterError> {
     if committer.is_stopped() {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Runs of experiments: one at a time, each in a helper process.
+//! Dispatcher of experiments: one at a time, each in a helper process.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::commit::{Committer, OwnBatch};
 use super::error::WriterError;
-use super::work::{Ended, Work};
+use super::work::{Ended, WorkItem};
 use crate::domain::decide::experiment;
 use crate::domain::experiment::{Plan, RunOutcome, RunState};
 use crate::domain::ids::{EventId, RunId};
@@ -39,7 +39,7 @@ struct Current {
 }
 
 /// The run in progress, if there is one.
-pub(super) struct Runs {
+pub(super) struct Dispatcher {
     order_tx: mpsc::UnboundedSender<(Order, watch::Receiver<bool>)>,
     current: Option<Current>,
     busy: Arc<AtomicBool>,
@@ -47,8 +47,8 @@ pub(super) struct Runs {
     secret_patterns: Vec<String>,
 }
 
-impl Runs {
-    /// Runs start with the first [`Runs::tick`]; `order_tx` sends them to [`follow`].
+impl Dispatcher {
+    /// Dispatcher start with the first [`Dispatcher::tick`]; `order_tx` sends them to [`follow`].
     pub(super) fn new(
         workspace: &Workspace,
         secret_patterns: Vec<String>,
@@ -214,7 +214,7 @@ impl Runs {
 pub(super) async fn follow(
     binary: PathBuf,
     mut order_rx: mpsc::UnboundedReceiver<(Order, watch::Receiver<bool>)>,
-    work_tx: Sender<Work>,
+    work_tx: Sender<WorkItem>,
 ) {
     // If the helper of a run is killed, its children become children of the writer, which finds and ends them.
     if let Err(error) = tree::adopt_orphans() {
@@ -222,7 +222,7 @@ pub(super) async fn follow(
     }
     while let Some((order, cancel_rx)) = order_rx.recv().await {
         let report = execute(&binary, &order, cancel_rx).await;
-        if work_tx.send(Work::RunEnded(Ended { run: order.run_id, report })).is_err() {
+        if work_tx.send(WorkItem::RunEnded(Ended { run: order.run_id, report })).is_err() {
             return;
         }
     }

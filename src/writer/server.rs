@@ -19,10 +19,10 @@ use super::commit::Committer;
 use super::committing::{Committing, Identity};
 use super::crash::CrashPoint;
 use super::error::WriterError;
-use super::experiments::{Runs, follow};
+use super::experiments::{Dispatcher, follow};
 use super::ground::{self, Ground};
 use super::wire::{self, Hello, PROTOCOL, Reply, Request, is_ours, socket_name};
-use super::work::Work;
+use super::work::WorkItem;
 use crate::config::Config;
 use crate::domain::privacy::{self, Secrets};
 use crate::private;
@@ -55,7 +55,7 @@ pub fn serve(workspace: &Workspace, config: &Config, options: ServeOptions) -> R
     let lock = lock(workspace)?;
     let running = Arc::new(AtomicBool::new(false));
     let (order_tx, order_rx) = unbounded_channel();
-    let runs = Runs::new(workspace, config.secret_patterns.clone(), order_tx, Arc::clone(&running));
+    let runs = Dispatcher::new(workspace, config.secret_patterns.clone(), order_tx, Arc::clone(&running));
     let committing = open(workspace, config, &options, runs)?;
     // If the lock path holds another file by now, another writer may be listening.
     let is_here = || ground::is_at(&lock, &workspace.writer_lock());
@@ -100,7 +100,7 @@ fn open(
     workspace: &Workspace,
     config: &Config,
     options: &ServeOptions,
-    runs: Runs,
+    runs: Dispatcher,
 ) -> Result<Committing, WriterError> {
     ground::set_aside_log(workspace)?;
     let opened = private::name_of(&workspace.ledger());
@@ -140,7 +140,7 @@ fn lock(workspace: &Workspace) -> Result<File, WriterError> {
 async fn listen(
     listener: &Listener,
     idle_exit: Duration,
-    work_tx: Sender<Work>,
+    work_tx: Sender<WorkItem>,
     head_rx: watch::Receiver<u64>,
     running: &AtomicBool,
     identity: Identity,
@@ -186,7 +186,7 @@ fn bind(socket: PathBuf) -> Result<Listener, WriterError> {
 /// Serves one client until it leaves, stalls or sends an invalid frame. Other clients are not affected.
 async fn serve_client(
     mut stream: Stream,
-    work_tx: Sender<Work>,
+    work_tx: Sender<WorkItem>,
     head_rx: watch::Receiver<u64>,
     ours: Hello,
 ) -> std::io::Result<()> {
@@ -198,7 +198,7 @@ async fn serve_client(
     let Some(theirs) = hello else { return Ok(()) };
     if theirs.is_newer() {
         // The committing thread is gone only while the process exits.
-        let _ = work_tx.send(Work::Leave);
+        let _ = work_tx.send(WorkItem::Leave);
         return Ok(());
     }
     if theirs.protocol != PROTOCOL {
@@ -213,7 +213,7 @@ async fn serve_client(
 
 async fn read_requests(
     stream: &Stream,
-    work_tx: Sender<Work>,
+    work_tx: Sender<WorkItem>,
     head_rx: watch::Receiver<u64>,
     reply_tx: UnboundedSender<Reply>,
 ) -> std::io::Result<()> {
@@ -223,11 +223,13 @@ async fn read_requests(
         match request {
             Request::Submit { id, submission } => {
                 let reply_tx = reply_tx.clone();
-                work_tx.send(Work::Submit { id, submission, reply_tx }).map_err(gone)?;
+                work_tx.send(WorkItem::Submit { id, submission, reply_tx }).map_err(gone)?;
             }
-            Request::Rebuild => work_tx.send(Work::Rebuild { reply_tx: reply_tx.clone() }).map_err(gone)?,
+            Request::Rebuild => {
+                work_tx.send(WorkItem::Rebuild { reply_tx: reply_tx.clone() }).map_err(gone)?
+            }
             Request::Import { file, as_is } => {
-                work_tx.send(Work::Import { file, as_is, reply_tx: reply_tx.clone() }).map_err(gone)?;
+                work_tx.send(WorkItem::Import { file, as_is, reply_tx: reply_tx.clone() }).map_err(gone)?;
             }
             Request::Watch => {
                 let (mut head_rx, reply_tx) = (head_rx.clone(), reply_tx.clone());

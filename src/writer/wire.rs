@@ -82,7 +82,7 @@ pub(super) enum Request {
 pub(super) enum Reply {
     Answer {
         id: u64,
-        outcome: Outcome,
+        outcome: Decided,
     },
     Head {
         seq: u64,
@@ -114,22 +114,22 @@ pub(super) enum Reply {
 /// A receipt or a refusal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Outcome {
+pub(super) enum Decided {
     Receipt(Receipt),
     Rejection(Rejection),
 }
 
-impl From<Result<Receipt, Rejection>> for Outcome {
+impl From<Result<Receipt, Rejection>> for Decided {
     fn from(result: Result<Receipt, Rejection>) -> Self {
         result.map_or_else(Self::Rejection, Self::Receipt)
     }
 }
 
-impl From<Outcome> for Result<Receipt, Rejection> {
-    fn from(outcome: Outcome) -> Self {
+impl From<Decided> for Result<Receipt, Rejection> {
+    fn from(outcome: Decided) -> Self {
         match outcome {
-            Outcome::Receipt(receipt) => Ok(receipt),
-            Outcome::Rejection(rejection) => Err(rejection),
+            Decided::Receipt(receipt) => Ok(receipt),
+            Decided::Rejection(rejection) => Err(rejection),
         }
     }
 }

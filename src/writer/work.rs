@@ -9,8 +9,8 @@ use super::wire::Reply;
 use crate::domain::command::Submission;
 use crate::runner::report::Report;
 
-/// Work for the committing thread.
-pub(super) enum Work {
+/// WorkItem for the committing thread.
+pub(super) enum WorkItem {
     /// Decide and append a command.
     Submit { id: u64, submission: Box<Submission>, reply_tx: UnboundedSender<Reply> },
     /// Record the end of a run.

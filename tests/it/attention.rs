@@ -14,7 +14,7 @@ use hivemind::domain::session::{Role, Source};
 use hivemind::domain::time::Timestamp;
 use hivemind::mcp::Era;
 use hivemind::reads::Reads;
-use hivemind::schedule::{JobRun, Outcome, Runs};
+use hivemind::schedule::{JobOutcome, JobRun, JobRuns};
 use hivemind::spool::Spool;
 use hivemind::system;
 use hivemind::views::View;
@@ -117,9 +117,9 @@ fn trouble() -> (TempWorkspace, Timestamp, Names) {
     let now = workspace.events().last().expect("events").at;
     let detail = "1 finding: see integrity.log in the memory".to_owned();
     let run = |outcome, detail| JobRun { last_run_at: now, took_ms: 1, outcome, detail };
-    let runs = Runs(BTreeMap::from([
-        ("health".to_owned(), run(Outcome::Ok, "all is well".to_owned())),
-        ("integrity".to_owned(), run(Outcome::Attention, detail)),
+    let runs = JobRuns(BTreeMap::from([
+        ("health".to_owned(), run(JobOutcome::Ok, "all is well".to_owned())),
+        ("integrity".to_owned(), run(JobOutcome::Attention, detail)),
     ]));
     runs.save(&workspace.schedule()).expect("a schedule");
     for (number, event) in

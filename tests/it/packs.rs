@@ -15,7 +15,7 @@ use hivemind::domain::ids::{ClaimId, EventId, RunId, TaskId};
 use hivemind::domain::relevance::StaleAfter;
 use hivemind::domain::time::{Hours, Span, Timestamp};
 use hivemind::pack::{
-    About, Anchor, AntiPattern, Attention, Body, Claim, Concern, Contradiction, DeltaOf, Entries, Governance,
+    About, Anchor, Attention, Body, Claim, Concern, Contradiction, DeadEnd, DeltaOf, Entries, Governance,
     Lock, MAX_DELTA_CHARS, Message, News, Occasion, Peer, Question, Replaced, RunEnd, Side, Task, TaskMove,
     Told, Trajectory, Turn0, Waiting, Window, budget_for, delta, pack,
 };
@@ -187,8 +187,8 @@ fn question(dice: &mut Dice, at: usize) -> Question {
     }
 }
 
-fn dead_end(dice: &mut Dice, at: usize) -> AntiPattern {
-    AntiPattern {
+fn dead_end(dice: &mut Dice, at: usize) -> DeadEnd {
+    DeadEnd {
         claim: claim(dice, format!("avoid-{at}")),
         trigger: some(dice, words),
         because: some(dice, words),
@@ -247,7 +247,7 @@ fn entries(dice: &mut Dice) -> Entries {
         is_asked: dice.below(3) > 0,
         marks_changes: false,
         stale_after: StaleAfter::default(),
-        anti_patterns: many(dice, most, dead_end),
+        dead_ends: many(dice, most, dead_end),
         unseen_dead_ends: if dice.below(3) == 0 { dice.below(2_000) as u64 } else { 0 },
         turn0: (dice.below(3) == 0).then(|| Turn0 {
             parent_session: words(dice),
@@ -364,7 +364,7 @@ impl Whole {
             ("peers", entries.peers.len()),
             ("anchors", entries.anchors.len()),
             ("relevant_claims", entries.claims.len()),
-            ("anti_patterns", entries.anti_patterns.len()),
+            ("anti_patterns", entries.dead_ends.len()),
         ] {
             assert_eq!(count(name), wanted, "{name} in {text}");
         }
@@ -382,7 +382,7 @@ impl Whole {
 
     /// The dead ends that only fill spare room: they are counted in their own section.
     fn elsewhere(&self) -> Vec<&str> {
-        let others = self.entries.anti_patterns.iter().filter(|dead_end| !dead_end.matches);
+        let others = self.entries.dead_ends.iter().filter(|dead_end| !dead_end.matches);
         others.map(|dead_end| dead_end.claim.id.as_str()).collect()
     }
 
@@ -845,14 +845,14 @@ fn small() -> Entries {
         marks_changes: false,
         stale_after: StaleAfter::default(),
         unseen_dead_ends: 3,
-        anti_patterns: vec![
-            AntiPattern {
+        dead_ends: vec![
+            DeadEnd {
                 claim: negative.clone(),
                 trigger: Some("cargo test --all".to_owned()),
                 because: Some("both wait for the lock".to_owned()),
                 matches: true,
             },
-            AntiPattern { claim: negative, trigger: None, because: None, matches: false },
+            DeadEnd { claim: negative, trigger: None, because: None, matches: false },
         ],
         turn0: None,
         governance: Governance {
@@ -1005,7 +1005,7 @@ fn a_delta_reads_like_this() {
         news(Concern::Asks, About::Question(ClaimId::from_uuid(id(5))), Body::Question(question)),
         news(Concern::Asks, About::Intent, Body::Intent("fix the UI first".to_owned())),
         news(Concern::Touches, About::Claim(ClaimId::from_uuid(id(6))), {
-            Body::DeadEnd(small().anti_patterns.remove(0))
+            Body::DeadEnd(small().dead_ends.remove(0))
         }),
         news(Concern::Touches, edited, edits),
     ];

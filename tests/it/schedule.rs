@@ -1,16 +1,16 @@
 //! The schedule of the writer: every job runs, says how it went, and one that fails stops nothing.
 
-use hivemind::schedule::{Outcome, Runs};
+use hivemind::schedule::{JobOutcome, JobRuns};
 use hivemind::workspace::Workspace;
 
 use crate::harness::{TempWorkspace, block_on, committed, creation, wait_until};
 use crate::shell::Shell;
 
 /// What the writer has written down, once every job has run.
-pub(crate) fn all_ran(workspace: &Workspace) -> Runs {
-    let mut runs = Runs::default();
+pub(crate) fn all_ran(workspace: &Workspace) -> JobRuns {
+    let mut runs = JobRuns::default();
     wait_until("every job has run", || {
-        runs = Runs::load(&workspace.schedule());
+        runs = JobRuns::load(&workspace.schedule());
         runs.0.len() == 6
     });
     runs
@@ -27,7 +27,7 @@ fn status_shows_what_the_writer_does_unasked() {
     );
     let status = shell.json("hm --json status");
     for (name, run) in &runs.0 {
-        assert_eq!(run.outcome, Outcome::Ok, "{name}: {}", run.detail);
+        assert_eq!(run.outcome, JobOutcome::Ok, "{name}: {}", run.detail);
         assert_eq!(status["jobs"][name]["last_run_at"].as_i64(), Some(run.last_run_at.ms()), "{status}");
     }
     let text = String::from_utf8(shell.run("hm status").stdout).expect("text");
@@ -45,14 +45,14 @@ fn a_job_that_fails_stops_nothing() {
     let _writer = workspace.writer(&[]);
     wait_until("the writer listens", || block_on(front.writer_is_up()));
     let runs = all_ran(&workspace);
-    assert_eq!(runs.0["integrity"].outcome, Outcome::Failed, "{runs:?}");
-    assert_eq!(runs.0["health"].outcome, Outcome::Ok, "{runs:?}");
+    assert_eq!(runs.0["integrity"].outcome, JobOutcome::Failed, "{runs:?}");
+    assert_eq!(runs.0["health"].outcome, JobOutcome::Ok, "{runs:?}");
     let failed_at = runs.0["integrity"].last_run_at;
     for nth in 0..50 {
         let receipt = block_on(front.submit(creation("devops", &format!("fact {nth}")))).expect("a receipt");
         assert!(receipt.seq.is_some(), "{receipt:?}");
     }
-    assert_eq!(Runs::load(&workspace.schedule()).0["integrity"].last_run_at, failed_at, "it backs off");
+    assert_eq!(JobRuns::load(&workspace.schedule()).0["integrity"].last_run_at, failed_at, "it backs off");
     let mut reads = hivemind::reads::Reads::of(workspace.clone());
     let config = hivemind::config::Config::load(&workspace.config()).expect("a configuration");
     let view = hivemind::views::View::Status;
@@ -64,6 +64,6 @@ fn a_job_that_fails_stops_nothing() {
     std::fs::remove_dir(workspace.integrity_log()).expect("an empty directory");
     std::fs::remove_file(workspace.schedule()).expect("a schedule");
     block_on(committed(&front, &creation("devops", "one more"))).expect("a receipt");
-    assert_eq!(all_ran(&workspace).0["integrity"].outcome, Outcome::Ok);
+    assert_eq!(all_ran(&workspace).0["integrity"].outcome, JobOutcome::Ok);
     assert!(std::fs::read_to_string(workspace.integrity_log()).expect("a log").contains("\"findings\":0"));
 }

@@ -48,7 +48,7 @@ pub(super) struct Stage {
 
 /// The signal that asks a process to end.
 #[derive(Clone, Copy)]
-enum Ask {
+enum End {
     Leave,
     Die,
 }
@@ -128,7 +128,7 @@ impl Stage {
     /// Kills the writer with SIGKILL, so that it finishes nothing. Returns its process id.
     pub(super) fn kill_writer(&self) -> io::Result<u32> {
         let writer = self.writer()?.ok_or_else(|| io::Error::other("no writer runs"))?;
-        signal(writer, Ask::Die)?;
+        signal(writer, End::Die)?;
         self.wait_for_the_lock()?;
         Ok(writer)
     }
@@ -157,11 +157,11 @@ impl Stage {
 
     fn stop_writer(&self) -> io::Result<()> {
         let Some(writer) = self.writer()? else { return Ok(()) };
-        signal(writer, Ask::Leave)?;
+        signal(writer, End::Leave)?;
         if self.wait_for_the_lock().is_ok() {
             return Ok(());
         }
-        signal(writer, Ask::Die)?;
+        signal(writer, End::Die)?;
         self.wait_for_the_lock()
     }
 
@@ -225,13 +225,13 @@ fn git(dir: &Path, arguments: &[&str]) -> io::Result<()> {
 }
 
 #[cfg(unix)]
-fn signal(process: u32, ask: Ask) -> io::Result<()> {
+fn signal(process: u32, end: End) -> io::Result<()> {
     use rustix::process::{Pid, Signal, kill_process};
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
     let pid = pid.ok_or_else(|| io::Error::other(format!("{process} is no process")))?;
-    let signal = match ask {
-        Ask::Leave => Signal::TERM,
-        Ask::Die => Signal::KILL,
+    let signal = match end {
+        End::Leave => Signal::TERM,
+        End::Die => Signal::KILL,
     };
     match kill_process(pid, signal) {
         // The process has just ended by itself.
@@ -241,7 +241,7 @@ fn signal(process: u32, ask: Ask) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn signal(process: u32, _: Ask) -> io::Result<()> {
+fn signal(process: u32, _: End) -> io::Result<()> {
     // A process without a window accepts no request to end.
     std::process::Command::new("taskkill").args(["/F", "/PID", &process.to_string()]).output().map(drop)
 }

@@ -148,7 +148,7 @@ pub(super) fn joined(text: &str, decoded: Option<&Copy>) -> Option<Copy> {
 pub(super) fn encoded(text: &str) -> impl Iterator<Item = (Range<usize>, String)> {
     let belongs = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_');
     let runs = long_runs(text.as_bytes(), MIN_ENCODED_CHARS, belongs);
-    runs.filter_map(|run| Some((run.clone(), said(&text[run])?)))
+    runs.filter_map(|run| Some((run.clone(), decoded_text(&text[run])?)))
 }
 
 /// The runs of at least this many bytes of a class. In other text it checks only some bytes: a run of n bytes
@@ -177,7 +177,7 @@ pub(super) fn long_runs(
 }
 
 /// The decoded text of a run, if it is printable. Random bytes are printable once in billions of runs.
-fn said(run: &str) -> Option<String> {
+fn decoded_text(run: &str) -> Option<String> {
     let hex = || hex::decode(run).ok().and_then(printable);
     let url = run.contains(['-', '_']);
     let alphabet = if url { alphabet::URL_SAFE } else { alphabet::STANDARD };

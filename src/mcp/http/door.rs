@@ -37,14 +37,14 @@ pub(super) struct Door {
     /// Whether requests need no token. This is so on loopback addresses only, and until the first token exists.
     /// Removing the last token does not open the server again; a restart does.
     stands_open: AtomicBool,
-    rates: Mutex<Rates<Asker>>,
+    rates: Mutex<Rates<RateKey>>,
     paths: &'static [&'static str],
     entrances: Entrances,
 }
 
 /// The key under which requests are counted.
 #[derive(PartialEq, Eq, Hash)]
-enum Asker {
+enum RateKey {
     Token(Token),
     /// Without tokens each connection counts alone: all panes of a machine share its address, and one faulty pane
     /// must not block the others.
@@ -183,13 +183,13 @@ impl Door {
     /// Counts a request; refuses it when the limit is reached.
     fn count(&self, seat: &Seat, token: Option<&Token>) -> Result<(), Refusal> {
         let now = system::instant();
-        let asker = token.cloned().map_or(Asker::Connection(seat.number()), Asker::Token);
+        let key = token.cloned().map_or(RateKey::Connection(seat.number()), RateKey::Token);
         let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
-        if !rates.take(asker, ONE, now) {
+        if !rates.take(key, ONE, now) {
             return Err(Refusal::TooOften);
         }
         let is_new = token.is_none() && seat.requests() < NEW_REQUESTS;
-        if is_new && !rates.take(Asker::NewConnections, NEW, now) {
+        if is_new && !rates.take(RateKey::NewConnections, NEW, now) {
             return Err(Refusal::Crowd);
         }
         Ok(())

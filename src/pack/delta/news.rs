@@ -2,7 +2,7 @@
 
 use super::super::items::{ANSWERED, MAX_ANCHOR_CHARS, MAX_WARNING_CHARS, avoid, contradiction_in, question};
 use super::super::xml::{Tag, line};
-use super::super::{AntiPattern, Claim, MAX_GLANCE_CHARS, MAX_NAME_CHARS, Side, beside, claim, lock};
+use super::super::{Claim, DeadEnd, MAX_GLANCE_CHARS, MAX_NAME_CHARS, Side, beside, claim, lock};
 use super::{Body, Form, GLANCE_CHARS, News, Waiting};
 use crate::domain::claim::Status;
 use crate::domain::scope::Scope;
@@ -32,7 +32,7 @@ pub(super) fn written(news: &News, form: Form, now: Timestamp) -> String {
             tag.text(&it.text())
         }
         (Body::DeadEnd(dead_end), Form::Full | Form::Whole(_)) => avoid(dead_end, now),
-        (Body::DeadEnd(AntiPattern { claim: it, .. }), Form::Line) => Tag::open("avoid")
+        (Body::DeadEnd(DeadEnd { claim: it, .. }), Form::Line) => Tag::open("avoid")
             .with("claim", &it.id)
             .with("scope", line(&it.scopes.join(" "), GLANCE_CHARS))
             .with("by", &it.by)

@@ -7,10 +7,10 @@ use crate::domain::relevance::Binds;
 use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::pack::{self, Attention, Entries};
-use crate::schedule::{Outcome, Runs};
+use crate::schedule::{JobOutcome, JobRuns};
 use crate::store::{
-    AnchorView, ByNow, ClaimSummary, Contradiction, LockView, Peer, Question, Replaced, SessionView,
-    SideView, TaskView, Warning, by_now,
+    AnchorView, ByNow, ClaimSummary, Contradiction, DeadEndDetail, LockView, Peer, Question, Replaced,
+    SessionView, SideView, TaskView, by_now,
 };
 use crate::views::about::About;
 use crate::views::attention::moves_of;
@@ -21,7 +21,7 @@ use crate::views::versions;
 pub(in crate::views) fn entries(
     found: &Found,
     of: &ContextOf,
-    runs: &Runs,
+    runs: &JobRuns,
     handed_over: Option<(&str, &str)>,
     now: Timestamp,
 ) -> Entries {
@@ -64,10 +64,10 @@ pub(in crate::views) fn entries(
         unseen_claims: found.unseen_claims,
         is_asked: found.about.is_asked(),
         unseen_dead_ends: found.unseen_dead_ends,
-        anti_patterns: found
+        dead_ends: found
             .negative
             .iter()
-            .map(|dead_end| anti_pattern(claim(dead_end), found.warnings.get(&dead_end.id)))
+            .map(|dead_end| pack_dead_end(claim(dead_end), found.details.get(&dead_end.id)))
             .collect(),
         turn0: handed_over.map(|(parent, reason)| hand_over(found, parent, reason)),
         governance: pack::Governance {
@@ -108,7 +108,7 @@ pub(in crate::views) fn pack_lock(lock: &LockView, now: Timestamp) -> pack::Lock
 fn attention(
     found: &Found,
     of: &ContextOf,
-    runs: &Runs,
+    runs: &JobRuns,
     claim: &impl Fn(&ClaimSummary) -> pack::Claim,
     now: Timestamp,
 ) -> Vec<Attention> {
@@ -142,7 +142,7 @@ fn attention(
         id: refused.command_id.to_string(),
         what: format!("your queued {} did not pass: {}", refused.kind, refused.message),
     });
-    let faults = runs.0.iter().filter(|(_, run)| run.outcome != Outcome::Ok);
+    let faults = runs.0.iter().filter(|(_, run)| run.outcome != JobOutcome::Ok);
     let faults =
         faults.map(|(job, run)| Attention::Fault { id: job.clone(), what: format!("{job}: {}", run.detail) });
     let disputes = questions.chain(contradictions);
@@ -176,9 +176,9 @@ fn pack_task(task: &TaskView, reader: Option<&SessionView>, now: Timestamp) -> p
 }
 
 /// A dead end as a pack shows it.
-pub(in crate::views) fn anti_pattern(claim: pack::Claim, warning: Option<&Warning>) -> pack::AntiPattern {
+pub(in crate::views) fn pack_dead_end(claim: pack::Claim, warning: Option<&DeadEndDetail>) -> pack::DeadEnd {
     let trigger = warning.and_then(|warning| warning.trigger.as_ref()).map(ToString::to_string);
-    pack::AntiPattern {
+    pack::DeadEnd {
         matches: claim.is_at_hand(),
         claim,
         trigger,

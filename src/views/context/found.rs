@@ -9,9 +9,9 @@ use crate::domain::plan::TaskStatus;
 use crate::domain::relevance::{ANSWERS, StaleAfter};
 use crate::domain::text::Worktree;
 use crate::store::{
-    AnchorView, Belonging, ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, Counts, LockView,
-    Peer, Question, Reader, Rejected, RejectedCommand, Replaced, SessionView, Silence, StoreError, TaskView,
-    TrajectoryView, TurnView, Warning,
+    AnchorView, Belonging, ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, Counts,
+    DeadEndDetail, LockView, Peer, Question, Reader, Rejected, RejectedCommand, Replaced, SessionView,
+    Silence, StoreError, TaskView, TrajectoryView, TurnView,
 };
 use crate::views::about::{About, is_mine};
 use crate::views::claims::negative;
@@ -59,7 +59,7 @@ pub(in crate::views) struct Found {
     pub(in crate::views) pending_proof: Vec<ClaimSummary>,
     pub(in crate::views) claims: Vec<ClaimSummary>,
     pub(in crate::views) negative: Vec<ClaimSummary>,
-    pub(in crate::views) warnings: BTreeMap<ClaimId, Warning>,
+    pub(in crate::views) details: BTreeMap<ClaimId, DeadEndDetail>,
     /// How well claims answer what the session is about, by their words and in all, by their ids.
     pub(in crate::views) answers: BTreeMap<ClaimId, (f64, f64)>,
     pub(in crate::views) rejections: BTreeMap<ClaimId, Vec<Rejected>>,
@@ -275,7 +275,7 @@ fn ask_for_claims(asking: &mut Parts<'_>, of: &ContextOf, counts: &Counts, found
     let settled_dead_ends = found.negative.len() as u64;
     found.negative.retain(|claim| !needs_somebody(claim));
     found.unseen_dead_ends = counts.negative.saturating_sub(settled_dead_ends);
-    found.warnings = asking.ask(|store| store.warnings(&found.negative));
+    found.details = asking.ask(|store| store.dead_end_details(&found.negative));
     let mut dropped: BTreeSet<TaskId> = BTreeSet::new();
     for task in found.claims.iter().filter_map(|claim| claim.origin_task_id).collect::<BTreeSet<_>>() {
         // A task that should not be done says nothing about now; its claims stay where they are.
