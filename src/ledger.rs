@@ -21,7 +21,7 @@ pub use verify::{Fault, Report};
 
 use crate::domain::agent::AgentId;
 use crate::domain::event::{Event, Recorded, Undecodable};
-use crate::domain::ids::{CommandId, EventId, IdempotencyKey, SessionId};
+use crate::domain::ids::{CommandId, EventId, IdempotencyKey, SessionId, TraceId};
 use crate::domain::time::Timestamp;
 use crate::sqlite::{self, CURE};
 pub use crate::sqlite::{Failure, Uncopied};
@@ -73,7 +73,7 @@ pub struct Batch {
     /// The session that sent the command; `None` outside a session.
     pub session: Option<SessionId>,
     /// Id of the trace that the call belongs to; `None` without tracing.
-    pub trace_id: Option<String>,
+    pub trace_id: Option<TraceId>,
     /// The ledger stores it on the first event only.
     pub idempotency_key: Option<IdempotencyKey>,
     /// Time at which the writer took the command.
@@ -96,7 +96,7 @@ pub struct Stored {
     /// The session that sent the command; `None` outside a session.
     pub session: Option<SessionId>,
     /// Id of the trace that the call belongs to; `None` without tracing.
-    pub trace_id: Option<String>,
+    pub trace_id: Option<TraceId>,
     /// The command that caused the event.
     pub causation: CommandId,
     /// Time at which the writer took the command.

@@ -22,7 +22,7 @@ use crate::runner::capture::{Captured, recorded};
 use crate::runner::helper::{Helper, Message};
 use crate::runner::provenance::{Git, Host};
 use crate::runner::report::Report;
-use crate::runner::result::{ExperimentResult, Record, Subject};
+use crate::runner::result::{ExperimentResult, Record, Subject, TestId, ThreadId};
 use crate::runner::run::StreamKey;
 use crate::runner::tree;
 use crate::store::{ExperimentFilter, ExperimentView};
@@ -110,10 +110,10 @@ pub(super) struct Run {
     no_wait: bool,
     /// Thread of a typed command
     #[arg(long, hide = true, value_name = "ID", requires = "argv")]
-    thread_id: Option<String>,
+    thread_id: Option<ThreadId>,
     /// Test of a typed command
     #[arg(long, hide = true, value_name = "ID", requires = "argv")]
-    test_id: Option<String>,
+    test_id: Option<TestId>,
     /// Time limit in seconds; a profile's own can only be shortened
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     timeout: Option<u64>,
@@ -138,10 +138,10 @@ pub(super) struct Run {
 pub(super) struct Recorded {
     /// Thread of the run
     #[arg(long, value_name = "ID")]
-    thread_id: String,
+    thread_id: ThreadId,
     /// Test of the run
     #[arg(long, value_name = "ID")]
-    test_id: String,
+    test_id: TestId,
     /// Exit code
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     exit_code: i32,
@@ -280,7 +280,7 @@ impl Run {
 
     /// Runs a command typed by the operator in this process, and records its end.
     fn typed(&self, context: &Context) -> Result<(), Failure> {
-        let subject = subject(context, "experiment-run", self.thread_id.as_deref(), self.test_id.as_deref())?;
+        let subject = subject(context, "experiment-run", self.thread_id.as_ref(), self.test_id.as_ref())?;
         let cwd = directory(self.cwd.as_deref())?;
         let timeout_ms = self.timeout.unwrap_or(DEFAULT_TIMEOUT_SECONDS).saturating_mul(1_000);
         let mut plan = Plan::typed(self.argv.clone(), cwd, timeout_ms).map_err(Rejection::from)?;
@@ -360,10 +360,9 @@ impl Recorded {
         let out = self.out_file.clone().unwrap_or_else(|| {
             ExperimentResult::path(context.workspace.root(), &subject, created_at, result_id)
         });
-        let label = self
-            .command
-            .clone()
-            .unwrap_or_else(|| format!("recorded: {} {}", subject.thread_id, subject.test_id));
+        let label = self.command.clone().unwrap_or_else(|| {
+            format!("recorded: {} {}", subject.thread_id.as_str(), subject.test_id.as_str())
+        });
         let result = ExperimentResult::of_record(Record {
             result_id,
             subject,
@@ -387,8 +386,8 @@ impl Recorded {
 fn subject(
     context: &Context,
     verb: &str,
-    thread_id: Option<&str>,
-    test_id: Option<&str>,
+    thread_id: Option<&ThreadId>,
+    test_id: Option<&TestId>,
 ) -> Result<Subject, Failure> {
     let (agent, _) = context.speaker(verb)?;
     if agent != AgentId::operator() {
@@ -399,11 +398,10 @@ fn subject(
         )
         .into());
     }
-    let given = |name: &str, id: Option<&str>| {
-        let id = id.map(str::trim).filter(|id| !id.is_empty());
-        id.map(str::to_owned).ok_or_else(|| Rejection::invalid(name, "it is empty: name it"))
-    };
-    Ok(Subject { thread_id: given("thread-id", thread_id)?, test_id: given("test-id", test_id)? })
+    let is_empty = |name: &str| Rejection::invalid(name, "it is empty: name it");
+    let thread_id = thread_id.filter(|id| !id.as_str().is_empty()).ok_or_else(|| is_empty("thread-id"))?;
+    let test_id = test_id.filter(|id| !id.as_str().is_empty()).ok_or_else(|| is_empty("test-id"))?;
+    Ok(Subject { thread_id: thread_id.clone(), test_id: test_id.clone() })
 }
 
 /// Looks for secrets in the names and texts of the files, before the first file is written. The output of the run is
@@ -416,10 +414,11 @@ fn gate<'t>(
     command: impl Iterator<Item = &'t str>,
 ) -> Result<(), Failure> {
     let (cwd, out) = (cwd.to_string_lossy(), out.map(Path::to_string_lossy));
-    let texts = [("thread_id", &*subject.thread_id), ("test_id", &*subject.test_id), ("cwd", &*cwd)]
-        .into_iter()
-        .chain(out.iter().map(|out| ("out_file", &**out)))
-        .chain(command.map(|text| ("command", text)));
+    let texts =
+        [("thread_id", subject.thread_id.as_str()), ("test_id", subject.test_id.as_str()), ("cwd", &*cwd)]
+            .into_iter()
+            .chain(out.iter().map(|out| ("out_file", &**out)))
+            .chain(command.map(|text| ("command", text)));
     let front = context.front()?;
     let Some(denial) = front.deny("record_experiment", texts) else { return Ok(()) };
     let (agent, session) = context.who()?;

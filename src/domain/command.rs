@@ -24,7 +24,7 @@ use uuid::Uuid;
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::evidence::EvidenceName;
-use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
+use crate::domain::ids::{CommandId, IdempotencyKey, SessionId, TraceId};
 use crate::domain::seat::Unpinned;
 use crate::domain::texts::each_text;
 use crate::domain::versions::Versions;
@@ -229,7 +229,7 @@ pub struct Submission {
     pub session: Option<SessionId>,
     /// The trace of the call, as the client names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trace_id: Option<String>,
+    pub trace_id: Option<TraceId>,
     /// The caller's own key for the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<IdempotencyKey>,

@@ -176,6 +176,29 @@ impl fmt::Display for SessionId {
     }
 }
 
+/// The trace that a call belongs to, as its client names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TraceId(String);
+
+impl TraceId {
+    /// The trace of a W3C `traceparent`, which is `VERSION-TRACE-PARENT-FLAGS`. `None` for another text.
+    pub fn of_traceparent(text: &str) -> Option<Self> {
+        let id = text.split('-').nth(1)?;
+        (id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| Self(id.to_owned()))
+    }
+
+    /// A trace as it is recorded.
+    pub fn recorded(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
+    /// The id as it is recorded.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
 /// A caller's name for a request, by which a retry is recognised: 1 to 200 printable characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

@@ -13,7 +13,7 @@ use super::{
     AppendError, Batch, Cursor, Failure, ImportError, Imported, LedgerError, MAX_BATCH_BYTES,
     MAX_PAYLOAD_BYTES, Reader, Stored, erase, import,
 };
-use crate::domain::ids::{IdempotencyKey, SessionId};
+use crate::domain::ids::{IdempotencyKey, SessionId, TraceId};
 use crate::domain::privacy::Denial;
 use crate::sqlite::{self, Durability, Error, Unmigrated, bound};
 
@@ -247,7 +247,7 @@ fn insert(db: &Connection, mut cursor: Cursor, group: &[Batch]) -> Result<Cursor
                     Column::Text(event.kind.as_bytes()),
                     Column::Text(batch.agent.as_str().as_bytes()),
                     optional_text(session),
-                    optional_text(batch.trace_id.as_deref()),
+                    optional_text(batch.trace_id.as_ref().map(TraceId::as_str)),
                     Column::Text(causation.as_bytes()),
                     Column::Integer(batch.at.ms()),
                     optional_text(key),

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{Cursor, Stored};
-use crate::domain::ids::{CommandId, EventId};
+use crate::domain::ids::{CommandId, EventId, TraceId};
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -55,7 +55,7 @@ pub fn export_line(event: &Stored) -> Result<String, serde_json::Error> {
         kind: &event.kind,
         agent: event.agent.as_str(),
         session: event.session.as_ref().map(crate::domain::ids::SessionId::as_str),
-        trace_id: event.trace_id.as_deref(),
+        trace_id: event.trace_id.as_ref().map(TraceId::as_str),
         causation_id: event.causation,
         at_ms: event.at.ms(),
         idempotency_key: event.idempotency_key.as_ref().map(crate::domain::ids::IdempotencyKey::as_str),

@@ -12,7 +12,7 @@ use super::{Cursor, ExportTrailer, Failure, Hash, LedgerError, MAX_PAYLOAD_BYTES
 use crate::domain::agent::AgentId;
 use crate::domain::clean;
 use crate::domain::event::Event;
-use crate::domain::ids::{EventId, IdempotencyKey, SessionId};
+use crate::domain::ids::{EventId, IdempotencyKey, SessionId, TraceId};
 use crate::domain::privacy::Denial;
 use crate::domain::text;
 use crate::domain::time::Timestamp;
@@ -183,7 +183,7 @@ fn stored(bytes: &[u8]) -> Result<Stored, String> {
             .map(SessionId::try_from)
             .transpose()
             .map_err(|error| format!("has no session: {error}"))?,
-        trace_id: line.trace_id,
+        trace_id: line.trace_id.as_deref().map(TraceId::recorded),
         causation: line.causation_id.parse().map_err(|error| format!("has no cause: {error}"))?,
         at: Timestamp::from_ms(line.at_ms),
         idempotency_key: line
@@ -238,7 +238,7 @@ pub(super) fn credible(event: &Stored) -> Result<(), String> {
         return Err(format!("happened at {} ms after 1970, outside of 1970 to 2200", event.at.ms()));
     }
     if let Some(trace) = &event.trace_id {
-        text::one_line("trace_id", trace, MAX_TRACE_CHARS).map_err(|problem| problem.to_string())?;
+        text::one_line("trace_id", trace.as_str(), MAX_TRACE_CHARS).map_err(|problem| problem.to_string())?;
     }
     let Some((payload, _)) = &event.payload else { return Ok(()) };
     let payload: Value = serde_json::from_str(payload).map_err(|problem| problem.to_string())?;
@@ -252,7 +252,7 @@ fn event_hash(event: &Stored) -> Hash {
     let (id, causation) = (event.id.to_string(), event.causation.to_string());
     let optional = [
         text(event.session.as_ref().map(SessionId::as_str)),
-        text(event.trace_id.as_deref()),
+        text(event.trace_id.as_ref().map(TraceId::as_str)),
         text(event.idempotency_key.as_ref().map(IdempotencyKey::as_str)),
     ];
     let [session, trace_id, key] = optional

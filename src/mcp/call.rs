@@ -19,7 +19,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::clean;
 use crate::domain::command::{Command, Submission};
-use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
+use crate::domain::ids::{CommandId, IdempotencyKey, SessionId, TraceId};
 use crate::domain::privacy::{self, Denial, Secrets};
 use crate::domain::receipt::{Receipt, Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
@@ -35,7 +35,7 @@ use crate::writer::Front;
 pub(super) struct Call {
     pub(super) tool: String,
     pub(super) arguments: JsonObject,
-    trace_id: Option<String>,
+    trace_id: Option<TraceId>,
     session: Option<SessionId>,
     client: Option<String>,
     pub(super) request: Waiting,
@@ -50,12 +50,11 @@ impl Call {
 
 impl FromContextPart<ToolCallContext<'_, Server>> for Call {
     fn from_context_part(context: &mut ToolCallContext<'_, Server>) -> Result<Self, ErrorData> {
-        let traceparent =
-            context.request_context.meta.0.get("traceparent").and_then(Value::as_str).map(trace_id);
+        let traceparent = context.request_context.meta.0.get("traceparent").and_then(Value::as_str);
         Ok(Self {
             tool: context.name.to_string(),
             arguments: context.arguments.take().unwrap_or_default(),
-            trace_id: traceparent.flatten(),
+            trace_id: traceparent.and_then(TraceId::of_traceparent),
             session: session_of(&context.request_context),
             client: client_of(&context.request_context),
             request: Waiting {
@@ -65,12 +64,6 @@ impl FromContextPart<ToolCallContext<'_, Server>> for Call {
             },
         })
     }
-}
-
-/// The trace id of a W3C `traceparent`: version-TRACEID-parent-flags.
-fn trace_id(traceparent: &str) -> Option<String> {
-    let id = traceparent.split('-').nth(1)?;
-    (id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| id.to_owned())
 }
 
 /// The session of a request, if its client names one.

@@ -87,6 +87,37 @@ pub struct Truncation {
     pub stderr: StreamTruncation,
 }
 
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// The name, without white space around it.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(name: &str) -> Self {
+                Self(name.trim().to_owned())
+            }
+        }
+    };
+}
+
+name!(
+    /// The operator's name for a thread of experiments.
+    ThreadId
+);
+name!(
+    /// The operator's name for a test of a thread.
+    TestId
+);
+
 /// One result. A fact that is unknown about a recorded run is null.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExperimentResult {
@@ -97,9 +128,9 @@ pub struct ExperimentResult {
     /// The origin of the result.
     pub capture_mode: CaptureMode,
     /// The thread of the experiment; null for a run of a claim.
-    pub thread_id: Option<String>,
+    pub thread_id: Option<ThreadId>,
     /// The test that it answers; null for a run of a claim.
-    pub test_id: Option<String>,
+    pub test_id: Option<TestId>,
     /// Time of writing, RFC 3339 in UTC with milliseconds.
     pub created_at: String,
     /// The directory of the run.
@@ -137,9 +168,9 @@ pub struct ExperimentResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
     /// `--thread-id`.
-    pub thread_id: String,
+    pub thread_id: ThreadId,
     /// `--test-id`.
-    pub test_id: String,
+    pub test_id: TestId,
 }
 
 /// A past run, as the operator reports it.
@@ -241,8 +272,8 @@ impl ExperimentResult {
     /// The default path of a result, below the root of the project.
     pub fn path(root: &Path, subject: &Subject, created_at: Timestamp, result_id: Uuid) -> PathBuf {
         let name = format!("{}_{result_id}.json", formatted(created_at, "%Y%m%dT%H%M%SZ"));
-        let thread = root.join("artifacts").join(safe_name(&subject.thread_id));
-        thread.join("experiments").join(safe_name(&subject.test_id)).join(name)
+        let thread = root.join("artifacts").join(safe_name(subject.thread_id.as_str()));
+        thread.join("experiments").join(safe_name(subject.test_id.as_str())).join(name)
     }
 }
 
@@ -312,7 +343,7 @@ mod tests {
 
     #[test]
     fn a_result_has_its_place_by_thread_test_and_time() {
-        let subject = Subject { thread_id: "RS-2025/../x".to_owned(), test_id: "T1 again".to_owned() };
+        let subject = Subject { thread_id: "RS-2025/../x".into(), test_id: "T1 again".into() };
         let at = Timestamp::from_ms(1_767_150_005_120);
         let path = ExperimentResult::path("/p".as_ref(), &subject, at, uuid::Uuid::nil());
         expect!["/p/artifacts/RS-2025_.._x/experiments/T1_again/20251231T030005Z_00000000-0000-0000-0000-000000000000.json"]

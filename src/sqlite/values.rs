@@ -6,7 +6,7 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRe
 use super::Error;
 use crate::domain::agent::AgentId;
 use crate::domain::ids::{
-    ClaimId, CommandId, EventId, IdempotencyKey, PhaseId, PlanId, RunId, SessionId, TaskId,
+    ClaimId, CommandId, EventId, IdempotencyKey, PhaseId, PlanId, RunId, SessionId, TaskId, TraceId,
 };
 use crate::domain::time::Timestamp;
 
@@ -53,6 +53,18 @@ impl ToSql for AgentId {
 }
 
 impl FromSql for AgentId {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        value.as_str().map(Self::recorded)
+    }
+}
+
+impl ToSql for TraceId {
+    fn to_sql(&self) -> Result<ToSqlOutput<'_>, Error> {
+        Ok(self.as_str().into())
+    }
+}
+
+impl FromSql for TraceId {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         value.as_str().map(Self::recorded)
     }

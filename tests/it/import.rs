@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use hivemind::domain::claim::Position;
-use hivemind::domain::ids::{CommandId, EventId};
+use hivemind::domain::ids::{CommandId, EventId, TraceId};
 use hivemind::domain::time::Timestamp;
 use hivemind::ledger::{Batch, Ledger, NewEvent, Stored};
 use hivemind::system;
@@ -112,7 +112,7 @@ fn an_import_believes_no_name_time_or_text_that_no_hm_would_write() {
     for at in [i64::MIN, -1, 7_258_118_400_000, i64::MAX] {
         refused("a time", 2, &forged(|batch| batch.at = Timestamp::from_ms(at)));
     }
-    refused("a trace", 2, &forged(|batch| batch.trace_id = Some("a\nb".to_owned())));
+    refused("a trace", 2, &forged(|batch| batch.trace_id = Some(TraceId::recorded("a\nb"))));
     refused(
         "beliefs of a bad name",
         2,

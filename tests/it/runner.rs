@@ -638,7 +638,7 @@ pub(crate) fn assert_valid(result: &Value) {
 #[tokio::test]
 async fn results_are_what_the_seed_says() {
     let lab = Lab::new();
-    let subject = Subject { thread_id: "RS-20251231-example".to_owned(), test_id: "T1".to_owned() };
+    let subject = Subject { thread_id: "RS-20251231-example".into(), test_id: "T1".into() };
     for (script, timeout_ms, status) in
         [("echo fine", 20_000, "passed"), ("exit 4", 20_000, "failed"), ("sleep 9", 200, "blocked")]
     {

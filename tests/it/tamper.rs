@@ -2,7 +2,7 @@
 
 use hivemind::domain::claim::Relation;
 use hivemind::domain::command::{AddEvidence, Command};
-use hivemind::domain::ids::ClaimId;
+use hivemind::domain::ids::{ClaimId, TraceId};
 use hivemind::ledger::Fault;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params};
@@ -36,7 +36,7 @@ fn ledger() -> TempWorkspace {
         ["the pool holds 20", "端口是 7001", "it leaks", "retry with jitter"].into_iter().enumerate()
     {
         let mut made = with_key(creation("devops", statement), &format!("key-{at}"));
-        made.trace_id = (at % 2 == 0).then(|| "4bf92f3577b34da6".to_owned());
+        made.trace_id = (at % 2 == 0).then(|| TraceId::recorded("4bf92f3577b34da6"));
         let id = claim_of(&made);
         if let Command::CreateClaim(create) = &mut made.command {
             create.supersedes = last;
