@@ -98,11 +98,15 @@ impl SessionNews {
         opened
     }
 
-    /// When the session was first shown something; none where it was not, or the time is not known.
-    pub fn first_opened(&self, id: &str) -> Option<Timestamp> {
-        let text = String::from_utf8(private::read(&self.opened).ok()?).ok()?;
-        let of_it = text.lines().find_map(|line| line.strip_prefix(id)?.strip_prefix(' '))?;
-        Some(Timestamp::from_ms(of_it.split_once(' ')?.1.parse().ok()?))
+    /// When the session was first shown each entity, by id. `None` if the first line about an entity has no time.
+    pub fn first_opened(&self) -> BTreeMap<String, Option<Timestamp>> {
+        let text = private::read(&self.opened).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let mut opened = BTreeMap::new();
+        for (id, rest) in text.unwrap_or_default().lines().filter_map(|line| line.split_once(' ')) {
+            let at_ms = rest.split_once(' ').and_then(|(_, at_ms)| at_ms.parse().ok());
+            opened.entry(id.to_owned()).or_insert(at_ms.map(Timestamp::from_ms));
+        }
+        opened
     }
 
     /// Keeps what the files that a command names are before it runs: each by its path with when it was changed last.

@@ -43,7 +43,7 @@ impl Context {
         };
         let session = self.session.clone().or_else(|| place.client_session().map(String::from));
         let budget = self.budget.unwrap_or_else(|| pack::budget_for(self.window));
-        let of = ContextOf { agent, session, intent: self.intent.clone(), budget, window: None };
+        let of = ContextOf { intent: self.intent.clone(), budget, ..ContextOf::new(agent, session) };
         let why = place.any_claim_named(self.why.as_deref())?;
         place.show(&match why {
             None if !self.explain => View::Context(of),

@@ -363,7 +363,7 @@ impl Hooked {
 
     fn context_of(&mut self, budget: usize) -> ContextOf {
         let session = self.session.as_ref().map(ToString::to_string);
-        ContextOf { agent: self.reader(), session, intent: None, budget, window: None }
+        ContextOf { budget, ..ContextOf::new(self.reader(), session) }
     }
 
     /// A turn begins: what others did since the last one is said, and what is asked for is kept.

@@ -146,7 +146,7 @@ impl<'c> Recipient<'c> {
             told => told,
         });
         let known = knows(&mut self.reads, news.as_ref(), known.as_ref(), since);
-        let of = ContextOf { agent: self.agent.clone(), session, intent: None, budget: 0, window: None };
+        let of = ContextOf { budget: 0, ..ContextOf::new(self.agent.clone(), session) };
         let delta = views::delta_with(Occasion::Asked, &mut self.reads, &of, &known, system::now())?;
         if delta.text.is_empty()
             && let Some(news) = news.as_ref().filter(|_| delta.told != known.told)

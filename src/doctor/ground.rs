@@ -12,7 +12,6 @@ use super::{Check, Doctor};
 use crate::clients::CLIENTS;
 use crate::identity::Caller;
 use crate::integrity::{Scan, ScanError};
-use crate::pack::DEFAULT_BUDGET_CHARS;
 use crate::reads::Reads;
 use crate::spool::Spool;
 use crate::standing::{Damage, Standing};
@@ -197,14 +196,7 @@ impl Doctor<'_> {
         let mut reads = Reads::of(self.workspace.clone());
         let mut largest = (0, "no agent".to_owned());
         for agent in self.config.roster.agents() {
-            let (agent, budget) = (agent.clone(), DEFAULT_BUDGET_CHARS);
-            let view = View::Context(ContextOf {
-                agent: agent.clone(),
-                session: None,
-                intent: None,
-                budget,
-                window: None,
-            });
+            let view = View::Context(ContextOf::new(agent.clone(), None));
             match views::answer(&mut reads, self.config, &view, system::now(), Format::Text) {
                 Ok(answer) => largest = largest.max((answer.into_text().chars().count(), agent.to_string())),
                 Err(ViewError::Store(error)) => {

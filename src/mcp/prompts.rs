@@ -149,8 +149,7 @@ impl Server {
             Some(Unpinned { named: Some(named), .. }) => named,
             Some(_) => self.agent_of(&given.1).unwrap_or_else(|| AgentId::recorded(UNSEATED)),
         };
-        let session = Some(given.1.to_string());
-        Ok(ContextOf { agent, session, intent: None, budget: pack::DEFAULT_BUDGET_CHARS, window: None })
+        Ok(ContextOf::new(agent, Some(given.1.to_string())))
     }
 
     /// Asks a question. An entity that does not exist is reported as an invalid argument.

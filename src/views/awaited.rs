@@ -19,20 +19,24 @@ pub(super) struct Awaited {
     read_at: Option<Timestamp>,
 }
 
-/// An agent's own questions without an answer. That a session was shown a question is known on this machine only, and is no
-/// event.
+/// An agent's own questions without an answer. Only this machine knows which session was shown a question; no event
+/// records it.
 pub(super) fn of(asked: &Asked<'_>, state_home: &Path, agent: &AgentId) -> Result<Vec<Awaited>, StoreError> {
     let questions = asked.store.questions(None, MAX_LIMIT)?.into_iter();
     let own: Vec<_> = questions.filter(|asked| asked.claim.owner == agent.as_str()).collect();
     let alive = if own.is_empty() { Vec::new() } else { asked.store.alive_sessions(MAX_LIMIT)? };
+    let of_asked = alive.iter().filter(|session| own.iter().any(|question| question.agent == session.agent));
+    let opened: Vec<_> = of_asked
+        .filter_map(|session| {
+            let news = SessionNews::of(state_home, asked.workspace, &session.session.parse().ok()?);
+            Some((&session.agent, news.first_opened()))
+        })
+        .collect();
     let awaited = own.into_iter().map(|question| {
-        let sessions = alive.iter().filter(|session| session.agent == question.agent);
-        let read_at = sessions.filter_map(|session| {
-            let session = session.session.parse().ok()?;
-            SessionNews::of(state_home, asked.workspace, &session)
-                .first_opened(&question.claim.id.to_string())
-        });
-        Awaited { read_at: read_at.min(), claim: question.claim.id, agent: question.agent }
+        let id = question.claim.id.to_string();
+        let by_asked = opened.iter().filter(|(agent, _)| **agent == question.agent);
+        let read_at = by_asked.filter_map(|(_, opened)| opened.get(&id).copied().flatten()).min();
+        Awaited { read_at, claim: question.claim.id, agent: question.agent }
     });
     Ok(awaited.collect())
 }

@@ -40,6 +40,13 @@ pub struct ContextOf {
     pub window: Option<pack::Window>,
 }
 
+impl ContextOf {
+    /// The context of an agent in a session, with the default budget.
+    pub const fn new(agent: AgentId, session: Option<String>) -> Self {
+        Self { agent, session, intent: None, budget: pack::DEFAULT_BUDGET_CHARS, window: None }
+    }
+}
+
 /// The context of an agent.
 pub(super) fn answer(asking: &mut Asking<'_>, of: &ContextOf) -> Result<Answer, ViewError> {
     asking.of_store(|asked| {
@@ -121,14 +128,7 @@ pub fn turn0(
     reason: &str,
     now: Timestamp,
 ) -> Result<String, ViewError> {
-    let budget = pack::DEFAULT_BUDGET_CHARS;
-    let of = ContextOf {
-        agent: agent.clone(),
-        session: Some(parent.to_string()),
-        intent: None,
-        budget,
-        window: None,
-    };
+    let of = ContextOf::new(agent.clone(), Some(parent.to_string()));
     let now = reads.clock(now);
     let workspace = reads.workspace().clone();
     let now_there = Some(&workspace).filter(|_| reads.horizon().is_none());

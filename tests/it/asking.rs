@@ -208,13 +208,7 @@ fn silence_confirms_once_at_its_time_and_a_later_challenge_reopens() {
             "(confirmed, agreed by silence, by devops",
         ),
         (
-            View::Context(ContextOf {
-                agent: agent("architect"),
-                session: None,
-                intent: None,
-                budget: 9_500,
-                window: None,
-            }),
+            View::Context(ContextOf::new(agent("architect"), None)),
             "status=\"confirmed\" basis=\"agreed by silence\"",
         ),
     ] {
@@ -419,13 +413,7 @@ fn a_question_is_shown_whole_until_it_is_answered_or_ends_with_its_claim() {
     team.does(&made);
     let other = asking("another one", &["analyst"], None);
     team.does(&other);
-    let of = ContextOf {
-        agent: agent("analyst"),
-        session: Some("s-9".into()),
-        intent: None,
-        budget: 9_500,
-        window: None,
-    };
+    let of = ContextOf::new(agent("analyst"), Some("s-9".into()));
     let (said, told) = delta(&mut team.reads(), &of, &Known::up_to(told), team.now()).expect("a delta");
     let first = said.lines().nth(2).expect("a line");
     assert!(first.starts_with("<question claim=\"") && first.contains("by=\"devops\""), "{said}");
@@ -475,13 +463,7 @@ fn an_owner_that_supersedes_asks_the_supporters_and_quarrels_with_none() {
     let asked = team.asked("analyst");
     assert_eq!(asked.len(), 1);
     assert_eq!(asked[0].instead_of, Some(claim_of(&old)));
-    let of = ContextOf {
-        agent: agent("analyst"),
-        session: Some("s-9".into()),
-        intent: None,
-        budget: 9_500,
-        window: None,
-    };
+    let of = ContextOf::new(agent("analyst"), Some("s-9".into()));
     let (said, _) = delta(&mut team.reads(), &of, &Known::up_to(told), team.now()).expect("a delta");
     assert!(said.contains("<question claim=") && said.contains("instead_of="), "{said}");
     team.takes("analyst", claim_of(&new), Position::Support);
@@ -498,13 +480,7 @@ fn an_owner_that_supersedes_asks_the_supporters_and_quarrels_with_none() {
     for (view, says) in [
         (View::Attention(None), "devops, held by analyst: the pool holds 30 connections"),
         (
-            View::Context(ContextOf {
-                agent: agent("architect"),
-                session: None,
-                intent: None,
-                budget: 9_500,
-                window: None,
-            }),
+            View::Context(ContextOf::new(agent("architect"), None)),
             "A (devops, deprecated, 0s, held by analyst) the pool holds 30 connections",
         ),
         (

@@ -96,7 +96,7 @@ fn update(task_id: TaskId, status: TaskStatus) -> Command {
 
 fn told(workspace: &Workspace, budget: usize, now: Timestamp) -> Answer {
     let session = Some("s-1".to_owned());
-    let of = ContextOf { agent: agent("devops"), session, intent: None, budget, window: None };
+    let of = ContextOf { budget, ..ContextOf::new(agent("devops"), session) };
     let mut reads = Reads::of(workspace.clone());
     answer(&mut reads, &config(), &View::Context(of), now).expect("a context")
 }
@@ -225,13 +225,7 @@ fn a_dead_end_says_what_it_warns_of_and_why_it_failed() {
         does(&mut committer, "analyst", "s-2", Command::AddEvidence(evidence));
     }
     assert_eq!(said(&told_at_once()), because("openssl has no Cargo.lock"));
-    let of = ContextOf {
-        agent: agent("devops"),
-        session: Some("s-1".to_owned()),
-        intent: None,
-        budget: 9_500,
-        window: None,
-    };
+    let of = ContextOf::new(agent("devops"), Some("s-1".to_owned()));
     let since = before.last().map_or(0, |event| event.seq);
     let known = Known::up_to(since);
     let news = views::delta(&mut Reads::of(workspace.clone()), &of, &known, now).expect("a delta").0;
@@ -271,13 +265,7 @@ fn what_commits_between_a_delta_and_its_prompt_is_told_with_the_next() {
     let mut committer = workspace.committer(1);
     let start = StartSession { source: Source::Startup, client: None, parent_session: None };
     does(&mut committer, "devops", "s-1", Command::StartSession(start));
-    let of = ContextOf {
-        agent: agent("devops"),
-        session: Some("s-1".to_owned()),
-        intent: None,
-        budget: 9_500,
-        window: None,
-    };
+    let of = ContextOf::new(agent("devops"), Some("s-1".to_owned()));
     let session = || {
         let mut reads = Reads::of(workspace.clone());
         reads
@@ -317,7 +305,7 @@ fn what_commits_between_a_delta_and_its_prompt_is_told_with_the_next() {
 
 /// Where a text stands in a pack of a workspace at so many hours after its last event.
 fn places(workspace: &Workspace, config: &Config, hours: u32, texts: &[&str]) -> Vec<usize> {
-    let of = ContextOf { agent: agent("devops"), session: None, intent: None, budget: 9_500, window: None };
+    let of = ContextOf::new(agent("devops"), None);
     let then = ledger_end(workspace).plus(Hours(hours));
     let pack =
         answer(&mut Reads::of(workspace.clone()), config, &View::Context(of), then).expect("a context").text;

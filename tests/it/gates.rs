@@ -212,13 +212,7 @@ impl Team {
     }
 
     fn pack(&self, session: &str, budget: usize, hours: u32) -> String {
-        let of = ContextOf {
-            agent: agent("devops"),
-            session: Some(session.to_owned()),
-            intent: None,
-            budget,
-            window: None,
-        };
+        let of = ContextOf { budget, ..ContextOf::new(agent("devops"), Some(session.to_owned())) };
         let now = Timestamp::from_ms(self.clock.load(Ordering::Relaxed)).plus(Hours(hours));
         let mut reads = Reads::of(self.workspace.clone());
         answer(&mut reads, &config(), &View::Context(of), now).expect("a pack").text
@@ -355,13 +349,7 @@ fn a_pack_of_one_position_is_the_same_bytes() {
     team.declare("s-1", &works()[0].intent);
     let moment = Moment::Seq(team.committer.head().seq);
     let packs = [0, 1, 1_000].map(|hours| {
-        let of = ContextOf {
-            agent: agent("devops"),
-            session: Some("s-1".to_owned()),
-            intent: None,
-            budget: 9_500,
-            window: None,
-        };
+        let of = ContextOf::new(agent("devops"), Some("s-1".to_owned()));
         let now = Timestamp::from_ms(team.clock.load(Ordering::Relaxed)).plus(Hours(hours));
         let mut reads = Reads::of(team.workspace.clone());
         answer_at(&mut reads, &config(), &View::Context(of), now, Some(moment)).expect("a pack").text

@@ -35,7 +35,7 @@ fn ask(workspace: &Workspace, view: &View, now: Timestamp) -> Result<Answer, Vie
 
 fn context_of(session: &str) -> View {
     let session = Some(session.to_owned());
-    View::Context(ContextOf { agent: agent("devops"), session, intent: None, budget: 9_500, window: None })
+    View::Context(ContextOf::new(agent("devops"), session))
 }
 
 fn claims(limit: usize) -> View {

@@ -65,11 +65,8 @@ impl Finished {
 
     fn context(&self, who: &str, session: &str) -> String {
         let of = ContextOf {
-            agent: agent(who),
-            session: Some(session.to_owned()),
             intent: Some("how the pool in src/pool.rs works, which bugs it had, and what is open".to_owned()),
-            budget: 9_500,
-            window: None,
+            ..ContextOf::new(agent(who), Some(session.to_owned()))
         };
         let now = (fixed_sources(1).clock)();
         let mut reads = Reads::of(self.workspace.clone());

@@ -385,13 +385,7 @@ fn a_run_about_the_readers_claim_asks_it() {
         let all = committer.commit(&[request(agent, command)]).expect("a group");
         all.into_iter().for_each(|receipt| drop(receipt.expect("it passes")));
     };
-    let of = ContextOf {
-        agent: agent("devops"),
-        session: Some("s-9".into()),
-        intent: None,
-        budget: 9_500,
-        window: None,
-    };
+    let of = ContextOf::new(agent("devops"), Some("s-9".into()));
     let news =
         |known: &Known| views::delta(&mut Reads::of((*workspace).clone()), &of, known, NOW).expect("a delta");
     let mine = fact("cold reads take 3 ms");

@@ -636,24 +636,9 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
         View::Attention(None),
         View::Attention(Some(agent("devops"))),
         View::Beliefs(agent("devops"), Some("w0".to_owned())),
-        View::Context(ContextOf {
-            agent: agent("devops"),
-            session: None,
-            intent: None,
-            budget: 9_500,
-            window: None,
-        }),
-        View::Explained(
-            ContextOf { agent: agent("devops"), session: None, intent: None, budget: 9_500, window: None },
-            Some(ids[7]),
-        ),
-        View::Context(ContextOf {
-            agent: agent("devops"),
-            session: Some("w7".to_owned()),
-            intent: None,
-            budget: 9_500,
-            window: None,
-        }),
+        View::Context(ContextOf::new(agent("devops"), None)),
+        View::Explained(ContextOf::new(agent("devops"), None), Some(ids[7])),
+        View::Context(ContextOf::new(agent("devops"), Some("w7".to_owned()))),
     ]);
     views
 }
@@ -773,7 +758,7 @@ fn no_statement_scans_what_grows() {
         answer(&mut reads, &config, view, system::now()).expect("an answer");
     }
     let (session, window) = (Some("w7".to_owned()), None);
-    let of = ContextOf { agent: agent("devops"), session, intent: None, budget: 9_500, window };
+    let of = ContextOf { window, ..ContextOf::new(agent("devops"), session) };
     for since in [0, workspace.events().len() as u64 / 2] {
         let known = Known { opened: [(ids[0].to_string(), 9)].into(), ..Known::up_to(since) };
         let (text, told) = delta(&mut reads, &of, &known, system::now()).expect("a delta");

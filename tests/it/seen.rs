@@ -178,13 +178,7 @@ async fn a_challenger_whose_challenge_a_run_answered_is_told_so() {
     let run = json!({ "profile": "one", "args": ["name=tests.test_calc"], "claim_id": id, "blocking": true,
                       "prediction": "fails", "wait": true });
     bench.accepted(&analyst, "run_experiment", run).await;
-    let of = ContextOf {
-        agent: hivemind::domain::agent::AgentId::recorded("devops"),
-        session: None,
-        intent: None,
-        budget: 9_500,
-        window: None,
-    };
+    let of = ContextOf::new(hivemind::domain::agent::AgentId::recorded("devops"), None);
     let mut reads = Reads::of(bench.workspace().clone());
     let now = hivemind::system::now();
     let (told, _) = delta(&mut reads, &of, &Known::up_to(since), now).expect("a delta");

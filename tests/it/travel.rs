@@ -148,13 +148,7 @@ fn the_past_is_judged_by_the_clock_of_then() {
         let answers = [1, 24 * 365].map(|hours: u32| {
             let now = asked.plus(Hours(hours));
             let moment = if minutes == 0 { Moment::Seq(end) } else { Moment::Time(asked) };
-            let of = ContextOf {
-                agent: agent("devops"),
-                session: Some("s-1".to_owned()),
-                intent: None,
-                budget: 9_500,
-                window: None,
-            };
+            let of = ContextOf::new(agent("devops"), Some("s-1".to_owned()));
             let view = match name {
                 "context" => View::Context(of),
                 "plan" => View::Plan(None),
