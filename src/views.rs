@@ -1,5 +1,5 @@
-//! Every question that a resource or a CLI verb can ask, answered from the read side. Each question has a file with its answer
-//! and the events that change it.
+//! The questions of resources and CLI verbs. The read side answers them. Each question has a file with its answer and
+//! the events that change the answer.
 
 mod about;
 mod agents;
@@ -74,10 +74,10 @@ pub use search::found_through;
 pub use unfinished::{gate, presence, unproven};
 pub use why::why;
 
-/// Entries of a list page unless the reader asks for another number; some 4,000 tokens.
+/// Default number of entries on a list page: some 4,000 tokens.
 pub const DEFAULT_LIMIT: usize = 50;
 
-/// The most entries of a list page.
+/// The maximum number of entries on a list page.
 pub const MAX_LIMIT: usize = 500;
 
 /// A question.
@@ -85,66 +85,66 @@ pub const MAX_LIMIT: usize = 500;
 pub enum View {
     /// A page of claims.
     Claims(ClaimFilter),
-    /// One claim with everything known about it.
+    /// One claim with all its facts.
     Claim(ClaimId),
-    /// Claims that answer a question, best first.
+    /// The hits of a search, best first.
     Search(Search),
     /// A page of decisions.
     Decisions(DecisionFilter),
     /// A page of contradictions.
     Contradictions(ContradictionFilter),
-    /// One contradiction, open or over, with the claims of its sides.
+    /// One contradiction, open or ended, with the claims of its sides.
     Contradiction(EventId),
-    /// What decisions are about, with every name it goes by.
+    /// The targets of decisions, each with all its names.
     Targets,
     /// A page of runs.
     Experiments(ExperimentFilter),
     /// One run.
     Experiment(RunId),
-    /// What a run wrote.
+    /// The output of a run.
     Output(RunId, Stream),
-    /// The commands agents may run.
+    /// The profiles that agents may run.
     Profiles,
-    /// A page of dead ends in force, at a scope or everywhere; older than the page before.
+    /// A page of dead ends in force, at a scope or everywhere, older than the page before.
     Negative(Option<Scope>, Option<u64>),
-    /// Who there is and when they were last seen.
+    /// The agents, each with the time of its last event.
     Agents,
     /// Events of the ledger.
     Events(ledger::Filter),
     /// One event.
     Event(EventId),
-    /// How the workspace is doing.
+    /// The state of the workspace.
     Status,
-    /// The plans, and where a session, or else the team, is looking.
+    /// The plans, and the focus of a session. A session without a focus has the team's.
     Plan(Option<String>),
-    /// What is locked, by whom, what for and until when.
+    /// The locks, each with its holder, its reason and its end.
     Locks,
-    /// Tasks that can be taken now.
+    /// Tasks that an agent can take now.
     ReadyTasks,
     /// Tasks, in any status.
     Tasks(TaskFilter),
-    /// One task, with the claims that came out of it.
+    /// One task, with the claims made for it.
     Task(TaskId),
-    /// Sessions older than the page before, newest first; at most so many.
+    /// At most this many sessions older than the page before, newest first.
     Sessions(Option<u64>, usize),
     /// One session.
     Session(String),
-    /// What a session was handed at its start.
+    /// The text that a session got from its parent.
     Turn0(String),
-    /// What the anchors hold.
+    /// The anchors with their values.
     Anchors,
-    /// What an agent held to be right and wrong at the end of its last session, or of this one.
+    /// The beliefs of an agent at the end of its last session, or of this session.
     Beliefs(AgentId, Option<String>),
-    /// What an agent should know at its start.
+    /// The context of an agent at its start.
     Context(ContextOf),
-    /// Why that shows what it shows, or why this one claim is in it or not.
+    /// The reasons for the content of a context, or for one claim in or out of it.
     Explained(ContextOf, Option<ClaimId>),
-    /// What needs this agent, or anybody.
+    /// The entries that need this agent, or any agent.
     Attention(Option<AgentId>),
 }
 
 impl View {
-    /// The moments between which what is listed was made.
+    /// The times between which the listed entries were made.
     fn bounds(&self) -> [Option<Moment>; 3] {
         if let Self::Claims(filter) | Self::Search(Search { filter, .. }) = self {
             [filter.changed_since, filter.since, filter.until]
@@ -156,10 +156,10 @@ impl View {
     }
 }
 
-/// Answers one question as it is at `now`.
+/// Answers one question with the state at `now`.
 ///
 /// # Errors
-/// [`ViewError`]; nothing is ever written.
+/// [`ViewError`]. An answer writes nothing.
 pub fn answer(
     reads: &mut Reads,
     config: &Config,
@@ -206,10 +206,10 @@ pub fn answer(
     }
 }
 
-/// Answers one question as of then, or of now.
+/// Answers one question with the state at `then`, or with the current one.
 ///
 /// # Errors
-/// [`ViewError`]; nothing is ever written, but to a temporary database.
+/// [`ViewError`]. An answer writes only to a temporary database.
 pub fn answer_at(
     reads: &mut Reads,
     config: &Config,
@@ -228,7 +228,7 @@ pub fn answer_at(
 /// # Errors
 /// [`ViewError`].
 pub fn touched_by(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, ViewError> {
-    // An event of a later version may change anything, and any answer may have shown the text that is erased now.
+    // An event of a later version may change any answer. An erased text may be in any answer.
     let Some(event) = recorded.event.as_ref().filter(|event| !matches!(event, Event::EventRedacted(_)))
     else {
         return Ok(true);
@@ -256,13 +256,13 @@ pub fn touched_by(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result
         View::Attention(_) => attention::touched_by(event),
         // Every event counts.
         View::Agents | View::Status => true,
-        // An event stays as it is, and profiles are files of the project.
+        // An event does not change, and profiles are files of the project.
         View::Event(_) | View::Profiles => false,
     })
 }
 
-/// Claims that match, for a caller that adds lines of its own. With `latest` these are at most so many of the first page,
-/// those that changed last first.
+/// Claims that match a filter, for a caller that adds lines of its own. With `latest` these are the last changed
+/// claims of the first page, at most this many, newest change first.
 ///
 /// # Errors
 /// [`ViewError`].
@@ -280,7 +280,7 @@ pub fn claims(
     claims::list(&mut Asking { reads, config, now, format: Format::Text }, filter, latest, reader)
 }
 
-/// Claims that answer a question, for a caller that adds lines of its own.
+/// The hits of a search, for a caller that adds lines of its own.
 ///
 /// # Errors
 /// [`ViewError`].

@@ -1,4 +1,4 @@
-//! What a session is about: a query, not a date. Its text and its places are what the memory is asked with.
+//! The subject of a session: the text and the places with which a context queries the memory.
 
 use serde::Serialize;
 
@@ -9,29 +9,29 @@ use crate::domain::scope::{Mentioned, Scope};
 use crate::domain::session::Role;
 use crate::store::{TaskView, TrajectoryView, TurnView};
 
-/// Places that are asked about: the tasks' scopes first, then the files locked and touched last.
+/// Maximum number of queried places: the tasks' scopes first, then the files that were locked or touched last.
 const MAX_PLACES: usize = 12;
 
 /// What a session is about.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(super) struct About {
-    /// Its intent, else the team's; titles of the tasks it works on; its last prompt; titles of tasks it may take next.
+    /// Its intent, or else the team's; the titles of its tasks; its last prompt; the titles of tasks that it may take
+    /// next.
     pub(super) texts: Vec<String>,
-    /// Ids of the tasks it works on.
+    /// Ids of its tasks.
     #[serde(skip)]
     pub(super) tasks: Vec<TaskId>,
-    /// Scopes that these tasks name.
+    /// Scopes of these tasks.
     pub(super) task_scopes: Vec<Scope>,
-    /// Files it locked, then those it touched, the last first.
+    /// Files that it locked, then files that it touched, the last first.
     pub(super) files: Vec<Scope>,
-    /// Places that its texts name.
+    /// Places in its texts.
     #[serde(skip)]
     pub(super) named: Vec<Scope>,
 }
 
 impl About {
-    /// What a session is about. `tasks` are those it works on, `ready` those that can be taken; `root` is the root of
-    /// the workspace.
+    /// The subject of a session. It works on `tasks`, and can take `ready`; `root` is the root of the workspace.
     pub(super) fn of(
         of: &ContextOf,
         trajectory: Option<&TrajectoryView>,
@@ -71,7 +71,7 @@ impl About {
         self.texts.join("\n")
     }
 
-    /// Where the work is.
+    /// The places of the work.
     pub(super) fn places(&self) -> Vec<Scope> {
         let mut places: Vec<Scope> = Vec::new();
         for place in self.task_scopes.iter().chain(&self.files) {
@@ -82,15 +82,15 @@ impl About {
         places
     }
 
-    /// Where decisions bind it: where the work is, and at the paths that its texts name.
+    /// The places where decisions bind the session: those of its work, and the paths in its texts.
     pub(super) fn decided_at(&self) -> Vec<Scope> {
         let mut places = self.places();
         places.extend(self.named.iter().filter(|place| !self.task_scopes.contains(place)).cloned());
         places
     }
 
-    /// What of the work a decision about these scopes binds. What is decided about one of many files below a directory does
-    /// not bind all work there.
+    /// The part of the work that a decision about these scopes binds. A decision about one of many files below a
+    /// directory does not bind all work in that directory.
     pub(super) fn bound_by(&self, scopes: &[Scope]) -> Binds {
         let binds = |scope: &Scope, place: &Scope| {
             let is_file = place.is_path()
@@ -109,13 +109,13 @@ impl About {
         all.max().unwrap_or_default()
     }
 
-    /// Whether there is anything to ask about.
+    /// Whether there is text or a place to query with.
     pub(super) fn is_asked(&self) -> bool {
         !self.texts.is_empty() || !self.tasks.is_empty() || !self.files.is_empty()
     }
 }
 
-/// Scopes that say where something is: the whole workspace says nothing.
+/// Scopes that name a place. The whole workspace names none.
 fn places_among<'s>(texts: impl Iterator<Item = &'s String>) -> Vec<Scope> {
     let mut places: Vec<Scope> = Vec::new();
     for scope in texts.filter_map(|text| text.parse::<Scope>().ok()) {
@@ -126,7 +126,7 @@ fn places_among<'s>(texts: impl Iterator<Item = &'s String>) -> Vec<Scope> {
     places
 }
 
-/// Whether a task is one the session works on: it holds it, it was asked for, or it is where the session looks.
+/// Whether the session works on a task: it holds the task, is asked for it, or has it in focus.
 pub(super) fn is_mine(task: &TaskView, of: &ContextOf, trajectory: Option<&TrajectoryView>) -> bool {
     let looked_at = trajectory.is_some_and(|looking| {
         looking.task_ids.contains(&task.id)

@@ -1,4 +1,4 @@
-//! The agents of a workspace, and when they were last seen.
+//! The agents of a workspace, each with the time of its last event.
 
 use std::collections::BTreeSet;
 
@@ -13,21 +13,21 @@ use crate::domain::agent::AgentId;
 use crate::domain::time::Timestamp;
 use crate::store::AgentActivity;
 
-/// An agent of the roster, or one that was on it.
+/// A current or former agent of the roster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct AgentView {
     /// Canonical name.
     pub agent: String,
-    /// Other names it goes by.
+    /// Its other names.
     pub aliases: Vec<String>,
-    /// Whether it still is on the roster.
+    /// Whether the roster has it.
     pub on_roster: bool,
     /// Its last event, epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_seen_at: Option<i64>,
-    /// Claims it owns that are not deprecated.
+    /// Number of its claims that are not deprecated.
     pub claims: u64,
-    /// Whether a session of it has not ended: so are the peers of a banner counted.
+    /// Whether it has a session that has not ended. A banner counts peers by this.
     pub live: bool,
 }
 

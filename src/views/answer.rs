@@ -1,28 +1,29 @@
-//! An answer in the format that was asked for.
+//! An answer in the requested format.
 
 use serde_json::Value;
 
-/// The format of an answer. Only this one is made.
+/// The requested format. An answer is rendered in this format only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// For programs.
     Json,
-    /// For people and models.
+    /// For humans and models.
     Text,
 }
 
 /// An answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// Ledger position it shows.
+    /// Ledger position of its state.
     pub seq: u64,
     /// Its content.
     pub body: Body,
-    /// Where the next page of a list starts; none on the last one.
+    /// The start of the next page of a list. `None` on the last page.
     pub next: Option<Next>,
-    /// Rows that could not be read and are not shown.
+    /// Number of rows that cannot be read and are missing.
     pub left_out: u64,
-    /// The claims, contradictions and runs that it shows with their texts, by id. Its reader knows them from then on.
+    /// Ids of the claims, contradictions and runs whose texts it shows. Later deltas treat these texts as known to
+    /// the reader.
     pub opened: Vec<String>,
 }
 
@@ -40,7 +41,7 @@ pub enum Body {
 /// The start of the next page: the same question with this parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Next {
-    /// `cursor`, or `after` where a ledger position is counted from.
+    /// `cursor`, or `after` for lists that count from a ledger position.
     pub parameter: &'static str,
     /// Its value.
     pub value: String,
@@ -75,7 +76,7 @@ impl Answer {
         answer
     }
 
-    /// The text, or the JSON as text where that was asked for.
+    /// The text, or the JSON as text if that is the format.
     pub fn into_text(self) -> String {
         match self.body {
             Body::Json(json) => json.to_string(),
@@ -92,7 +93,7 @@ impl Answer {
         Self { opened, ..self }
     }
 
-    /// Says how many rows were left out. A context says so in its own words.
+    /// Adds the number of missing rows. A context reports it in its own words.
     pub(super) fn without(mut self, rows: u64) -> Self {
         match &mut self.body {
             Body::Json(json) if rows > 0 => json["left_out"] = rows.into(),
@@ -114,7 +115,7 @@ impl Body {
     }
 }
 
-/// What is said of rows that cannot be read; nothing where there are none.
+/// The sentence about rows that cannot be read. Empty without such rows.
 pub fn without(rows: u64) -> String {
     match rows {
         0 => String::new(),

@@ -1,4 +1,5 @@
-//! Who is meant by the name of an agent that no session has: the agent of the work tree or branch of that name.
+//! Names of agents that have no session. Such a name stands for the agent in the work tree, or on the branch, of that
+//! name.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +11,18 @@ use crate::domain::time::Timestamp;
 use crate::reads::Reads;
 use crate::store::{Reader, SessionView, StoreError};
 
-/// Sessions that are looked at for who is there; a team has some dozens.
+/// Maximum number of sessions to search for present agents. A team has some dozens.
 const MAX_SESSIONS: usize = 500;
-/// The most agents that a sentence names as being there.
+/// The most present agents that a sentence names.
 const MAX_NAMED: usize = 8;
-/// Characters of the name of a work tree or branch that a sentence quotes.
+/// Maximum length of a quoted name of a work tree or branch, in characters.
 const QUOTED_CHARS: usize = 60;
 
-/// The agents of a workspace as far as names of them are looked up.
+/// The agents of a workspace, for looking up names.
 struct Team {
     /// Sessions that have not ended, newest first.
     alive: Vec<SessionView>,
-    /// Every agent that ever said anything, and when it last did.
+    /// Every agent with an event, and the time of its last one.
     heard: BTreeMap<String, i64>,
     now: Timestamp,
 }
@@ -32,14 +33,15 @@ impl Team {
         Ok(Self { alive: store.alive_sessions(MAX_SESSIONS)?, heard, now })
     }
 
-    /// Whether an agent has a session, or said something lately: not every client says that its session began.
+    /// Whether an agent has a session or a recent event. Some clients do not report the start of a session.
     fn is_here(&self, agent: &AgentId) -> bool {
         let has_session = self.alive.iter().any(|session| session.agent == agent.as_str());
         let is_recent = |at: &i64| self.now.ms() - at <= VANISHED_AFTER_MINUTES * 60_000;
         has_session || self.heard.get(agent.as_str()).is_some_and(is_recent)
     }
 
-    /// The one agent whose sessions began in a work tree or on a branch of this name, with a session of it.
+    /// The agent of a work tree or branch, with one of its sessions. `None` if the sessions there have several
+    /// agents.
     fn in_place_called(&self, names: &[String]) -> Option<(AgentId, &SessionView)> {
         let is_called =
             |place: &Option<String>| place.as_ref().is_some_and(|at| names.contains(&spelled(at)));
@@ -50,7 +52,7 @@ impl Team {
             .then(|| (AgentId::recorded(first.agent.as_str()), first))
     }
 
-    /// Who is there besides one agent, each with its work tree.
+    /// The other present agents, each with its work tree.
     fn others(&self, me: Option<&AgentId>) -> Vec<String> {
         let mut named: BTreeMap<&str, String> = BTreeMap::new();
         for session in &self.alive {
@@ -70,7 +72,7 @@ impl Team {
     }
 }
 
-/// Where a session began, in parentheses; nothing outside of git.
+/// The work tree or branch in which a session began, in parentheses. Empty outside of git.
 fn place(session: &SessionView) -> String {
     let quoted = |name: &String| super::inline(name, QUOTED_CHARS);
     match (&session.worktree, &session.branch) {
@@ -80,14 +82,14 @@ fn place(session: &SessionView) -> String {
     }
 }
 
-/// Names by which a place may be called that means an agent: as it was given, and the agent of that alias.
+/// The names that may stand for a place of an agent: the given name, and the agent of that alias.
 fn spellings(given: &str, agent: Option<&AgentId>) -> Vec<String> {
     std::iter::once(given).chain(agent.map(AgentId::as_str)).map(spelled).collect()
 }
 
-/// The agents that a caller asks by these names, and what its receipt says of them: a name without a session that is
-/// the work tree or branch of one other agent means that agent; any other is asked as named, and the receipt says who
-/// is there. `me` asks.
+/// The agents that a caller asks by these names, with warnings for its receipt. A name without a session stands for
+/// the one agent in the work tree or on the branch of that name. Any other name is asked as it is, and a warning names
+/// the present agents. `me` is the caller.
 ///
 /// # Errors
 /// [`UnknownAgent`] for a name that is on no roster and is no place of one agent.
@@ -104,7 +106,7 @@ pub fn asked(
     let (mut agents, mut warnings) = (Vec::new(), Vec::new());
     for name in names {
         let known = roster.resolve(name);
-        // Who cannot be looked up is asked as named. The operator is a human, and has no session to be there.
+        // An agent that cannot be looked up is asked as named. The operator is a human and has no session.
         let Some(team) = &team else {
             agents.push(known?);
             continue;
@@ -136,8 +138,8 @@ pub fn asked(
     Ok((agents, warnings))
 }
 
-/// The agent that a filter names, and what is said of it: a name under which nothing was ever said, and which is the
-/// work tree or branch of one agent, means that agent.
+/// The agent that a filter names, with a note. A name without any event stands for the one agent in the work tree or
+/// on the branch of that name.
 ///
 /// # Errors
 /// [`UnknownAgent`] for a name that is on no roster and is no place of one agent.

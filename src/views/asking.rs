@@ -1,4 +1,4 @@
-//! How a question is asked: of one state of the read models, with what an answer needs besides them.
+//! The inputs of an answer: one state of the read models, and the values that every answer needs.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use crate::standing::Standing;
 use crate::store::{ClaimSummary, LeftOut, Reader, StoreError};
 use crate::workspace::Workspace;
 
-/// What every question is asked with.
+/// The inputs of every question.
 pub(super) struct Asking<'a> {
     pub(super) reads: &'a mut Reads,
     pub(super) config: &'a Config,
@@ -21,7 +21,7 @@ pub(super) struct Asking<'a> {
     pub(super) format: Format,
 }
 
-/// One state of the read models, and what an answer needs besides them.
+/// One state of the read models, with the other inputs of an answer.
 pub(super) struct Asked<'a> {
     pub(super) store: &'a Reader,
     /// The position up to which the events are folded.
@@ -45,7 +45,8 @@ impl Asking<'_> {
         Ok(answer.without(left_out))
     }
 
-    /// Asks the read models; before the first write these are empty ones. Also the number of rows that cannot be read.
+    /// Asks the read models, which are empty before the first write. Also returns the number of rows that cannot be
+    /// read.
     pub(super) fn found<T>(
         &mut self,
         question: impl Fn(&Asked<'_>) -> Result<T, ViewError>,
@@ -58,7 +59,7 @@ impl Asking<'_> {
             Ok(question(&Asked { store, seq, workspace, config, runs, now, format, is_past }))
         };
         let found = match self.reads.ask(now, asked) {
-            // A writer that must not fold a damaged ledger makes no read models. The damage can be told without them.
+            // A writer does not fold a damaged ledger. This reports the damage without read models.
             Err(StoreError::Unmade) if runs.0.contains_key(attention::LEDGER) => (None, LeftOut::default()),
             found => found?,
         };
@@ -67,7 +68,7 @@ impl Asking<'_> {
             (None, _) => Reader::nothing()?.snapshot(now, asked)?,
         };
         match answer {
-            // It may be the row that cannot be read.
+            // The unreadable row may be the one in question.
             Err(ViewError::NotFound(_)) if left_out.count() > 0 => {
                 let problem = left_out.problems().next().unwrap_or_default().to_owned();
                 Err(StoreError::Malformed(problem).into())
@@ -78,18 +79,18 @@ impl Asking<'_> {
 }
 
 impl<'a> Asked<'a> {
-    /// The workspace whose files are looked at; none where the past is shown.
+    /// The workspace whose files are compared. `None` for a past state.
     pub(super) fn files(&self) -> Option<&'a Workspace> {
         Some(self.workspace).filter(|_| !self.is_past)
     }
 
-    /// The linked work tree that the reader is in; none in the main one.
+    /// The linked work tree of the reader. `None` in the main one.
     pub(super) fn worktree(&self) -> Option<Worktree> {
         self.workspace.worktree()
     }
 
-    /// Marks the claims of a list: those whose files changed, and the work on them that is news to the reader. Returns what
-    /// other agents hold of their places.
+    /// Marks the claims of a list: claims with changed files, and claims that other agents work on. Returns the
+    /// places of these claims that other agents hold.
     pub(super) fn mark(
         &self,
         claims: &mut [&mut ClaimSummary],
@@ -108,12 +109,12 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// What became of the writer's jobs; nothing is known of what did then.
+/// The results of the writer's jobs. Empty for a past state.
 pub(super) fn jobs(reads: &Reads) -> JobRuns {
     if reads.horizon().is_none() { JobRuns::load(&reads.workspace().schedule()) } else { JobRuns::default() }
 }
 
-/// How the ledger stands, and why it cannot be read where that is so: the read models answer without it.
+/// The standing of the ledger, and the error if it cannot be read. The read models answer without the ledger.
 pub(super) fn standing(reads: &mut Reads) -> Result<(Standing, Option<String>), ViewError> {
     match reads.standing() {
         Ok(standing) => Ok((standing, None)),
@@ -122,7 +123,7 @@ pub(super) fn standing(reads: &mut Reads) -> Result<(Standing, Option<String>), 
     }
 }
 
-/// What became of the writer's jobs, and a damaged ledger as one of them.
+/// The results of the writer's jobs. A damaged ledger is one of them.
 fn troubles(reads: &mut Reads, now: Timestamp) -> Result<JobRuns, ViewError> {
     let mut runs = jobs(reads);
     let (standing, unreadable) = standing(reads)?;

@@ -1,4 +1,4 @@
-//! What needs an agent: one list, each entry with the agent whose move it is and the commands that settle it.
+//! The entries that need an agent: one list. Each entry has the agents that must act, and the commands that settle it.
 
 mod list;
 
@@ -26,45 +26,45 @@ use crate::store::{
 };
 use list::{MAX_SHOWN, chosen, text};
 
-/// The name under which a damaged ledger stands among the faults.
+/// The name of a damaged ledger in the list of faults.
 pub(super) const LEDGER: &str = "ledger";
-/// A refused command nobody sent again within so many milliseconds, a day, is history.
+/// A refused command leaves the list after this time, in milliseconds: a day.
 const REJECTED_FOR_MS: i64 = 24 * 3_600_000;
-/// Characters of a step that are shown. One that is cut could not be taken.
+/// Maximum length of a shown step, in characters. A cut step would be useless.
 pub(super) const COMMAND_CHARS: usize = 4_000;
-/// A week after the rules were loosened, the operator has had time to see it.
+/// How long a loosened rule stays in the list, in milliseconds: a week is enough for the operator to see it.
 const POLICY_FOR_MS: i64 = 7 * 24 * 3_600_000;
 
 word!(
-    /// What kind of need an entry of attention is, in the order of the list.
+    /// The kind of an entry, in the order of the list.
     Kind("kind of attention") {
-        /// A position that an agent is asked for.
+        /// A question to an agent.
         Question = "question",
         /// Two sides that contradict each other.
         Contradiction = "contradiction",
         /// A claim that waits for a run.
         PendingProof = "pending_proof",
-        /// A claim that is contested, without an open contradiction.
+        /// A contested claim without an open contradiction.
         Contested = "contested",
-        /// A claim that a run proved and that another contradicts since.
+        /// A claim that one run proved and a later run contradicts.
         FailedSince = "failed_since",
-        /// What an agent asks for against the operator's word.
+        /// A proposal against a decision of the operator.
         Proposal = "proposal",
-        /// A hold on a task that is about to end.
+        /// A lease of a task that ends soon.
         Lease = "lease",
-        /// A queued command that did not pass.
+        /// A queued command that the writer refused.
         Rejected = "rejected",
-        /// A change of the rules after which less confirms a claim.
+        /// A change of the rules that makes confirmation easier.
         Policy = "policy",
-        /// Something that does not fit together.
+        /// An inconsistency.
         Fault = "fault",
-        /// A claim that silence will confirm, and that asks no agent by name.
+        /// A claim that silence will confirm, without a question to an agent.
         Silence = "silence",
     }
 );
 
 impl Kind {
-    /// What it is called, and where the rest is listed.
+    /// Its heading, and the address of the whole list.
     const fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Question => ("question", "hivemind://attention"),
@@ -82,41 +82,43 @@ impl Kind {
     }
 }
 
-/// Stands for every agent but the owner of a claim, where the reader is none in particular.
+/// Stands for every agent except the owner of a claim, for a reader that is no particular agent.
 const ANY_AGENT: &str = "any other agent";
 
-/// The agents whose move it is, each with the commands that settle the entry when that agent runs them.
+/// The agents that must act, each with the commands that settle the entry when that agent runs them.
 type Moves = BTreeMap<String, Vec<String>>;
 
 /// Something that needs an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Need {
     kind: Kind,
-    /// What it is about: a contradiction and its claims, a task, a run, a command, a job of the writer.
+    /// The subject: a contradiction and its claims, a task, a run, a command, a job of the writer.
     ids: Vec<String>,
-    /// Since when, epoch ms.
+    /// When it began, epoch ms.
     since: i64,
     /// When it last changed, epoch ms.
     changed_at: i64,
-    /// Whether the agent was told of it as it is: it started or had a prompt since.
+    /// Whether the agent has been told its current state: it started or had a prompt since the last change.
     seen: bool,
-    /// When it settles itself for the worse, epoch ms.
+    /// The deadline after which it ends badly for the agent, epoch ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<i64>,
-    /// The agents whose move it is.
+    /// The agents that must act.
     asked: BTreeSet<String>,
-    /// What the entry is about, as it was written.
+    /// The recorded text of the subject.
     what: Vec<String>,
-    /// Any one of these commands settles it, run by an agent whose move it is: by the reader, if it is one of them.
+    /// Commands. Any one of them settles the entry if the reader runs it, or, if the reader need not act, an agent
+    /// that must.
     settle: Vec<String>,
-    /// The same by agent.
+    /// The same commands by agent.
     moves: Moves,
-    /// What helps besides, and settles nothing alone.
+    /// Steps that help but do not settle the entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
 }
 
-/// What needs this agent; for the architect, the operator and nobody in particular: what needs anybody.
+/// The entries that need this agent. The architect, the operator and a reader without a name get the entries of all
+/// agents.
 pub(super) fn answer(asking: &mut Asking<'_>, agent: Option<&AgentId>) -> Result<Answer, ViewError> {
     let state_home = asking.reads.state_home().map(ToOwned::to_owned);
     asking.of_store(|asked| {
@@ -144,8 +146,8 @@ pub(super) fn answer(asking: &mut Asking<'_>, agent: Option<&AgentId>) -> Result
     })
 }
 
-/// Whether an event changes what needs agents. Changes by time alone, such as the end of a lease, are told when the writer
-/// records them.
+/// Whether an event changes the list. A change by time alone, such as the end of a lease, is reported when the writer
+/// records it.
 pub(super) fn touched_by(event: &Event) -> bool {
     event.run_id().is_some()
         || matches!(
@@ -189,7 +191,7 @@ fn needs_of(asked: &Asked<'_>, agent: Option<&AgentId>) -> Result<Vec<Need>, Sto
     if let Some(agent) = agent {
         let (all, news) = told_at(store, agent)?;
         for need in &mut needs {
-            // A prompt tells what claims came to; of leases, refusals and faults only the start of a session does.
+            // A prompt reports changes of claims. Only the start of a session reports leases, refusals and faults.
             let told_at = if need.kind <= Kind::FailedSince { all.max(news) } else { all };
             need.seen = told_at.is_some_and(|told_at| need.changed_at <= told_at);
         }
@@ -197,8 +199,8 @@ fn needs_of(asked: &Asked<'_>, agent: Option<&AgentId>) -> Result<Vec<Need>, Sto
     Ok(needs)
 }
 
-/// When the sessions of an agent that are under way were last told everything, at their start, and what is new, with
-/// a prompt; epoch ms.
+/// For the running sessions of an agent: the time of the last start, which tells everything, and of the last prompt,
+/// which tells the news; epoch ms.
 fn told_at(store: &Reader, agent: &AgentId) -> Result<(Option<i64>, Option<i64>), StoreError> {
     let (mut all, mut news) = (None, None);
     for session in store.alive_sessions(MAX_LIMIT)?.iter().filter(|session| session.agent == agent.as_str()) {
@@ -217,7 +219,8 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
     let open = ContradictionFilter { limit: MAX_LIMIT, ..ContradictionFilter::default() };
     let waits: BTreeSet<ClaimId> = pending.iter().map(|claim| claim.id).collect();
 
-    // Each thing once: all challenges of a claim are one dispute, and a run that is to settle it comes before it.
+    // Each subject has one entry: all challenges of a claim are one dispute, and a run that will settle it takes its
+    // place.
     let mut disputes: BTreeMap<EventId, Need> = BTreeMap::new();
     let mut disputed = BTreeSet::new();
     for both in store.contradictions(&open)?.contradictions {
@@ -302,7 +305,7 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
 }
 
 impl Need {
-    /// Whether the move is another agent's than the reader's.
+    /// Whether only other agents must act.
     fn is_anothers(&self, reader: Option<&AgentId>) -> bool {
         reader.is_some_and(|reader| !self.moves.contains_key(reader.as_str()))
     }
@@ -338,7 +341,7 @@ impl Need {
     }
 }
 
-/// Whether other agents or a run answered a question: what its claim says stands, and takes the place of nothing of the agent.
+/// Whether other agents or a run answered a question: its claim is in force, and supersedes no claim of the agent.
 fn is_settled(asked: &Question) -> bool {
     let Question { claim, instead_of, would_replace, .. } = asked;
     let stands = claim.status == Status::Confirmed && !claim.agreed_by_silence;
@@ -382,7 +385,7 @@ fn question(question: &Question) -> Need {
     }
 }
 
-/// A claim that is agreed by silence unless the reader objects.
+/// A claim that silence confirms unless the reader objects.
 fn silence(silence: &Silence, reader: Option<&AgentId>) -> Need {
     let Silence { claim, until, .. } = silence;
     let reader = reader.map_or(ANY_AGENT, AgentId::as_str);
@@ -394,16 +397,16 @@ fn silence(silence: &Silence, reader: Option<&AgentId>) -> Need {
     }
 }
 
-/// Whose move a contradiction is, with the commands by which that agent settles it.
+/// The agents that must act on a contradiction, each with the commands that settle it.
 pub(super) fn moves_of(both: &Contradiction) -> Moves {
     let Contradiction { left, right, .. } = both;
-    // What an agent does against the operator's word only makes a proposal.
+    // A command against a decision of the operator only makes a proposal.
     let mover = |side: &SideView| {
         let owner = side.owner.as_ref().unwrap_or(&side.agent);
         mover(owner, side.is_the_operators)
     };
     match both.kind {
-        // The challenger has moved.
+        // The challenger has acted.
         ContradictionKind::Position => {
             move_of(&mover(left), [end_of(left.claim_id, left.claim_type, &left.scopes)])
         }
@@ -412,7 +415,7 @@ pub(super) fn moves_of(both: &Contradiction) -> Moves {
             move_of(&left.agent, settle)
         }
         ContradictionKind::Target => {
-            // Neither owner may put the other's decision out of force.
+            // Neither owner may end the decision of the other.
             let sides = [left.claim_id, right.claim_id];
             let others = both.in_force.iter().copied().filter(|id| !sides.contains(id));
             let all: Vec<ClaimId> = sides.into_iter().chain(others).collect();
@@ -434,12 +437,12 @@ pub(super) fn moves_of(both: &Contradiction) -> Moves {
     }
 }
 
-/// A contradiction for programs, with whose move it is and what settles it.
+/// A contradiction for programs, with the agents that must act and their commands.
 #[derive(Debug, Serialize)]
 pub(super) struct WithMoves<'a> {
     #[serde(flatten)]
     both: &'a Contradiction,
-    /// None once it is over.
+    /// `None` after its end.
     #[serde(skip_serializing_if = "Moves::is_empty")]
     moves: Moves,
 }
@@ -465,7 +468,7 @@ fn dispute(both: &Contradiction) -> Need {
     if both.kind == ContradictionKind::Position {
         let reason = right.challenge.iter().map(|reason| format!(": {reason}")).collect::<String>();
         what.push(format!("{} challenges it{reason}", right.agent));
-        // A run is waited for by a contested claim alone.
+        // Only a contested claim waits for a run.
         if left.status == Some(Status::Contested) && !left.is_the_operators {
             hint = proof_of(left.claim_id, left.claim_type, &left.scopes);
         }
@@ -477,7 +480,7 @@ fn dispute(both: &Contradiction) -> Need {
     Need { hint, ..Need::new(Kind::Contradiction, ids, both.detected_at, moves_of(both), what) }
 }
 
-/// What an agent asked for against the operator's word, and what the operator would type.
+/// A proposal against a decision of the operator, with the operator's commands.
 fn proposal(asked: ProposalView) -> Need {
     let ProposalView {
         claim_id,
@@ -513,7 +516,7 @@ fn proposal(asked: ProposalView) -> Need {
         (Override::Decide, None) => {
             decided_instead(&[claim_id], if target.is_some() { target.as_slice() } else { &scopes })
         }
-        // An owner challenges nothing of their own.
+        // An owner cannot challenge their own claim.
         (Override::Challenge, _) if owner != AgentId::operator().as_str() => challenge(claim_id),
         (Override::Challenge | Override::Deprecate | Override::Supersede, _) => end_of(claim_id, None, &[]),
     };
@@ -523,7 +526,7 @@ fn proposal(asked: ProposalView) -> Need {
     Need { hint, ..Need::new(Kind::Proposal, ids, asked.proposed_at, moves, what) }
 }
 
-/// A claim that waits for a run, and the run.
+/// A claim that waits for a run, with that run.
 fn pending_proof(store: &Reader, claim: &ClaimSummary) -> Result<Need, StoreError> {
     let of_claim = ExperimentFilter { claim: Some(claim.id), limit: MAX_SHOWN, ..Default::default() };
     let mut runs = store.experiments(&of_claim)?.experiments.into_iter();
@@ -543,7 +546,7 @@ fn pending_proof(store: &Reader, claim: &ClaimSummary) -> Result<Need, StoreErro
     Ok(Need { hint, ..Need::new(Kind::PendingProof, ids, since, moves, what) })
 }
 
-/// A claim that a run proved, and the run that contradicts it since.
+/// A claim that one run proved, with the later run that contradicts it.
 fn failed_since(store: &Reader, claim: &ClaimSummary) -> Result<Option<Need>, StoreError> {
     let Some(failed) = claim.failed_since else { return Ok(None) };
     let run = store.experiment(failed)?;
@@ -557,7 +560,7 @@ fn failed_since(store: &Reader, claim: &ClaimSummary) -> Result<Option<Need>, St
     Ok(Some(Need { hint: again, ..Need::new(Kind::FailedSince, ids, since, its_end(store, claim)?, what) }))
 }
 
-/// The agent that can put a claim out of force: its owner, or the operator where the operator stands by the claim.
+/// The agent that can end a claim: its owner, or the operator if the operator stands by the claim.
 fn mover(owner: &str, is_the_operators: bool) -> String {
     if is_the_operators { AgentId::operator().to_string() } else { owner.to_owned() }
 }
@@ -566,13 +569,13 @@ fn move_of(agent: &str, settle: impl IntoIterator<Item = String>) -> Moves {
     Moves::from([(agent.to_owned(), settle.into_iter().collect())])
 }
 
-/// The move that puts a claim out of force.
+/// The command that ends a claim, with its agent.
 fn its_end(store: &Reader, claim: &ClaimSummary) -> Result<Moves, StoreError> {
     let agent = mover(&claim.owner, store.is_the_operators(claim.id)?);
     Ok(move_of(&agent, [end_of(claim.id, Some(claim.claim_type), &claim.scopes)]))
 }
 
-/// What puts a claim out of force: of a decision another one does.
+/// The command that ends a claim. A decision is ended by another decision.
 fn end_of(claim: ClaimId, claim_type: Option<ClaimType>, scopes: &[String]) -> String {
     if claim_type == Some(ClaimType::Decision) {
         return decided_instead(&[claim], scopes);
@@ -580,11 +583,11 @@ fn end_of(claim: ClaimId, claim_type: Option<ClaimType>, scopes: &[String]) -> S
     way::bare("deprecate_claim", &json!({ "claim_id": claim, "reason": "REASON" }))
 }
 
-/// What puts another decision in the place of some, about the same target.
+/// The command that supersedes some decisions by one about the same target.
 fn decided_instead(decisions: &[ClaimId], scopes: &[String]) -> String {
     let mut instead =
         json!({ "statement": way::STATEMENT, "rationale": way::REASON, "supersedes": decisions });
-    // Without a target it is about its scopes.
+    // Without a target, the decision has its scopes instead.
     match scopes.iter().find_map(|scope| scope.strip_prefix("target:")) {
         Some(name) => instead["target"] = name.into(),
         None if !scopes.is_empty() => instead["scopes"] = scopes.into(),
@@ -601,7 +604,7 @@ fn challenge(claim: ClaimId) -> String {
     way::bare("challenge", &json!({ "claim_id": claim, "reason": "REASON" }))
 }
 
-/// The run that decides instead. A run decides about files, and about no decision.
+/// The run that settles the contradiction instead. A run is about files, never about a decision.
 fn proof_of(claim: ClaimId, claim_type: Option<ClaimType>, scopes: &[String]) -> Option<String> {
     let is_of_files = scopes.iter().any(|scope| scope.parse().is_ok_and(|scope: Scope| scope.is_path()));
     (is_of_files && claim_type != Some(ClaimType::Decision)).then(|| {
@@ -610,7 +613,7 @@ fn proof_of(claim: ClaimId, claim_type: Option<ClaimType>, scopes: &[String]) ->
     })
 }
 
-/// A number needs no quotes: a shell takes what follows a `#` for a comment.
+/// A number is written without `#`: a shell reads the rest of the line after `#` as a comment.
 fn noted(notice: impl std::fmt::Display) -> String {
     format!("hm attention --seen {notice}")
 }

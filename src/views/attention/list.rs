@@ -1,4 +1,4 @@
-//! The list of what needs agents: which entries are shown, in which order, and as text.
+//! The attention list: the selection of entries, their order and their text.
 
 use super::{COMMAND_CHARS, Kind, Need};
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,18 +8,18 @@ use crate::domain::agent::AgentId;
 use crate::domain::time::{Span, Timestamp};
 use crate::views::markdown::inline;
 
-/// Entries of each kind that are shown, so that many of one kind hide none of another.
+/// Maximum number of entries of each kind, so that one kind does not hide the others.
 pub(super) const MAX_SHOWN: usize = 20;
-/// What is shown of a statement; its id leads to the rest.
+/// Maximum length of a statement, in characters. Its id leads to the rest.
 const GLANCE_CHARS: usize = 240;
-/// What is shown of a text that the reader must act on and was not told yet: the reason of a challenge is in it.
+/// Maximum length of an unseen text that the reader must act on, in characters: it includes the reason of a challenge.
 const OWN_CHARS: usize = 400;
-/// A text that stands in an entry above is cut here.
+/// Maximum length of a text that an entry above already shows, in characters.
 const AGAIN_CHARS: usize = 60;
-/// What is shown of a question: all that a statement and its introduction may hold.
+/// Maximum length of a question, in characters: a whole statement with its introduction.
 const QUESTION_CHARS: usize = 2_100;
 
-/// The entries that are shown to a reader, in the order of the list, and how many there are of each kind.
+/// The entries for a reader, in the order of the list, and the number of entries of each kind.
 pub(super) fn chosen(mut needs: Vec<Need>, agent: Option<&AgentId>) -> (Vec<Need>, BTreeMap<Kind, usize>) {
     let sees_all = |agent: &AgentId| [AgentId::architect(), AgentId::operator()].contains(agent);
     if let Some(agent) = agent.filter(|agent| !sees_all(agent)) {
@@ -29,8 +29,8 @@ pub(super) fn chosen(mut needs: Vec<Need>, agent: Option<&AgentId>) -> (Vec<Need
         let own = agent.and_then(|agent| need.moves.get(agent.as_str()));
         need.settle = own.map_or_else(|| need.moves.values().flatten().cloned().collect(), Clone::clone);
     }
-    // What is new is first, then what waits longest, and of leases what ends first. Within a kind the reader's own
-    // moves come before those of other agents, which are cut off first, seen or not.
+    // Unseen entries come first, then the oldest; leases in the order of their ends. Within a kind the reader's own
+    // entries come before those of other agents, which are cut off first, seen or not.
     let age = |need: &Need| need.until.filter(|_| need.kind == Kind::Lease).unwrap_or(need.since);
     needs.sort_by_cached_key(|need| (need.is_anothers(agent), need.seen, age(need), need.ids.clone()));
     let mut counts: BTreeMap<Kind, usize> = BTreeMap::new();
@@ -57,7 +57,7 @@ pub(super) fn text(
     let mut known = BTreeSet::new();
     let entries = needs.iter().map(|need| {
         let entry = entry(need, agent, &mut known, now);
-        // How another agent settles it is that agent's to know.
+        // Only the agent that must act needs the commands.
         let first = entry.lines().next().filter(|_| is_architects && need.is_anothers(agent));
         first.map(|line| format!("{line}\n")).unwrap_or(entry)
     });
@@ -69,7 +69,7 @@ pub(super) fn text(
     text
 }
 
-/// An entry of the list: stored text on the first line and on no other.
+/// An entry of the list. Only its first line contains stored text.
 fn entry(need: &Need, agent: Option<&AgentId>, known: &mut BTreeSet<String>, now: Timestamp) -> String {
     let Need { kind, ids, since, seen, until, asked, what, settle, moves, hint, .. } = need;
     let since = Timestamp::from_ms(*since).age(now);
@@ -86,7 +86,7 @@ fn entry(need: &Need, agent: Option<&AgentId>, known: &mut BTreeSet<String>, now
     };
     let asked: Vec<String> = asked.iter().map(|agent| inline(agent, 40)).collect();
     let ids: Vec<String> = ids.iter().map(|id| format!("`{}`", inline(id, 60))).collect();
-    // The agent that is asked answers what a question says: all of it. The bar stands between two texts and nowhere else.
+    // The asked agent needs the whole question. A bar occurs only between two texts.
     let own = moves.values().any(|own| own == settle);
     let is_mine = agent.is_some_and(|agent| moves.contains_key(agent.as_str()));
     let glance = match (is_mine, seen) {
@@ -97,7 +97,7 @@ fn entry(need: &Need, agent: Option<&AgentId>, known: &mut BTreeSet<String>, now
     let what: Vec<String> = what
         .iter()
         .map(|text| {
-            // The agent stands before what it said.
+            // The name of the agent comes before its text.
             let said = text.split_once(": ").map_or(text.as_str(), |(_, said)| said);
             let glance = if known.insert(said.to_owned()) { glance } else { AGAIN_CHARS };
             inline(&text.replace('|', "¦"), glance)
