@@ -1,4 +1,4 @@
-//! Read models: events folded into `team-memory.sqlite`, and the questions asked of it.
+//! Read models: the events, folded into `team-memory.sqlite`, and the queries.
 
 mod about;
 mod at_now;
@@ -90,7 +90,7 @@ pub enum StoreError {
         /// What SQLite said.
         source: rusqlite::Error,
     },
-    /// Made by a newer version.
+    /// A newer version made the read models.
     #[error("{path} was written by a newer version of hm: update hm to go on, nothing is lost ({by})")]
     Newer {
         /// Which file.
@@ -98,7 +98,7 @@ pub enum StoreError {
         /// Which version that was.
         by: String,
     },
-    /// It may be there, and the system does not let this process look.
+    /// The system does not let this process look for the file.
     #[error("cannot read {path}: {source}: what it holds is not known; {cure}", cure = crate::sqlite::CURE)]
     Unreadable {
         /// Which file.
@@ -106,7 +106,7 @@ pub enum StoreError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// Made by an older version or not at all, and by the writer when it starts.
+    /// An older version made the read models, or they do not exist. The writer makes them when it starts.
     #[error(
         "the read models are not made of this ledger yet, or were made by an older version of hm: the writer makes \
          them anew when it starts, nothing is lost"
@@ -115,7 +115,7 @@ pub enum StoreError {
     /// A query failed.
     #[error("cannot read the team memory: {0}; `hm rebuild` makes it anew from the ledger")]
     Query(#[from] rusqlite::Error),
-    /// A row nobody wrote.
+    /// A row has content that the fold does not write.
     #[error("a row of the team memory is malformed ({0}): run `hm rebuild`")]
     Malformed(String),
     /// An event this binary cannot fold.
@@ -135,7 +135,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// What is wrong with a row, without what to do about it.
+    /// The problem of a row, without the advice.
     fn bare(&self) -> String {
         if let Self::Malformed(problem) = self {
             problem.clone()
@@ -148,7 +148,7 @@ impl StoreError {
         }
     }
 
-    /// Whether other rows can be read all the same.
+    /// Whether the error concerns one row only.
     const fn is_of_one_row(&self) -> bool {
         match self {
             Self::Malformed(_) => true,
@@ -164,26 +164,26 @@ impl StoreError {
     }
 }
 
-/// A read-only handle on the read models. Whoever asks does it in a [`Reader::snapshot`]; only there does time
-/// end claims and leases, and is a row that cannot be read left out.
+/// A read-only handle on the read models. Callers query it in a [`Reader::snapshot`]. Only a snapshot ends expired
+/// claims and leases, and leaves out rows that cannot be read.
 #[derive(Debug)]
 pub struct Reader {
     db: Connection,
     asked: RefCell<Option<Asked>>,
-    /// Which events came out of files.
+    /// The events that were imported from files.
     imports: RefCell<Imports>,
 }
 
-/// What the questions of a snapshot have in common.
+/// The values that all queries of a snapshot share.
 #[derive(Debug)]
 struct Asked {
     now: Timestamp,
-    /// Claims whose time is over and that the writer has not ended yet.
+    /// Expired claims that the writer has not ended yet.
     expired: BTreeMap<ClaimId, Expired>,
     left_out: LeftOut,
 }
 
-/// A claim whose time is over, as its row stands.
+/// An expired claim, as its row has it.
 #[derive(Debug, Clone)]
 struct Expired {
     claim_type: ClaimType,
@@ -191,29 +191,29 @@ struct Expired {
     owner: String,
 }
 
-/// Rows that could not be read and were left out of an answer.
+/// Rows that cannot be read and are missing in an answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// What is wrong with each, by its key: however often a row is met, it counts once.
+    /// The problem of each row, by the key of the row. A row that is read twice counts once.
     rows: BTreeMap<u64, String>,
-    /// Those that are claims in force which nobody is asked to settle: what a context counts.
+    /// The rows of claims in force that no agent has to settle. A context counts these.
     settled: BTreeSet<u64>,
 }
 
 impl LeftOut {
-    /// How many.
+    /// The number of rows.
     pub fn count(&self) -> u64 {
         self.rows.len() as u64
     }
 
-    /// What each begins with, which is mostly an id, and what is wrong with it.
+    /// The problem of each row, after the beginning of the row, which is mostly an id.
     pub fn problems(&self) -> impl Iterator<Item = &str> {
         self.rows.values().map(String::as_str)
     }
 }
 
 impl Reader {
-    /// Opens existing read models; `None` when there are none yet.
+    /// Opens existing read models. `None` before there are any.
     ///
     /// # Errors
     /// [`StoreError::Open`], [`StoreError::Unreadable`]; [`StoreError::Newer`] and [`StoreError::Unmade`] for those
@@ -232,7 +232,7 @@ impl Reader {
         }
     }
 
-    /// Read models of no event, in memory: what is read before the first write.
+    /// Read models without any event, in memory. They serve reads before the first write.
     ///
     /// # Errors
     /// [`StoreError::Query`].
@@ -240,14 +240,14 @@ impl Reader {
         Ok(Self { db: fold::empty()?, asked: RefCell::new(None), imports: RefCell::default() })
     }
 
-    /// From now on says of each claim whether it came out of a file.
+    /// Makes later answers report for each claim whether it was imported.
     pub fn mark(&self, imports: Imports) {
         self.imports.replace(imports);
     }
 
-    /// Runs `questions` against one state of the read models as it is at `now`, whatever the writer does meanwhile:
-    /// what time ends by itself has ended, whether the writer has put it down or not. A row that cannot be read is
-    /// left out.
+    /// Runs `questions` against one state of the read models, whatever the writer does meanwhile. Claims and leases
+    /// that expire by `now` have ended, even if the writer has not recorded it. Rows that cannot be read are left
+    /// out.
     ///
     /// # Errors
     /// Those of the questions, and [`StoreError::Query`].
@@ -266,12 +266,12 @@ impl Reader {
         Ok((answer, left_out))
     }
 
-    /// The time that is asked about; none outside of a snapshot.
+    /// The time of the snapshot. `None` outside of one.
     fn now(&self) -> Option<Timestamp> {
         self.asked.borrow().as_ref().map(|asked| asked.now)
     }
 
-    /// Whether the end of a lease has come.
+    /// Whether a lease has expired.
     fn is_over(&self, lease_until: i64) -> bool {
         self.asked.borrow().as_ref().is_some_and(|asked| lease_until < asked.now.ms())
     }
@@ -281,29 +281,29 @@ impl Reader {
         if self.is_expired(claim) { Status::Deprecated } else { stands }
     }
 
-    /// Whether a claim's time is over, and the writer has not put it down yet.
+    /// Whether a claim has expired and the writer has not recorded it yet.
     fn is_expired(&self, claim: ClaimId) -> bool {
         self.asked.borrow().as_ref().is_some_and(|asked| asked.expired.contains_key(&claim))
     }
 
-    /// Every claim whose time is over, as a JSON list; none where there is none.
+    /// All expired claims, as a JSON list. `None` without any.
     fn expired_ids(&self) -> Option<String> {
         let asked = self.asked.borrow();
         let expired = asked.as_ref().map(|asked| &asked.expired).filter(|expired| !expired.is_empty())?;
         Some(serde_json::json!(expired.keys().collect::<Vec<_>>()).to_string())
     }
 
-    /// How many rows were left out so far, in this snapshot.
+    /// The number of rows left out so far in this snapshot.
     pub fn left_out(&self) -> u64 {
         self.asked.borrow().as_ref().map_or(0, |asked| asked.left_out.count())
     }
 
-    /// How many of them are claims that a context would count.
+    /// The number of those that a context would count.
     pub fn left_out_settled(&self) -> u64 {
         self.asked.borrow().as_ref().map_or(0, |asked| asked.left_out.settled.len() as u64)
     }
 
-    /// Reads a row; one that cannot be read is left out in a snapshot, and stops the question outside of one.
+    /// Reads a row. A row that cannot be read is left out in a snapshot, and fails the query outside of one.
     fn kept<T, E: Into<StoreError>>(
         &self,
         row: &Row<'_>,
@@ -318,7 +318,7 @@ impl Reader {
         }
     }
 
-    /// Notes that a row cannot be read, where that costs only the row.
+    /// Records that a row cannot be read. Returns the error if it concerns more than the row.
     fn leave_out(&self, key: u64, row: &str, error: StoreError) -> Result<(), StoreError> {
         match self.asked.borrow_mut().as_mut().filter(|_| error.is_of_one_row()) {
             Some(asked) => {
@@ -342,7 +342,7 @@ impl Reader {
         Ok(kept)
     }
 
-    /// [`Reader::kept`] for the only row there may be.
+    /// [`Reader::kept`] for a query with at most one row.
     fn kept_one<T, E: Into<StoreError>>(
         &self,
         mut rows: Rows<'_>,
@@ -354,8 +354,8 @@ impl Reader {
         }
     }
 
-    /// The first `limit` rows, and where the next page starts: at the place of the last of them, which a column
-    /// holds, where there are more. What is left out has its place on the page.
+    /// The first `limit` rows, and the cursor of the next page if there are more rows: the value of the column
+    /// `place` in the last row. A row that is left out counts for the page.
     fn page_of<T, E: Into<StoreError>>(
         &self,
         mut rows: Rows<'_>,
@@ -369,7 +369,7 @@ impl Reader {
                 return Ok((kept, Some(last)));
             }
             seen += 1;
-            // A position that cannot be read is below every other one: the last row of all.
+            // A position that cannot be read sorts last, so this is the last row of all.
             last = row.get(place).unwrap_or(last);
             kept.extend(self.kept(row, &read)?);
         }
@@ -385,7 +385,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The ledger position these read models have folded.
+    /// The ledger position up to which the events are folded.
     ///
     /// # Errors
     /// [`StoreError::Query`].
@@ -394,7 +394,7 @@ impl Reader {
     }
 }
 
-/// What tells a row from others: its id where it begins with one, else all it holds.
+/// The key of a row: its id if the row begins with one, or else a hash of all its columns.
 fn key_of(row: &Row<'_>) -> u64 {
     let begins_with_id = matches!(row.as_ref().column_name(0), Ok("id" | "claim_id"));
     if let (true, Ok(ValueRef::Text(id))) = (begins_with_id, row.get_ref(0)) {
@@ -420,7 +420,7 @@ fn key_of_id(id: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// What stands in the first column of a row, which is mostly an id.
+/// The content of the first column, which is mostly an id.
 fn beginning_of(row: &Row<'_>) -> String {
     match row.get_ref(0) {
         Ok(ValueRef::Integer(number)) => number.to_string(),

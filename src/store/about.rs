@@ -1,4 +1,4 @@
-//! What a pack asks about the work at hand: the claims that answer it, what was settled, and what claims took the place of.
+//! The queries of a pack about the current work: the claims that belong to it, settled claims, and superseded claims.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,12 +13,12 @@ use crate::domain::ranking::{self, Candidate};
 use crate::domain::relevance::reach;
 use crate::domain::scope::Scope;
 
-/// Claims among which the most trusted are looked for, newest first: more would take longer than a pack may.
+/// Maximum number of claims to choose the most trusted from, newest first. More would take too long for a pack.
 const STANDING: usize = 1_000;
 
-/// Claims that are looked at by their words, of all and of those at the places of the work.
+/// Maximum number of candidates by words: among all claims, and among those at the places of the work.
 const POOL: usize = 150;
-/// Scopes of the best answers at which other claims are looked for, and how many of these.
+/// Maximum number of scopes of the best hits at which to find further claims, and of such claims.
 const MAX_BESIDE: usize = 6;
 const BESIDE: usize = 100;
 
@@ -39,18 +39,18 @@ const ALTERNATIVES: &str = "SELECT a.decision_id, c.statement, a.rejection_reaso
 const PREDECESSORS: &str = "SELECT c.superseded_by, c.statement, c.claim_type, c.mended, c.id FROM json_each(?1) \
      CROSS JOIN claims c ON c.superseded_by = json_each.value ORDER BY c.superseded_by, c.created_seq";
 
-/// A claim that belongs to what a session is about.
+/// A claim that belongs to the subject of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Belonging {
     /// The claim.
     pub claim: ClaimSummary,
-    /// How well it answers by its words alone, as a share of the best.
+    /// Its score by words alone, as a share of the best.
     pub words: f64,
-    /// How well it answers with what lies beside it, as a share of the best.
+    /// Its whole score, which includes related claims, as a share of the best.
     pub all: f64,
 }
 
-/// The best candidates: others add nothing to what the work is about.
+/// The best candidates. Others add nothing to the subject of the work.
 fn best_of(mut candidates: Vec<Candidate>) -> impl Iterator<Item = u64> {
     candidates.sort_by(|one, other| other.relevance.total_cmp(&one.relevance).then(other.seq.cmp(&one.seq)));
     candidates.into_iter().take(POOL).map(|candidate| candidate.seq)
@@ -59,28 +59,28 @@ fn best_of(mut candidates: Vec<Candidate>) -> impl Iterator<Item = u64> {
 /// An option that a decision rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejected {
-    /// What it says.
+    /// Its statement.
     pub statement: String,
-    /// Why it was not chosen.
+    /// The reason of the rejection.
     pub because: String,
 }
 
-/// A claim that another one took the place of.
+/// A superseded claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replaced {
     /// Its id.
     pub id: ClaimId,
-    /// What it said.
+    /// Its statement.
     pub statement: String,
-    /// What kind of statement it was.
+    /// Its type.
     pub claim_type: ClaimType,
-    /// Whether it was right, and the other one mends what it was about.
+    /// Whether it was right, and its successor mended its problem.
     pub mended: bool,
 }
 
 impl Reader {
-    /// Claims in force that belong to what `text` says, best first, at most `limit` of all and as many of those at
-    /// `places`. Without words there is no answer.
+    /// Claims in force that belong to `text`, best first: at most `limit` among all, and as many among those at
+    /// `places`. Empty for a text without words.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -128,7 +128,7 @@ impl Reader {
         Ok(belonging)
     }
 
-    /// The text and the scopes of claims, by the position of their creation.
+    /// The texts and the scopes of claims, by the ledger positions of their creation.
     fn members(&self, seqs: &BTreeSet<u64>) -> Result<Vec<Member>, StoreError> {
         let mut statement = self.db.prepare_cached(MEMBERS)?;
         let rows = statement.query([Json(seqs)])?;
@@ -152,7 +152,7 @@ impl Reader {
         Ok(self.kept_of(rows, only)?.into_iter().collect())
     }
 
-    /// Decisions in force and confirmed claims, the most trusted first, and of equals those with the widest scope.
+    /// Decisions in force and confirmed claims, the most trusted first. Among equals, the widest scope comes first.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -176,7 +176,7 @@ impl Reader {
         Ok(found)
     }
 
-    /// What decisions were chosen over, by their ids.
+    /// The options that decisions rejected, by the ids of the decisions.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -195,7 +195,7 @@ impl Reader {
         Ok(all)
     }
 
-    /// What claims took the place of, by their ids: of several the last.
+    /// The claims that others superseded, by the ids of their successors. A successor of several has the last one.
     ///
     /// # Errors
     /// [`StoreError`].

@@ -1,5 +1,5 @@
-//! What answers a question besides the words of statements: what a claim turned out to be ("bug", "rejected", "review"),
-//! and where no statement holds a word of the question, what was said about claims.
+//! Hits beyond the words of statements: by the fate of a claim ("bug", "rejected", "review"), and, if no statement
+//! contains a word of the query, by other texts about claims.
 
 use std::collections::BTreeSet;
 
@@ -12,14 +12,14 @@ use crate::domain::claim::{ClaimType, Status};
 use crate::domain::nature::Nature;
 use crate::domain::tokens::tokens;
 
-/// Claims that are looked at, the newest that pass the filter.
+/// Maximum number of claims to look at: the newest that pass the filter.
 const LOOKED_AT: usize = 300;
-/// Words of a question that are looked for in what was said about claims.
+/// Maximum number of words of a query to look up in other texts about claims.
 const WORDS: usize = 8;
 
 const CHALLENGED: &str = "SELECT EXISTS (SELECT 1 FROM consensus WHERE claim_id = ?1 AND position = 'challenge') \
      OR EXISTS (SELECT 1 FROM former_positions WHERE claim_id = ?1 AND position = 'challenge')";
-/// What was said about a claim, and is not its statement: the table, the column of the claim, and the text.
+/// The texts about claims besides statements: the table, the column of the claim, and the column of the text.
 const SAID: [(&str, &str, &str); 7] = [
     ("consensus", "claim_id", "reason"),
     ("former_positions", "claim_id", "reason"),
@@ -35,12 +35,12 @@ impl Search {
         self.query.split(|c: char| !c.is_alphanumeric())
     }
 
-    /// What the question asks for by the words of [`Nature`].
+    /// The fates that the query names, by the words of [`Nature`].
     pub(super) fn natures(&self) -> BTreeSet<Nature> {
         self.raw_words().filter_map(Nature::named).collect()
     }
 
-    /// The words of the question as they stand in a text that is not cut into tokens.
+    /// The words of the query, as they occur in a text that is not tokenised.
     fn spelled(&self) -> Vec<String> {
         let spelled = |word: &str| {
             let word = word.to_lowercase();
@@ -53,7 +53,7 @@ impl Search {
 }
 
 impl Reader {
-    /// Where claims were made that answer a question besides those whose statements do.
+    /// The ledger positions of the claims that are hits beyond the words of statements.
     pub(super) fn beside(&self, search: &Search, is_answered: bool) -> Result<BTreeSet<u64>, StoreError> {
         let mut found = BTreeSet::new();
         for nature in search.natures() {
@@ -95,7 +95,8 @@ impl Reader {
         Ok(found)
     }
 
-    /// The newest claims that pass the filter of a search, whatever became of them: each may lead to one that is shown.
+    /// The newest claims that pass the filter of a search, superseded ones included: each may lead to a claim in
+    /// force.
     fn newest(
         &self,
         search: &Search,
@@ -109,7 +110,7 @@ impl Reader {
     }
 }
 
-/// Whether one text about a claim (?1) out of a task (?2) holds all of so many words, each looked up by its claim.
+/// Whether one text about a claim (?1) of a task (?2) contains all words. The texts are found by their claim.
 fn says(words: usize) -> String {
     let holds = |text: &str| {
         let each: Vec<String> =

@@ -1,5 +1,5 @@
-//! What a summary for a new reader says beside the statements of claims: why decisions were taken, and what other agents
-//! said about claims.
+//! The parts of a summary for a new reader besides the statements: the reasons of decisions, and the positions of
+//! other agents.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::domain::ids::ClaimId;
 
 const RATIONALES: &str = "SELECT d.claim_id, d.rationale FROM json_each(?1) \
      CROSS JOIN decisions d ON d.claim_id = json_each.value";
-/// A challenge that ended may have corrected the claim too.
+/// An ended challenge may also have corrected the claim.
 const SAID: &str = "SELECT c.id, p.agent, p.position, p.reason, p.seq FROM json_each(?1) \
      CROSS JOIN claims c ON c.id = json_each.value CROSS JOIN consensus p ON p.claim_id = c.id \
      WHERE p.reason IS NOT NULL AND p.agent <> c.owner \
@@ -17,7 +17,7 @@ const SAID: &str = "SELECT c.id, p.agent, p.position, p.reason, p.seq FROM json_
      CROSS JOIN claims c ON c.id = json_each.value CROSS JOIN former_positions p ON p.claim_id = c.id \
      WHERE p.reason IS NOT NULL AND p.agent <> c.owner AND p.position = 'challenge' ORDER BY 5 DESC";
 
-/// A position of another agent than the owner of a claim, with its reason.
+/// A position of an agent other than the owner, with its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
     /// The agent.
@@ -29,7 +29,7 @@ pub struct Said {
 }
 
 impl Reader {
-    /// Why decisions were taken, by their ids.
+    /// The reasons of decisions, by their ids.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -42,7 +42,7 @@ impl Reader {
         Ok(found.into_iter().collect())
     }
 
-    /// What other agents than their owners said about claims, by their ids, newest first.
+    /// The positions of agents other than the owners, by the ids of the claims, newest first.
     ///
     /// # Errors
     /// [`StoreError`].

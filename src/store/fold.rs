@@ -1,4 +1,4 @@
-//! Keeping the read models at the ledger's head: catch up, apply, rebuild.
+//! The fold: it keeps the read models at the head of the ledger, and rebuilds them.
 
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::domain::event::Recorded;
 use crate::ledger::{Cursor, Ledger, LedgerError, Stored};
 use crate::sqlite::{self, Durability, Unmigrated, is_damage};
 
-/// Events folded per read; large enough to amortise the statement, small enough for memory.
+/// Number of events per read: enough to amortise the statement, few enough for memory.
 const CHUNK: usize = 2_000;
 
 /// What a fold of this binary writes for an event. Raised whenever that changes (new tokens, a new column):
@@ -28,7 +28,7 @@ const CHUNK: usize = 2_000;
 /// held no more, and short names of claims, runs, contradictions and sessions.
 pub const FOLD_VERSION: u32 = 13;
 
-/// Read models of no event, in memory.
+/// Read models without any event, in memory.
 pub(super) fn empty() -> Result<Connection, StoreError> {
     let mut db = Connection::open_in_memory()?;
     migrate(&mut db, Path::new(":memory:"))?;
@@ -45,11 +45,11 @@ fn migrate(db: &mut Connection, path: &Path) -> Result<(), StoreError> {
 
 /// Chunks that may wait between the thread that reads and the one that writes.
 const WAITING_CHUNKS: usize = 2;
-/// What a fill from the beginning may keep of the file in memory, in KiB, as a negative number of pages.
+/// The page cache of a fill from the beginning, in KiB. SQLite takes it as a negative number.
 const FILL_CACHE_KIB: i64 = -32 * 1024;
-/// What SQLite keeps otherwise; its own default.
+/// The page cache otherwise: SQLite's default.
 const USUAL_CACHE_KIB: i64 = -2_000;
-/// Indexes that no fold reads: a fill from the beginning makes them when everything is there.
+/// Indexes that the fold does not read. A fill from the beginning creates them after all rows.
 const MADE_LAST: [&str; 1] = ["claims_status"];
 
 mod migrations {
@@ -70,8 +70,8 @@ pub struct Projection {
 }
 
 impl Projection {
-    /// Opens or creates the read models. A file that is no database any more is dropped: it holds
-    /// nothing that the ledger does not.
+    /// Opens or creates the read models. A file that is no longer a database is dropped: the ledger has all its
+    /// content.
     ///
     /// # Errors
     /// [`StoreError::Open`] or [`StoreError::Newer`].
@@ -88,7 +88,7 @@ impl Projection {
 
     fn open_as_is(path: &Path) -> Result<Self, StoreError> {
         let failed = |source| StoreError::Open { path: path.display().to_string(), source };
-        // A power cut may take the last folds: that costs a catch-up, nothing else.
+        // A power cut may lose the last folds. The next open folds those events again.
         let mut db = sqlite::open(path, Durability::Checkpoints).map_err(failed)?;
         db.set_prepared_statement_cache_capacity(64);
         migrate(&mut db, path)?;
@@ -102,14 +102,14 @@ impl Projection {
         }
         let is_current = is_current(&db)?;
         if !is_current {
-            // Nothing in it can be built on.
+            // Rows of another version cannot be extended.
             folded = Cursor::GENESIS;
         }
         Ok(Self { path: path.to_owned(), db, folded, is_current, last: LastClaims::default() })
     }
 
-    /// Makes the file anew from its rows: no free page and no log holds what was dropped. False while a reader
-    /// stands in the log.
+    /// Writes the file again from its rows, so that neither free pages nor the log keep deleted content. False if a
+    /// reader uses the log.
     ///
     /// # Errors
     /// [`StoreError::Query`], such as for a full disk.
@@ -117,7 +117,8 @@ impl Projection {
         Ok(sqlite::rewrite(&self.db)?)
     }
 
-    /// Drops the files and starts with nothing folded: what cannot be folded must not keep what was erased.
+    /// Drops the files and starts without any event. Read models that cannot fold an erasure must not keep the erased
+    /// text.
     ///
     /// # Errors
     /// [`StoreError`] when no new file can be made.
@@ -143,7 +144,7 @@ impl Projection {
     /// # Errors
     /// [`StoreError`]; nothing of these events is visible then.
     pub fn apply(&mut self, events: &[Recorded], head: Cursor) -> Result<(), StoreError> {
-        // Taken away, so that nothing of it is remembered if this fails.
+        // Taken, so that a failure forgets it.
         let mut last = std::mem::take(&mut self.last);
         let transaction = self.db.transaction()?;
         let mut tally = Tally::default();
@@ -158,8 +159,8 @@ impl Projection {
         Ok(())
     }
 
-    /// Folds what the ledger has and these read models do not. Read models of another history, folded by
-    /// another version, or with damaged pages are dropped first.
+    /// Folds the events that the read models lack. Read models with another history, of another version, or with
+    /// damaged pages are dropped first.
     ///
     /// # Errors
     /// [`StoreError`]; what was folded before stays.
@@ -193,7 +194,7 @@ impl Projection {
         Ok(())
     }
 
-    /// Folds the ledger up to an event, and no further: how things stood then.
+    /// Folds the ledger up to an event: the state at that time.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -226,8 +227,8 @@ impl Projection {
         }
     }
 
-    /// Folds everything that `read` gives, from the beginning. Reading, decoding and cutting into tokens go on
-    /// here while another thread writes.
+    /// Folds all events of `read`, from the beginning. This thread reads, decodes and tokenises while another thread
+    /// writes.
     fn fill(
         &mut self,
         mut read: impl FnMut(Cursor) -> Result<Vec<Stored>, LedgerError>,
@@ -257,7 +258,7 @@ impl Projection {
         self.db.pragma_update(None, "cache_size", USUAL_CACHE_KIB)?;
         (self.folded, self.last) = filled?;
         self.is_current = true;
-        // One transaction as long as the file: its log would keep that length for ever.
+        // The transaction was as long as the file. Without this, the log would keep that length.
         if let Err(error) = sqlite::truncate_log(&self.db) {
             tracing::warn!(%error, "cannot truncate the write-ahead log of the read models");
         }
@@ -265,7 +266,7 @@ impl Projection {
     }
 }
 
-/// Events on their way from the thread that reads to the one that writes.
+/// Events between the reading and the writing thread.
 struct Chunk {
     events: Vec<(Recorded, Option<Entry>)>,
     /// The last of them.
@@ -282,7 +283,7 @@ impl Chunk {
     }
 }
 
-/// Drops every projection and folds what comes, in one transaction.
+/// Drops every projection and folds the received chunks, in one transaction.
 fn write_all(
     db: &mut Connection,
     chunks: Receiver<Result<Chunk, StoreError>>,
@@ -343,14 +344,14 @@ fn drop_files(path: &Path) {
     }
 }
 
-/// Every table that a fold fills, but the search index with the tables it keeps for itself.
+/// Every table that the fold fills, except the search index with its own tables.
 fn tables(transaction: &Transaction<'_>) -> Result<Vec<String>, rusqlite::Error> {
     let sql = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' \
                AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'refinery_%' ORDER BY name";
     transaction.prepare(sql)?.query_map([], only)?.collect()
 }
 
-/// Whether the rows are those this binary would write.
+/// Whether this binary would write the same rows.
 fn is_current(db: &Connection) -> Result<bool, rusqlite::Error> {
     Ok(fold_version(db)? == FOLD_VERSION)
 }
@@ -359,7 +360,7 @@ fn fold_version(db: &Connection) -> Result<u32, rusqlite::Error> {
     db.query_row("PRAGMA user_version", [], only)
 }
 
-/// How the rows and tables compare with those this binary would write: made by an older one, or by a newer one.
+/// The version of rows and tables compared with this binary: older, equal or newer.
 pub(super) fn age(db: &Connection) -> Result<Ordering, rusqlite::Error> {
     let tables = sqlite::migrated(db)?.cmp(&LAST_MIGRATION);
     Ok(match (tables, fold_version(db)?.cmp(&FOLD_VERSION)) {
@@ -377,14 +378,14 @@ pub(super) fn folded(db: &Connection) -> Result<Cursor, StoreError> {
     let cursor = db
         .prepare_cached("SELECT folded_seq, folded_hash FROM projection WHERE id = 1")?
         .query_row([], |row| {
-            // A position that cannot be read is one that no ledger has.
+            // An unreadable position counts as the highest one, which no ledger has.
             Ok(Cursor { seq: row.get("folded_seq").unwrap_or(u64::MAX), hash: row.get("folded_hash")? })
         })
         .optional()?;
     Ok(cursor.unwrap_or(Cursor::GENESIS))
 }
 
-/// Stores how far it is folded, and how many texts and tokens came to it.
+/// Stores the folded position, and adds the numbers of new texts and tokens.
 fn set_folded(db: &Connection, at: Cursor, (texts, tokens): (i64, i64)) -> Result<(), rusqlite::Error> {
     db.prepare_cached(
         "INSERT INTO projection (id, folded_seq, folded_hash, claims, tokens) VALUES (1, ?1, ?2, ?3, ?4) \

@@ -1,4 +1,4 @@
-//! Questions of the integrity scan: which claims a table is about, and which events are cited.
+//! The queries of the integrity scan: the claims of each table, and the cited events.
 
 use rusqlite::{Row, params};
 
@@ -25,16 +25,16 @@ pub const TABLES_ABOUT_CLAIMS: [&str; 12] = [
     "triggers",
 ];
 
-/// A claim that a table has rows about.
+/// A claim that a table refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimNamed {
     /// The claim.
     pub claim_id: String,
-    /// Whether there is such a claim.
+    /// Whether the claim exists.
     pub is_known: bool,
 }
 
-/// Rows that are read as views read them.
+/// Rows, read in the way of the views.
 struct Shown {
     /// The statement up to its conditions.
     select: fn() -> String,
@@ -44,7 +44,7 @@ struct Shown {
     read: fn(&Row<'_>) -> Result<(), StoreError>,
 }
 
-/// Everything that views show, but what [`Reader::claims_of`] finds by its claim only.
+/// All queries of the views, except those that [`Reader::claims_of`] covers.
 const SHOWN: [Shown; 15] = [
     Shown { select: claim::whole_rows, table: "claims", key: "c.id", read: claim::is_legible },
     Shown {
@@ -134,7 +134,7 @@ const SHOWN: [Shown; 15] = [
 ];
 
 impl Reader {
-    /// The rows that no view can show, by table; `pause` is asked between two pages of `max` keys, and may end it.
+    /// The rows that no view can read, by table. `pause` runs between two pages of `max` keys, and may end the scan.
     ///
     /// # Errors
     /// [`StoreError`], or what `pause` says.
@@ -160,7 +160,7 @@ impl Reader {
         Ok(found)
     }
 
-    /// Reads the rows of the next keys, and says which is the last of those; a key may be no text.
+    /// Reads the rows of the next keys, and returns the last of those keys. A key may be no text.
     fn read_page(&self, shown: &Shown, after: &[u8], max: usize) -> Result<Option<Vec<u8>>, StoreError> {
         let Shown { select, table, key, read } = shown;
         let column = key.rsplit('.').next().unwrap_or(key);
@@ -176,7 +176,7 @@ impl Reader {
         Ok(Some(last))
     }
 
-    /// Up to `max` claims that a table of [`TABLES_ABOUT_CLAIMS`] has rows about, in order, after one of them.
+    /// At most `max` claims that a table of [`TABLES_ABOUT_CLAIMS`] refers to, in order, after a given one.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -193,15 +193,15 @@ impl Reader {
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         let rows = statement.query_map(params![after.unwrap_or(""), bound(max)], |row| {
-            // A row that cannot be read is found as that.
+            // The scan reports a row that cannot be read by itself.
             let Ok(claim_id) = row.get("id") else { return Ok(None) };
             Ok(Some(ClaimNamed { claim_id, is_known: row.get("is_known")? }))
         })?;
         rows.filter_map(|row| row.map_err(StoreError::from).transpose()).collect()
     }
 
-    /// The events that a table cites for the claims after one and up to another; none for a table that cites
-    /// nothing. A claim cites the event that created it.
+    /// The events that a table cites for the claims after one and up to another. Empty for a table that cites no
+    /// events. A claim cites the event that created it.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -221,13 +221,13 @@ impl Reader {
             "SELECT {cited} FROM {table} WHERE {column} > ?1 AND {column} <= ?2 AND {cited} IS NOT NULL"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
-        // A row that cannot be read is found as that.
+        // The scan reports a row that cannot be read by itself.
         let rows = statement.query_map(params![after.unwrap_or(""), until], |row| Ok(only(row).ok()))?;
         rows.filter_map(|row| row.map_err(StoreError::from).transpose()).collect()
     }
 }
 
-/// Where a table names the claim; a decision goes by the id of its claim.
+/// The column that names the claim. A decision has the id of its claim.
 fn claim_column(table: &str) -> &'static str {
     match table {
         "claims" => "id",

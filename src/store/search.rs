@@ -270,8 +270,8 @@ impl Reader {
     ) -> Result<Vec<Candidate>, StoreError> {
         let around = self.around_of(&search.filter)?;
         let expression = search.expression(question, &around);
-        // Where the question is limited, few may pass, and then nobody has to say which are the best: FTS5 would
-        // look at every claim that holds a word, whatever the limits, before it can.
+        // With a filter few claims pass, so the best need not be chosen here. FTS5 would score every claim that
+        // contains a word, whatever the filter.
         if search.filter.limits(&around).is_some()
             && let Some(all) = self.matches(search, question, &expression, Wanted::All)?
         {

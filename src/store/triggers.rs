@@ -1,4 +1,4 @@
-//! Which dead ends lie in the way of an action: their triggers by key, as few as the action can meet.
+//! The dead ends that an action meets. Their triggers are found by key, so few are compared.
 
 use rusqlite::{Connection, params};
 
@@ -10,8 +10,8 @@ use crate::domain::event::{ClaimCreated, Recorded};
 use crate::domain::ids::ClaimId;
 use crate::domain::time::Timestamp;
 
-/// Dead ends under the keys of one action that are looked at, the newest first: a check costs milliseconds however
-/// many of them begin with `git commit`.
+/// Maximum number of dead ends to compare for one action, newest first. So a check takes milliseconds, even if many
+/// triggers begin with `git commit`.
 const MAX_CANDIDATES: usize = 256;
 
 /// The keys of a new claim's trigger.
@@ -25,7 +25,7 @@ pub(super) fn add(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result
     Ok(())
 }
 
-/// What is out of force warns nobody.
+/// Removes the keys of a deprecated claim, so that it causes no warning.
 pub(super) fn moved(db: &Connection, claim: ClaimId, to: Status) -> Result<(), StoreError> {
     if to == Status::Deprecated {
         db.prepare_cached("DELETE FROM triggers WHERE claim_id = ?1")?.execute([claim])?;
@@ -34,8 +34,7 @@ pub(super) fn moved(db: &Connection, claim: ClaimId, to: Status) -> Result<(), S
 }
 
 impl Reader {
-    /// The dead ends in force whose trigger an action meets: by what they are met, the most exact first, then the
-    /// newest.
+    /// The dead ends in force whose trigger an action meets, the most exact trigger first, then the newest.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -67,7 +66,7 @@ impl Reader {
             }))
         })?;
         let mut dead_ends: Vec<DeadEnd> = candidates.into_iter().flatten().collect();
-        // What time put out of force warns nobody.
+        // An expired claim causes no warning.
         dead_ends.retain(|dead_end| !self.is_expired(dead_end.claim_id));
         dead_ends.sort_by_key(|dead_end| dead_end.kind);
         Ok(dead_ends)
