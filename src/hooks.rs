@@ -1,4 +1,5 @@
-//! What a coding client tells its hooks, and what it takes for an answer; pure, and lenient in every field.
+//! The payloads of the clients' hooks, and the answers that clients accept. The module is pure, and every field of a
+//! payload may be missing.
 
 mod answer;
 mod output;
@@ -34,7 +35,7 @@ word!(
 );
 
 impl Client {
-    /// The client that gives itself a name, such as `codex-mcp-client`.
+    /// The client with this name of its own, such as `codex-mcp-client`.
     pub fn named(name: &str) -> Option<Self> {
         let lower = name.to_lowercase();
         Self::ALL.iter().copied().find(|client| lower.contains(client.as_str()))
@@ -44,90 +45,90 @@ impl Client {
 /// One call of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
-    /// The client that the command names: `hm hook NAME` stands in settings of that client.
+    /// The client named on the command line: `hm hook NAME` is in the settings of that client.
     pub named: Client,
-    /// The client that runs the hook: some also run what stands in the settings of another one.
+    /// The client that runs the hook. Some clients also run the hooks in the settings of another client.
     pub client: Client,
-    /// The event by the client's name; the answer repeats it. Empty when there is none.
+    /// The event in the client's words; the answer repeats it. Empty for a payload without an event.
     pub event: String,
     /// The client's session.
     pub session: Option<String>,
-    /// Where the session is, an absolute path.
+    /// The directory of the session, an absolute path.
     pub cwd: Option<String>,
-    /// What it is about.
+    /// The moment of the call.
     pub moment: Moment,
 }
 
 /// A moment in a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Moment {
-    /// A session begins, or goes on after something that left nothing of its context.
+    /// A session begins, or continues after its context was lost.
     SessionStart {
-        /// Why, in the client's word: `startup`, `resume`, `compact`.
+        /// The cause, in the client's words: `startup`, `resume`, `compact`.
         source: Option<String>,
     },
-    /// Somebody asks for something: a turn begins.
+    /// The user submits a prompt: a turn begins.
     Prompt {
-        /// What.
+        /// The text of the prompt.
         text: String,
     },
-    /// A tool is about to be called.
+    /// Before the call of a tool.
     BeforeTool(ToolCall),
-    /// A tool was called.
+    /// After the call of a tool.
     AfterTool(ToolCall, ToolOutcome),
-    /// A turn is about to end.
+    /// Before the end of a turn.
     Stop {
-        /// Whether this turn goes on because a hook had something to say at its end.
+        /// Whether this turn continues because of a hook's message at its end.
         already_reminded: bool,
-        /// What the agent said last, where the client tells.
+        /// The last message of the agent, if the client reports it.
         said: Option<String>,
     },
     /// A session ends.
     SessionEnd {
-        /// Why, in the client's word.
+        /// The cause, in the client's words.
         reason: Option<String>,
     },
-    /// Nothing we know.
+    /// An event that no hook handles.
     Other,
 }
 
 /// A call of a tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolCall {
-    /// The tool by the client's name.
+    /// The tool in the client's words.
     pub name: String,
-    /// The line for the shell.
+    /// The command line for the shell.
     pub command: Option<String>,
-    /// Where it runs, when that is not where the session is; may be relative to it.
+    /// The directory of the call, if it differs from that of the session. It may be relative to the latter.
     pub dir: Option<String>,
-    /// The files it changes, as the client names them; none of a tool that only reads.
+    /// The files that it changes, as the client names them. Empty for a tool that only reads.
     pub paths: Vec<String>,
-    /// The text it writes into them.
+    /// The text that it writes into the files.
     pub text: Option<String>,
 }
 
-/// How a call of a tool ended.
+/// The end of a call of a tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolOutcome {
-    /// The exit code of a command, where the client tells.
+    /// The exit code of a command, if the client reports it.
     pub exit: Option<i64>,
-    /// Whether it failed; who interrupts a tool did not see it fail.
+    /// Whether it failed. An interrupted tool has not failed.
     pub failed: bool,
-    /// Whether nothing can be said of its end: it runs on in the background, or was interrupted.
+    /// Whether its end is unknown: it runs on in the background, or was interrupted.
     pub unseen: bool,
-    /// The beginning of what it put out, errors first.
+    /// The beginning of its output, errors first.
     pub output_head: Option<String>,
-    /// The end of what it put out, standard output last.
+    /// The end of its output, standard output last.
     pub output_end: Option<String>,
 }
 
-/// What a path ends at in a line for the shell, and what one begins after.
+/// Characters that end a path in a command line, and characters before a path.
 const AROUND_PATHS: [char; 14] = ['"', '\'', '`', '=', ':', ',', ';', '&', '|', '(', ')', '<', '>', '$'];
 
-/// The most names of a line that are looked up as files.
+/// The maximum number of names in a command line that are looked up as files.
 const MAX_FILES_NAMED: usize = 48;
 
-/// The pieces of a line for the shell, of its scripts too, that may name a file: those with a slash or an extension.
+/// The words of a command line and of its scripts that may name a file: words with a slash or an extension.
 pub fn files_named(line: &str) -> Vec<&str> {
     let is_around = |c: char| c.is_whitespace() || AROUND_PATHS.contains(&c);
     let may_name = |piece: &&str| {
@@ -150,8 +151,8 @@ pub fn files_named(line: &str) -> Vec<&str> {
     named
 }
 
-/// A line for the shell with its absolute paths spelled in another way. What is quoted is one path first, as paths
-/// with spaces are, and then a line of its own, as that of `bash -c` is.
+/// A command line with its absolute paths spelled in another way. A quoted text is tried as one path first, because
+/// paths may have spaces, and then as a command line, such as that of `bash -c`.
 fn respelled(line: &str, spelled: &impl Fn(&str) -> String) -> String {
     let mut told = String::with_capacity(line.len());
     let mut rest = line;
@@ -175,7 +176,7 @@ fn respelled(line: &str, spelled: &impl Fn(&str) -> String) -> String {
     told
 }
 
-/// The same for a path without quotes, which are put around it where a shell would now cut it.
+/// The same for a path without quotes. Quotes are added if a shell would now split it.
 fn respelled_word(word: &str, spelled: &impl Fn(&str) -> String) -> String {
     let path = word.replace('\\', "");
     let other = spelled(&path);
@@ -188,7 +189,7 @@ fn respelled_word(word: &str, spelled: &impl Fn(&str) -> String) -> String {
     }
 }
 
-/// The bytes of a line up to where a path may begin or end: what is escaped ends none.
+/// The number of bytes up to the next character at which a path may begin or end. An escaped character does not count.
 fn piece_bytes(line: &str) -> usize {
     let mut is_escaped = false;
     let end = line.find(|c: char| {
@@ -204,8 +205,8 @@ fn piece_bytes(line: &str) -> usize {
 }
 
 impl Call {
-    /// The event in the words of the client's own settings: VS Code runs what those of Copilot CLI have, and calls it
-    /// by other names.
+    /// The event in the words of the client's own settings. VS Code runs the hooks of Copilot CLI and has other names
+    /// for the events.
     pub fn configured_event(&self) -> &str {
         match (self.client, self.event.as_str()) {
             (Client::VsCode, "SessionStart") => "sessionStart",
@@ -217,8 +218,8 @@ impl Call {
         }
     }
 
-    /// The same call with each absolute path it names spelled in another way: where it happens, the files it changes,
-    /// and in its command.
+    /// The same call with each absolute path spelled in another way: its directory, the changed files, and the paths
+    /// in its command.
     #[must_use]
     pub fn spelled(mut self, spelled: impl Fn(&str) -> String) -> Self {
         self.cwd = self.cwd.map(|cwd| spelled(&cwd));
@@ -230,8 +231,8 @@ impl Call {
         self
     }
 
-    /// The action that a tool's call is, before it or once it ended; none at other moments, and when it is not known
-    /// where it happens. `root` is the root of the workspace, an absolute path.
+    /// The action of a tool's call, before or after the call. `None` at other moments, and if the directory is
+    /// unknown. `root` is the root of the workspace, an absolute path.
     pub fn action(&self, root: &str) -> Option<Action> {
         let (tool, outcome) = match &self.moment {
             Moment::BeforeTool(tool) => (tool, None),

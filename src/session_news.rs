@@ -1,7 +1,9 @@
-//! What a session was told and what it opened: kept beside [`crate::session_home`], in the user's own state directory,
-//! because reads write nothing to the memory. It holds ids, positions and paths, and no text of the memory.
+//! The record of the news that a session got and of the entries that it opened. It lies beside [`crate::session_home`]
+//! in the user's state directory, because reads write nothing to the memory. It contains ids, positions and paths, and
+//! no text of the memory.
 //!
-//! Losing it loses no news: the ledger says up to where the session was told, and the session hears some of it twice.
+//! A lost file loses no news: the ledger has the position up to which the session was told, and the session gets some
+//! news twice.
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
@@ -17,21 +19,22 @@ use crate::private;
 use crate::system;
 use crate::workspace::Workspace;
 
-/// A session that opens more than fits is told of some of it again: a line takes some 45 bytes.
+/// The size limit of the opened entries, in bytes. A line takes some 45 bytes. Above the limit the session gets some
+/// news again.
 const MAX_OPENED_BYTES: u64 = 256 * 1024;
 
-/// Where that is kept of one session of a memory.
+/// The files of one session of a memory.
 #[derive(Debug)]
 pub struct SessionNews {
     told: PathBuf,
     opened: PathBuf,
     ran: PathBuf,
-    /// The lock of the hook that tells the session something.
+    /// The lock of the hook that tells the session its news.
     turn: Option<File>,
 }
 
 impl SessionNews {
-    /// The place of a session; `state_home` is [`crate::system::Environment::state_home`].
+    /// The files of a session. `state_home` is [`crate::system::Environment::state_home`].
     pub fn of(state_home: &Path, workspace: &Workspace, session: &SessionId) -> Self {
         let memory = workspace.id().unwrap_or_else(|| workspace.memory().display().to_string());
         let name = hex::encode(&Sha256::digest(format!("{memory}\n{session}"))[..16]);
@@ -40,23 +43,23 @@ impl SessionNews {
         Self { told: file("told"), opened: file("opened"), ran: file("ran"), turn: None }
     }
 
-    /// Whether this process is the one that tells the session something, until it drops this. Hooks of one session run
-    /// at the same time, and two of them would tell the same.
+    /// Whether this process may tell the session its news, until this value is dropped. Hooks of one session run at
+    /// the same time, and two of them would tell the same news.
     pub fn take_turn(&mut self) -> bool {
         let _ = private::create_dir_all(self.opened.parent().unwrap_or(&self.opened));
-        // Without a lock the session hears some of it twice.
+        // Without a lock the session gets some news twice.
         let Ok(file) = private::options().append(true).create(true).open(&self.opened) else { return true };
         let is_taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
         self.turn = Some(file);
         !is_taken
     }
 
-    /// What the session was told; none when nothing is known of that.
+    /// The news that the session got. `None` without a record.
     pub fn told(&self) -> Option<Told> {
         serde_json::from_slice(&private::read(&self.told).ok()?).ok()
     }
 
-    /// Says what the session was told.
+    /// Records the news that the session got.
     ///
     /// # Errors
     /// What the file system said.
@@ -65,8 +68,8 @@ impl SessionNews {
         private::swap(&self.told, &serde_json::to_vec(told).map_err(io::Error::other)?)
     }
 
-    /// Says that the session was shown these claims, contradictions or runs as of a ledger position. Only of a session
-    /// that is told what is new.
+    /// Records that the session was shown these claims, contradictions or runs as of a ledger position. Only for a
+    /// session that gets news.
     ///
     /// # Errors
     /// What the file system said.
@@ -84,7 +87,7 @@ impl SessionNews {
         file.write_all(lines.as_bytes())
     }
 
-    /// What the session opened, by id, each with the position that it was last shown as of.
+    /// The entries that the session opened, by id, each with the ledger position of the last time.
     pub fn opened(&self) -> BTreeMap<String, u64> {
         let mut opened = BTreeMap::new();
         let text = private::read(&self.opened).unwrap_or_default();
@@ -109,7 +112,7 @@ impl SessionNews {
         opened
     }
 
-    /// Keeps what the files that a command names are before it runs: each by its path with when it was changed last.
+    /// Records the files of a command before it runs, each by its path with the time of its last change.
     ///
     /// # Errors
     /// What the file system said.
@@ -121,17 +124,17 @@ impl SessionNews {
         file.write_all(&serde_json::to_vec(files).map_err(io::Error::other)?)
     }
 
-    /// What [`SessionNews::about_to_run`] kept, once.
+    /// The record of [`SessionNews::about_to_run`]. It is removed.
     pub fn ran(&self) -> Option<BTreeMap<String, u64>> {
         let files = serde_json::from_slice(&private::read(&self.ran).ok()?).ok();
         let _ = std::fs::remove_file(&self.ran);
         files
     }
 
-    /// Forgets a session that is over.
+    /// Removes the files of an ended session.
     pub fn leave(&self) {
         for file in [&self.told, &self.opened, &self.ran] {
-            // At worst it is forgotten later.
+            // A file that stays is removed later.
             let _ = std::fs::remove_file(file);
         }
     }

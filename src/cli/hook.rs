@@ -1,4 +1,5 @@
-//! `hm hook`: what a client's hooks run. It records what happened, says what is worth saying, and never fails.
+//! `hm hook`: the command that the clients' hooks run. It records the event, tells the session its news and warnings,
+//! and never fails.
 
 mod advice;
 mod seen;
@@ -43,29 +44,29 @@ use crate::system::{self, Environment};
 use crate::views::{self, ContextOf, Format, Known, UNSEATED, View, ViewError};
 use crate::workspace::{Workspace, WorkspaceError};
 
-/// A hook never holds its client up for longer: 900 ms. A client notices one second, and the process needs some of it.
+/// The maximum duration of a hook: 900 ms. A user notices one second, and the process itself needs some of it.
 fn within() -> Duration {
     system::patience() * 9 / 10
 }
 
-/// How long the start of a session waits for the writer: most of what it has, 500 ms.
+/// How long the start of a session waits for the writer: 500 ms, most of the time that it has.
 fn writer_within() -> Duration {
     system::patience() / 2
 }
 
-/// What is said where no context can be.
+/// The text in place of a context that cannot be read.
 const NOT_YET: &str = "The shared memory cannot be read at this moment, which does not mean that it is empty: read \
      hivemind://context before you start, and tell the human if that fails too.";
 
-/// What is said at the start about news.
+/// The hint about news at the start of a session.
 const ABOUT_NEWS: &str = "hivemind: `hm news` says what is new for you; to wait for the others use `hm news --wait 5m` \
      instead of polling a list.";
 
-/// The largest payload that is read: a tool's output may be anything.
+/// The size limit of a payload, in bytes. It may contain any output of a tool.
 const MAX_PAYLOAD_BYTES: u64 = 16 * 1024 * 1024;
-/// What a reminder at the end of a turn matched.
+/// The recorded match of a reminder at the end of a turn.
 const END_OF_TURN: &str = "end of turn";
-/// The longest context all clients let through, in characters; Codex counts bytes.
+/// The longest context that all clients accept, in characters. Codex counts bytes.
 const MAX_CONTEXT: usize = pack::DEFAULT_BUDGET_CHARS;
 
 /// One call of a client's hook.
@@ -76,14 +77,14 @@ pub(super) struct Hook {
 }
 
 impl Hook {
-    /// Reads the payload from stdin and answers on stdout; always a success, and silent where anything is in doubt.
+    /// Reads the payload from stdin and answers on stdout. It always succeeds, and prints nothing in case of doubt.
     pub(super) fn run(&self, global: Global) -> Result<(), Failure> {
         let client = self.client;
         let in_copilot = Environment::read().in_copilot;
         let answering = Arc::new(AtomicBool::new(false));
         let late = Arc::clone(&answering);
-        // A client may leave the pipe open, or a disk may hang. The work is done on the first thread, whose memory costs
-        // least (glibc grows that of other threads page by page), and so it is the clock that runs beside it.
+        // A client may leave the pipe open, or a disk may hang, so a clock runs beside the work. The work runs on the
+        // first thread, which needs the least memory: glibc grows that of other threads page by page.
         std::thread::spawn(move || {
             std::thread::sleep(within());
             if !late.swap(true, Ordering::SeqCst) {
@@ -92,7 +93,7 @@ impl Hook {
             }
         });
         let mut payload = Vec::new();
-        // What could not be read is no payload.
+        // An unreadable payload counts as empty.
         let _ = std::io::stdin().lock().take(MAX_PAYLOAD_BYTES).read_to_end(&mut payload);
         let call = Call::parse(client, in_copilot, &String::from_utf8_lossy(&payload));
         let hooked = Hooked::of(call.clone(), global.clone());
@@ -105,15 +106,15 @@ impl Hook {
             (unopened(&call, &global).map_or(Answer::Silence, Answer::Context), None)
         });
         if answering.swap(true, Ordering::SeqCst) {
-            // It is too late, and the other thread ends the process.
+            // The time is over, and the other thread ends the process.
             loop {
                 std::thread::park();
             }
         }
         say(&call, &answer);
-        // What was not said in time was not told.
+        // Only a message that was printed in time counts as told.
         if let Some(Telling { news, told, opened }) = told {
-            // Without it the session hears some of it twice.
+            // If this fails, the session gets some news twice.
             let _ = news.tell(&told);
             let _ = news.open(&opened, told.seq);
         }
@@ -127,7 +128,8 @@ fn say(call: &Call, answer: &Answer) {
     }
 }
 
-/// What is said at the start of a session whose memory is there and not opened: once, so that somebody sees to it.
+/// The message at the start of a session whose memory cannot be opened. It tells the agent once, so that the human can
+/// mend the cause.
 fn unopened(call: &Call, global: &Global) -> Option<String> {
     let Moment::SessionStart { .. } = call.moment else { return None };
     let here = call.cwd.as_ref().map_or_else(|| ".".into(), std::path::PathBuf::from);
@@ -145,28 +147,28 @@ fn unopened(call: &Call, global: &Global) -> Option<String> {
     }
 }
 
-/// A call, and where and for whom it is.
+/// A call with its workspace, its session and its agent.
 struct Hooked {
     call: Call,
     context: Context,
-    /// Who speaks; of a pane that is not pinned, the writer says who that is.
+    /// The agent of the call. For an unpinned pane the writer decides it.
     speaker: Speaker,
     session: Option<SessionId>,
     reads: Reads,
-    /// What the session is told with the answer, kept once that was given.
+    /// The news in the answer. It is recorded after the answer was printed.
     told: Option<Telling>,
 }
 
-/// What a session is told.
+/// The news in an answer.
 struct Telling {
     news: SessionNews,
     told: Told,
-    /// What it knows from then on.
+    /// The ids whose texts the session knows from then on.
     opened: Vec<String>,
 }
 
 impl Hooked {
-    /// None where the client's own settings run another hook of ours for it.
+    /// `None` if the client's own settings also run one of our hooks for this event.
     fn of(call: Call, global: Global) -> Result<Option<Self>, Failure> {
         let is_start = matches!(call.moment, Moment::SessionStart { .. });
         let context = Self::context(&call, global, is_start)?;
@@ -178,15 +180,15 @@ impl Hooked {
             }
         }
         if is_start {
-            // What a pane leaves word in is there from its first moment on; without it all it says is queued nowhere.
+            // The directory must exist from the first moment of a pane: without it no command can be queued.
             let _ = context.workspace.ensure();
         }
         let call = call.spelled(|path| context.workspace.spelled(path));
-        // That it ran is all it says.
+        // The mark only records that the hook ran.
         let _ = Mark::leave(&context.workspace, call.client.as_str(), call.configured_event());
         let caller = context.caller()?;
         if caller.pinned() == Some(&AgentId::operator()) {
-            // What happens in a client's session is its agent's.
+            // A client's session belongs to its agent, and not to the operator.
             context.human("hook")?;
         }
         let caller = caller.seated_by(context.config.clients.clone(), context.workspace.worktree().as_ref());
@@ -199,8 +201,8 @@ impl Hooked {
         Ok(Some(hooked))
     }
 
-    /// A client in its next session is the pane that it was in the one before. A session that is known stays the pane it
-    /// is, and Codex runs many panes in one process.
+    /// A client that begins another session stays the same pane. A session that the read models know keeps its pane.
+    /// Codex is excluded: one process of it runs many panes.
     fn go_on(&mut self) {
         if self.speaker.unpinned.is_none() || self.context.environment.own_session.is_some() {
             return;
@@ -220,8 +222,8 @@ impl Hooked {
         }
     }
 
-    /// Where the call is: in the work tree its agent is in, if that is of the session's own memory, else where the
-    /// session began.
+    /// The context of the call: the work tree of the agent if it has the same memory as the session, or else the
+    /// place where the session began.
     fn context(call: &Call, global: Global, is_start: bool) -> Result<Context, Failure> {
         let Some(cwd) = call.cwd.as_ref().filter(|_| global.dir.is_none()) else {
             return Context::find(global);
@@ -229,7 +231,7 @@ impl Hooked {
         let state_home = Environment::read().state_home;
         let home = state_home.zip(call.session.as_deref().and_then(|session| session.parse().ok()));
         let home = home.map(|(state, session)| SessionHome::of(&state, call.client.as_str(), &session));
-        // A compaction starts no session: its agent may stand anywhere by then.
+        // A compaction does not start a session, and its agent may be in any directory by then.
         let is_compaction =
             matches!(&call.moment, Moment::SessionStart { source } if source.as_deref() == Some("compact"));
         let began = home.as_ref().filter(|_| !is_start || is_compaction).and_then(SessionHome::get);
@@ -242,7 +244,7 @@ impl Hooked {
             None => {
                 let here = here?;
                 if let Some(home) = home {
-                    // Without it the next hook goes by its directory again.
+                    // If this fails, the next hook uses its own directory.
                     let _ = home.enter(&here.workspace);
                 }
                 Ok(here)
@@ -270,10 +272,10 @@ impl Hooked {
         }
     }
 
-    /// Records that the client is in this session, if `may_replace` allows it for the client's record. Without a record the
-    /// server opens a session of its own, and the pane is two agents.
+    /// Records that the client is in this session, if `may_replace` accepts the client's record. Without a record the
+    /// server opens a session of its own, and the pane becomes two agents.
     fn enter(&self, session: &SessionId, may_replace: impl Fn(&ClientSession) -> bool) {
-        // Its name goes into a file: what the gate will refuse is not written there either.
+        // The file holds the name of the session, so the gate checks the name first.
         let passes = || privacy::scan(session.as_str(), &self.context.secrets()).is_empty();
         let client =
             system::client_process().map(|client| ClientSession::of(&self.context.workspace, client));
@@ -284,18 +286,19 @@ impl Hooked {
         }
     }
 
-    /// The session is known from now on; its agent gets to know what it should.
+    /// A session starts: records it and answers with the whole context.
     fn start(&mut self, source: Option<&str>) -> Result<Answer, Failure> {
         let Some(session) = self.session.clone() else { return Ok(Answer::Silence) };
         self.enter(&session, |_| true);
         let started = self.submissions(vec![self.started(source.unwrap_or_default())?]);
-        // The first pane starts the writer, which makes the read models; what it cannot wait for is queued.
+        // The first pane starts the writer, which makes the read models. A command that would wait too long is
+        // queued.
         let front = self.context.front()?;
         let submitted = block_on(async { Ok(front.submit_within(writer_within(), started).await?) });
         let moved = match &submitted {
             Ok(receipts) => moved(receipts),
             Err(failure) => {
-                // What can be read, or why not, is to be said all the same.
+                // The answer still has the context, or the reason why it cannot be read.
                 tracing::info!(?failure, "the start of the session is not recorded");
                 String::new()
             }
@@ -319,7 +322,7 @@ impl Hooked {
 
     fn banner(&mut self) -> String {
         let agent = self.reader().to_string();
-        // Who one is can be said whatever else there is to read.
+        // The banner always names the agent, even if nothing else can be read.
         let presence = self.store(|store| views::presence(store, &agent)).ok().flatten();
         let presence = presence.unwrap_or(pack::Presence { agent, ..Default::default() });
         let checkout = self.context.workspace.checkout();
@@ -330,9 +333,9 @@ impl Hooked {
         banner
     }
 
-    /// Who the pane is: of one that is not pinned, the agent of its session.
+    /// The agent of the pane. An unpinned pane has the agent of its session.
     fn reader(&mut self) -> AgentId {
-        // Of a pinned pane nothing needs to be read.
+        // A pinned pane needs no query.
         let known = if self.speaker.unpinned.is_some() { self.known().ok().flatten() } else { None };
         self.me(known.as_ref())
     }
@@ -345,7 +348,7 @@ impl Hooked {
         AgentId::recorded(known.map_or(UNSEATED, |session| &session.agent))
     }
 
-    /// The context in so many characters; in so many bytes for a client that counts those.
+    /// The context within `budget` characters, or bytes for a client that counts bytes.
     fn pack(&mut self, room: usize) -> Result<String, Failure> {
         let mut budget = room;
         loop {
@@ -356,7 +359,7 @@ impl Hooked {
             if over == 0 || self.call.client != Client::Codex || budget < 400 {
                 return Ok(text);
             }
-            // Every character too many takes at most four bytes.
+            // A character takes at most four bytes.
             budget = budget.saturating_sub((over / 4).max(100));
         }
     }
@@ -366,12 +369,12 @@ impl Hooked {
         ContextOf { budget, ..ContextOf::new(self.reader(), session) }
     }
 
-    /// A turn begins: what others did since the last one is said, and what is asked for is kept.
+    /// A turn begins: answers with the news since the last turn, and records the prompt.
     fn prompt(&mut self, text: &str) -> Result<Answer, Failure> {
         let Some(session) = self.session.clone() else { return Ok(Answer::Silence) };
-        // A start that gave up, or came before the hooks were installed, left no record.
+        // If the hook of the start timed out, or was installed later, there is no record yet.
         self.enter(&session, |client| client.last().is_none());
-        // Qwen Code says that a prompt is submitted whenever its model gets the result of a tool.
+        // Qwen Code also reports a prompt whenever its model gets the result of a tool.
         if text.trim().is_empty() {
             return Ok(Answer::Silence);
         }
@@ -379,7 +382,7 @@ impl Hooked {
         let known = self.known();
         let (mut answer, mut told) = (Answer::Silence, None);
         match &known {
-            // The start or the prompt before waits: what is new is told once those are there.
+            // The start or the last prompt is still queued. The news comes once it is committed.
             _ if waiting.is_started || waiting.is_new_turn || waiting.is_unknown => {}
             Ok(Some(session)) if session.ended_at.is_none() && session.told_seq > 0 => {
                 let of = self.context_of(MAX_CONTEXT);
@@ -392,13 +395,13 @@ impl Hooked {
                     let root = self.context.workspace.root().to_owned();
                     let due = self.store(|store| views::unproven(store, &of, &root, (since, until)));
                     let due = pack::evidence_due(&due.ok().flatten().unwrap_or_default());
-                    // What is said now may be too late: the ledger learns of it with the next prompt.
+                    // This answer may be too late, so the next prompt records it in the ledger.
                     told = Some(if known.is_kept { known.told.position() } else { until });
                     answer = Answer::Context(delta + &due);
                     self.told = news.map(|news| Telling { news, told: now_told, opened });
                 }
             }
-            // It was closed while nobody spoke, began before its hooks were there, or was split off.
+            // The session expired in silence, began before its hooks were installed, or was split off.
             Ok(_) => {
                 let mut commands = vec![self.started("resume")?];
                 commands.extend(self.said(Role::User, text, None));
@@ -411,9 +414,9 @@ impl Hooked {
         Ok(answer)
     }
 
-    /// What touches or asks the session since it was last told; empty without a place where it is kept what it was told.
+    /// The urgent news since the session was last told. Empty without a file that records it.
     fn news_after_command(&mut self) -> Result<String, Failure> {
-        // A session that was told nothing yet starts with its prompt.
+        // A session gets its first news with a prompt.
         if !self.call.is_heard() || self.news().is_none_or(|news| news.told().is_none()) {
             return Ok(String::new());
         }
@@ -430,7 +433,7 @@ impl Hooked {
         Ok(delta.text)
     }
 
-    /// What the session knows, and where that is kept. None while another hook tells it something.
+    /// The knowledge of the session, and its file. `None` while another hook tells it news.
     fn knows(&mut self, session: &SessionView) -> Option<(Option<SessionNews>, Known)> {
         let mut news = self.news();
         if news.as_mut().is_some_and(|news| !news.take_turn()) {
@@ -440,18 +443,18 @@ impl Hooked {
         Some((news, known))
     }
 
-    /// Where it is kept what the session knows; none for a user without a state directory.
+    /// The file of the session's knowledge. `None` for a user without a state directory.
     fn news(&self) -> Option<SessionNews> {
         let state_home = self.context.environment.state_home.as_deref()?;
         Some(SessionNews::of(state_home, &self.context.workspace, self.session.as_ref()?))
     }
 
-    /// Who the pane is, what else is to be said first, and its whole context.
+    /// The banner, `besides`, and the whole context.
     fn told_all(&mut self, besides: &str) -> Answer {
         let said = format!("{}{besides}\n{ABOUT_NEWS}\n", self.banner());
         let room = MAX_CONTEXT.saturating_sub(said.chars().count());
         if let Some(news) = self.news().filter(|news| news.told().is_none()) {
-            // From now on it is kept what the session opens.
+            // From now on the file records the ids that the session opens.
             self.told = Some(Telling { news, told: Told::default(), opened: Vec::new() });
         }
         let pack = self.pack(room).unwrap_or_else(|failure| {
@@ -461,7 +464,7 @@ impl Hooked {
         Answer::Context(said + &pack)
     }
 
-    /// What was said, without secrets; nothing for white space.
+    /// A message without its secrets. `None` for white space.
     fn said(&self, role: Role, text: &str, told: Option<u64>) -> Option<Command> {
         self.session.as_ref()?;
         let text = Said::cut(&privacy::redacted(text, &self.context.secrets()))?;
@@ -469,12 +472,12 @@ impl Hooked {
     }
 
     fn before(&mut self, tool: &ToolCall) -> Result<Answer, Failure> {
-        // Where nothing is heard before a tool, it is said after it.
+        // If the client ignores messages before a tool, the message comes after it.
         if is_our_own(tool) {
             return Ok(Answer::Silence);
         }
         if let Some((news, files)) = self.news().zip(self.named_files(tool)) {
-            // Without it nothing is known of what the command changes.
+            // If this fails, the changes of the command stay unknown.
             let _ = news.about_to_run(&stamped(&files));
         }
         if !self.call.is_heard() {
@@ -491,7 +494,7 @@ impl Hooked {
         if !is_our_own(tool) {
             let action = self.action();
             commands = self.observed(tool, outcome, action.as_ref());
-            // What was seen is kept, whatever can be said about it.
+            // The observation is recorded even if the advice fails.
             if let Some(action) = action.filter(|_| self.call.is_heard())
                 && let Ok((advice, firings)) = self.advice(&action)
             {
@@ -499,7 +502,7 @@ impl Hooked {
                 answer = advice;
             }
         }
-        // A warning is for the human too, and news is not: it waits for the next command.
+        // The human also sees a warning, but not news. News waits for the next command.
         if answer == Answer::Silence
             && let Ok(news) = self.news_after_command()
         {
@@ -513,7 +516,7 @@ impl Hooked {
         self.call.action(&self.context.workspace.root().to_string_lossy()).filter(|action| !action.is_empty())
     }
 
-    /// A turn ends. What the client hears now costs a request to its model, so each task is told once a session.
+    /// A turn ends. A message now costs a request to the client's model, so a session is reminded of each task once.
     fn stop(&mut self, said: Option<&str>) -> Result<Answer, Failure> {
         let (mut answer, mut commands) = (Answer::Silence, Vec::new());
         if self.call.is_heard()
@@ -527,7 +530,7 @@ impl Hooked {
         Ok(answer)
     }
 
-    /// The tasks that this session holds and was not reminded of, and the commands that record the reminder.
+    /// The tasks that this session holds and was not reminded of, with the commands that record the reminder.
     fn unfinished(&mut self) -> Result<(pack::Gate, Vec<Command>), Failure> {
         let Some(session) = self.session.clone() else { return Ok(Default::default()) };
         let waiting = Waiting::of(&self.context, &session);
@@ -589,7 +592,7 @@ impl Hooked {
         let submissions = self.submissions(commands);
         block_on(async {
             let receipts = front.submit_in_a_hurry(submissions).await?;
-            // Once a turn is often enough for who has nobody else to start it.
+            // One start of a writer a turn is enough for a session without an MCP server.
             let is_prompt = matches!(self.call.moment, Moment::Prompt { .. });
             if is_prompt && receipts.iter().any(|receipt| receipt.state == Acceptance::Queued) {
                 front.wake_writer().await;
@@ -614,7 +617,7 @@ impl Hooked {
     }
 }
 
-/// What a session is told whose seat another pane took while it was away; nothing for any other.
+/// The message to a session whose seat another pane took in its absence. Empty for other sessions.
 fn moved(receipts: &[Receipt]) -> String {
     let warnings = receipts.iter().flat_map(|receipt| &receipt.warnings);
     let moved = warnings.filter(|warning| warning.code == WarningCode::SeatTaken);

@@ -298,7 +298,7 @@ impl Content {
             Some(stdout) => self.take(stdout)?,
             None => false,
         };
-        // A pipe nobody reads any more ends the child.
+        // A pipe without a reader ends the child.
         if !child.wait()?.success() || !fits {
             return Ok(false);
         }

@@ -1,4 +1,4 @@
-//! What a hook says about an action: dead ends, the locks of others, and edits that the session was not told of.
+//! The advice of a hook about an action: dead ends, locks of other agents, and edits that the session was not told of.
 
 use super::Hooked;
 use super::waiting::Waiting;
@@ -17,7 +17,7 @@ use crate::system;
 use crate::views;
 
 impl Hooked {
-    /// What was tried before, once in a session, and whose files these are, once in a turn; never twice in doubt.
+    /// Dead ends, once a session, and locks, once a turn. In case of doubt the advice is not repeated.
     pub(super) fn advice(&mut self, action: &Action) -> Result<(Answer, Vec<Command>), Failure> {
         let Some(session) = self.session.clone() else { return Ok((Answer::Silence, Vec::new())) };
         let known = self.known()?;
@@ -65,7 +65,7 @@ impl Hooked {
         })?;
         let Some((mut dead_ends, mut held, edits)) = found else { return Ok((Answer::Silence, Vec::new())) };
         let edits = self.news_of(edits, me, &waiting)?;
-        // What is not told now is told the next time.
+        // The rest is told the next time.
         dead_ends.truncate(MAX_TOLD);
         held.truncate(MAX_TOLD);
         let mut said = advise(&dead_ends, now);
@@ -95,8 +95,8 @@ impl Hooked {
         Ok((if said.is_empty() { Answer::Silence } else { Answer::Warning(said) }, commands))
     }
 
-    /// Whether a command is about to load the machine. What already ran can heed no lock, and a notice after it would
-    /// spend the one of this turn; a call of `hm` loads no machine.
+    /// Whether a command will load the machine. After a command the lock comes too late, and a notice would use up
+    /// that of this turn. A call of `hm` loads no machine.
     fn loads_machine(&self, action: &Action) -> bool {
         let tool = match &self.call.moment {
             Moment::BeforeTool(tool) => tool,
@@ -111,13 +111,13 @@ impl Hooked {
         !action.commands.is_empty() && !tool.command.as_deref().is_some_and(is_own_call)
     }
 
-    /// What matched, as it is put on record: without secrets.
+    /// The recorded match, without secrets.
     fn matched(&self, text: &str) -> Option<CommandLine> {
         let text: String = text.chars().take(CommandLine::MAX_CHARS).collect();
         CommandLine::try_from(privacy::redacted(&text, &self.context.secrets())).ok()
     }
 
-    /// The edits that the session was not told of, each with its time; at most as many as are told at once.
+    /// The edits that the session was not told of, each with its time: at most as many as one message has.
     fn news_of(
         &mut self,
         edits: Vec<EditBehind>,
@@ -131,7 +131,7 @@ impl Hooked {
                 continue;
             }
             let was_told = self.store(|store| store.was_told_of_edit(me, &edit, matched.as_str()))?;
-            // When it was, only the ledger knows. Where it does not, nothing is said.
+            // Only the ledger has the time. Without it the edit is left out.
             let ledger = self.reads.readable_ledger();
             let at = ledger.and_then(|ledger| ledger.at(edit.seq).ok().flatten());
             if let (Some(false), Some(at)) = (was_told, at) {
@@ -163,8 +163,8 @@ fn held_line(lock: &LockView, met: &str, here: Option<&Worktree>, now: Timestamp
     format!("hivemind: {}.", notice.sentence(now))
 }
 
-/// What of an action a lock is against: a path that is changed there, or, where it asks for a quiet machine, that anything
-/// is run at all.
+/// The part of an action that a lock is against: a path that it changes, or, for a lock that asks for a quiet machine,
+/// the command itself.
 fn met(lock: &LockView, action: &Action, loads_machine: bool) -> Option<String> {
     let scope = lock.scope.parse::<Scope>().ok()?;
     if scope.as_str() == MACHINE {

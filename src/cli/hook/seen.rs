@@ -1,4 +1,4 @@
-//! What a hook saw: a command with its outcome, the files that were changed, or the name of a tool.
+//! The observations of a hook: a command with its outcome, the changed files, or the name of a tool.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,11 +15,11 @@ use crate::domain::text::{CommandLine, ToolName};
 use crate::hooks::{ToolCall, ToolOutcome, masked_end};
 use crate::system;
 
-/// The most commands of one line that are kept in normal form; people write two or three.
+/// The maximum number of commands of one line that are kept in normal form. People write two or three.
 const MAX_RUNS: usize = 8;
 
 impl Hooked {
-    /// What the hook saw, without secrets. The ledger already holds what a call of `hm` did.
+    /// The observation of the hook, without secrets. The ledger already has the effects of a call of `hm`.
     pub(super) fn observed(
         &self,
         tool: &ToolCall,
@@ -77,7 +77,7 @@ impl Hooked {
         seen.into_iter().map(observe).collect()
     }
 
-    /// The files that a line for the shell names, where it may change them: no call of `hm` does.
+    /// The files in a command line that it may change. A call of `hm` changes none.
     pub(super) fn named_files(&self, tool: &ToolCall) -> Option<Vec<(Scope, PathBuf)>> {
         let line = tool.command.as_deref().filter(|line| !is_own_call(line))?;
         let here = PathBuf::from(self.call.cwd.as_deref()?).join(tool.dir.as_deref().unwrap_or_default());
@@ -88,7 +88,7 @@ impl Hooked {
         Some(files.collect::<Vec<_>>()).filter(|files| !files.is_empty())
     }
 
-    /// The files that a line for the shell names and that changed while it ran.
+    /// The files in a command line that changed while it ran.
     pub(super) fn changed_by(&self, tool: &ToolCall) -> Vec<Scope> {
         let Some((news, files)) = self.news().zip(self.named_files(tool)) else { return Vec::new() };
         let Some(before) = news.ran() else { return Vec::new() };
@@ -104,7 +104,7 @@ impl Hooked {
     }
 }
 
-/// When each file was changed last, in nanoseconds; 0 for what is no file.
+/// The time of the last change of each file, in nanoseconds. 0 for a path without a file.
 pub(super) fn stamped(files: &[(Scope, PathBuf)]) -> BTreeMap<String, u64> {
     let at = |path: &PathBuf| {
         let file = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
@@ -114,7 +114,7 @@ pub(super) fn stamped(files: &[(Scope, PathBuf)]) -> BTreeMap<String, u64> {
     files.iter().map(|(file, path)| (file.to_string(), at(path).unwrap_or(0))).collect()
 }
 
-/// Whether a tool is one of ours: what it does is in the ledger already.
+/// Whether a tool is one of ours: the ledger already has its effects.
 pub(super) fn is_our_own(tool: &ToolCall) -> bool {
     ["mcp__hivemind__", "mcp_hivemind_", "hivemind-", "hivemind_"]
         .iter()

@@ -1,4 +1,4 @@
-//! What a session has in the spool: the read models do not have it yet.
+//! The queued commands of a session, which the read models do not have yet.
 
 use crate::cli::Context;
 use crate::domain::command::{Command, RecordTurn};
@@ -8,17 +8,17 @@ use crate::domain::session::Role;
 use crate::domain::text::CommandLine;
 use crate::spool::Spool;
 
-/// What a session has in the spool: the read models know nothing of it yet.
+/// The queued commands of a session.
 pub(super) struct Waiting {
-    /// Whether its start waits.
+    /// Whether its start is queued.
     pub(super) is_started: bool,
-    /// Whether a prompt waits: then what was committed belongs to an earlier turn.
+    /// Whether a prompt is queued. Then all committed warnings belong to an earlier turn.
     pub(super) is_new_turn: bool,
-    /// What has warned since the last prompt.
+    /// The matches of warnings since the last prompt.
     pub(super) fired: Vec<Guard>,
-    /// The claims that were told, with what matched.
+    /// The claims of warnings, with their matches.
     pub(super) told: Vec<(ClaimId, CommandLine)>,
-    /// Whether nobody can tell.
+    /// Whether the spool cannot be read.
     pub(super) is_unknown: bool,
 }
 
