@@ -1,4 +1,4 @@
-//! Sessions: a list, one with all that is known of it, and what one was handed at its start.
+//! Sessions: a list, the page of one, and the text that one got from its parent.
 
 use std::fmt::Write;
 
@@ -72,7 +72,7 @@ pub(super) fn one_touched_by(id: &str, recorded: &Recorded, event: &Event) -> bo
         || event.about().session.is_some_and(of_it)
 }
 
-/// What a session was handed at its start.
+/// The text that a session got from its parent.
 pub(super) fn turn0(asking: &mut Asking<'_>, id: &str) -> Result<Answer, ViewError> {
     let format = asking.format;
     asking.of_store(|asked| {
@@ -86,7 +86,7 @@ pub(super) fn turn0(asking: &mut Asking<'_>, id: &str) -> Result<Answer, ViewErr
     })
 }
 
-/// Whether an event hands something to a session.
+/// Whether an event is a hand-over to a session.
 pub(super) fn turn0_touched_by(id: &str, event: &Event) -> bool {
     matches!(event, Event::SessionSplit(split) if split.child.as_str() == id)
 }
@@ -107,7 +107,7 @@ fn session_line(session: &SessionView, now: Timestamp) -> String {
     )
 }
 
-/// The linked work tree and the branch that a session started in; nothing of the main one.
+/// The linked work tree and the branch of a session's start. Empty for the main work tree.
 fn place(session: &SessionView) -> String {
     let Some(worktree) = &session.worktree else { return String::new() };
     let there = in_work_tree(Some(&inline(worktree, LIST_CHARS)));
@@ -117,7 +117,7 @@ fn place(session: &SessionView) -> String {
     format!(", {there}{branch}")
 }
 
-/// The line that says where a session comes from; none of one that comes from nowhere.
+/// The line with the origin of a session. Empty without an origin.
 fn goes_on_from(session: &SessionView) -> String {
     let Some(parent) = &session.parent_session else { return String::new() };
     let why =
@@ -133,13 +133,13 @@ fn lines(found: &[SessionView], now: Timestamp) -> String {
     }
 }
 
-/// Everything known of one session.
+/// One session with all its facts.
 #[derive(Debug)]
 struct SessionPage {
     id: String,
-    /// None of one that nobody said had started.
+    /// `None` if no client reported its start.
     session: Option<SessionView>,
-    /// The researcher it is, and those it sent out.
+    /// The researcher that runs in it, and the researchers that it started.
     researchers: Vec<ResearcherView>,
     dialogue: Vec<TurnView>,
     held: Vec<TaskView>,
@@ -154,7 +154,7 @@ fn text(page: &SessionPage, now: Timestamp) -> String {
         Some(session) => session_line(session, now),
         None => format!("- `{}` nobody said that it started\n", inline(id, LIST_CHARS)),
     };
-    // Of a split it is said below, with what was handed over.
+    // The line of a split is below, with the hand-over.
     if came_from.is_none() {
         text.extend(session.as_ref().map(goes_on_from));
     }
@@ -176,7 +176,7 @@ fn text(page: &SessionPage, now: Timestamp) -> String {
     text
 }
 
-/// A researcher: what it is asked, how it is doing, and what it found.
+/// A researcher: its task, its state, and its findings.
 fn researcher(of: &ResearcherView, now: Timestamp) -> String {
     let status = of.status.map_or_else(|| "its run was erased".to_owned(), |status| status.to_string());
     let (session, parent) = (inline(&of.session, LIST_CHARS), inline(&of.parent, LIST_CHARS));

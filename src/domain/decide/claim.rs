@@ -92,7 +92,8 @@ pub(super) fn create_claim(
     Ok(decision)
 }
 
-/// Checks what the command says of the new claim alone. `scopes` are its scopes under their own names.
+/// Checks the parts of the command that depend on the new claim alone. `scopes` are its scopes under their canonical
+/// names.
 fn check_new(create: &CreateClaim, scopes: &[Scope]) -> Result<(), Rejection> {
     if scopes.is_empty() || scopes.len() > MAX_SCOPES {
         return Err(Rejection::invalid(

@@ -42,7 +42,7 @@ pub(super) fn spawn(
         scopes: vec![],
     };
     let task = plan::task_added(state, parent, &add)?;
-    // Nobody else is to take it meanwhile: it is held until its session or its run is over.
+    // The researcher holds the task, so that no other agent takes it, until its session or its run ends.
     let claimed = TaskClaimed {
         task_id,
         session: child.clone(),
@@ -107,7 +107,7 @@ pub(super) fn over(state: &State, run_id: RunId, run: &Run, outcome: &RunOutcome
     }
     let has_more = state.work().held_by(session).any(|(held, _)| held != *task_id);
     if state.work().session(session).is_some() || has_more {
-        // Its own task is over with the line above, and held by nobody.
+        // The event above ends its own task, which then has no holder.
         let of_another =
             |event: &Event| !matches!(event, Event::TaskReleased(freed) if freed.task_id == *task_id);
         let ending = session::ending(state, agent, session, EndCause::Ended);

@@ -1,4 +1,4 @@
-//! What was found, as the entries of a pack.
+//! The results of the queries, as the entries of a pack.
 
 use super::ContextOf;
 use super::found::{EXPIRES_SOON_MS, Found, sides};
@@ -17,7 +17,7 @@ use crate::views::attention::moves_of;
 use crate::views::markdown::{MAX_RAN_CHARS, inline};
 use crate::views::versions;
 
-/// What the packer gets; with what a session hands over, its name and the reason.
+/// The entries for the packer. For a hand-over they include the name of the parent session and the reason.
 pub(in crate::views) fn entries(
     found: &Found,
     of: &ContextOf,
@@ -80,8 +80,8 @@ pub(in crate::views) fn entries(
     }
 }
 
-/// Whether a reader should know of a lock: one that it holds, one on a place it works at, and one on what is no place,
-/// such as a tag, which each agent may need. What is locked through a task stands on the task too.
+/// Whether a pack shows a lock to the reader: its own lock, a lock on a place of its work, and a lock on a tag, which
+/// any agent may need. A lock of a task is shown with the task too.
 fn concerns(lock: &LockView, found: &Found, of: &ContextOf) -> bool {
     let Ok(scope) = lock.scope.parse::<Scope>() else { return false };
     !scope.is_path() || Some(&lock.session) == of.session.as_ref() || scope.is_at(&found.about.places())
@@ -104,7 +104,8 @@ pub(in crate::views) fn pack_lock(lock: &LockView, now: Timestamp) -> pack::Lock
     }
 }
 
-/// What needs somebody: the sides of a contradiction first, then what waits, what is about to be lost, and faults.
+/// The attention entries: the sides of contradictions first, then waiting claims, then leases that end soon, and
+/// faults.
 fn attention(
     found: &Found,
     of: &ContextOf,
@@ -113,7 +114,7 @@ fn attention(
     now: Timestamp,
 ) -> Vec<Attention> {
     let questions = found.questions.iter().map(|asked| Attention::Question(question(asked, now)));
-    // What concerns the reader or its work first: the team's other disputes can wait for their agents.
+    // Entries about the reader or its work come first. The other disputes of the team can wait for their agents.
     let is_far = |both: &&Contradiction| {
         let at_hand = sides(both).iter().any(|id| found.is_answer(*id));
         !at_hand && !moves_of(both).contains_key(of.agent.as_str())
@@ -213,14 +214,14 @@ impl Found {
             replaced,
             behind: self.behind.get(&summary.id).map(ToString::to_string),
             digest: self.digest.as_ref().and_then(|digest| digest.get(summary.id)).cloned(),
-            // The pack tells once what is locked.
+            // The pack shows each lock once.
             by_now: by_now(&self::tests(summary)),
             ..claim_for(summary, &self.about, now)
         }
     }
 }
 
-/// What a claim took the place of, as a pack shows it.
+/// The claim that another one superseded, as a pack shows it.
 pub(in crate::views) fn replaced_by(
     Replaced { statement, claim_type, mended, .. }: &Replaced,
 ) -> pack::Replaced {
@@ -237,7 +238,7 @@ fn tests(summary: &ClaimSummary) -> Vec<ByNow> {
     summary.by_now.iter().filter(|at_it| at_it.run.is_some()).cloned().collect()
 }
 
-/// A claim as a pack shows it to a session that is about this.
+/// A claim as a pack shows it to a session with this subject.
 pub(in crate::views) fn claim_for(summary: &ClaimSummary, about: &About, now: Timestamp) -> pack::Claim {
     let scopes = summary.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
     let scopes: Vec<Scope> = scopes.filter(|scope| !scope.is_whole()).collect();

@@ -1,4 +1,4 @@
-//! What is asked of the read models for a context.
+//! The queries of a context.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,27 +19,27 @@ use crate::views::digest::Digest;
 use crate::views::versions;
 use crate::workspace::Workspace;
 
-/// Characters of a budget for which one claim of each kind is considered: the element of a claim with a short name and
-/// a short statement takes as many.
+/// Number of characters of the budget for which one claim of each kind is considered. The element of a claim with a
+/// short name and a short statement takes as many.
 const CANDIDATE_CHARS: usize = 125;
-/// Claims of each kind considered however small the budget is.
+/// Minimum number of considered claims of each kind, for a small budget.
 const MIN_CANDIDATES: usize = 40;
-/// Claims of each kind considered however large the budget is: asking for more would take longer than reading them.
+/// Maximum number of considered claims of each kind, for a large budget: more would take longer than reading them.
 const MAX_CANDIDATES: usize = 1_000;
-/// Tasks considered: what somebody works on, and what is asked for.
+/// Maximum number of tasks: those that agents work on, and open ones.
 const MAX_TASKS: usize = 200;
-/// Claims that belong to what the session is about, at least.
+/// Minimum number of claims that belong to the subject of the session.
 const MIN_ANSWERS: usize = 60;
-/// Dead ends that are not at hand and may fill spare room.
+/// Maximum number of dead ends elsewhere, which may fill spare room.
 const MAX_ELSEWHERE: usize = 20;
-/// Anchors considered; more than a tenth of any usual budget holds.
+/// Maximum number of anchors: more than a tenth of any usual budget holds.
 const MAX_ANCHORS: usize = 40;
-/// Refusals of queued commands considered.
+/// Maximum number of refused queued commands.
 const MAX_REJECTED: usize = 5;
-/// Leases that end within so many milliseconds need attention: a third of the usual lease.
+/// A lease that ends within this time needs attention, in milliseconds: a third of the usual lease.
 pub(in crate::views) const EXPIRES_SOON_MS: i64 = 5 * 60_000;
 
-/// What is asked of the read models.
+/// The results of the queries.
 #[derive(Debug, Default)]
 pub(in crate::views) struct Found {
     pub(in crate::views) stale_after: StaleAfter,
@@ -49,7 +49,7 @@ pub(in crate::views) struct Found {
     pub(in crate::views) session: Option<SessionView>,
     pub(in crate::views) tasks: Vec<TaskView>,
     pub(in crate::views) ready: Vec<TaskView>,
-    /// Tasks that no agent took yet; none where the session claimed something already.
+    /// Tasks without a holder. Empty after the session's first task or claim.
     pub(in crate::views) waiting: Vec<TaskView>,
     pub(in crate::views) about: About,
     pub(in crate::views) questions: Vec<Question>,
@@ -60,13 +60,13 @@ pub(in crate::views) struct Found {
     pub(in crate::views) claims: Vec<ClaimSummary>,
     pub(in crate::views) negative: Vec<ClaimSummary>,
     pub(in crate::views) details: BTreeMap<ClaimId, DeadEndDetail>,
-    /// How well claims answer what the session is about, by their words and in all, by their ids.
+    /// The scores of claims for the subject of the session, by words and in all, by their ids.
     pub(in crate::views) answers: BTreeMap<ClaimId, (f64, f64)>,
     pub(in crate::views) rejections: BTreeMap<ClaimId, Vec<Rejected>>,
     pub(in crate::views) replaced: BTreeMap<ClaimId, Replaced>,
-    /// Confirmed claims that a later decision names, with that decision, by their ids.
+    /// Confirmed claims that a later decision names, by their ids, with that decision.
     pub(in crate::views) behind: BTreeMap<ClaimId, ClaimId>,
-    /// What a first context says of its claims besides; none where the session claimed something already.
+    /// The further parts of a first context. `None` after the session's first task or claim.
     pub(in crate::views) digest: Option<Digest>,
     pub(in crate::views) anchors: Vec<AnchorView>,
     pub(in crate::views) dialogue: Vec<TurnView>,
@@ -78,13 +78,13 @@ pub(in crate::views) struct Found {
     pub(in crate::views) contested_count: u64,
     pub(in crate::views) pending_count: u64,
     pub(in crate::views) quarantined: u64,
-    /// Claims that were looked at.
+    /// The considered claims.
     pub(in crate::views) seen: BTreeSet<ClaimId>,
-    /// Sides of open contradictions, and claims that the reader is asked about.
+    /// Sides of open contradictions, and claims of questions to the reader.
     pub(in crate::views) disputed: BTreeSet<ClaimId>,
 }
 
-/// Asks one question after the other; what cannot be answered is counted and left out.
+/// Runs one query after the other. A query that fails is counted and left out.
 struct Parts<'a> {
     store: &'a Reader,
     failed: u64,
@@ -103,13 +103,13 @@ impl Parts<'_> {
     }
 }
 
-/// Claims of each kind that are asked for: as many as the budget may hold.
+/// The number of considered claims of each kind: as many as the budget may hold.
 fn candidates(of: &ContextOf) -> usize {
     (of.budget / CANDIDATE_CHARS).clamp(MIN_CANDIDATES, MAX_CANDIDATES)
 }
 
-/// All of it. A row that cannot be read is left out and counted; it stops nothing. `now_there` is the workspace whose files
-/// are looked at; none where the past is shown.
+/// Runs all queries. A row that cannot be read is counted and left out. `now_there` is the workspace whose files are
+/// compared. `None` for a past state.
 pub(in crate::views) fn found(
     store: &Reader,
     (stale_after, now_there): (StaleAfter, Option<&Workspace>),
@@ -187,7 +187,7 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
     found
 }
 
-/// Whether the session has something to ask about, and claimed and took nothing yet.
+/// Whether the session has a subject, and has neither a task nor a claim yet.
 fn is_first(asking: &mut Parts<'_>, of: &ContextOf, found: &Found) -> bool {
     let owner = of.session.is_none().then(|| of.agent.to_string());
     let own = ClaimFilter { session: of.session.clone(), owner, limit: 1, ..ClaimFilter::default() };
@@ -196,7 +196,7 @@ fn is_first(asking: &mut Parts<'_>, of: &ContextOf, found: &Found) -> bool {
         && asking.ask(|store| Ok(store.claims(&own)?.claims)).is_empty()
 }
 
-/// What the session works on, first; then what others do.
+/// The session's own tasks first, then those of others.
 fn active_tasks(
     asking: &mut Parts<'_>,
     of: &ContextOf,
@@ -254,7 +254,7 @@ fn ask_for_claims(asking: &mut Parts<'_>, of: &ContextOf, counts: &Counts, found
         let claims = asking.ask(|store| Ok(store.claims(&filter)?.claims));
         found.claims.extend(claims.into_iter().filter(|claim| seen.insert(claim.id)));
     }
-    // Those at hand, and the newest of all the others.
+    // Those at the places of the work, and the newest others.
     let mut dead_ends = vec![ClaimFilter { limit: MAX_ELSEWHERE, ..negative() }];
     if !places.is_empty() {
         dead_ends.push(ClaimFilter { places, limit: limit / 2, ..negative() });
@@ -263,7 +263,8 @@ fn ask_for_claims(asking: &mut Parts<'_>, of: &ContextOf, counts: &Counts, found
         let claims = asking.ask(|store| Ok(store.claims(&filter)?.claims));
         found.negative.extend(claims.into_iter().filter(|claim| warned.insert(claim.id)));
     }
-    // A claim is shown once: where somebody is asked to act, else where it warns, else by its relevance.
+    // A claim is shown once: as an attention entry if an agent must act on it, or else as a dead end, or else by its
+    // relevance.
     let mut disputed: BTreeSet<ClaimId> = found.contradictions.iter().flat_map(sides).collect();
     disputed.extend(found.questions.iter().map(|asked| asked.claim.id));
     disputed.extend(found.silences.iter().map(|silence| silence.claim.id));
@@ -271,14 +272,14 @@ fn ask_for_claims(asking: &mut Parts<'_>, of: &ContextOf, counts: &Counts, found
     let needs_somebody = |claim: &ClaimSummary| {
         matches!(claim.status, Status::Contested | Status::PendingProof) || disputed.contains(&claim.id)
     };
-    // What is asked about, or contested, stands under attention.
+    // Claims of questions and contested claims are attention entries.
     let settled_dead_ends = found.negative.len() as u64;
     found.negative.retain(|claim| !needs_somebody(claim));
     found.unseen_dead_ends = counts.negative.saturating_sub(settled_dead_ends);
     found.details = asking.ask(|store| store.dead_end_details(&found.negative));
     let mut dropped: BTreeSet<TaskId> = BTreeSet::new();
     for task in found.claims.iter().filter_map(|claim| claim.origin_task_id).collect::<BTreeSet<_>>() {
-        // A task that should not be done says nothing about now; its claims stay where they are.
+        // An invalidated task says nothing about the current work. Its claims stay where they are.
         if asking.ask(|store| store.task(task)).is_some_and(|task| task.status == TaskStatus::Invalidated) {
             dropped.insert(task);
         }
@@ -293,7 +294,7 @@ fn ask_for_claims(asking: &mut Parts<'_>, of: &ContextOf, counts: &Counts, found
         .filter(|side| side.status.is_some_and(is_settled) && !seen.contains(&side.claim_id))
         .map(|side| side.claim_id)
         .collect();
-    // What cannot be read is said to be that, and not that there was no room for it.
+    // Rows that cannot be read are counted as such, and not as left out for lack of room.
     let unreadable = asking.store.left_out_settled();
     found.unseen_claims = counts.settled.saturating_sub((here.count() + elsewhere.len()) as u64 + unreadable);
     found.claims.retain(|claim| {
@@ -323,7 +324,7 @@ pub(in crate::views) fn sides(contradiction: &Contradiction) -> [ClaimId; 2] {
     [contradiction.left.claim_id, contradiction.right.claim_id]
 }
 
-/// What a session works on, and where.
+/// The tasks of a session, and their places.
 pub(in crate::views) fn about(store: &Reader, of: &ContextOf) -> Result<About, StoreError> {
     let session = of.session.as_deref();
     let trajectory = store.trajectory(session)?;
@@ -333,22 +334,22 @@ pub(in crate::views) fn about(store: &Reader, of: &ContextOf) -> Result<About, S
 }
 
 impl Found {
-    /// How well a claim answers by its words alone, if it does.
+    /// The score of a claim by its words alone, if it has one.
     pub(in crate::views) fn words(&self, id: ClaimId) -> Option<f64> {
         self.answers.get(&id).map(|(words, _)| *words)
     }
 
-    /// Whether a claim answers well what the session is about.
+    /// Whether a claim has a good score for the subject of the session.
     pub(in crate::views) fn is_answer(&self, id: ClaimId) -> bool {
         self.answers.get(&id).is_some_and(|(_, all)| *all >= ANSWERS)
     }
 
-    /// Whether a claim stands under attention because of others.
+    /// Whether a claim is an attention entry because of other agents.
     pub(in crate::views) fn is_disputed(&self, id: ClaimId) -> bool {
         self.disputed.contains(&id)
     }
 
-    /// Whether a claim was looked at.
+    /// Whether a claim was considered.
     pub(in crate::views) fn was_seen(&self, id: ClaimId) -> bool {
         self.seen.contains(&id)
     }
