@@ -14,7 +14,7 @@ use crate::views;
 pub(super) const HELP: &str = "\
 The event keeps its place, its author and its hash; what it said is deleted from the ledger, the read models,
 their logs and the spools, and an event.redacted says who had it erased and why. `hm verify` still holds.
-It takes as long as `hm rebuild`; whoever writes meanwhile waits, or is queued.
+It takes as long as `hm rebuild`; writers meanwhile wait, or their commands are queued.
 What it did to a claim goes with it: an erased creation takes the claim away, an erased position no longer counts;
 a claim that was put out of force stays out of force.
 

@@ -220,7 +220,7 @@ mod tests {
     use super::Roster;
 
     #[test]
-    fn names_are_resolved_once_and_unknown_ones_never_become_somebody() {
+    fn names_are_resolved_once_and_unknown_ones_never_become_an_agent() {
         let roster = Roster::default();
         let names = [
             "Devops", " arch ", "QA", "me", "data-eng", "system ", "Claude_2", "pane-1", "claude-0", "ops-2",

@@ -201,7 +201,7 @@ fn elsewhere(found: &Found, claim: &ClaimView, looked_at: usize) -> String {
             format!("it stands under attention, where there is room: it is {status}")
         }
         Status::Proposed | Status::Confirmed if found.is_disputed(claim.summary.id) => {
-            "it stands under attention, where there is room: it is a side of an open contradiction, or somebody is asked \
+            "it stands under attention, where there is room: it is a side of an open contradiction, or an agent is asked \
              about it"
                 .to_owned()
         }

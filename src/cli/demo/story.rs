@@ -272,7 +272,7 @@ impl Story<'_> {
     }
 
     async fn better_claim_is_confirmed(&mut self) -> Result<(), Problem> {
-        self.begin("support", Devops, "devops agrees: one support from somebody else confirms it.");
+        self.begin("support", Devops, "devops agrees: one support from another agent confirms it.");
         let arguments = [("claim_id", json!(self.better)), ("reason", json!("my deadlock is gone with it"))];
         self.cast.writes(&mut self.step, Devops, "support", &arguments).await?;
         self.status_is(&self.better, "confirmed").await?;

@@ -269,12 +269,12 @@ fn ask_for_claims(asking: &mut Parts<'_>, of: &ContextOf, counts: &Counts, found
     disputed.extend(found.questions.iter().map(|asked| asked.claim.id));
     disputed.extend(found.silences.iter().map(|silence| silence.claim.id));
     found.contested.retain(|claim| !disputed.contains(&claim.id));
-    let needs_somebody = |claim: &ClaimSummary| {
+    let needs_agent = |claim: &ClaimSummary| {
         matches!(claim.status, Status::Contested | Status::PendingProof) || disputed.contains(&claim.id)
     };
     // Claims of questions and contested claims are attention entries.
     let settled_dead_ends = found.negative.len() as u64;
-    found.negative.retain(|claim| !needs_somebody(claim));
+    found.negative.retain(|claim| !needs_agent(claim));
     found.unseen_dead_ends = counts.negative.saturating_sub(settled_dead_ends);
     found.details = asking.ask(|store| store.dead_end_details(&found.negative));
     let mut dropped: BTreeSet<TaskId> = BTreeSet::new();
@@ -298,7 +298,7 @@ fn ask_for_claims(asking: &mut Parts<'_>, of: &ContextOf, counts: &Counts, found
     let unreadable = asking.store.left_out_settled();
     found.unseen_claims = counts.settled.saturating_sub((here.count() + elsewhere.len()) as u64 + unreadable);
     found.claims.retain(|claim| {
-        !needs_somebody(claim)
+        !needs_agent(claim)
             && !warned.contains(&claim.id)
             && claim.origin_task_id.as_ref().is_none_or(|task| !dropped.contains(task))
             && claim.claim_type != ClaimType::Negative
