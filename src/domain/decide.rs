@@ -57,7 +57,7 @@ const MAX_LIST: usize = 64;
 
 /// What an accepted command does.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Decision {
+pub struct Accepted {
     /// All of them or none go into the ledger; never empty.
     pub events: Vec<Event>,
     /// What the caller should know.
@@ -89,7 +89,7 @@ pub fn decide(
     command: &Command,
     now: Timestamp,
     policy: &Policy,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let checkout = &facts.checkout;
     if let Some((argument, text)) = placeholder(command) {
         let why = format!("`{text}` stands in our hint for a sentence of yours: write that instead");
@@ -118,7 +118,7 @@ fn ruled(
     command: &Command,
     now: Timestamp,
     policy: &Policy,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let Facts { checkout, versions, .. } = facts;
     match command {
         Command::CreateClaim(create) => {

@@ -17,7 +17,7 @@ use super::receipts::{self, command_hash, receipt_of, same_request};
 use crate::client_session::ClientSession;
 use crate::domain::agent::{AgentId, Roster};
 use crate::domain::command::{Command, Submission};
-use crate::domain::decide::{self, Decision, Facts, PlannedRun, Policy};
+use crate::domain::decide::{self, Accepted, Facts, PlannedRun, Policy};
 use crate::domain::event::{Event, MemoryDenied, Recorded};
 use crate::domain::ids::{CommandId, EventId, RunId, SessionId};
 use crate::domain::privacy::{self, Denial, Secrets};
@@ -247,7 +247,7 @@ impl Committer {
                 Item::Own(own) => {
                     let batch = self.batch_of_own(own);
                     self.stage(batch, &own.events, &mut group);
-                    Progress::New { batch: group.batches.len() - 1, decision: Decision::default() }
+                    Progress::New { batch: group.batches.len() - 1, decision: Accepted::default() }
                 }
             });
         }
@@ -408,7 +408,7 @@ impl Committer {
     }
 
     /// Decides a command, with the facts that only the writer has.
-    fn decided(&mut self, submission: &Submission, now: Timestamp) -> Result<Decision, Rejection> {
+    fn decided(&mut self, submission: &Submission, now: Timestamp) -> Result<Accepted, Rejection> {
         let Submission { agent, session, command, .. } = submission;
         decide::check_last(&self.state, session.as_ref(), command, submission.command_id)?;
         let facts = self.facts(submission)?;
@@ -454,7 +454,7 @@ impl Committer {
         &mut self,
         submission: &Submission,
         seat: Option<Seat>,
-    ) -> Result<(Batch, Decision), Rejection> {
+    ) -> Result<(Batch, Accepted), Rejection> {
         let now = (self.sources.clock)();
         let mut decision = self.decided(submission, now)?;
         if self.is_replaying && !matches!(submission.command, Command::RecordFiring(_)) {

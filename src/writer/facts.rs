@@ -4,7 +4,7 @@
 use super::profiles::Profiles;
 use crate::domain::claim::{Position, Status};
 use crate::domain::command::{Command, RunExperiment, TakePosition};
-use crate::domain::decide::{Decision, Erasure};
+use crate::domain::decide::{Accepted, Erasure};
 use crate::domain::event::Event;
 use crate::domain::experiment::Prediction;
 use crate::domain::ids::{ClaimId, EventId};
@@ -51,11 +51,11 @@ pub(super) fn erasure(ledger: &Ledger, event_id: EventId) -> Result<Erasure, Rej
 
 /// Adds to the answer to a challenge the run that would settle the dispute.
 pub(super) fn naming_the_run(
-    mut decision: Decision,
+    mut decision: Accepted,
     state: &State,
     command: &Command,
     profiles: &Profiles,
-) -> Decision {
+) -> Accepted {
     if let Command::TakePosition(TakePosition { claim_id, position: Position::Challenge, .. }) = command
         && let Some(claim) = state.claim(*claim_id)
         // Only a contested claim waits for a run. An override proposal does not contest a claim.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::domain::agent::AgentId;
 use crate::domain::command::Submission;
-use crate::domain::decide::Decision;
+use crate::domain::decide::Accepted;
 use crate::domain::event::Recorded;
 use crate::domain::ids::{CommandId, IdempotencyKey};
 use crate::domain::receipt::Receipt;
@@ -41,7 +41,7 @@ pub(super) enum Progress {
     /// A batch of this group, by index.
     New {
         batch: usize,
-        decision: Decision,
+        decision: Accepted,
     },
     /// The same request as an earlier item of this group.
     Twin {
@@ -68,7 +68,7 @@ pub(super) fn answer(done: Progress, appended: &[Receipt]) -> Result<Receipt, Re
         Progress::Known(known) => Ok(known),
         Progress::New {
             batch,
-            decision: Decision { warnings, cited, similar, alike, meaning, next, .. },
+            decision: Accepted { warnings, cited, similar, alike, meaning, next, .. },
         } => Ok(Receipt { warnings, cited, similar, alike, meaning, next, ..appended[batch].clone() }),
         Progress::Twin { batch } => Ok(Receipt { duplicate: true, ..appended[batch].clone() }),
     }

@@ -9,7 +9,7 @@ use expect_test::expect;
 use hivemind::domain::agent::AgentId;
 use hivemind::domain::claim::{ClaimType, ContradictionKind, Share, Tier};
 use hivemind::domain::command::{Command, CreateClaim};
-use hivemind::domain::decide::{Decision, Facts, Policy, decide};
+use hivemind::domain::decide::{Accepted, Facts, Policy, decide};
 use hivemind::domain::event::{ContradictionDetected, Event, Recorded};
 use hivemind::domain::ids::{ClaimId, CommandId, EventId};
 use hivemind::domain::receipt::{Warning, WarningCode};
@@ -54,7 +54,7 @@ struct Memory {
 }
 
 impl Memory {
-    fn create(&mut self, agent: &AgentId, statement: &str, claim_type: ClaimType, scope: &str) -> Decision {
+    fn create(&mut self, agent: &AgentId, statement: &str, claim_type: ClaimType, scope: &str) -> Accepted {
         let claim_id = ClaimId::from_uuid(Uuid::from_u128(self.events + 1));
         let create = CreateClaim {
             mends: false,
@@ -100,7 +100,7 @@ impl Memory {
     }
 }
 
-fn found(decision: &Decision) -> Vec<&ContradictionDetected> {
+fn found(decision: &Accepted) -> Vec<&ContradictionDetected> {
     let mut all = Vec::new();
     for event in &decision.events {
         if let Event::ContradictionDetected(found) = event {

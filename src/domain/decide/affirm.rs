@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::position::claim_in_force;
 use super::quorum::{Policy, settled_status};
-use super::{Decision, Speaker, against, challenge, contradiction, standing, support, transition};
+use super::{Accepted, Speaker, against, challenge, contradiction, standing, support, transition};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{Position, Status};
@@ -22,7 +22,7 @@ pub(super) fn affirm_claim(
     affirm: &AffirmClaim,
     (checkout, versions): (&Checkout, &Versions),
     (now, policy): (Timestamp, &Policy),
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let AffirmClaim { claim_id, reason } = affirm.clone();
     let claim = claim_in_force(state, claim_id)?;
     standing::refuse_anothers(state, (agent, session), (claim_id, claim), "still")?;
@@ -68,7 +68,7 @@ pub(super) fn affirm_claim(
     let next: Vec<String> = without_proof.into_iter().chain(aside).chain(of_other).chain(run).collect();
     let next = (!next.is_empty()).then(|| next.join("; "));
     let events = std::iter::once(taken.into()).chain(lost.unwrap_or_default()).collect();
-    Ok(Decision { events, next, ..Decision::default() })
+    Ok(Accepted { events, next, ..Accepted::default() })
 }
 
 /// Which agents supported other content, where there are any.

@@ -6,7 +6,7 @@ use super::evidence::About;
 use super::quorum::{Policy, supports_needed};
 use super::supersession::{Successor, Supersession, supersede};
 use super::{
-    Decision, Speaker, asking, challenge, check_list, contradiction, decision, evidence, fresh_id,
+    Accepted, Speaker, asking, challenge, check_list, contradiction, decision, evidence, fresh_id,
     instead_of, known_claim, overrule, plan, support, target, told,
 };
 use crate::domain::action;
@@ -39,7 +39,7 @@ pub(super) fn create_claim(
     versions: &Versions,
     now: Timestamp,
     policy: &Policy,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     fresh_id(state, "claim_id", create.claim_id.creation_event())?;
     let scopes = target::canonical(state, &create.scopes);
     check_new(create, &scopes)?;
@@ -50,7 +50,7 @@ pub(super) fn create_claim(
         plan::known_task(state, task)?;
     }
 
-    let mut decision = Decision::default();
+    let mut decision = Accepted::default();
     let new = Successor { id: create.claim_id, mends: create.mends };
     let supersession =
         create.supersedes.map(|old| supersede(state, (agent, session), old, new, policy)).transpose()?;
@@ -268,7 +268,7 @@ pub(super) fn deprecate_claim(
     (agent, session): Speaker<'_>,
     deprecate: &DeprecateClaim,
     policy: &Policy,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let claim = known_claim(state, deprecate.claim_id)?;
     if claim.status == Status::Deprecated {
         return Err(Rejection::new(
@@ -297,7 +297,7 @@ pub(super) fn deprecate_claim(
     if *agent != AgentId::operator() {
         decision::stays(state, (agent, session), deprecate.claim_id, claim)?;
     }
-    Ok(Decision {
+    Ok(Accepted {
         events: vec![
             StatusChanged {
                 claim_id: deprecate.claim_id,
@@ -310,7 +310,7 @@ pub(super) fn deprecate_claim(
             }
             .into(),
         ],
-        ..Decision::default()
+        ..Accepted::default()
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Decision, Speaker};
+use super::{Accepted, Speaker};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, ContradictionKind, Position, Relation, Resolution, Status, Tier};
 use crate::domain::command::CreateClaim;
@@ -26,7 +26,7 @@ pub(super) fn on_creation(
     create: &CreateClaim,
     (reading, scopes): (&Reading, &[Scope]),
     replaced: &[ClaimId],
-    decision: &mut Decision,
+    decision: &mut Accepted,
 ) {
     let right = Side { claim_id: create.claim_id, agent: agent.clone() };
     let (mut strong, mut weak) = (0, 0);

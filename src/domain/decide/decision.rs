@@ -7,7 +7,7 @@ use serde_json::json;
 use super::claim::{create_claim, may_deprecate};
 use super::supersession::{Successor, Supersession, supersede};
 use super::{
-    Decision, Policy, Speaker, challenge, check_list, fresh_id, known_claim, overrule, support, target,
+    Accepted, Policy, Speaker, challenge, check_list, fresh_id, known_claim, overrule, support, target,
     transition,
 };
 use crate::domain::agent::AgentId;
@@ -127,7 +127,7 @@ pub(super) fn record(
     versions: &Versions,
     now: Timestamp,
     policy: &Policy,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     check_rationale(record)?;
     check_list("alternatives", record.alternatives.len())?;
     check_list("supersedes", record.supersedes.len())?;
@@ -308,7 +308,7 @@ fn existing(
     speaker: Speaker<'_>,
     record: &RecordDecision,
     policy: &Policy,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let id = record.claim_id;
     let claim = known_claim(state, id)?;
     let (agent, session) = speaker;
@@ -342,7 +342,7 @@ fn existing(
             "record its outcome, or a new decision that supersedes it",
         );
     }
-    Ok(Decision::default())
+    Ok(Accepted::default())
 }
 
 fn rejected(alternative: &Alternative) -> RejectedAlternative {
@@ -357,7 +357,7 @@ fn reject(
     state: &State,
     record: &RecordDecision,
     alternative: &Alternative,
-    decision: &mut Decision,
+    decision: &mut Accepted,
 ) -> Result<(), Rejection> {
     let claim_id = alternative.claim_id;
     let Some(statement) = &alternative.statement else {
@@ -391,7 +391,7 @@ fn reject(
     Ok(())
 }
 
-pub(super) fn record_outcome(state: &State, record: &RecordOutcome) -> Result<Decision, Rejection> {
+pub(super) fn record_outcome(state: &State, record: &RecordOutcome) -> Result<Accepted, Rejection> {
     let id = record.decision_id;
     let claim = known_claim(state, id)?;
     let Some(decision) = state.decision(id) else {
@@ -418,11 +418,11 @@ pub(super) fn record_outcome(state: &State, record: &RecordOutcome) -> Result<De
             json!({ "statement": statement, "claim_type": ClaimType::Negative, "scopes": claim.scopes });
         format!("spare others the dead end: {}", way::call("create_claim", &dead_end))
     };
-    Ok(Decision {
+    Ok(Accepted {
         events: vec![
             OutcomeRecorded { claim_id: id, outcome: record.outcome, notes: record.notes.clone() }.into(),
         ],
         next: (record.outcome == Outcome::Failure).then(offer),
-        ..Decision::default()
+        ..Accepted::default()
     })
 }

@@ -1,6 +1,6 @@
 //! Erasure: what an operator may have forgotten, and what else there is to forget.
 
-use super::Decision;
+use super::Accepted;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Status;
 use crate::domain::command::Forget;
@@ -35,7 +35,7 @@ pub(super) fn forget(
     agent: &AgentId,
     command: &Forget,
     erasure: &Erasure,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let Forget { event_id, reason } = command;
     if *agent != AgentId::operator() {
         return Err(Rejection::new(
@@ -67,7 +67,7 @@ pub(super) fn forget(
         ));
     };
     let redaction = EventRedacted { event_id: *event_id, seq: target.seq, reason: reason.clone() };
-    let mut decision = Decision { events: vec![redaction.into()], ..Decision::default() };
+    let mut decision = Accepted { events: vec![redaction.into()], ..Accepted::default() };
     decision.events.extend(restated(state, target, body));
     decision.next = also(state, target, &erasure.related);
     Ok(decision)

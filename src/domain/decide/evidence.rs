@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::experiment::Said;
-use super::{Decision, contradiction, experiment, known_claim};
+use super::{Accepted, contradiction, experiment, known_claim};
 use crate::domain::action::{quoted, scope_named, trigger_run};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Grade, Relation, Trigger};
@@ -242,7 +242,7 @@ pub(super) fn quote_last(
     state: &State,
     session: Option<&SessionId>,
     command: &Command,
-    decision: &mut Decision,
+    decision: &mut Accepted,
 ) {
     if decision.cited.is_empty() || !command.evidence_names().contains(&&EvidenceName::Last) {
         return;
@@ -326,7 +326,7 @@ pub(super) fn add(
     session: Option<&SessionId>,
     add: &AddEvidence,
     now: Timestamp,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let AddEvidence { claim_id, relation, weight, ref note, .. } = *add;
     let claim = known_claim(state, claim_id)?;
     let evidence_ref = named(state, session, &add.evidence_ref)?;
@@ -359,7 +359,7 @@ pub(super) fn add(
     if relation == Relation::Contradicts {
         events.extend(contradiction::on_link(state, (claim_id, claim), evidence_ref));
     }
-    Ok(Decision { events, cited: vec![cited], meaning, ..Decision::default() })
+    Ok(Accepted { events, cited: vec![cited], meaning, ..Accepted::default() })
 }
 
 /// Retracts a link. Its agent, its session and the operator may do so.
@@ -368,7 +368,7 @@ pub(super) fn retract(
     agent: &AgentId,
     session: Option<&SessionId>,
     retract: &RetractEvidence,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let RetractEvidence { claim_id, ref evidence_ref, relation, ref reason } = *retract;
     let claim = known_claim(state, claim_id)?;
     let evidence_ref = tied(state, session, claim_id, evidence_ref)?;
@@ -429,7 +429,7 @@ pub(super) fn retract(
         "its run was about the claim: on the same content it still keeps another run from proving the claim".to_owned()
     });
     let events = vec![EvidenceRetracted { claim_id, evidence_ref, relation, reason, by_operator }.into()];
-    Ok(Decision { events, next, ..Decision::default() })
+    Ok(Accepted { events, next, ..Accepted::default() })
 }
 
 fn challenge(claim_id: ClaimId) -> String {

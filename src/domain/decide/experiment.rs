@@ -10,7 +10,7 @@ use self::outcome::grade;
 pub(crate) use self::outcome::{ended, started};
 
 use super::verdict::{Verdict, verdict};
-use super::{Decision, PlannedRun, Speaker, fresh_id, known_claim, transition};
+use super::{Accepted, PlannedRun, Speaker, fresh_id, known_claim, transition};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{Grade, Relation, Share, Status};
@@ -39,7 +39,7 @@ pub(super) fn run(
     (agent, session): Speaker<'_>,
     run: &RunExperiment,
     planned: Option<&PlannedRun>,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     fresh_id(state, "run_id", run.run_id.first_event())?;
     let Some(PlannedRun { plan, statement, further_runs }) = planned else { return Err(no_profiles()) };
     let claim = run.claim_id.map(|id| known_claim(state, id).map(|claim| (id, claim))).transpose()?;
@@ -92,7 +92,7 @@ pub(super) fn run(
         meaning((id, claim), statement.as_ref(), (plan, prediction), (run.blocking, against))
     });
     let next = Some(format!("how it goes: `hivemind://experiments/{}`", run.run_id));
-    Ok(Decision { events, meaning, next, ..Decision::default() })
+    Ok(Accepted { events, meaning, next, ..Accepted::default() })
 }
 
 /// The claim waits for the last of the runs, or the refusal of a run that it cannot wait for.
@@ -203,7 +203,7 @@ pub(super) fn attach(
     state: &State,
     attach: &AttachExperiment,
     now: Timestamp,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let run = known_run(state, attach.run_id)?;
     let claim = known_claim(state, attach.claim_id)?;
     let Some(evidence_ref) = run.completed.filter(|_| run.state.is_conclusive()) else {
@@ -239,7 +239,7 @@ pub(super) fn attach(
         }
         .into(),
     ];
-    Ok(Decision { events, meaning: said.meaning, ..Decision::default() })
+    Ok(Accepted { events, meaning: said.meaning, ..Accepted::default() })
 }
 
 /// How an event is tied to a claim.
@@ -279,7 +279,7 @@ pub(super) fn cancel(
     agent: &AgentId,
     cancel: &CancelExperiment,
     now: Timestamp,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let run = known_run(state, cancel.run_id)?;
     if run.state.is_over() {
         return Err(Rejection::new(
@@ -308,14 +308,14 @@ pub(super) fn cancel(
             events.extend(ended(state, run_id, None, &outcome, &Versions::new(), now));
         }
     }
-    Ok(Decision { events, ..Decision::default() })
+    Ok(Accepted { events, ..Accepted::default() })
 }
 
 pub(super) fn record(
     state: &State,
     agent: &AgentId,
     record: &RecordExperiment,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     fresh_id(state, "run_id", record.run_id.first_event())?;
     if *agent != AgentId::operator() {
         return Err(Rejection::new(
@@ -342,7 +342,7 @@ pub(super) fn record(
         "tie it to a claim, which it then mentions: {}",
         way::call("attach_experiment", &attach)
     ));
-    Ok(Decision { events: vec![completed.into()], next, ..Decision::default() })
+    Ok(Accepted { events: vec![completed.into()], next, ..Accepted::default() })
 }
 
 /// A reason of ours, cut to what is shown of one.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Decision, Speaker, check_list, target};
+use super::{Accepted, Speaker, check_list, target};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{ClaimType, ReportKind};
@@ -28,7 +28,7 @@ pub(super) fn lock(
     checkout: &Checkout,
     lock: &LockScopes,
     now: Timestamp,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     check_globs("scopes", &lock.scopes)?;
     let session = named(session)?;
     let scopes = target::canonical(state, &lock.scopes);
@@ -49,7 +49,7 @@ pub(super) fn lock(
     let until = now.plus_minutes(minutes);
     let locked = ScopesLocked { session: session.clone(), scopes, until, why: lock.why.clone(), worktree };
     let next = Some(format!("it is yours until {until}; give it back when you are done: {back}"));
-    Ok(Decision { events: vec![locked.into()], warnings, next, ..Decision::default() })
+    Ok(Accepted { events: vec![locked.into()], warnings, next, ..Accepted::default() })
 }
 
 pub(super) fn release(
@@ -57,7 +57,7 @@ pub(super) fn release(
     (agent, session): Speaker<'_>,
     release: &ReleaseScopes,
     now: Timestamp,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let wanted = target::canonical(state, &release.scopes);
     check_list("scopes", wanted.len())?;
     if wanted.is_empty() {
@@ -83,7 +83,7 @@ pub(super) fn release(
         }
     }
     if !events.is_empty() {
-        return Ok(Decision { events, ..Decision::default() });
+        return Ok(Accepted { events, ..Accepted::default() });
     }
     let Some((there, scope, lock)) = of_another else {
         let hint =

@@ -1,6 +1,6 @@
 //! The acceptance of a damaged ledger: the operator says that it goes on without what is missing.
 
-use super::Decision;
+use super::Accepted;
 use crate::domain::agent::AgentId;
 use crate::domain::command::AcceptLoss;
 use crate::domain::event::LossAccepted;
@@ -26,7 +26,7 @@ pub(super) fn accept_loss(
     agent: &AgentId,
     command: &AcceptLoss,
     loss: Option<&Loss>,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     if *agent != AgentId::operator() {
         return Err(Rejection::new(
             Code::NotAllowed,
@@ -44,5 +44,5 @@ pub(super) fn accept_loss(
     let fault: String = fault.chars().take(Reason::MAX_CHARS).collect();
     let fault = fault.parse().expect("a sentence of ours is not empty");
     let accepted = LossAccepted { from: *from, to: *to, fault, reason: command.reason.clone() };
-    Ok(Decision { events: vec![accepted.into()], ..Decision::default() })
+    Ok(Accepted { events: vec![accepted.into()], ..Accepted::default() })
 }

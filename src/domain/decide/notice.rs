@@ -1,13 +1,13 @@
 //! Acknowledgement of a notice that needs no other answer: a refusal, or a change of the rules.
 
-use super::Decision;
+use super::Accepted;
 use crate::domain::agent::AgentId;
 use crate::domain::command::SeeAttention;
 use crate::domain::event::AttentionSeen;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::State;
 
-pub(super) fn see(state: &State, agent: &AgentId, see: &SeeAttention) -> Result<Decision, Rejection> {
+pub(super) fn see(state: &State, agent: &AgentId, see: &SeeAttention) -> Result<Accepted, Rejection> {
     let Some(concerns) = state.notice(see.id) else {
         return Err(Rejection::invalid(
             "id",
@@ -23,5 +23,5 @@ pub(super) fn see(state: &State, agent: &AgentId, see: &SeeAttention) -> Result<
             format!("leave it to {concerns}"),
         ));
     }
-    Ok(Decision { events: vec![AttentionSeen { id: see.id }.into()], ..Decision::default() })
+    Ok(Accepted { events: vec![AttentionSeen { id: see.id }.into()], ..Accepted::default() })
 }

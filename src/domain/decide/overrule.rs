@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::position::other_names;
-use super::{Decision, Policy, Speaker, known_claim};
+use super::{Accepted, Policy, Speaker, known_claim};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Override, Position, Status};
 use crate::domain::command::KeepClaim;
@@ -40,7 +40,7 @@ pub(super) fn propose(
     (agent, session): Speaker<'_>,
     (claim_id, asks): (ClaimId, Override),
     reason: &Reason,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let (reason, formerly) = (Some(reason.clone()), other_names(state, (agent, session)));
     let proposed =
         OverrideProposed { claim_id, asks, reason, successor: None, statement: None, target: None, formerly };
@@ -52,7 +52,7 @@ pub(super) fn once(
     state: &State,
     agent: &AgentId,
     mut proposed: Vec<OverrideProposed>,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let waiting = proposed.first().map(|first| (first.asks, first.claim_id));
     proposed.retain(|new| {
         let new_proposal = Proposal::of(agent, new);
@@ -69,11 +69,11 @@ pub(super) fn once(
 }
 
 /// A decision that consists of proposals to the operator only.
-fn proposals(events: Vec<Event>) -> Decision {
+fn proposals(events: Vec<Event>) -> Accepted {
     let about = events.iter().filter_map(Event::claim_id);
     let warnings = about.map(warning).collect();
     let next = Some("the operator settles it: `hivemind://attention`".to_owned());
-    Decision { events, warnings, next, ..Decision::default() }
+    Accepted { events, warnings, next, ..Accepted::default() }
 }
 
 /// The proposal to supersede one claim by another.
@@ -93,7 +93,7 @@ pub(super) fn warning(claim: ClaimId) -> Warning {
     }
 }
 
-pub(super) fn keep(state: &State, agent: &AgentId, keep: &KeepClaim) -> Result<Decision, Rejection> {
+pub(super) fn keep(state: &State, agent: &AgentId, keep: &KeepClaim) -> Result<Accepted, Rejection> {
     let KeepClaim { claim_id, reason } = keep.clone();
     let kept = known_claim(state, claim_id)?;
     if *agent != AgentId::operator() {
@@ -113,7 +113,7 @@ pub(super) fn keep(state: &State, agent: &AgentId, keep: &KeepClaim) -> Result<D
     let turned_down = turned_down(state, (claim_id, kept), reason.as_ref());
     let next = out_of_force(&turned_down);
     let events = std::iter::once(OverrideDismissed { claim_id, reason }.into()).chain(turned_down).collect();
-    Ok(Decision { events, next, ..Decision::default() })
+    Ok(Accepted { events, next, ..Accepted::default() })
 }
 
 /// Deprecates each claim that was proposed as the successor of a claim that the operator keeps. A repeated proposal

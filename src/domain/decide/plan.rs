@@ -1,6 +1,6 @@
 //! Plans, phases, tasks and intents: the rights to take and end a task, and the team's focus.
 
-use super::{Decision, check_list, fresh_id, lock};
+use super::{Accepted, check_list, fresh_id, lock};
 use crate::domain::action::first_line;
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
@@ -33,7 +33,7 @@ use crate::domain::way;
 /// The most open tasks with a similar title that the receipt of a new task names.
 const MAX_SAME: usize = 2;
 
-pub(super) fn add_plan(state: &State, add: &AddPlan) -> Result<Decision, Rejection> {
+pub(super) fn add_plan(state: &State, add: &AddPlan) -> Result<Accepted, Rejection> {
     fresh_id(state, "plan_id", EventId::from_uuid(add.plan_id.uuid()))?;
     let AddPlan { plan_id, title, description, sot_path } = add.clone();
     let name = state.work().names().next(Named::Plan).to_string();
@@ -49,7 +49,7 @@ pub(super) fn abandon(
     session: Option<&SessionId>,
     abandon: &AbandonPlan,
     now: Timestamp,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let AbandonPlan { plan_id, reason } = abandon.clone();
     check_plan(state, plan_id)?;
     let mut events = vec![PlanAbandoned { plan_id, reason }.into()];
@@ -71,10 +71,10 @@ pub(super) fn abandon(
     Ok(decided(events, next))
 }
 
-pub(super) fn rename(state: &State, rename: &RenamePlan) -> Result<Decision, Rejection> {
+pub(super) fn rename(state: &State, rename: &RenamePlan) -> Result<Accepted, Rejection> {
     let RenamePlan { plan_id, title } = rename.clone();
     check_plan(state, plan_id)?;
-    Ok(Decision { events: vec![PlanRenamed { plan_id, title }.into()], ..Decision::default() })
+    Ok(Accepted { events: vec![PlanRenamed { plan_id, title }.into()], ..Accepted::default() })
 }
 
 /// Refuses a plan that does not exist or is abandoned.
@@ -96,7 +96,7 @@ fn check_goes_on(state: &State, id: PlanId) -> Result<(), Rejection> {
     Ok(())
 }
 
-pub(super) fn add_phase(state: &State, add: &AddPhase) -> Result<Decision, Rejection> {
+pub(super) fn add_phase(state: &State, add: &AddPhase) -> Result<Accepted, Rejection> {
     fresh_id(state, "phase_id", EventId::from_uuid(add.phase_id.uuid()))?;
     let AddPhase { phase_id, plan_id, title, order } = add.clone();
     let plan_id = match plan_id {
@@ -159,7 +159,7 @@ pub(super) fn add_task(
     session: Option<&SessionId>,
     add: &AddTask,
     now: Timestamp,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let mut decision = task_added(state, session, add)?;
     decision.warnings.extend(same_tasks(state, &add.title, now));
     Ok(decision)
@@ -170,7 +170,7 @@ pub(super) fn task_added(
     state: &State,
     session: Option<&SessionId>,
     add: &AddTask,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     fresh_id(state, "task_id", EventId::from_uuid(add.task_id.uuid()))?;
     check_list("depends_on", add.depends_on.len())?;
     if add.scopes.len() > MAX_SCOPES {
@@ -216,7 +216,7 @@ pub(super) fn task_added(
         "{inbox}before working on it: {}",
         claim(&state.work().names().next(Named::Task).to_string())
     );
-    Ok(Decision { warnings, ..decided(vec![added.into()], next) })
+    Ok(Accepted { warnings, ..decided(vec![added.into()], next) })
 }
 
 pub(super) fn claim_task(
@@ -225,7 +225,7 @@ pub(super) fn claim_task(
     (session, checkout): (Option<&SessionId>, &Checkout),
     claim: &ClaimTask,
     now: Timestamp,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     check_globs("file_locks", &claim.file_locks)?;
     let session = session
         .ok_or_else(|| Rejection::invalid("session", "a task is held by a session, and none is named"))?;
@@ -242,7 +242,7 @@ pub(super) fn claim_task(
     if task.status.is_over() {
         return Err(over(&called, task.status, TaskStatus::Active));
     }
-    let mut decision = Decision::default();
+    let mut decision = Accepted::default();
     let mut token = task.last_token + 1;
     match &task.hold {
         Some(hold) if hold.until < now => {
@@ -315,7 +315,7 @@ pub(super) fn update_task(
     session: Option<&SessionId>,
     update: &UpdateTask,
     now: Timestamp,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let UpdateTask { task_id, status: to, note, fencing_token } = update.clone();
     let task = known_task(state, task_id)?;
     let (from, called) = (task.status, name(state, task_id));
@@ -341,7 +341,7 @@ pub(super) fn update_task(
         // The last holder may have lost the task without notice, and another agent may have worked on it since.
         return Err(stale(&called, task.last_token, "no session holds it now"));
     }
-    let mut decision = Decision::default();
+    let mut decision = Accepted::default();
     if to == TaskStatus::Active && hold.is_none() {
         let hint = format!("first {}: then no other session takes it meanwhile", self::claim(&called));
         return Err(Rejection::new(Code::InvalidTransition, format!("no session holds task {called}"), hint)
@@ -397,7 +397,7 @@ pub(super) fn declare_intent(
     agent: &AgentId,
     session: Option<&SessionId>,
     declare: &DeclareIntent,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let Trajectory { intent, plan_id, phase_id, task_ids } = declare.trajectory.clone();
     check_list("task_ids", task_ids.len())?;
     for id in &task_ids {
@@ -434,8 +434,8 @@ pub(super) fn declare_intent(
     Ok(decided(vec![IntentDeclared { trajectory, own }.into()], next))
 }
 
-fn decided(events: Vec<Event>, next: String) -> Decision {
-    Decision { events, next: Some(next), ..Decision::default() }
+fn decided(events: Vec<Event>, next: String) -> Accepted {
+    Accepted { events, next: Some(next), ..Accepted::default() }
 }
 
 pub(super) fn known_task(state: &State, id: TaskId) -> Result<&Task, Rejection> {

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::quorum::{Policy, counting, missing, settled_status, supports_needed};
 use super::supersession::take_place;
 use super::{
-    Decision, Speaker, contradiction, decision, evidence, instead_of, known_claim, overrule, standing,
+    Accepted, Speaker, contradiction, decision, evidence, instead_of, known_claim, overrule, standing,
     support, transition,
 };
 use crate::domain::agent::AgentId;
@@ -26,7 +26,7 @@ pub(super) fn take_position(
     take: &TakePosition,
     now: Timestamp,
     policy: &Policy,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let claim = claim_in_force(state, take.claim_id)?;
     check(state, (agent, session), take, claim, policy)?;
     let evidence_ref =
@@ -44,7 +44,7 @@ pub(super) fn take_position(
     let cited = evidence_ref.filter(|id| take.evidence_ref.as_ref() != Some(&(*id).into()));
     let cited =
         cited.map(|evidence_ref| Cited { evidence_ref, grade: None, why: String::new(), failed: None });
-    let mut decision = Decision { cited: cited.into_iter().collect(), ..Decision::default() };
+    let mut decision = Accepted { cited: cited.into_iter().collect(), ..Accepted::default() };
     let taken = taken(state, (agent, session), take, claim, evidence_ref);
     let mut after = claim.clone();
     after.take(agent, session, &taken);

@@ -1,6 +1,6 @@
 //! What agents, hooks, fronts and the mail of the team report.
 
-use super::{Decision, check_list, cite, fresh_id};
+use super::{Accepted, check_list, cite, fresh_id};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::ReportKind;
@@ -9,7 +9,7 @@ use crate::domain::event::{EventReported, MemoryDenied, MessageSent, OperatorOve
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::State;
 
-pub(super) fn report_event(state: &State, report: &ReportEvent) -> Result<Decision, Rejection> {
+pub(super) fn report_event(state: &State, report: &ReportEvent) -> Result<Accepted, Rejection> {
     fresh_id(state, "event_id", report.event_id)?;
     check_list("paths", report.paths.len())?;
     match report.kind {
@@ -26,7 +26,7 @@ pub(super) fn report_event(state: &State, report: &ReportEvent) -> Result<Decisi
         | ReportKind::CommandRan
         | ReportKind::Note => {}
     }
-    Ok(Decision {
+    Ok(Accepted {
         events: vec![
             EventReported {
                 kind: report.kind,
@@ -40,17 +40,17 @@ pub(super) fn report_event(state: &State, report: &ReportEvent) -> Result<Decisi
             .into(),
         ],
         next: Some(format!("to cite it as evidence: {}", cite(report.event_id))),
-        ..Decision::default()
+        ..Accepted::default()
     })
 }
 
-pub(super) fn record_message(state: &State, message: &RecordMessage) -> Result<Decision, Rejection> {
+pub(super) fn record_message(state: &State, message: &RecordMessage) -> Result<Accepted, Rejection> {
     fresh_id(state, "event_id", message.event_id)?;
     let RecordMessage { to, text, sent_at, .. } = message.clone();
-    Ok(Decision { events: vec![MessageSent { to, text, sent_at }.into()], ..Decision::default() })
+    Ok(Accepted { events: vec![MessageSent { to, text, sent_at }.into()], ..Accepted::default() })
 }
 
-pub(super) fn record_override(agent: &AgentId, record: &RecordOverride) -> Result<Decision, Rejection> {
+pub(super) fn record_override(agent: &AgentId, record: &RecordOverride) -> Result<Accepted, Rejection> {
     if *agent != AgentId::operator() {
         return Err(Rejection::new(
             Code::NotAllowed,
@@ -59,10 +59,10 @@ pub(super) fn record_override(agent: &AgentId, record: &RecordOverride) -> Resul
         ));
     }
     let RecordOverride { verb, reason } = record.clone();
-    Ok(Decision { events: vec![OperatorOverridden { verb, reason }.into()], ..Decision::default() })
+    Ok(Accepted { events: vec![OperatorOverridden { verb, reason }.into()], ..Accepted::default() })
 }
 
-pub(super) fn deny_record(deny: &DenyRecord) -> Decision {
+pub(super) fn deny_record(deny: &DenyRecord) -> Accepted {
     let DenyRecord { rule, field, command } = deny.clone();
-    Decision { events: vec![MemoryDenied { rule, field, command }.into()], ..Decision::default() }
+    Accepted { events: vec![MemoryDenied { rule, field, command }.into()], ..Accepted::default() }
 }

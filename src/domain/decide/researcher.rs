@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Decision, Mission, experiment, fresh_id, plan, session};
+use super::{Accepted, Mission, experiment, fresh_id, plan, session};
 use crate::domain::checkout::Checkout;
 use crate::domain::command::{AddTask, SpawnResearcher, SplitSession};
 use crate::domain::event::{Event, ExperimentQueued, ResearcherSpawned, TaskClaimed, TaskUpdated};
@@ -20,7 +20,7 @@ pub(super) fn spawn(
     (parent, checkout): (Option<&SessionId>, &Checkout),
     spawn: &SpawnResearcher,
     mission: Option<&Mission>,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let SpawnResearcher { run_id, task_id, prompt, profile, parent_task_id, turn0 } = spawn.clone();
     fresh_id(state, "run_id", run_id.first_event())?;
     if task_id.uuid() == run_id.uuid() {
@@ -74,7 +74,7 @@ pub(super) fn spawn(
     events.extend([claimed.into(), spawned.into()]);
     events.extend(split.events);
     let next = format!("its task is {task_id}; `hivemind://sessions/{child}` shows how it goes");
-    Ok(Decision { events, next: Some(next), ..Decision::default() })
+    Ok(Accepted { events, next: Some(next), ..Accepted::default() })
 }
 
 /// What its task is called: how the prompt begins, on one line.

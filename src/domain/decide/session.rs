@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Decision, fresh_id, known_claim, lock};
+use super::{Accepted, fresh_id, known_claim, lock};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{Position, Status};
@@ -31,7 +31,7 @@ pub(super) fn start(
     state: &State,
     session: Option<&SessionId>,
     start: &StartSession,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let session = named(session)?.clone();
     let StartSession { source, client, parent_session } = start.clone();
     if parent_session.as_ref() == Some(&session) {
@@ -52,7 +52,7 @@ pub(super) fn end(
     state: &State,
     agent: &AgentId,
     session: Option<&SessionId>,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let session = named(session)?;
     let holds = state.work().held_by(session).next().is_some() || state.work().locks().contains_key(session);
     if state.work().session(session).is_none() && !holds {
@@ -62,7 +62,7 @@ pub(super) fn end(
             "nothing to do: it has ended, or never started",
         ));
     }
-    Ok(Decision { events: ending(state, agent, session, EndCause::Ended), ..Decision::default() })
+    Ok(Accepted { events: ending(state, agent, session, EndCause::Ended), ..Accepted::default() })
 }
 
 /// The events at the end of a session: the agent's beliefs, the release of its tasks, and the end itself.
@@ -132,7 +132,7 @@ pub(super) fn snapshot(
     state: &State,
     agent: &AgentId,
     session: Option<&SessionId>,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let beliefs = beliefs(state, agent);
     if beliefs.is_empty() {
         return Err(Rejection::new(
@@ -144,12 +144,12 @@ pub(super) fn snapshot(
     Ok(one(BeliefsSnapshotted { agent: agent.clone(), session: session.cloned(), beliefs }.into()))
 }
 
-pub(super) fn record_turn(session: Option<&SessionId>, turn: &RecordTurn) -> Result<Decision, Rejection> {
+pub(super) fn record_turn(session: Option<&SessionId>, turn: &RecordTurn) -> Result<Accepted, Rejection> {
     named(session)?;
     Ok(one(TurnRecorded { role: turn.role, text: turn.text.clone(), told: turn.told }.into()))
 }
 
-pub(super) fn save_anchor(state: &State, anchor: &SaveAnchor) -> Result<Decision, Rejection> {
+pub(super) fn save_anchor(state: &State, anchor: &SaveAnchor) -> Result<Accepted, Rejection> {
     let SaveAnchor { key, value } = anchor.clone();
     if state.work().anchor(&key) == Some(&value) {
         return Err(Rejection::new(
@@ -161,7 +161,7 @@ pub(super) fn save_anchor(state: &State, anchor: &SaveAnchor) -> Result<Decision
     Ok(one(AnchorSaved { key, value }.into()))
 }
 
-pub(super) fn retire_anchor(state: &State, retire: &RetireAnchor) -> Result<Decision, Rejection> {
+pub(super) fn retire_anchor(state: &State, retire: &RetireAnchor) -> Result<Accepted, Rejection> {
     let key = retire.key.clone();
     if state.work().anchor(&key).is_none() {
         return Err(Rejection::new(
@@ -179,7 +179,7 @@ pub(super) fn split(
     session: Option<&SessionId>,
     split: &SplitSession,
     now: Timestamp,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let parent = named(session)?;
     if !state.seats().knows(parent) {
         return Err(Rejection::new(
@@ -224,7 +224,7 @@ pub(super) fn handed_over(
     state: &State,
     session: Option<&SessionId>,
     split: &SplitSession,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let parent = named(session)?.clone();
     let SplitSession { child, reason, used_tokens, window_tokens, turn0 } = split.clone();
     if child == parent {
@@ -246,10 +246,10 @@ pub(super) fn handed_over(
     let split = SessionSplit { parent, child, reason, used_tokens, window_tokens, turn0 };
     let mut events = vec![split.into()];
     events.extend(parts.map(|turn0| Turn0Continued { child: more.clone(), turn0 }.into()));
-    Ok(Decision { events, next: Some(next), ..Decision::default() })
+    Ok(Accepted { events, next: Some(next), ..Accepted::default() })
 }
 
-pub(super) fn record_firing(state: &State, firing: &RecordFiring) -> Result<Decision, Rejection> {
+pub(super) fn record_firing(state: &State, firing: &RecordFiring) -> Result<Accepted, Rejection> {
     match firing.guard {
         Guard::Claim(id) => {
             known_claim(state, id)?;
@@ -263,7 +263,7 @@ pub(super) fn record_firing(state: &State, firing: &RecordFiring) -> Result<Deci
     Ok(one(GuardFired { guard, matched }.into()))
 }
 
-pub(super) fn observe(state: &State, observe: &Observe) -> Result<Decision, Rejection> {
+pub(super) fn observe(state: &State, observe: &Observe) -> Result<Accepted, Rejection> {
     fresh_id(state, "event_id", observe.event_id)?;
     Ok(one(match observe.seen.clone() {
         Seen::Tool(used) => used.into(),
@@ -278,8 +278,8 @@ pub(super) fn observe(state: &State, observe: &Observe) -> Result<Decision, Reje
     }))
 }
 
-fn one(event: Event) -> Decision {
-    Decision { events: vec![event], ..Decision::default() }
+fn one(event: Event) -> Accepted {
+    Accepted { events: vec![event], ..Accepted::default() }
 }
 
 fn named(session: Option<&SessionId>) -> Result<&SessionId, Rejection> {

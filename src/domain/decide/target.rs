@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Decision, contradiction};
+use super::{Accepted, contradiction};
 use crate::domain::command::{AliasTarget, PartTarget};
 use crate::domain::event::{TargetAliased, TargetParted};
 use crate::domain::ids::ClaimId;
@@ -77,7 +77,7 @@ fn is_slip(one: &str, other: &str) -> bool {
         || is_long && !is_count && strsim::osa_distance(one, other) <= MAX_SLIPS
 }
 
-pub(super) fn alias(state: &State, command: &AliasTarget) -> Result<Decision, Rejection> {
+pub(super) fn alias(state: &State, command: &AliasTarget) -> Result<Accepted, Rejection> {
     for (argument, scope) in [("target", &command.target), ("alias", &command.alias)] {
         if !scope.is_target() {
             return Err(Rejection::invalid(
@@ -105,10 +105,10 @@ pub(super) fn alias(state: &State, command: &AliasTarget) -> Result<Decision, Re
         format!("{} decisions on {target} are in force now, and the architect decides: {instead}", both.len())
     });
     events.extend(conflicts);
-    Ok(Decision { events, next, ..Decision::default() })
+    Ok(Accepted { events, next, ..Accepted::default() })
 }
 
-pub(super) fn part(state: &State, command: &PartTarget) -> Result<Decision, Rejection> {
+pub(super) fn part(state: &State, command: &PartTarget) -> Result<Accepted, Rejection> {
     let alias = &command.alias;
     let Some(target) = state.joined_to(alias) else {
         let others: Vec<&str> = state.aliases_below(alias).into_iter().map(Scope::name).collect();
@@ -125,5 +125,5 @@ pub(super) fn part(state: &State, command: &PartTarget) -> Result<Decision, Reje
     let next = format!(
         "{target} and {alias} are two targets; what was recorded while they were one is about {target}"
     );
-    Ok(Decision { events, next: Some(next), ..Decision::default() })
+    Ok(Accepted { events, next: Some(next), ..Accepted::default() })
 }

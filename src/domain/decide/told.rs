@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Decision, Speaker};
+use super::{Accepted, Speaker};
 use crate::domain::action;
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
@@ -34,7 +34,7 @@ pub(super) fn recent(
     (agent, session): Speaker<'_>,
     command: &Command,
     now: Timestamp,
-    decision: &mut Decision,
+    decision: &mut Accepted,
 ) {
     let Some((made, known)) = made(command) else { return };
     let scopes = places(scopes_of(state, made, &decision.events));
@@ -118,7 +118,7 @@ fn scopes_of<'a>(state: &'a State, made: ClaimId, events: &'a [Event]) -> &'a [S
 }
 
 /// Records the dead ends that a receipt shows to the caller's session. Later hooks and receipts omit them.
-pub(super) fn remember(state: &State, speaker: Speaker<'_>, decision: &mut Decision) {
+pub(super) fn remember(state: &State, speaker: Speaker<'_>, decision: &mut Accepted) {
     if speaker.1.is_none() {
         return;
     }
@@ -138,7 +138,7 @@ pub(super) fn edited(
     (agent, session, checkout): (&AgentId, Option<&SessionId>, &Checkout),
     command: &Command,
     now: Timestamp,
-    decision: &mut Decision,
+    decision: &mut Accepted,
 ) {
     let Command::RunExperiment(RunExperiment { claim_id: Some(id), .. }) = command else { return };
     let Some(claim) = state.claim(*id).filter(|claim| state.said(agent, session, claim)) else { return };

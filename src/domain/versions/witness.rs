@@ -4,7 +4,7 @@ use super::{Content, Versions, changed_since};
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{ClaimType, Position};
 use crate::domain::command::Command;
-use crate::domain::decide::Decision;
+use crate::domain::decide::Accepted;
 use crate::domain::event::{Event, ExperimentQueued};
 use crate::domain::ids::ClaimId;
 use crate::domain::receipt::{Warning, WarningCode};
@@ -119,10 +119,10 @@ impl Looks {
 /// `invalid_argument` for `still` about a claim that has no version.
 pub fn witnessed(
     state: &State,
-    mut decision: Decision,
+    mut decision: Accepted,
     versions: &Versions,
     checkout: &Checkout,
-) -> Result<Decision, Rejection> {
+) -> Result<Accepted, Rejection> {
     let of = |scopes: &[Scope]| -> Versions {
         let seen = scopes.iter().filter_map(|scope| versions.get_key_value(scope));
         seen.map(|(scope, content)| (scope.clone(), *content)).collect()
