@@ -40,7 +40,7 @@ pub(super) fn one(asking: &mut Asking<'_>, id: &str) -> Result<Answer, ViewError
     asking.of_store(|asked| {
         let store = asked.store;
         let page = SessionPage {
-            id: id.to_owned(),
+            id: id.parse().map_err(|_| ViewError::no_session(id))?,
             session: store.session(id)?,
             researchers: store.researchers_of(id)?,
             dialogue: store.dialogue(id)?,
@@ -136,7 +136,7 @@ fn lines(found: &[SessionView], now: Timestamp) -> String {
 /// One session with all its facts.
 #[derive(Debug)]
 struct SessionPage {
-    id: String,
+    id: SessionId,
     /// `None` if no client reported its start.
     session: Option<SessionView>,
     /// The researcher that runs in it, and the researchers that it started.
@@ -152,7 +152,7 @@ fn text(page: &SessionPage, now: Timestamp) -> String {
     let SessionPage { id, session, researchers, dialogue, held, files, came_from, split_into } = page;
     let mut text = match session {
         Some(session) => session_line(session, now),
-        None => format!("- `{}` nobody said that it started\n", inline(id, LIST_CHARS)),
+        None => format!("- `{}` nobody said that it started\n", inline(id.as_str(), LIST_CHARS)),
     };
     // The line of a split is below, with the hand-over.
     if came_from.is_none() {

@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use rmcp::transport::common::server_side_http::SessionId;
+
 use crate::system;
 
 /// The sessions of one entrance, by their ids.
@@ -30,7 +32,7 @@ impl Sessions {
     /// Marks a session as used until the guard is dropped; `None` for an unknown session.
     pub(super) fn used(&self, id: &str) -> Option<InUse> {
         self.locked().get_mut(id)?.open += 1;
-        Some(InUse { sessions: self.clone(), id: id.to_owned() })
+        Some(InUse { sessions: self.clone(), id: id.into() })
     }
 
     /// Removes and returns the session that was silent longest. A session in use is taken only when all are in use.
@@ -58,12 +60,12 @@ impl Sessions {
 /// Guard of a session in use.
 pub(super) struct InUse {
     sessions: Sessions,
-    id: String,
+    id: SessionId,
 }
 
 impl Drop for InUse {
     fn drop(&mut self) {
-        if let Some(used) = self.sessions.locked().get_mut(&self.id) {
+        if let Some(used) = self.sessions.locked().get_mut(&*self.id) {
             used.open -= 1;
             used.last = system::instant();
         }
