@@ -1,4 +1,4 @@
-//! One claim with everything that is known about it.
+//! One claim with all its facts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -20,10 +20,10 @@ use crate::domain::time::Timestamp;
 use crate::reads::Reads;
 use crate::store::{ClaimSummary, ClaimView, Contradiction, DecisionView, Evidence};
 
-/// Digits of a hash that tell two files apart at a glance; JSON has all of them.
+/// Number of shown digits of a hash: enough to tell two files apart. JSON has all digits.
 const HASH_CHARS: usize = 12;
 
-/// The claim. What only the ledger knows about it is left out where the ledger cannot be read.
+/// The claim. Facts from the ledger are missing if the ledger cannot be read.
 pub(super) fn answer(asking: &mut Asking<'_>, id: ClaimId) -> Result<Answer, ViewError> {
     let known = asking.reads.ask(asking.now, |store| store.claim(id));
     let known = known.ok().and_then(|(claim, _)| claim.flatten());
@@ -50,7 +50,7 @@ pub(super) fn answer(asking: &mut Asking<'_>, id: ClaimId) -> Result<Answer, Vie
     })
 }
 
-/// Whether an event changes the claim, or locks or frees one of its scopes, which its page shows.
+/// Whether an event changes the page of the claim: the claim itself, or a lock on one of its scopes.
 pub(super) fn touched_by(reads: &mut Reads, id: ClaimId, event: &Event) -> Result<bool, ViewError> {
     if event.claims().contains(&id) {
         return Ok(true);
@@ -234,8 +234,7 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
     text
 }
 
-/// Where a claim comes from: its owner, its age, what it is about and what it rests on. How far it is believed is told
-/// where that is not all the way.
+/// The origin of a claim: its owner, its age, its places and its evidence. The confidence follows if it is below 1.
 fn origin(claim: &ClaimSummary, now: Timestamp) -> String {
     let (now_held, owner_said) = (claim.effective_confidence(now), claim.confidence);
     let [held, said] = [now_held, owner_said].map(|share| format!("{share:.2}"));
@@ -253,7 +252,7 @@ fn origin(claim: &ClaimSummary, now: Timestamp) -> String {
     format!("by {owner} {age} ago; about {scopes}; {grade}{confidence}")
 }
 
-/// What silence will make of a claim, or why it made nothing of it.
+/// The effect of silence on a claim, or the reason why it had none.
 fn silence(claim: &ClaimView) -> Option<String> {
     if claim.summary.status != Status::Proposed {
         return None;
@@ -281,7 +280,7 @@ fn silence(claim: &ClaimView) -> Option<String> {
     })
 }
 
-/// By which run evidence was judged, where it was: profile, the file's hash, prediction, and doubt.
+/// The run behind a piece of evidence: profile, hash of the profile's file, prediction and doubt. Empty without a run.
 pub(super) fn behind(item: &Evidence) -> String {
     let Some(run) = &item.run_id else { return String::new() };
     let mut text = format!("; run `{run}`");
@@ -311,7 +310,7 @@ pub(super) fn behind(item: &Evidence) -> String {
     text
 }
 
-/// What is said of a claim that is supported by a run that passed as predicted, and by one that failed as predicted.
+/// The warning about a claim that one run supports as predicted and another one contradicts as predicted.
 fn both_predicted(claim: &ClaimView) -> Option<String> {
     let predicted = |prediction| {
         let supports =

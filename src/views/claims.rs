@@ -19,13 +19,13 @@ use crate::store::{ClaimFilter, ClaimPage, ClaimSummary};
 pub struct Listed<P> {
     /// The page.
     pub page: P,
-    /// What other agents hold of the places of these claims, in a few words each.
+    /// The places of these claims that other agents hold, each in a few words.
     pub held: Vec<String>,
-    /// Claims that changed before those of the page.
+    /// Number of claims that changed before those of the page.
     pub older: usize,
-    /// Rows that cannot be read.
+    /// Number of rows that cannot be read.
     pub left_out: u64,
-    /// Ledger position it shows.
+    /// Ledger position of the page.
     pub seq: u64,
 }
 
@@ -44,8 +44,8 @@ pub(super) fn answer(asking: &mut Asking<'_>, filter: &ClaimFilter) -> Result<An
     Ok(answer.followed_by("cursor", page.next).without(found.left_out))
 }
 
-/// Claims that match. With `latest` these are at most so many of the first page, those that changed last first. What the
-/// reader does itself is no news to it.
+/// Claims that match a filter. With `latest` these are the last changed claims of the first page, at most this many,
+/// newest change first. The reader's own work is left out of the news.
 ///
 /// # Errors
 /// [`ViewError`].
@@ -103,7 +103,7 @@ pub(super) fn dead_ends_touched_by(
     any_of(reads, event, &ClaimFilter { claim_type, scope: scope.cloned(), ..ClaimFilter::default() })
 }
 
-/// Whether an event is about a claim that a filter lets through.
+/// Whether an event is about a claim that passes a filter.
 pub(super) fn any_of(reads: &mut Reads, event: &Event, filter: &ClaimFilter) -> Result<bool, ViewError> {
     let Some(store) = reads.store()? else { return Ok(true) };
     for id in event.claims() {
@@ -131,7 +131,7 @@ fn listed(page: &ClaimPage, now: Timestamp) -> Value {
     json
 }
 
-/// A claim for programs: what is stored, and how far it can be trusted now.
+/// A claim for programs: the stored facts and the current confidence.
 pub(super) fn with_trust(mut json: Value, claim: &ClaimSummary, now: Timestamp) -> Value {
     // Two places, as everywhere: more would be noise of the clock.
     json["effective_confidence"] = json!((claim.effective_confidence(now) * 100.0).round() / 100.0);

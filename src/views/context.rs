@@ -1,4 +1,4 @@
-//! What an agent should know: asks the read models, and hands the answers to the packer.
+//! The context of an agent: queries the read models, and passes the results to the packer.
 
 mod entries;
 mod found;
@@ -22,21 +22,21 @@ pub(super) use entries::{
 };
 pub(super) use found::{EXPIRES_SOON_MS, Found, about, found};
 
-/// What a context calls a reader whose session took no seat yet: its first write takes one.
+/// The name of a reader whose session has no seat yet. The first write takes a seat.
 pub const UNSEATED: &str = "unseated";
 
-/// For whom a context is, and how much of it.
+/// The reader of a context, and its limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextOf {
-    /// For whom.
+    /// The agent.
     pub agent: AgentId,
-    /// In which session; none looks where the team looks.
+    /// The session. Without one, the context follows the focus of the team.
     pub session: Option<String>,
-    /// What it is to be about, in place of the session's intent and last prompt.
+    /// The subject, in place of the session's intent and last prompt.
     pub intent: Option<String>,
-    /// Its characters at most.
+    /// The maximum length, in characters.
     pub budget: usize,
-    /// Tokens the session has used of its window, and how many that holds, as its client reports them.
+    /// The tokens that the session has used and the size of its window, as its client reports them.
     pub window: Option<pack::Window>,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn answer(asking: &mut Asking<'_>, of: &ContextOf) -> Result<Answer, 
     })
 }
 
-/// Why the context of an agent shows what it shows, or one claim of all.
+/// The reasons for the entries of a context, or for one claim in or out of it.
 ///
 /// # Errors
 /// [`ViewError::NotFound`] when there is no such claim.
@@ -115,8 +115,7 @@ pub(super) fn touched_by(of: &ContextOf, recorded: &Recorded, event: &Event) -> 
     }
 }
 
-/// What a session hands to the one that goes on from it, the parent to the child: its context, with the dialogue and
-/// where it comes from.
+/// The text of a hand-over from a parent session to its child: its context, with the dialogue and the origin.
 ///
 /// # Errors
 /// [`ViewError`] when the read models cannot be opened.
@@ -135,7 +134,7 @@ pub fn turn0(
     let (found, _) = reads.ask(now, |store| Ok(found(store, (stale_after, now_there), &of)))?;
     let found = found.unwrap_or_default();
     let handed_over = entries(&found, &of, &JobRuns::default(), Some((parent.as_str(), reason)), now);
-    // Who reads it is the child: what it writes is to be filed under its own name.
+    // The reader is the child session, and its writes must carry its own name.
     let entries = Entries { session: Some(child.to_string()), ..handed_over };
     let store = reads.store()?;
     let names = |text: &str| store.map_or_else(|| text.to_owned(), |store| store.shortened(text));

@@ -34,7 +34,7 @@ pub(super) const fn touched_by(event: &Event) -> bool {
     matches!(event, Event::ContradictionDetected(_) | Event::ContradictionResolved(_))
 }
 
-/// One contradiction, open or over, with the claims of its sides.
+/// One contradiction, open or ended, with the claims of its sides.
 pub(super) fn one(asking: &mut Asking<'_>, id: EventId) -> Result<Answer, ViewError> {
     asking.of_store(|asked| {
         let both = asked.store.contradiction(id)?.ok_or_else(|| ViewError::no_contradiction(id))?;
@@ -52,9 +52,9 @@ pub(super) fn one_touched_by(reads: &mut Reads, id: EventId, event: &Event) -> R
     Ok(sides.iter().flatten().any(|side| changed.contains(side)))
 }
 
-/// A contradiction, and all that is known of the claims on its sides.
+/// A contradiction, with all facts about the claims of its sides.
 fn with_sides(store: &Reader, both: Contradiction, now: Timestamp) -> Result<String, StoreError> {
-    // Both sides may stand on one claim: for it, and against it.
+    // Both sides may have the same claim: one for it, one against it.
     let sides = BTreeSet::from([both.left.claim_id, both.right.claim_id]);
     let page = ContradictionPage { contradictions: vec![both], next: None };
     let mut text = text(&page, now);
@@ -113,7 +113,7 @@ fn text(page: &ContradictionPage, now: Timestamp) -> String {
     if page.contradictions.is_empty() {
         text.push_str("No contradictions match.\n");
     }
-    // Rules of words find what they find.
+    // The rules compare words, so they miss some contradictions.
     text.push_str(
         "\nFound by the form of the words: a pair that is not listed may contradict all the same.\n",
     );
@@ -125,7 +125,7 @@ pub(super) fn owner_of(side: &SideView) -> String {
     name(side.owner.as_deref().unwrap_or(&side.agent))
 }
 
-/// The agent that holds the claim of another.
+/// The agent that holds a claim of another agent.
 pub(super) fn held_by(side: &SideView) -> String {
     match &side.owner {
         Some(owner) if *owner != side.agent && side.challenge.is_none() => {

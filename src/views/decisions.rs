@@ -1,4 +1,4 @@
-//! Decisions: what was chosen, and what became of it.
+//! Decisions and their outcomes.
 
 use std::fmt::Write;
 
@@ -11,7 +11,8 @@ use crate::domain::time::Timestamp;
 use crate::reads::Reads;
 use crate::store::{ClaimFilter, DecisionFilter, DecisionPage, with_basis};
 
-/// The statement of a decision in a list: agents work by its whole text, and there are few of them.
+/// Maximum length of the statement of a decision in a list, in characters: agents need its whole text, and there are
+/// few decisions.
 const DECISION_CHARS: usize = 700;
 
 /// A page of decisions. Its text also counts the older ones.

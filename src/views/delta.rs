@@ -455,8 +455,8 @@ impl<'a> Asked<'a> {
         let was = waiting.was;
         let is_over = status == Status::Deprecated;
         let is_own = summary.owner == self.of.agent.as_str();
-        // What came and went while nobody looked is no news, nor is what was replaced or taken back: a claim that took its
-        // place is. That a confirmed claim is over is told.
+        // A claim that began and ended since the last delta is no news. A superseded or retracted one is none either,
+        // because its successor is. The end of a confirmed claim is news.
         let is_replaced = is_over && summary.superseded_by.is_some();
         let was_relied_on = is_own || was == Some(Status::Confirmed);
         let came_and_went = (is_over && (was.is_none() || is_replaced && !is_own || !was_relied_on))

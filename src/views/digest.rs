@@ -1,5 +1,5 @@
-//! What the first context of a session says besides the statements of claims: the part of the summary in which each claim
-//! stands, why it was decided, what other agents said about it, and whether a defect is mended.
+//! The further parts of a session's first context: the section of each claim, the reason of each decision, the
+//! positions of other agents, and mended defects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,17 +12,17 @@ use crate::domain::scope::Scope;
 use crate::pack;
 use crate::store::{ClaimSummary, Question, Reader, Replaced, Said, StoreError};
 
-/// Later claims that name one and are told with it.
+/// Maximum number of later claims that are shown with the claim that they name.
 const NAMED_BY: usize = 3;
-/// A support with a shorter reason only agrees.
+/// Minimum length of the reason of a shown support, in characters. A shorter one only agrees.
 const TELLING_CHARS: usize = 40;
 
-/// What the read models say of the claims of a context.
+/// The results of the queries about the claims of a context.
 #[derive(Debug, Default)]
 pub(super) struct Digest(BTreeMap<ClaimId, pack::Digest>);
 
 impl Digest {
-    /// The digest of these claims. `asked` are the open questions to all agents, `replaced` what claims took the place of.
+    /// The digest of these claims. `asked` are the open questions to all agents, `replaced` the superseded claims.
     pub(super) fn of(
         store: &Reader,
         claims: &[&ClaimSummary],
@@ -92,7 +92,7 @@ fn later<'c>(
     Ok(later)
 }
 
-/// Whether a finding is mended, and what says so: the first later claim, else the position of another agent.
+/// Whether a finding is mended, with the source: the first later claim, or else the position of another agent.
 fn state(
     store: &Reader,
     claim: &ClaimSummary,
@@ -115,7 +115,7 @@ fn state(
     Ok(mends.map_or_else(|| "no mend on record".to_owned(), |said| format!("mended: {}", name(&said.agent))))
 }
 
-/// The last challenge and the last support, each with its reason: either may say more than the claim.
+/// The last challenge and the last support, each with its reason: either may add to the claim.
 fn said_last(said: &[Said]) -> Vec<String> {
     let last = |position: Position| said.iter().find(|said| said.position == position.as_str());
     let told = |said: &Said| format!("{} {}: {}", name(&said.agent), said.position, said.reason);
@@ -123,7 +123,7 @@ fn said_last(said: &[Said]) -> Vec<String> {
     last(Position::Challenge).into_iter().chain(support).map(told).collect()
 }
 
-/// The scopes of a claim that the reader did not name: those that it named are no news.
+/// The scopes of a claim that the reader did not name. The others are no news.
 fn elsewhere(scopes: &[String], places: &[Scope]) -> String {
     let is_named = |scope: &&String| places.iter().any(|place| place.as_str() == scope.as_str());
     let others: Vec<&str> = scopes.iter().filter(|scope| !is_named(scope)).map(String::as_str).collect();

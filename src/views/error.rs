@@ -15,7 +15,7 @@ use crate::store::{Reader, StoreError};
 /// Why a question has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ViewError {
-    /// Nothing has this id or name. The code says what was looked for.
+    /// No entity has this id or name. The code names the kind of entity.
     #[error("{}", .0.message)]
     NotFound(Box<Rejection>),
     /// The store cannot be read.
@@ -72,7 +72,7 @@ impl ViewError {
 
     pub(super) fn no_contradiction(id: EventId) -> Self {
         let message = format!("no contradiction has the id {id}: see `hivemind://contradictions`");
-        // A contradiction has no code of its own: names of contradictions are refused with this one too.
+        // Contradictions have no code of their own. Unknown names of contradictions also get this one.
         Self::not_found(Sort::Contradiction.refusal().0, message)
     }
 
@@ -105,7 +105,7 @@ impl ViewError {
         Self::not_found(Code::UnknownSession, message)
     }
 
-    /// No claim has this id. The message names the other thing that has it.
+    /// No claim has this id. The message names the entity that has it.
     pub(super) fn no_claim_but(store: &Reader, id: ClaimId) -> Result<Self, StoreError> {
         let found = if store.contradiction(id.creation_event())?.is_some() {
             format!("{id} is a contradiction: `hivemind://contradictions/{id}`")

@@ -1,5 +1,5 @@
-//! Events of the ledger: a list, one event, and the log without noise. Noise is a call of `hm` that a hook saw, or a tool
-//! of which only the name is known.
+//! Events of the ledger: a list, one event, and the log without noise. Noise is a call of `hm` that a hook saw, and a
+//! tool call of which only the name is known.
 
 use std::fmt::Write;
 
@@ -17,31 +17,31 @@ use crate::domain::time::Timestamp;
 use crate::ledger::{Filter, Stored};
 use crate::reads::Reads;
 
-/// Events that are read at once; noise among them is left out afterwards.
+/// Number of events per read. Noise is removed afterwards.
 const CHUNK: usize = 200;
 
-/// An event as readers see it.
+/// An event for readers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EventView {
-    /// Place in the ledger.
+    /// Ledger position.
     pub seq: u64,
     /// Its id, citable as evidence.
     pub id: EventId,
     /// `concept.past_tense`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Whose command caused it.
+    /// The agent whose command caused it.
     pub agent: String,
-    /// In which session.
+    /// The session of that command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// The command that caused it.
     pub causation_id: CommandId,
-    /// When, epoch ms.
+    /// When it happened, epoch ms.
     pub at: i64,
     /// The event's hash, in hex.
     pub hash: String,
-    /// What happened; none where it was erased.
+    /// The payload. `None` after an erasure.
     pub payload: Option<Value>,
 }
 
@@ -61,7 +61,7 @@ impl From<&Stored> for EventView {
     }
 }
 
-/// A payload without the hash that recognises a retry; it tells a reader nothing.
+/// A payload without the hash that detects retries, which is of no use to a reader.
 fn readable(payload: &str) -> Option<Value> {
     let mut payload: Value = serde_json::from_str(payload).ok()?;
     payload.as_object_mut()?.remove("command_hash");
@@ -120,7 +120,7 @@ fn lines(events: &[EventView]) -> String {
 pub fn event_line(event: &EventView) -> String {
     let mut payload = event.payload.clone();
     if let Some(fields) = payload.as_mut().and_then(serde_json::Value::as_object_mut) {
-        // Hashes recognise retries and versions, and tell a reader nothing; they would fill the line.
+        // Hashes detect retries and versions. They are of no use to a reader and would fill the line.
         fields.remove("command_hash");
         fields.remove("versions");
     }
@@ -156,7 +156,7 @@ fn page(event: &EventView) -> String {
     )
 }
 
-/// Whether an event says nothing that the ledger does not hold otherwise.
+/// Whether other events of the ledger already have the content of an event.
 pub fn is_noise(stored: &Stored) -> bool {
     if !matches!(stored.kind.as_str(), CommandRan::KIND | ToolUsed::KIND) {
         return false;
@@ -168,7 +168,7 @@ pub fn is_noise(stored: &Stored) -> bool {
     }
 }
 
-/// The events that a filter lets through and that are no noise, and how many among them were left out.
+/// The events that pass a filter and are no noise, and the number of removed ones.
 ///
 /// # Errors
 /// [`ViewError`], where the ledger cannot be read.

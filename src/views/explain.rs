@@ -1,4 +1,4 @@
-//! Why a context shows what it shows, and why one claim is not in it.
+//! The reasons why a context shows its entries, and why one claim is missing.
 
 use std::fmt::Write;
 
@@ -14,16 +14,16 @@ use crate::domain::way;
 use crate::pack::{self, Entries, Explained};
 use crate::store::{ClaimSummary, ClaimView};
 
-/// What is shown of a statement; the claim's id leads to the rest.
+/// Maximum length of a statement, in characters. The claim's id leads to the rest.
 const GLANCE_CHARS: usize = 80;
-/// What is shown of the text that a session is about.
+/// Maximum length of the text of the session's subject, in characters.
 const TEXT_CHARS: usize = 200;
-/// Entries that are not shown, of each section: the ones that came nearest to being shown.
+/// Number of listed entries of each section that did not fit: those with the highest relevance.
 const NOT_SHOWN: usize = 10;
 const FORMULA: &str = "relevance = search (0 to 1) + 0.3 at or out of an active task + 0.2 at files of the session \
      + 0.1 x (confidence - 0.5) + 0.1 touched in the last day";
 
-/// Each claim and dead end with what speaks for it.
+/// Each claim and dead end with the parts of its relevance.
 pub(super) fn all(asked: &Asked<'_>, found: &Found, entries: &Entries, of: &ContextOf) -> Answer {
     let names = |text: &str| asked.store.shortened(text);
     let explained = pack::explain(entries, of.budget, asked.now, &names);
@@ -72,7 +72,7 @@ fn all_text(found: &Found, entries: &Entries, explained: &[Explained], of: &Cont
     text
 }
 
-/// Whether one claim is shown, and why or why not.
+/// Whether one claim is shown, with the reason.
 ///
 /// # Errors
 /// [`ViewError::NotFound`] when there is no such claim.
@@ -133,7 +133,7 @@ fn head(found: &Found, of: &ContextOf) -> String {
     text
 }
 
-/// How well a claim of the pack answers by its words alone.
+/// The score of a claim in the pack by its words alone.
 fn words_of(found: &Found, one: &Explained) -> Option<f64> {
     found.words(one.id.parse().ok()?)
 }
@@ -166,7 +166,7 @@ fn with_words(found: &Found, one: &Explained) -> Value {
     json
 }
 
-/// Why an entry that was looked at is shown or not.
+/// Why a considered entry is shown or not.
 fn of_entry(one: &Explained, of_all: usize, of: &ContextOf) -> String {
     let Explained { place, chars, .. } = one;
     let among = if one.section == "anti_patterns" { "dead ends" } else { "claims" };
@@ -189,7 +189,7 @@ fn of_entry(one: &Explained, of_all: usize, of: &ContextOf) -> String {
     }
 }
 
-/// Why a claim is not among the entries at all.
+/// Why a claim is not among the considered entries.
 fn elsewhere(found: &Found, claim: &ClaimView, looked_at: usize) -> String {
     let ClaimSummary { status, superseded_by, .. } = &claim.summary;
     if let Some(successor) = claim.successors.last().or(superseded_by.as_ref()) {

@@ -1,5 +1,5 @@
-//! Markdown in short lines: what the texts of several questions share. Stored text is data: it stays on its line and reaches
-//! no terminal raw.
+//! Markdown in short lines, shared by the texts of several questions. Stored text is data: it stays on its line, and
+//! terminals get no raw control characters.
 
 use std::fmt::Write;
 
@@ -8,26 +8,26 @@ use crate::domain::ids::ClaimId;
 use crate::domain::time::Timestamp;
 use crate::store::{ClaimPage, ClaimSummary, by_now};
 
-/// A name is cut here; agents and clients have shorter ones.
+/// Maximum length of a name, in characters. Agents and clients have shorter ones.
 const MAX_NAME_CHARS: usize = 40;
-/// Characters of a profile with its arguments.
+/// Maximum length of a profile with its arguments, in characters.
 pub(super) const MAX_RAN_CHARS: usize = 120;
-/// A statement in a list is cut here; the claim's own page has all of it.
+/// Maximum length of a statement in a list, in characters. The claim's own page has all of it.
 const LIST_STATEMENT_CHARS: usize = 240;
-/// The fields of an event and the scopes of a claim in a list are cut here.
+/// Maximum length of an event's fields and of a claim's scopes in a list, in characters.
 pub(super) const LIST_FIELD_CHARS: usize = 160;
 
-/// Stored text on one line of at most `max_chars`: nothing hidden, no line breaks, and no tag opens in it.
+/// Stored text on one line of at most `max_chars`, without hidden characters, line breaks or opening tags.
 pub fn inline(text: &str, max_chars: usize) -> String {
     clean::untagged(&clean::cut_line(text, max_chars)).into_owned()
 }
 
-/// A statement as a list shows it: on one line, and cut between words.
+/// A statement for a list: on one line, and cut between words.
 pub fn listed(statement: &str, max_chars: usize) -> String {
     clean::untagged(&clean::cut_words(statement, max_chars)).into_owned()
 }
 
-/// A name on record: short, and as harmless as any stored text.
+/// A recorded name: short, and escaped like any stored text.
 pub(super) fn name(name: &str) -> String {
     inline(name, MAX_NAME_CHARS)
 }
@@ -45,29 +45,29 @@ pub(super) fn joined(ids: &[ClaimId], between: &str) -> String {
     ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
 }
 
-/// So many of something that has a regular plural.
+/// A number with its noun, for nouns with a regular plural.
 pub(super) fn counted(number: u64, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
-/// How long ago something was, in its largest unit.
+/// The age of something, in its largest unit.
 pub(super) fn age(at_ms: i64, now: Timestamp) -> String {
     Timestamp::from_ms(at_ms).age(now).to_string()
 }
 
-/// How a claim's evidence came about, and whether it still is about the files as they are.
+/// The origin of a claim's evidence, and whether it is stale.
 pub(super) fn graded(claim: &ClaimSummary) -> String {
     let stale = if claim.stale { ", stale" } else { "" };
     let changed = if claim.changed_since.is_empty() || !claim.is_finding() { "" } else { ", changed since" };
     format!("{}{stale}{changed}", claim.grade)
 }
 
-/// How its successor came to take its place.
+/// How its successor superseded it.
 pub(super) const fn replaced(claim: &ClaimSummary) -> &'static str {
     if claim.mended { "mended" } else { "superseded" }
 }
 
-/// Who is at a claim now.
+/// The agents that work on a claim now.
 pub(super) fn at_now(claim: &ClaimSummary) -> Option<String> {
     by_now(&claim.by_now).map(|at_it| inline(&at_it, 2 * LIST_FIELD_CHARS))
 }

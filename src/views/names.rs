@@ -1,4 +1,4 @@
-//! What a short name means, for fronts: commands carry ids.
+//! Resolves short names for fronts, because commands carry ids.
 
 use std::borrow::Cow;
 
@@ -14,13 +14,13 @@ use crate::reads::Reads;
 use crate::spool::Spool;
 use crate::store::{Reader, Search, StoreError};
 
-/// Characters of what was given that a refusal quotes.
+/// Maximum length of a quoted name in a refusal, in characters.
 const QUOTED_CHARS: usize = 60;
-/// Characters of the end of an id that stand for it where it has no name.
+/// Number of characters of the end of an id that stand for an entity without a name.
 const END_CHARS: usize = 8;
 
-/// The id of what a name, an id or its end means. A whole id is taken as it is: what is only queued is in no read
-/// model, and goes by the end of its id.
+/// The id that a name, an id or the end of an id stands for. A whole id is accepted unchecked. A queued entity is not
+/// in the read models, and is known by the end of its id.
 ///
 /// # Errors
 /// [`Rejection`], where it means none or several.
@@ -35,7 +35,7 @@ pub fn resolve(reads: &mut Reads, sort: Sort, text: &str) -> Result<Uuid, Reject
     found.or_else(|refused| waiting(reads, text).ok_or(refused))
 }
 
-/// The id of the one thing in the spool whose id ends like this.
+/// The id of the one queued entity whose id has this end.
 fn waiting(reads: &Reads, text: &str) -> Option<Uuid> {
     let end = names::end(names::pasted(text))?;
     let submissions = Spool::of(reads.workspace()).submissions()?;
@@ -44,8 +44,8 @@ fn waiting(reads: &Reads, text: &str) -> Option<Uuid> {
     ending.next().filter(|_| ending.next().is_none())
 }
 
-/// The id of the event that a text names: `#57` or its place in the ledger, what it made (`C3`, `R11`), a whole id, or
-/// the end of one.
+/// The id of the event that a text names: `#57` or a bare ledger position, the name of its entity (`C3`, `R11`), a
+/// whole id, or the end of one.
 ///
 /// # Errors
 /// [`Rejection`], where it means none or several.
@@ -92,18 +92,18 @@ fn event_called(reads: &mut Reads, given: &str) -> Result<Option<EventId>, Rejec
         return Ok(None);
     };
     let id = store.id_called(name).map_err(ViewError::from)?;
-    // A session is no event.
+    // A session has no event.
     Ok(id.and_then(|id| id.parse().ok()).filter(|_| name.of != Named::Session))
 }
 
-/// The session that a text names: one of just that id, else `S9`, else the only one whose id ends so. Clients name their
-/// sessions as they like, so that anything else is taken for an id.
+/// The session that a text names: the one with this id, or else `S9`, or else the only one whose id has this end.
+/// Clients choose the ids of sessions, so any other text counts as an id.
 ///
 /// # Errors
 /// [`ViewError`], where the read models cannot be asked.
 pub fn session(reads: &mut Reads, text: &str) -> Result<String, ViewError> {
     let given = text.trim();
-    // What cannot be looked up yet is no reason to say nothing: the question itself says what is wrong.
+    // A failed look-up is not reported here. The question itself fails with the reason.
     let Ok(Some(store)) = reads.store() else { return Ok(given.to_owned()) };
     let found = || -> Result<Option<String>, StoreError> {
         if store.name_given(given)?.is_some() {
@@ -117,7 +117,7 @@ pub fn session(reads: &mut Reads, text: &str) -> Result<String, ViewError> {
     Ok(found()?.unwrap_or_else(|| given.to_owned()))
 }
 
-/// A question about the session that its text names.
+/// A question about a session, with the text resolved to the session's id.
 pub(super) fn with_session(reads: &mut Reads, view: &View) -> Result<View, ViewError> {
     let mut view = view.clone();
     let named = if let View::Session(id) | View::Turn0(id) = &mut view {
@@ -137,8 +137,7 @@ pub(super) fn with_session(reads: &mut Reads, view: &View) -> Result<View, ViewE
     Ok(view)
 }
 
-/// The id of the notice that a text names: a change of the rules by its event, a command that did not pass by the end of
-/// its id.
+/// The id of the notice that a text names: a change of the rules by its event, a refused command by the end of its id.
 ///
 /// # Errors
 /// [`Rejection`], where it means none or several.
@@ -161,7 +160,7 @@ pub fn notice(reads: &mut Reads, text: &str) -> Result<Uuid, Rejection> {
     })
 }
 
-/// What is cited as evidence, by the names that the writer takes: `last`, a whole id, or the end of one.
+/// The cited evidence, by the names that the writer accepts: `last`, a whole id, or the end of one.
 ///
 /// # Errors
 /// [`Rejection`], where it names no event.
@@ -177,13 +176,13 @@ pub fn evidence(reads: &mut Reads, argument: &str, text: &str) -> Result<Evidenc
     }
 }
 
-/// A text for people and models: each whole id of ours is replaced by the name of what it is an id of. What has no name, or
-/// is only queued, goes by the end of its id; the id of something else stays as it is.
+/// A text for humans and models, with a name in place of each whole id of ours. An entity without a name, or a queued
+/// one, is named by the end of its id. Any other id stays.
 pub fn shortened<'t>(reads: &mut Reads, text: &'t str) -> Cow<'t, str> {
     names::shortened(text, |word, id| called(reads, word, id))
 }
 
-/// What is said instead of an id. What cannot be looked up just now is shown as it is.
+/// The name in place of an id. The id stays if the look-up fails.
 fn called(reads: &mut Reads, word: &str, id: Option<Uuid>) -> Option<String> {
     let given = |store: &Reader| store.name_given(word).ok().flatten();
     if let Some(name) = reads.store().ok().flatten().and_then(given) {

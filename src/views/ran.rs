@@ -1,4 +1,4 @@
-//! A command that a hook saw, as the evidence it is: how it ended, what that says, and its last lines.
+//! A command that a hook saw, as evidence: its end, the meaning of that end, and its last lines.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use crate::domain::event::{CommandRan, Event};
 use crate::domain::ids::EventId;
 use crate::store::ClaimView;
 
-/// Lines of an output that are shown: the last ones say how it ended.
+/// Number of shown lines of an output. The last ones show how it ended.
 const LINES: usize = 3;
-/// What is shown of a command or a line of its output.
+/// Maximum length of a command or of a line of its output, in characters.
 const GLANCE_CHARS: usize = 160;
 
-/// What the command said at its end, line by line, below what an exit code is worth that a pipe hides. Nothing for an
-/// event of an older release.
+/// The last lines of a command's output, below a note about an exit code that a pipe hides. Empty for an event of an
+/// older release.
 pub(super) fn below(ran: &CommandRan) -> Vec<String> {
     let mut lines = Vec::new();
     if ran.of_last || ran.unseen {

@@ -1,4 +1,4 @@
-//! Claims as rows of a list: the statement first, in as many characters as the list has room for, then a few short marks.
+//! Claims as rows of a list: the statement first, as long as the list has room for, then a few short marks.
 
 use super::markdown::{inline, listed};
 use super::versions::MARKED;
@@ -7,35 +7,35 @@ use crate::domain::claim::ClaimType;
 use crate::domain::time::Timestamp;
 use crate::store::{ClaimSummary, LastChange};
 
-/// Rows of a list unless its reader asks for another number.
+/// Default number of rows of a list.
 pub const ROWS: usize = 20;
-/// Characters of a row in a pipe: an agent pays for each, and twenty rows with their footer take 4,500.
+/// Length of a row in a pipe, in characters: an agent pays for each, and twenty rows with their footer take 4,500.
 const ROW_CHARS: usize = 212;
-/// Characters that a row shows of a statement at least, however long the others are.
+/// Minimum length of a shown statement, in characters, however long the others are.
 const LEAST_CHARS: usize = 120;
-/// Characters of the longest statement that a row in a pipe shows whole.
+/// Length up to which a row in a pipe shows a statement whole, in characters.
 const MOST_CHARS: usize = 400;
-/// Characters of a statement at a terminal: two to three lines.
+/// Length of a statement at a terminal, in characters: two to three lines.
 const SCREEN_CHARS: usize = 240;
-/// An owner is cut here, so that marks stay short whatever the roster is.
+/// Maximum length of an owner, in characters, so that marks stay short for any roster.
 const OWNER_CHARS: usize = 12;
-/// A mark about a run that tests the claim is cut here.
+/// Maximum length of the mark about a run that tests the claim, in characters.
 const RUN_CHARS: usize = 25;
-/// What a run that proved the claim ran is cut here.
+/// Maximum length of the profile of a proof, in characters.
 const PROOF_CHARS: usize = 40;
-/// The mark of the last change is cut here.
+/// Maximum length of the mark of the last change, in characters.
 const CHANGE_CHARS: usize = 30;
-/// Places that the footer names.
+/// Maximum number of places in the footer.
 const HELD: usize = 3;
-/// Characters that the footer shows of each of them.
+/// Maximum length of each of them, in characters.
 const HELD_CHARS: usize = 100;
 
 /// Room for the statements of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Room {
-    /// As much as rows of agents and programs may take.
+    /// The length of rows for agents and programs.
     Pipe,
-    /// What a human reads at a glance.
+    /// The length that a human reads at a glance.
     Screen,
     /// Whole statements.
     Whole,
@@ -44,7 +44,7 @@ pub enum Room {
 /// Claims as rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rows {
-    /// A line above the rows, where they carry a mark that needs one.
+    /// A line above the rows, if they have a mark that needs one.
     pub head: Option<String>,
     /// One line for each claim: its name, and the rest.
     pub lines: Vec<(String, String)>,
@@ -95,7 +95,7 @@ pub(super) fn in_markdown(rows: Rows, places: &[String]) -> String {
     head.unwrap_or_default() + &lines + &held.unwrap_or_default()
 }
 
-/// The places of a list that other agents hold, on one line; none where they hold none.
+/// The places of a list that other agents hold, on one line. Empty without any.
 pub fn held(held: &[String]) -> Option<String> {
     if held.is_empty() {
         return None;
@@ -112,7 +112,7 @@ fn label(claim: &ClaimSummary) -> String {
     claim.name.clone().unwrap_or_else(|| claim.id.to_string())
 }
 
-/// The most characters that each text may show so that together they fit: what short ones leave is for the long ones.
+/// The maximum length of each text, so that all fit together: short texts leave their room to long ones.
 fn share(lengths: impl Iterator<Item = usize>, room: usize) -> usize {
     let mut lengths: Vec<usize> = lengths.collect();
     lengths.sort_unstable();
@@ -127,12 +127,12 @@ fn share(lengths: impl Iterator<Item = usize>, room: usize) -> usize {
     usize::MAX
 }
 
-/// Whether a list says that files of a claim changed since.
+/// Whether a list marks a claim's changed files.
 fn is_changed(claim: &ClaimSummary) -> bool {
     !claim.changed_since.is_empty() && claim.is_finding()
 }
 
-/// What a list says of a claim besides its statement. Most claims are facts, and that is not said.
+/// The marks of a claim in a list. Most claims are facts, so that type has no mark.
 fn marks(
     claim: &ClaimSummary,
     changed: &str,

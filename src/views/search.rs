@@ -1,4 +1,4 @@
-//! Claims that answer a question, best first.
+//! The hits of a search, best first.
 
 use serde_json::Value;
 
@@ -32,7 +32,7 @@ pub(super) fn answer(asking: &mut Asking<'_>, search: &Search) -> Result<Answer,
     Ok(answer.without(found.left_out))
 }
 
-/// Claims that answer a question. What the reader does itself is no news to it.
+/// The hits of a search. The reader's own work is left out of the news.
 pub(super) fn list(
     asking: &mut Asking<'_>,
     search: &Search,
@@ -48,7 +48,7 @@ pub(super) fn list(
     Ok(Listed { page, held, older: 0, left_out, seq })
 }
 
-/// The hits that were found by the words of a claim whose place they took, a line each.
+/// The hits that were found by the words of a claim that they superseded, a line each.
 pub fn found_through(page: &SearchPage) -> impl Iterator<Item = String> {
     page.hits.iter().flat_map(|hit| {
         let (id, old) = (&hit.claim.id, &hit.found_through);

@@ -30,28 +30,28 @@ pub(super) struct StatusView {
     pub memory: String,
     /// Events in the ledger.
     pub ledger_seq: u64,
-    /// Events folded into the read models; less than `ledger_seq` means they are behind.
+    /// Events folded into the read models. Fewer than `ledger_seq` means that the read models are behind.
     pub folded_seq: u64,
     /// Claims by status, and dead ends.
     #[serde(flatten)]
     pub counts: Counts,
     /// Agents with an event.
     pub agents_seen: u64,
-    /// Commands that wait in the spool.
+    /// Queued commands in the spool.
     pub spooled: u64,
-    /// Commands refused because they held what looked like a secret.
+    /// Commands refused for a suspected secret.
     pub denials: u64,
-    /// Queued commands that did not pass, newest first.
+    /// Refused queued commands, newest first.
     pub rejected: Vec<RejectedCommand>,
-    /// What became of the last runs of the writer's background jobs.
+    /// The last results of the writer's background jobs.
     pub jobs: JobRuns,
-    /// What is wrong with the ledger or its checkpoints, until the operator accepts it.
+    /// The problem of the ledger or its checkpoints, until the operator accepts it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub damage: Option<String>,
-    /// Whether nothing is appended because of it: writes wait in the spool.
+    /// Whether the problem stops all writes, which then wait in the spool.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stops_writes: bool,
-    /// Why nothing seals the ledger here.
+    /// Why no checkpoint seals the ledger on this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unsealed: Option<String>,
 }
@@ -65,7 +65,7 @@ pub(super) fn answer(asking: &mut Asking<'_>) -> Result<Answer, ViewError> {
 
 fn status(reads: &mut Reads, now: Timestamp) -> Result<(StatusView, LeftOut), ViewError> {
     let horizon = reads.horizon();
-    // What waits now did not wait then.
+    // The spool of today says nothing about a past state.
     let spooled = if horizon.is_none() { Spool::of(reads.workspace()).waiting() } else { 0 };
     let jobs = jobs(reads);
     let (Standing { damage, unsealed, .. }, unreadable) = standing(reads)?;
@@ -98,11 +98,11 @@ fn status(reads: &mut Reads, now: Timestamp) -> Result<(StatusView, LeftOut), Vi
         Ok(())
     });
     let left_out = match asked {
-        // As for attention: no writer folds a damaged ledger.
+        // As for attention, no writer folds a damaged ledger.
         Err(StoreError::Unmade) if status.damage.is_some() => LeftOut::default(),
         asked => asked?.1,
     };
-    // The writer may have appended between the two reads; that is not being behind.
+    // The writer may have appended between the two reads. That does not count as behind.
     status.ledger_seq = status.ledger_seq.max(status.folded_seq);
     Ok((status, left_out))
 }

@@ -1,4 +1,4 @@
-//! What decisions are about, with every name it goes by.
+//! The targets of decisions, each with all its names.
 
 use std::fmt::Write;
 

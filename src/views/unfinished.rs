@@ -1,4 +1,4 @@
-//! What a session leaves open: tasks, leases, claims without evidence. And the agents around it.
+//! The open ends of a session: tasks, leases, claims without evidence. Also the other agents around it.
 
 use std::path::Path;
 
@@ -9,8 +9,7 @@ use crate::domain::scope::Scope;
 use crate::pack::{Gate, Presence};
 use crate::store::{ClaimFilter, ClaimSummary, ContradictionFilter, Reader, StoreError};
 
-/// Claims in force that the agent made in its session and that have no evidence, the newest first. A hypothesis needs
-/// none.
+/// Claims in force without evidence that the agent made in its session, the newest first. A hypothesis needs none.
 fn without_evidence(store: &Reader, of: &ContextOf) -> Result<Vec<ClaimSummary>, StoreError> {
     let own = ClaimFilter {
         session: of.session.clone(),
@@ -39,8 +38,8 @@ fn names_what_shows_it(statement: &str) -> bool {
 }
 
 /// Names of the claims without evidence that the agent made in its session after ledger position `since` and up to
-/// `until`, the oldest first. A claim that asks for positions is a question, and one about files that do not exist below
-/// `root` is a plan: nothing can show them yet.
+/// `until`, the oldest first. A question to agents does not count, nor does a claim about files that do not exist
+/// below `root`, which is a plan: evidence for either is impossible yet.
 ///
 /// # Errors
 /// [`StoreError`].
@@ -63,7 +62,7 @@ pub fn unproven(
     Ok(names)
 }
 
-/// Whether a claim is about no file, or about one that exists.
+/// Whether a claim has no file among its scopes, or one that exists.
 fn is_written(claim: &ClaimSummary, root: &Path) -> bool {
     let scopes = claim.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
     let mut paths = scopes.filter(Scope::is_path).peekable();
@@ -71,7 +70,7 @@ fn is_written(claim: &ClaimSummary, root: &Path) -> bool {
         || paths.any(|path| path.as_str().contains('*') || root.join(path.as_str()).exists())
 }
 
-/// What a session leaves open.
+/// The open ends of a session.
 ///
 /// # Errors
 /// [`StoreError`].
@@ -97,7 +96,7 @@ pub fn gate(store: &Reader, of: &ContextOf) -> Result<Gate, StoreError> {
     })
 }
 
-/// Who is around, and what there is to do.
+/// The other agents, and the open work.
 ///
 /// # Errors
 /// [`StoreError`].

@@ -1,4 +1,4 @@
-//! How a claim's files differ from what it is about, in the work tree of the reader.
+//! The differences between a claim's recorded files and the files in the reader's work tree.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::store::{Changed, ClaimSummary, ClaimView, PositionHeld, Reader, Store
 use crate::versions::{Unversioned, look, look_since};
 use crate::workspace::Workspace;
 
-/// Looks at the files of one claim that is shown whole. Nothing is written.
+/// Compares the files of one claim for its page. Writes nothing.
 pub(super) fn compare(
     workspace: &Workspace,
     store: &Reader,
@@ -28,7 +28,7 @@ pub(super) fn compare(
         let holds = look(workspace.root(), &scope);
         match claim.versions.get(&scope) {
             Some(saw) if holds.as_ref() == Ok(saw) => {}
-            // Earlier releases took a glob for the name of a file that is not there.
+            // Earlier releases recorded a glob as the name of a missing file.
             Some(saw) if !(*saw == Content::Absent && holds == Err(Unversioned::Glob)) => {
                 let by = store.editor(worktree.as_ref(), scope.as_str(), since)?;
                 claim.summary.changed_since.push(Changed { path: scope.as_str().to_owned(), by });
@@ -43,14 +43,14 @@ pub(super) fn compare(
     Ok(())
 }
 
-/// Claims whose files changed, from which on one line and a mark on each say it.
+/// The number of claims with changed files from which one line and a mark on each replace the sentences.
 pub(super) const MARKED: usize = 3;
-/// The most files that one view looks at.
+/// The maximum number of files that one view compares.
 const MAX_LOOKED_AT: usize = 64;
 
-/// Marks the claims of a list whose files changed since: those that another session edited, and, of files that are there to
-/// be looked at, those that hold something else now. What a file holds outweighs what is said of it. `now_there` is none
-/// where the past is shown, and before and after a tool, where a client waits for the answer.
+/// Marks the claims of a list with changed files: those that another session edited and, of files that can be
+/// compared, those with other content. The content counts more than a report. `now_there` is `None` for a past state,
+/// and before and after a tool, where a client waits for the answer.
 pub(super) fn mark_changed<'c>(
     store: &Reader,
     claims: impl Iterator<Item = &'c mut ClaimSummary>,
@@ -87,8 +87,8 @@ pub(super) fn mark_changed<'c>(
     Ok(())
 }
 
-/// The positions of their events in the ledger, for supports of other content than the claim is about since it was
-/// said to be still meant. The event holds what its agent saw.
+/// The ledger positions of supports for other content than that of the claim's last `still`. The event has the file
+/// versions that its agent saw.
 pub(super) fn before_change(reads: &mut Reads, claim: &ClaimView) -> Result<BTreeSet<u64>, ViewError> {
     let mut found = BTreeSet::new();
     let Some(affirmed) = claim.affirmed_seq else { return Ok(found) };
@@ -106,20 +106,20 @@ pub(super) fn before_change(reads: &mut Reads, claim: &ClaimView) -> Result<BTre
     Ok(found)
 }
 
-/// Marks the positions with these events.
+/// Marks the positions of these events.
 pub(super) fn mark_before_change(claim: &mut ClaimView, before_change: &BTreeSet<u64>) {
     for held in &mut claim.positions {
         held.before_change = before_change.contains(&held.seq);
     }
 }
 
-/// A position in words.
+/// A position as a sentence part.
 pub(super) fn position(held: &PositionHeld) -> String {
     let before = if held.before_change { " (before the change)" } else { "" };
     format!("{} {}{before}", super::markdown::name(&held.agent), held.position)
 }
 
-/// What changed, in a few words; none where nothing did.
+/// The changes in a few words. `None` without any.
 pub(super) fn changed(changed: &[Changed]) -> Option<String> {
     let said = changed.iter().map(|changed| {
         let path = super::inline(&changed.path, 200);
@@ -130,7 +130,7 @@ pub(super) fn changed(changed: &[Changed]) -> Option<String> {
     (!said.is_empty()).then(|| said.join(", "))
 }
 
-/// A position that is held no more.
+/// A former position.
 pub(super) fn former(held: &PositionHeld, max_chars: usize) -> String {
     let reason = held.reason.as_deref().unwrap_or("no reason given");
     format!("{} {}: {}", name(&held.agent), held.position, inline(reason, max_chars))

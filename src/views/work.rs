@@ -15,10 +15,10 @@ use crate::domain::time::{Span, Timestamp};
 use crate::domain::way;
 use crate::store::{ClaimFilter, ClaimPage, LockView, PhaseView, PlanGraph, TaskFilter, TaskView};
 
-/// A title or a note in a list is cut here.
+/// Maximum length of a title or a note in a list, in characters.
 pub(super) const LIST_CHARS: usize = 160;
 
-/// The plans, and where a session, or else the team, is looking.
+/// The plans, and the focus of a session, or else of the team.
 pub(super) fn plan(asking: &mut Asking<'_>, session: Option<&str>) -> Result<Answer, ViewError> {
     asking.of_store(|asked| {
         let graph = asked.store.plan_graph(session, MAX_LIMIT)?;
@@ -26,7 +26,7 @@ pub(super) fn plan(asking: &mut Asking<'_>, session: Option<&str>) -> Result<Ans
     })
 }
 
-/// What is locked.
+/// The locks.
 pub(super) fn locks(asking: &mut Asking<'_>) -> Result<Answer, ViewError> {
     asking.of_store(|asked| {
         let locks = asked.store.locks()?;
@@ -34,7 +34,7 @@ pub(super) fn locks(asking: &mut Asking<'_>) -> Result<Answer, ViewError> {
     })
 }
 
-/// Tasks that can be taken now.
+/// Tasks that an agent can take now.
 pub(super) fn ready(asking: &mut Asking<'_>) -> Result<Answer, ViewError> {
     asking.of_store(|asked| {
         let (tasks, has_tasks) = (asked.store.ready_tasks(DEFAULT_LIMIT)?, asked.store.has_tasks()?);
@@ -50,7 +50,7 @@ pub(super) fn tasks(asking: &mut Asking<'_>, filter: &TaskFilter) -> Result<Answ
     })
 }
 
-/// Whether an event changes the plans, the tasks or what is locked.
+/// Whether an event changes the plans, the tasks or the locks.
 pub(super) fn touched_by(event: &Event) -> bool {
     event.task_id().is_some()
         || matches!(
@@ -68,7 +68,7 @@ pub(super) fn touched_by(event: &Event) -> bool {
         )
 }
 
-/// One task, with the claims that came out of it.
+/// One task, with the claims made for it.
 pub(super) fn task(asking: &mut Asking<'_>, id: TaskId) -> Result<Answer, ViewError> {
     asking.of_store(|asked| {
         let task = asked.store.task(id)?.ok_or_else(|| ViewError::no_task(id))?;
@@ -84,14 +84,14 @@ pub(super) fn task_touched_by(id: TaskId, event: &Event) -> bool {
     event.task_id() == Some(id)
 }
 
-/// Names that a line shows.
+/// Maximum number of names in a line.
 const MAX_NAMES: usize = 5;
 
-/// How long until a lease ends.
+/// The rest of a lease.
 fn lease(task: &TaskView, now: Timestamp) -> String {
     let Some(until) = task.lease_until else { return String::new() };
     let holder = name(task.holder.as_deref().unwrap_or("?"));
-    // A begun minute counts: a lease of 15 minutes has 15 left at first.
+    // A started minute counts, so a lease of 15 minutes has 15 left at first.
     let left = (until - now.ms() + 59_999) / 60_000;
     let there = task
         .worktree
@@ -117,7 +117,7 @@ pub(super) fn task_line(task: &TaskView, now: Timestamp) -> String {
     line
 }
 
-/// Names, the first of many.
+/// Names, cut after the first ones.
 fn several(names: &[String]) -> String {
     let shown = names.iter().take(MAX_NAMES).cloned().collect::<Vec<_>>().join(", ");
     match names.len().saturating_sub(MAX_NAMES) {
@@ -126,7 +126,7 @@ fn several(names: &[String]) -> String {
     }
 }
 
-/// The tasks of all plans and the inbox, and which are parts of which.
+/// The tasks of all plans and of the inbox, with their parents.
 struct Tree<'g> {
     tasks: BTreeMap<TaskId, &'g TaskView>,
     parts: BTreeMap<TaskId, Vec<&'g TaskView>>,
@@ -146,13 +146,13 @@ impl<'g> Tree<'g> {
         tree
     }
 
-    /// The task below which this one is shown: the one it is a part of, unless it has another phase.
+    /// The task below which this one is shown: its parent, unless that has another phase.
     fn whole(&self, task: &TaskView) -> Option<&'g TaskView> {
         let whole = self.tasks.get(&task.parent_task_id?)?;
         (task.phase_id.is_none() || task.phase_id == whole.phase_id).then_some(whole)
     }
 
-    /// A task and below it its parts, each indented under what it is a part of.
+    /// A task with its parts below it, indented.
     fn branch(&self, text: &mut String, task: &TaskView, depth: usize, now: Timestamp) {
         for line in task_line(task, now).lines() {
             let _ = writeln!(text, "{:1$}{line}", "", 2 * depth);
@@ -214,7 +214,7 @@ fn add_task() -> String {
     way::call("add_task", &json!({ "title": "TITLE" }))
 }
 
-/// What is locked, one scope a line.
+/// The locks, one scope a line.
 fn locks_text(locks: &[LockView], now: Timestamp) -> String {
     let line = |lock: &LockView| {
         let (scope, holder) = (inline(&lock.scope, LIST_CHARS), name(&lock.agent));
@@ -236,7 +236,7 @@ fn tasks_text(tasks: &[TaskView], now: Timestamp) -> String {
     }
 }
 
-/// One task with what its list line leaves out, and the claims that came out of it.
+/// One task with the facts that its list line omits, and the claims made for it.
 fn task_text(task: &TaskView, claims: &ClaimPage, now: Timestamp) -> String {
     let mut text = task_line(task, now);
     if let Some(more) = &task.description {
