@@ -1,4 +1,4 @@
-//! A claim is affirmed: it still means what it says, about its files as they are now.
+//! Affirmation: an agent confirms that a claim still holds for the current content of its files.
 
 use serde_json::json;
 
@@ -71,7 +71,7 @@ pub(super) fn affirm_claim(
     Ok(Accepted { events, next, ..Accepted::default() })
 }
 
-/// Which agents supported other content, where there are any.
+/// The sentence about agents that supported other content. `None` without any.
 fn supported_other(claim: &Claim, versions: &Versions) -> Option<String> {
     let supporters = claim.positions.iter().filter(|(_, held)| **held == Position::Support);
     let of_other = supporters.map(|(agent, _)| agent).filter(|agent| claim.sights.saw_other(agent, versions));
@@ -100,16 +100,16 @@ fn no_say(state: &State, agent: &AgentId, (claim_id, claim): (ClaimId, &Claim)) 
     )
 }
 
-/// What a claim comes to that lost its proof.
+/// The result for a claim that lost its proof.
 struct LostProof {
     events: Vec<Event>,
-    /// Why, and what the claim is now.
+    /// The reason, and the new status of the claim.
     said: String,
-    /// The run, as it is queued again.
+    /// The run that is queued again.
     again: String,
 }
 
-/// The other names under which the pane of a speaker challenges a claim.
+/// The former names under which the speaker's pane challenges a claim.
 fn challenged_as(
     state: &State,
     (agent, session): Speaker<'_>,
@@ -119,8 +119,8 @@ fn challenged_as(
     claim.challengers().filter(is_own).cloned().collect()
 }
 
-/// The moves of a claim that is still meant of other content than its proof saw: the positions decide what it is now.
-/// `after` is the claim as it is meant now, and then as the moves leave it.
+/// The changes of an affirmed claim whose proof was about other content: its positions decide the status. `after` is
+/// the affirmed claim, and at the end the claim after these changes.
 fn lost_proof(
     state: &State,
     (claim_id, claim): (ClaimId, &Claim),

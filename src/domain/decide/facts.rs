@@ -8,8 +8,8 @@ use crate::domain::ids::RunId;
 use crate::domain::text::Statement;
 use crate::domain::versions::Versions;
 
-/// What other processes and files tell about one command. The front adds the first two, the writer the others: a
-/// client cannot send them.
+/// The facts about one command that come from other processes and files. The front adds the first two, the writer the
+/// others. A client cannot send them.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
     /// The work tree and branch of the caller.
@@ -37,7 +37,7 @@ pub struct PlannedRun {
     pub further_runs: Vec<RunId>,
 }
 
-/// The agent that is sent out, and its run.
+/// The researcher, and its run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mission {
     /// The agent in whose name the researcher acts.

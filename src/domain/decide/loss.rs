@@ -1,4 +1,4 @@
-//! The acceptance of a damaged ledger: the operator says that it goes on without what is missing.
+//! The acceptance of a damaged ledger: the operator continues without the lost events.
 
 use super::Accepted;
 use crate::domain::agent::AgentId;
@@ -7,21 +7,21 @@ use crate::domain::event::LossAccepted;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::text::Reason;
 
-/// What is damaged, as the writer found it.
+/// The damage that the writer found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
     /// The last event of the ledger.
     pub from: u64,
-    /// The last event that it was seen to hold.
+    /// The last event that this machine saw in it.
     pub to: u64,
-    /// What is wrong, in one sentence.
+    /// The damage, in one sentence.
     pub fault: String,
 }
 
 /// Decides the acceptance of a damage.
 ///
 /// # Errors
-/// `not_allowed`, or `invalid_argument` where nothing is damaged.
+/// `not_allowed`, or `invalid_argument` without a damage.
 pub(super) fn accept_loss(
     agent: &AgentId,
     command: &AcceptLoss,

@@ -27,8 +27,8 @@ pub(super) fn claims_word(claim: &Claim, policy: &Policy) -> bool {
     !policy.agents_may_override_operator && claim.status != Status::Deprecated && claim.is_the_operators()
 }
 
-/// Whether a confirmed claim may take the place of `old`. If the operator stands by `old`, the operator must support
-/// the new claim too.
+/// Whether a confirmed claim may supersede `old`. If the operator stands by `old`, the operator must support the new
+/// claim too.
 pub(super) fn gives_way(old: &Claim, new: &Claim, policy: &Policy) -> bool {
     let supported = new.positions.get(&AgentId::operator()) == Some(&Position::Support);
     supported || !claims_word(old, policy)

@@ -40,7 +40,7 @@ pub(super) fn take_position(
         return overrule::propose(state, (agent, session), (take.claim_id, Override::Challenge), reason);
     }
 
-    // A caller that wrote the whole id knows it.
+    // The receipt omits evidence that the caller named by its whole id.
     let cited = evidence_ref.filter(|id| take.evidence_ref.as_ref() != Some(&(*id).into()));
     let cited =
         cited.map(|evidence_ref| Cited { evidence_ref, grade: None, why: String::new(), failed: None });
@@ -64,7 +64,7 @@ pub(super) fn take_position(
     }
     let counting = counting(state, &after, policy);
     let counts = take.position == Position::Support && counting.contains(&agent);
-    // Only what confirms it, or is a vote for it, puts it in the place of another claim.
+    // Only a vote for a claim, or its confirmation, lets it supersede another claim.
     if status == Status::Confirmed && (claim.status != Status::Confirmed || counts) {
         let by_silence = after.by_silence && counting.is_empty();
         let (events, warning) = take_place(state, (take.claim_id, &after), by_silence, policy);
@@ -113,7 +113,7 @@ fn taken(
     claim: &Claim,
     evidence_ref: Option<EventId>,
 ) -> PositionTaken {
-    // A human who types in the session of a pane is not the pane.
+    // A human in the session of a pane is not that pane.
     let is_same_pane = |name: &&AgentId| {
         let are_agents = !name.is_reserved() && !agent.is_reserved();
         *name != agent && are_agents && state.is_own_position(session, (take.claim_id, claim), name)
@@ -183,7 +183,7 @@ fn refuse_own(claim: &Claim, take: &TakePosition, policy: &Policy) -> Result<(),
     }
 }
 
-/// What a position made of a claim, and what it still lacks. `claim` is as it is after the position.
+/// The effect of a position on a claim, and what the claim still needs. `claim` is the claim after the position.
 fn next_step(
     state: &State,
     agent: &AgentId,

@@ -1,4 +1,4 @@
-//! When a claim counts as agreed: the rules of the team, and what the positions on a claim make of it.
+//! Agreement: the rules of the team for confirmation, and the status that the positions give a claim.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,10 +12,10 @@ use crate::domain::time::{Hours, Timestamp};
 /// An agent is active while its last event is at most this old: one working day, for `all_active`.
 pub const ACTIVE_WITHIN: Hours = Hours(24);
 
-/// When a claim counts as confirmed (`[quorum]` in config.toml).
+/// The conditions for confirmation (`[quorum]` in config.toml).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quorum {
-    /// Supports needed. Default 1.
+    /// The number of needed supports. Default 1.
     pub supports: u32,
     /// Whether the owner's own support counts. Default false.
     pub owner_counts: bool,
@@ -24,7 +24,7 @@ pub struct Quorum {
 }
 
 impl Quorum {
-    /// Whether a claim is confirmed with less than under another quorum.
+    /// Whether this quorum needs less than another one.
     pub const fn is_looser_than(&self, other: &Self) -> bool {
         self.supports < other.supports
             || self.owner_counts && !other.owner_counts
@@ -49,21 +49,22 @@ impl Default for Quorum {
 /// The settings that rules depend on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// When a claim counts as confirmed.
+    /// The conditions for confirmation.
     pub quorum: Quorum,
-    /// Whether agents may deprecate, supersede and outvote what the operator recorded or supports. Default false.
+    /// Whether agents may deprecate, supersede and outvote claims that the operator recorded or supports. Default
+    /// false.
     pub agents_may_override_operator: bool,
 }
 
 impl Policy {
-    /// Whether less is asked for, of a quorum or of the operator, than under another policy.
+    /// Whether this policy has a looser quorum, or protects the operator's claims less, than another one.
     pub const fn is_looser_than(&self, other: &Self) -> bool {
         self.quorum.is_looser_than(&other.quorum)
             || self.agents_may_override_operator && !other.agents_may_override_operator
     }
 }
 
-/// How a policy ends that lets agents override the operator, as it says itself.
+/// The end of the text of a policy under which agents may override the operator.
 pub const OVERRIDES: &str = ", agents_may_override_operator = true";
 
 impl std::fmt::Display for Policy {
@@ -74,7 +75,7 @@ impl std::fmt::Display for Policy {
     }
 }
 
-/// What the positions on a claim make of it. While a proof is pending only the run decides.
+/// The status that the positions give a claim. While a proof is pending, only the run decides.
 pub(super) fn settled_status(state: &State, claim: &Claim, now: Timestamp, policy: &Policy) -> Status {
     if matches!(claim.status, Status::PendingProof | Status::Deprecated) {
         return claim.status;
@@ -83,7 +84,7 @@ pub(super) fn settled_status(state: &State, claim: &Claim, now: Timestamp, polic
     if claim.challengers().any(|agent| !claim.answered.contains(agent) && outvotes(agent)) {
         return Status::Contested;
     }
-    // What a run has shown needs no votes, and what was agreed by silence stays so until a challenge.
+    // A proved claim needs no votes, and a claim agreed by silence stays agreed until a challenge.
     if claim.is_proven || claim.by_silence {
         return Status::Confirmed;
     }
@@ -96,7 +97,7 @@ pub(super) fn settled_status(state: &State, claim: &Claim, now: Timestamp, polic
 }
 
 /// The agents whose support counts. A support of content from before the last `still` keeps a confirmed claim
-/// confirmed, and confirms nothing anew.
+/// confirmed, but does not confirm a claim again.
 pub(super) fn counting<'a>(state: &State, claim: &'a Claim, policy: &Policy) -> Vec<&'a AgentId> {
     let supporters = claim.positions.iter().filter(|(_, held)| **held == Position::Support);
     let supporters = supporters
@@ -110,8 +111,8 @@ pub(super) fn supports_needed(policy: &Policy) -> usize {
     policy.quorum.supports.max(1) as usize
 }
 
-/// The active agents that must support a claim and did not yet; none unless all must. The panes of the owner and of
-/// each supporter have spoken, whatever they are called now.
+/// The active agents that must support a claim and have not done so. Empty unless all must. The panes of the owner and
+/// of each supporter do not count, whatever their current names.
 pub(super) fn missing<'a>(
     state: &'a State,
     claim: &Claim,

@@ -1,4 +1,4 @@
-//! Researchers: an agent is sent out with a task and a session of its own, and what the end of its run ends.
+//! Researchers: the start of an agent with a task and a session of its own, and the effects of the end of its run.
 
 use std::collections::BTreeMap;
 
@@ -77,7 +77,7 @@ pub(super) fn spawn(
     Ok(Accepted { events, next: Some(next), ..Accepted::default() })
 }
 
-/// What its task is called: how the prompt begins, on one line.
+/// The title of its task: the beginning of the prompt, on one line.
 fn title(prompt: &Prompt) -> Title {
     let line = prompt.as_str().split_whitespace().collect::<Vec<_>>().join(" ");
     let title = format!("research: {line}");
@@ -88,7 +88,7 @@ fn title(prompt: &Prompt) -> Title {
     cut.parse().expect("cut to its bounds, and it begins with a word")
 }
 
-/// What ends with the run of a researcher: its task, and its session if that is under way.
+/// The events at the end of a researcher's run: the end of its task, and of its session if that is running.
 pub(super) fn over(state: &State, run_id: RunId, run: &Run, outcome: &RunOutcome) -> Vec<Event> {
     let Some(Researcher { agent, session, task_id }) = &run.researcher else { return Vec::new() };
     let mut events = Vec::new();

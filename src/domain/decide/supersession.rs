@@ -1,4 +1,4 @@
-//! A claim takes the place of another.
+//! Supersession: one claim replaces another.
 
 use super::claim::may_deprecate;
 use super::quorum::Policy;
@@ -11,18 +11,18 @@ use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::{Claim, State};
 
-/// What comes of the request that a new claim takes the place of an old one.
+/// The result of a request to supersede a claim by a new one.
 pub(super) enum Supersession {
-    /// It does, by these events.
+    /// It is superseded, by these events.
     Now(Vec<Event>),
-    /// It does as soon as it is confirmed.
+    /// It is superseded once the new claim is confirmed.
     OnceConfirmed { old: ClaimId, owner: AgentId },
-    /// The operator stands by this claim.
+    /// The operator stands by this claim, and must decide.
     Proposed(ClaimId),
 }
 
 impl Supersession {
-    /// What the receipt of the new claim says, and the events beside it.
+    /// The warning in the receipt of the new claim, and the further events.
     pub(super) fn on_creation(self, new: ClaimId) -> (Vec<Event>, Option<Warning>) {
         match self {
             Self::Now(events) => (events, None),
@@ -38,11 +38,11 @@ impl Supersession {
     }
 }
 
-/// A claim that takes the place of another.
+/// A claim that supersedes another one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Successor {
     pub(super) id: ClaimId,
-    /// Whether it mends what the other one is about.
+    /// Whether it mends the problem that the other claim reports.
     pub(super) mends: bool,
 }
 
@@ -65,7 +65,7 @@ pub(super) fn supersede(
     if overrule::stands(agent, old, policy) {
         return Ok(Supersession::Proposed(old_id));
     }
-    // A deprecated claim is out of force already: naming its successor takes nothing from its owner.
+    // A deprecated claim is out of force already, so naming its successor takes nothing from its owner.
     if old.status == Status::Deprecated || may_deprecate(state, (agent, session), old) {
         Ok(Supersession::Now(replace(state, old_id, old, new, agent)))
     } else {
@@ -73,8 +73,8 @@ pub(super) fn supersede(
     }
 }
 
-/// The events that put `owner`'s `new_id` in the place of `old_id`: the link, the end of the old claim, and
-/// who is left behind with it.
+/// The events by which `owner`'s `new_id` supersedes `old_id`: the link, the end of the old claim, and the
+/// contradictions or questions for its supporters.
 pub(super) fn replace(
     state: &State,
     old_id: ClaimId,
@@ -83,8 +83,8 @@ pub(super) fn replace(
     owner: &AgentId,
 ) -> Vec<Event> {
     let Successor { id: new_id, mends } = new;
-    // The owner's own successor contradicts no one: who supported the old claim is asked about the new one. The
-    // supporters of a claim that is mended were right, and are asked nothing.
+    // A successor by the owner contradicts no agent: the supporters of the old claim are asked about the new one. The
+    // supporters of a mended claim were right and are not asked.
     let is_own = old.owner == *owner;
     let left = contradiction::left_behind(state, old, (new_id, owner));
     let asks = if is_own && !mends { left.cloned().collect() } else { Vec::new() };
@@ -93,15 +93,14 @@ pub(super) fn replace(
         let how = if mends { "mended" } else { "superseded" };
         events.push(transition(old_id, old.status, Status::Deprecated, &format!("{how} by {new_id}")));
     }
-    // The supporters of a claim that is mended were right.
+    // The supporters of a mended claim were right.
     if !mends && !is_own {
         events.extend(contradiction::on_supersession(state, (old_id, old), (new_id, owner)));
     }
     events
 }
 
-/// A claim that is confirmed takes the place of the one that it proposed to supersede, where it may. Silence outvotes
-/// no run.
+/// A confirmed claim supersedes the claim that it proposed to supersede, if it may. Silence does not outvote a run.
 pub(super) fn take_place(
     state: &State,
     (new_id, new): (ClaimId, &Claim),

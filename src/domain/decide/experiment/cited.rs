@@ -1,4 +1,4 @@
-//! Runs as evidence: what ties them to a claim, and which of them may be cited.
+//! Runs as evidence: their relation to a claim, and which of them may be cited.
 
 use super::super::verdict::verdict;
 use super::outcome::grade;
@@ -14,10 +14,10 @@ use crate::domain::versions::Versions;
 use crate::domain::{versions, way};
 use serde_json::json;
 
-/// How a run that an agent cites is tied to a claim: it says what it says. None for any other event.
+/// The relation of a cited run to a claim: that of its outcome. `None` for any other event.
 ///
 /// # Errors
-/// `not_attachable` where the run says otherwise.
+/// `not_attachable` if the outcome has another relation.
 pub(in crate::domain::decide) fn tied(
     state: &State,
     (event, relation): (EventId, Relation),
@@ -46,10 +46,11 @@ pub(in crate::domain::decide) fn tied(
     Ok(Some(said))
 }
 
-/// How a run that a new claim cites is tied to it: it supports it, or only is mentioned. None for any other event.
+/// The relation of a run to a new claim that cites it: it supports the claim, or is only mentioned. `None` for any
+/// other event.
 ///
 /// # Errors
-/// `not_attachable` for a run that came to no end.
+/// `not_attachable` for a run that did not end.
 pub(in crate::domain::decide) fn cited(
     state: &State,
     event: EventId,
@@ -66,7 +67,7 @@ pub(in crate::domain::decide) fn cited(
     if let Some(unlike) = versions::unlike_new(run, of_scopes) {
         verdict = verdict.about_another_version(&unlike.to_string());
     }
-    // A caller that states a new claim states what the run showed: nothing contradicts it yet.
+    // A new claim states the result of the run, so the run does not contradict it.
     let supports = verdict.relation == Some(Relation::Supports) && unstable.is_none();
     let relation = if supports { Relation::Supports } else { Relation::Mentions };
     let grade = Some(grade(state, run, claim_id, relation));
