@@ -1,4 +1,5 @@
-//! What the files of scopes hold now, read safely: inside the work tree, regular, and small enough.
+//! What the files of scopes hold now, read safely: inside the work tree, regular, and small enough. The version of a path
+//! that leads through links includes where they lead.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -19,6 +20,8 @@ mod moves;
 
 /// Files up to this size are read at once: SHA-256 of them takes some 50 microseconds, and so does a change of threads.
 const SMALL_FILE_BYTES: u64 = 64 << 10;
+/// Larger files are not read for a list, and those of one claim have versions up to [`MAX_FILE_BYTES`] together.
+const LARGE_FILE_BYTES: u64 = 1 << 20;
 /// The most scopes that are looked at at once.
 const FEW_SCOPES: usize = 4;
 /// The most links that lead to one file, as Linux has it.
@@ -37,21 +40,24 @@ pub enum Unversioned {
     Elsewhere,
     /// It is a pipe, a device or a socket.
     Special,
-    /// It is larger than [`MAX_FILE_BYTES`].
-    TooLarge,
+    /// It has this many bytes, more than [`MAX_FILE_BYTES`], or more than the files before it leave of them.
+    TooLarge(u64),
     /// The system does not let this user read it.
     Unreadable,
 }
 
 impl fmt::Display for Unversioned {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::TooLarge(bytes) = self {
+            return write!(f, "has {} MB", bytes.div_ceil(1_000_000));
+        }
         f.write_str(match self {
+            Self::TooLarge(_) => "is too large",
             Self::Name => "is no file",
             Self::Directory => "is a directory",
             Self::Glob => "is a pattern for files",
             Self::Elsewhere => "leads out of the work tree",
             Self::Special => "is no regular file",
-            Self::TooLarge => "is larger than 1 MiB",
             Self::Unreadable => "cannot be read",
         })
     }
@@ -63,7 +69,7 @@ impl Unversioned {
         match self {
             Self::Name => None,
             Self::Directory | Self::Glob => Some("only a reported edit tells that something there changed"),
-            Self::Elsewhere | Self::Special | Self::TooLarge | Self::Unreadable => {
+            Self::Elsewhere | Self::Special | Self::TooLarge(_) | Self::Unreadable => {
                 Some("no run can tell whether it changed")
             }
         }
@@ -87,13 +93,20 @@ pub fn seen_at_once(root: &Path, scopes: &[Scope]) -> Option<Seen> {
 fn seen_up_to(most: u64, root: &Path, scopes: &[Scope]) -> Option<Seen> {
     let mut versions = Versions::new();
     let mut unversioned = Vec::new();
+    let mut left = MAX_FILE_BYTES;
     for scope in scopes.iter().take(MAX_SCOPES) {
-        let content = match open(root, scope) {
-            Ok(Found::File(_, size)) if size > most => return None,
-            Ok(found) => found.read(),
-            Err(why) => Err(why),
-        };
-        match content {
+        let mut found = open(root, scope);
+        if let Ok(Found::File(_, size)) = found {
+            if size > most {
+                return None;
+            }
+            if size > LARGE_FILE_BYTES && size > left {
+                found = Err(Unversioned::TooLarge(size));
+            } else if size > LARGE_FILE_BYTES {
+                left -= size;
+            }
+        }
+        match version(root, scope, found) {
             Ok(content) => {
                 versions.insert(scope.clone(), content);
             }
@@ -228,8 +241,13 @@ fn is_only_touched(before: &Mark, now: &Mark) -> bool {
 /// changed before is not read.
 pub fn look_since(root: &Path, scope: &Scope, since_ms: i64) -> Option<Result<Content, Unversioned>> {
     // Most files did not change, and one question to the system says so. Of a link it says nothing of what it leads to.
-    let is_as_before = |metadata: Metadata| metadata.is_file() && changed_at_ms(&metadata) < since_ms;
-    let unread = scope.is_path() && root.join(scope.as_str()).symlink_metadata().is_ok_and(is_as_before);
+    // Reading a large file takes too long for a list; the page of its claim compares it.
+    let is_as_before = |metadata: Metadata| {
+        metadata.is_file() && (changed_at_ms(&metadata) < since_ms || metadata.len() > LARGE_FILE_BYTES)
+    };
+    let unread = scope.is_path()
+        && root.join(scope.as_str()).symlink_metadata().is_ok_and(is_as_before)
+        && !is_linked(root, scope);
     (!unread).then(|| look(root, scope))
 }
 
@@ -255,14 +273,22 @@ enum Found {
 
 impl Found {
     fn read(self) -> Result<Content, Unversioned> {
-        let Self::File(file, size) = self else { return Ok(Content::Absent) };
-        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
-        // It may grow while it is read.
-        file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|_| Unversioned::Unreadable)?;
-        if bytes.len() as u64 > MAX_FILE_BYTES {
-            return Err(Unversioned::TooLarge);
+        let Self::File(mut file, size) = self else { return Ok(Content::Absent) };
+        let mut hash = Sha256::new();
+        let mut buffer = vec![0; usize::try_from(size.clamp(1, SMALL_FILE_BYTES)).unwrap_or(1)];
+        let mut total = 0;
+        loop {
+            let read = file.read(&mut buffer).map_err(|_| Unversioned::Unreadable)?;
+            if read == 0 {
+                return Ok(Content::Sha256(hash.finalize().into()));
+            }
+            hash.update(&buffer[..read]);
+            // It may grow while it is read.
+            total += read as u64;
+            if total > MAX_FILE_BYTES {
+                return Err(Unversioned::TooLarge(total));
+            }
         }
-        Ok(Content::Sha256(Sha256::digest(&bytes).into()))
     }
 }
 
@@ -271,7 +297,34 @@ impl Found {
 /// # Errors
 /// Why it has no version.
 pub fn look(root: &Path, scope: &Scope) -> Result<Content, Unversioned> {
-    open(root, scope)?.read()
+    version(root, scope, open(root, scope))
+}
+
+/// The version of what was found at a scope. Links on the way there are part of it. For a directory and a pattern they are
+/// all of it.
+fn version(root: &Path, scope: &Scope, found: Result<Found, Unversioned>) -> Result<Content, Unversioned> {
+    let content = found.and_then(Found::read);
+    let can_have_links = matches!(content, Ok(_) | Err(Unversioned::Directory | Unversioned::Glob));
+    if !can_have_links || !is_linked(root, scope) {
+        return content;
+    }
+    let mut hash = Sha256::new();
+    for link in way(root, scope).links {
+        let target = link.read_link().map_err(|_| Unversioned::Unreadable)?;
+        hash.update([b"link ", target.as_os_str().as_encoded_bytes(), b"\0"].concat());
+    }
+    let content = content.map_or_else(|_| "without content".to_owned(), String::from);
+    hash.update(content);
+    Ok(Content::Sha256(hash.finalize().into()))
+}
+
+/// Whether a link lies on the way from the canonical root to what a scope leads to.
+fn is_linked(root: &Path, scope: &Scope) -> bool {
+    let path = root.join(scope.as_str());
+    let is_inside = |part: &&Path| part.starts_with(root) && *part != root;
+    let found =
+        path.ancestors().take_while(is_inside).find_map(|part| Some((part, part.canonicalize().ok()?)));
+    found.is_some_and(|(part, real)| part != real)
 }
 
 fn open(root: &Path, scope: &Scope) -> Result<Found, Unversioned> {
@@ -298,7 +351,7 @@ fn open(root: &Path, scope: &Scope) -> Result<Found, Unversioned> {
         return Err(Unversioned::Special);
     }
     if metadata.len() > MAX_FILE_BYTES {
-        return Err(Unversioned::TooLarge);
+        return Err(Unversioned::TooLarge(metadata.len()));
     }
     Ok(Found::File(file, metadata.len()))
 }
@@ -381,8 +434,13 @@ mod tests {
         let root = root.canonicalize().expect("a root");
         let largest = usize::try_from(MAX_FILE_BYTES).expect("a small number");
         fs::write(root.join("src/a.rs"), "fn a() {}\n").expect("a file");
-        fs::write(root.join("largest"), vec![b'x'; largest]).expect("a file");
-        fs::write(root.join("too-large"), vec![b'x'; largest + 1]).expect("a file");
+        // Files of zeros take no room.
+        let zeros = |name: &str, size: usize| {
+            let file = fs::File::create(root.join(name)).expect("a file");
+            file.set_len(size as u64).expect("a size");
+        };
+        zeros("largest", largest);
+        zeros("too-large", largest + 1);
         let link = |to: &str, name: &str| std::os::unix::fs::symlink(to, root.join(name)).expect("a link");
         link("src/a.rs", "link");
         link("/etc/passwd", "passwd");
@@ -394,11 +452,26 @@ mod tests {
 
         let Ok(Content::Sha256(hash)) = looked("src/a.rs") else { panic!("a file has a version") };
         assert_eq!(hex::encode(hash), "509a0a5b5ce4e59f5039e30a39324342d7a161296bb8eba761983faaeebf6efd");
-        assert_eq!(looked("link"), looked("src/a.rs"));
-        fs::write(root.join("src/c.rs"), "fn c() {}\n").expect("a file");
+        // Red before: the version said nothing of the link.
+        let was = looked("link");
+        assert!(matches!(was, Ok(Content::Sha256(_))) && was != looked("src/a.rs"));
+        fs::copy(root.join("src/a.rs"), root.join("src/c.rs")).expect("a file");
         fs::remove_file(root.join("link")).expect("the link");
         link("src/c.rs", "link");
-        assert_eq!(looked("link"), looked("src/c.rs"), "it is followed at each look");
+        let now = looked("link");
+        assert!(matches!(now, Ok(Content::Sha256(_))) && now != was, "the same bytes, and another link");
+        fs::write(root.join("src/c.rs"), "fn c() {}\n").expect("a file");
+        assert_ne!(looked("link"), now, "it is followed at each look");
+        // A directory has no version, and a link to it has one.
+        link("src", "dir");
+        let was = [looked("dir"), looked("dir/a.rs"), looked("dir/none")];
+        assert!(was.iter().all(|version| matches!(version, Ok(Content::Sha256(_)))), "{was:?}");
+        fs::create_dir(root.join("src2")).expect("a directory");
+        fs::copy(root.join("src/a.rs"), root.join("src2/a.rs")).expect("a file");
+        fs::remove_file(root.join("dir")).expect("the link");
+        link("src2", "dir");
+        let now = [looked("dir"), looked("dir/a.rs"), looked("dir/none")];
+        assert!(was.iter().zip(&now).all(|(was, now)| was != now), "{now:?}");
         fs::create_dir(root.join("[id]")).expect("a directory");
         fs::write(root.join("[id]/page"), "fn a() {}\n").expect("a file");
         assert_eq!(looked("[id]/page"), looked("src/a.rs"), "a name that looks like a pattern");
@@ -426,7 +499,7 @@ mod tests {
             ("out/nothing", Unversioned::Elsewhere),
             ("dangling", Unversioned::Elsewhere),
             ("pipe", Unversioned::Special),
-            ("too-large", Unversioned::TooLarge),
+            ("too-large", Unversioned::TooLarge(MAX_FILE_BYTES + 1)),
         ] {
             assert_eq!(looked(text), Err(why), "{text}");
         }

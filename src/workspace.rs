@@ -394,22 +394,58 @@ impl Workspace {
     /// # Errors
     /// [`BadScope`] when the text is no scope, or its path lies outside the workspace.
     pub fn scope_in(&self, here: &Path, text: &str) -> Result<Scope, BadScope> {
-        let root = self.root.to_string_lossy();
-        let Some(path) = scope::typed_path(text)? else { return Scope::parse(text, &root) };
+        let Some(path) = self.typed(here, text)? else {
+            return Scope::parse(text, &self.root.to_string_lossy());
+        };
+        let scope = self.inside(&self.real(&path)).map_err(|problem| {
+            // Names the text that was typed, which the caller knows.
+            if matches!(problem, BadScope::Outside(_)) { BadScope::Outside(text.to_owned()) } else { problem }
+        })?;
+        scope.check_glob().map(|()| scope)
+    }
+
+    /// The scopes of something that is about files, as [`Self::scope_in`] has them. A path through a symbolic link of the
+    /// workspace counts twice: as the file that it leads to, and as the path itself, whose version tells where the link
+    /// leads. Only as many of the latter are added as a claim can have.
+    ///
+    /// # Errors
+    /// [`BadScope`] when a text is no scope, or its path lies outside the workspace.
+    pub fn scopes_and_links(&self, here: &Path, texts: &[String]) -> Result<Vec<Scope>, BadScope> {
+        let found: Result<Vec<Scope>, _> = texts.iter().map(|text| self.scope_in(here, text)).collect();
+        let mut scopes = found?;
+        for text in texts {
+            let through = self.through_link(here, text).filter(|through| !scopes.contains(through));
+            scopes.extend(through.filter(|_| scopes.len() < scope::MAX_SCOPES));
+        }
+        Ok(scopes)
+    }
+
+    /// A typed path in its normal form without following links, if it leads through a link.
+    fn through_link(&self, here: &Path, text: &str) -> Option<Scope> {
+        let path = self.typed(here, text).ok()??;
+        let through = self.inside(&self.spelled(&path.to_string_lossy())).ok()?;
+        let (real, normal) = (self.real(&path), self.root.join(through.as_str()));
+        // A link before `..` leads elsewhere than the normal form says.
+        let is_link = Path::new(&real) != normal && self.real(&normal) == real;
+        (is_link && !through.is_whole()).then_some(through)
+    }
+
+    /// The path in a scope that a person typed; `None` for a symbol, a target or a tag.
+    fn typed(&self, here: &Path, text: &str) -> Result<Option<PathBuf>, BadScope> {
+        let Some(path) = scope::typed_path(text)? else { return Ok(None) };
         let path = path.replace('\\', "/");
         let is_of_root = path.split_once('/').is_some_and(|(first, _)| {
             !first.starts_with('.') && !here.join(first).exists() && self.root.join(first).exists()
         });
         let from = if here.starts_with(&self.root) && !is_of_root { here } else { &self.root };
-        let real = self.real(&from.join(path));
+        Ok(Some(from.join(path)))
+    }
+
+    /// The scope of an absolute path below the root.
+    fn inside(&self, path: &str) -> Result<Scope, BadScope> {
         let inside =
-            Path::new(&real).strip_prefix(root.as_ref()).map_err(|_| BadScope::Outside(text.to_owned()))?;
-        let inside = format!("./{}", inside.to_string_lossy());
-        let scope = Scope::as_written(&inside, "").map_err(|problem| {
-            // Names the text that was typed, which the caller knows.
-            if matches!(problem, BadScope::Outside(_)) { BadScope::Outside(text.to_owned()) } else { problem }
-        })?;
-        scope.check_glob().map(|()| scope)
+            Path::new(path).strip_prefix(&self.root).map_err(|_| BadScope::Outside(path.to_owned()))?;
+        Scope::as_written(&format!("./{}", inside.to_string_lossy()), "")
     }
 
     /// The path without symbolic links, so that one file has one path. Only the part that exists can be

@@ -320,7 +320,7 @@ impl Create {
             claim_id: ClaimId::from_uuid(system::new_id()),
             statement: parse("statement", &self.statement)?,
             claim_type: parse("type", &self.claim_type)?,
-            scopes: scopes("scope", &self.scopes)?,
+            scopes: context.scopes_and_links("scope", &self.scopes)?,
             confidence: share("confidence", self.confidence)?,
             supersedes: context.any_claim_named(self.supersedes.as_deref())?,
             ttl_hours: self.ttl_hours.map(Hours),

@@ -129,14 +129,13 @@ impl Record {
         let fresh = || ClaimId::from_uuid(system::new_id());
         let claim = context.any_claim_named(self.claim.as_deref())?;
         let superseded = self.supersedes.iter().map(|text| context.claim_named(text));
-        let scopes = self.scopes.iter().map(|scope| context.scope("scope", scope));
         Ok(RecordDecision {
             claim_id: claim.unwrap_or_else(fresh),
             statement: parse_optional("statement", self.statement.as_deref())?,
             rationale: parse("rationale", &self.rationale)?,
             context: parse_optional("context", self.context.as_deref())?,
             target: self.target.as_deref().map(|name| target::scope("target", name)).transpose()?,
-            scopes: scopes.collect::<Result<_, _>>()?,
+            scopes: context.scopes_and_links("scope", &self.scopes)?,
             alternatives: self
                 .not_chosen
                 .iter()

@@ -213,6 +213,12 @@ impl Context {
         Ok(agents)
     }
 
+    /// Parses the scopes of an argument about files, each with the path through a link by which it was typed.
+    pub(super) fn scopes_and_links(&self, argument: &str, texts: &[String]) -> Result<Vec<Scope>, Rejection> {
+        let scopes = self.workspace.scopes_and_links(&self.here, texts);
+        scopes.map_err(|problem| Rejection::invalid(argument, problem))
+    }
+
     /// Parses a scope in an argument. A path is relative to the directory in which the verb is typed.
     pub(super) fn scope(&self, argument: &str, text: &str) -> Result<Scope, Rejection> {
         self.workspace.scope_in(&self.here, text).map_err(|problem| Rejection::invalid(argument, problem))

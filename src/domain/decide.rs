@@ -26,6 +26,7 @@ mod target;
 mod told;
 mod verdict;
 
+pub(crate) use against::{INTERRUPTED, REPEATS_AFTER_A_TOUCH};
 pub use asking::{HELD, agree};
 pub use erasure::Erasure;
 pub use evidence::check_last;

@@ -1,5 +1,7 @@
 //! Experiments: the plan of a run, its outcome, and the facts about it that the ledger keeps.
 
+mod check;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
@@ -12,6 +14,8 @@ use crate::domain::ids::RunId;
 use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, Reason};
 use crate::domain::time::Timestamp;
+
+pub use self::check::CheckKey;
 
 /// The name of a profile: 1 to 64 of `a-z 0-9 _ -`, the stem of its file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -421,6 +425,10 @@ pub struct RunOutcome {
     /// that changed and may have been written.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub touched: BTreeSet<Scope>,
+    /// Whether a process of the run started, and something else than the check ended it: the run may hide a failure.
+    /// The end of a run in the ledger has it, and older releases did not record it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
 }
 
 impl RunOutcome {
@@ -441,6 +449,7 @@ impl RunOutcome {
             written: BTreeSet::new(),
             moved: BTreeSet::new(),
             touched: BTreeSet::new(),
+            interrupted: false,
         }
     }
 
@@ -450,9 +459,24 @@ impl RunOutcome {
         git.sha.as_deref()
     }
 
-    /// The key by which runs are compared: runs with equal keys should have the same outcome. `None` when the content is unknown, as outside a repository.
-    pub fn key(&self, what: &What) -> Option<RunKey> {
-        let git = self.git.as_ref().filter(|_| self.state.is_conclusive())?;
+    /// Whether a process of the run started, and something else than the check ended it.
+    pub fn is_interrupted(&self) -> bool {
+        match self.state {
+            RunState::TimedOut | RunState::Canceled => self.started_at.is_some(),
+            // A shell reports a signal as an exit code above 128.
+            RunState::Aborted => {
+                self.signal.is_some() || self.exit_code.is_some_and(|code| (129..160).contains(&code))
+            }
+            RunState::Queued | RunState::Running | RunState::Succeeded | RunState::Failed => false,
+        }
+    }
+
+    /// The key by which runs are compared: runs with equal keys should have the same outcome. `None` when the content is
+    /// unknown, as outside a repository, and for a run that shows nothing. `check` is the [`Plan::check`] of the run.
+    /// `scopes` are those of its profile.
+    pub fn key(&self, what: &What, check: Option<&str>, scopes: &[String]) -> Option<RunKey> {
+        let shows = self.state.is_conclusive() || self.is_interrupted();
+        let git = self.git.as_ref().filter(|_| shows)?;
         let tree = git.content().map(|(tree, diff)| hash(&[tree, diff]));
         let test = hash(&[&what.text(), git.prefix.as_deref().unwrap_or_default()]);
         let tool = self.tool.as_deref().unwrap_or_default();
@@ -462,8 +486,9 @@ impl RunOutcome {
             (None, Some((tree, diff))) => hash(&[&test, tree, diff, tool]),
             (None, None) => return None,
         };
+        let check = check.and_then(|check| CheckKey::of((check, scopes), git, tool));
         let (covered, own) = (git.covered.clone(), git.own.clone());
-        Some(RunKey { test, content, tree, covered, own })
+        Some(RunKey { test, content, tree, covered, own, check })
     }
 }
 
@@ -544,9 +569,24 @@ pub struct RunKey {
     /// The digest of the files of the claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<String>,
+    /// The check without the name of its profile. `None` in events of older releases, and for a run without a profile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<CheckKey>,
 }
 
 impl RunKey {
+    /// Whether both are keys of runs of the same check.
+    pub fn is_same_test(&self, other: &Self) -> bool {
+        let both = self.check.as_ref().zip(other.check.as_ref());
+        self.test == other.test || both.is_some_and(|(one, other)| one.test == other.test)
+    }
+
+    /// Whether both are keys of runs of the same check on the same content.
+    pub fn is_same_content(&self, other: &Self) -> bool {
+        let both = self.check.as_ref().zip(other.check.as_ref());
+        self.content == other.content || both.is_some_and(|(one, other)| one.is_like(other))
+    }
+
     /// Adds the hash of the tree, which events of older releases do not have.
     #[must_use]
     pub fn with_tree(mut self, git: Option<&RunGit>) -> Self {
@@ -561,6 +601,29 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+
+    /// A run that ended by itself, or of which no process started, hides no failure.
+    #[test]
+    fn a_run_is_interrupted_if_something_else_than_its_check_ended_it() {
+        let at = Timestamp::from_ms(1);
+        for (state, started_at, exit_code, signal, is) in [
+            (RunState::Canceled, Some(at), None, Some(15), true),
+            (RunState::Canceled, None, None, None, false),
+            (RunState::TimedOut, Some(at), Some(1), None, true),
+            (RunState::TimedOut, None, None, None, false),
+            (RunState::Aborted, Some(at), None, Some(9), true),
+            (RunState::Aborted, Some(at), Some(137), None, true),
+            (RunState::Aborted, Some(at), Some(127), None, false),
+            (RunState::Aborted, Some(at), Some(200), None, false),
+            (RunState::Aborted, Some(at), None, None, false),
+            (RunState::Failed, Some(at), None, Some(11), false),
+            (RunState::Succeeded, Some(at), Some(0), None, false),
+        ] {
+            let outcome =
+                RunOutcome { started_at, exit_code, signal, ..RunOutcome::without_files(state, None) };
+            assert_eq!(outcome.is_interrupted(), is, "{state} {exit_code:?} {signal:?}");
+        }
+    }
 
     /// The text of a release that keyed runs by it: another text would make every stored key incomparable.
     #[test]

@@ -307,6 +307,11 @@ impl State {
         self.runs.get(&id)
     }
 
+    /// All runs.
+    pub(in crate::domain) fn runs(&self) -> impl Iterator<Item = (RunId, &Run)> {
+        self.runs.iter().map(|(id, run)| (*id, run))
+    }
+
     /// The run that an event ended or recorded.
     pub fn run_that_ended_with(&self, event: EventId) -> Option<(RunId, &Run)> {
         self.run_of.get(&event).and_then(|id| Some((*id, self.runs.get(id)?)))

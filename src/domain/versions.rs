@@ -20,8 +20,9 @@ use super::time::Timestamp;
 
 pub use self::witness::{Looks, MeantAgain, Unlike, unlike_claim, unlike_new, way_forward, witnessed};
 
-/// The largest file that has a version, in bytes. A source file is smaller; a dump is not read for each position.
-pub const MAX_FILE_BYTES: u64 = 1 << 20;
+/// The largest file that has a version, in bytes, and the most bytes of large files that are read for one claim: reading
+/// them takes some 50 ms.
+pub const MAX_FILE_BYTES: u64 = 64 << 20;
 /// How a missing file is written down.
 const ABSENT: &str = "absent";
 

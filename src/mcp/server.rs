@@ -251,6 +251,15 @@ impl Server {
         scopes.map(Vec::from_iter).map_err(|problem| Rejection::invalid(argument, problem))
     }
 
+    /// The scopes of an argument about files, each with the path through a link by which it was given.
+    pub(super) fn scopes_and_links(&self, argument: &str, given: &[String]) -> Result<Vec<Scope>, Rejection> {
+        let workspace = &self.shared.workspace;
+        let scopes = workspace.scopes_and_links(workspace.root(), given);
+        let scopes: BTreeSet<Scope> =
+            scopes.map_err(|problem| Rejection::invalid(argument, problem))?.into_iter().collect();
+        Ok(scopes.into_iter().collect())
+    }
+
     /// The agents of an argument.
     pub(super) fn agents(&self, argument: &str, given: &[String]) -> Result<Vec<AgentId>, Rejection> {
         let resolved = given.iter().map(|name| self.caller().roster().resolve(name));

@@ -115,6 +115,14 @@ impl Git {
         let is_file =
             |scope: &&Scope| scope.is_path() && !scope.is_glob() && root.join(scope.as_str()).is_file();
         files.extend(claim.iter().filter(is_file).cloned());
+        // Or about a directory that git ignores.
+        let is_ignored = |scope: &&Scope| {
+            let is_dir = scope.is_path() && !scope.is_glob() && root.join(scope.as_str()).is_dir();
+            is_dir && !files.iter().any(|file| scope.covers(file))
+        };
+        let ignored: Vec<Scope> =
+            claim.iter().filter(is_ignored).flat_map(|dir| unlisted(root, dir)).collect();
+        files.extend(ignored);
         let globs: Vec<_> = globs.iter().filter(|text| !text.contains(':')).collect();
         let globs: Vec<_> = globs.into_iter().filter_map(|text| glob(text).ok()).collect();
         // A profile for symbols or tags says nothing about where they lie.
@@ -215,10 +223,43 @@ fn is_hidden(dir: &Path) -> io::Result<bool> {
     Ok(std::fs::read_dir(dir)?.next().is_some())
 }
 
+/// The files that git knows below some scopes.
+pub(super) fn tracked(root: &Path, environment: &BTreeMap<String, String>, scopes: &[Scope]) -> Vec<Scope> {
+    if scopes.is_empty() {
+        return Vec::new();
+    }
+    let files = listed(root, environment, &["--cached"]).unwrap_or_default().into_iter();
+    let below = files.filter(|file| scopes.iter().any(|scope| scope.covers(file)));
+    below.take(MAX_COVERED_FILES).collect()
+}
+
 /// The files of a work tree that git knows or would know, in their order; none where git does not say.
 fn files(root: &Path, environment: &BTreeMap<String, String>) -> Option<BTreeSet<Scope>> {
-    let listed =
-        git(root, environment, &["ls-files", "--cached", "--others", "--exclude-standard", "-z"]).output();
+    listed(root, environment, &["--cached", "--others", "--exclude-standard"])
+}
+
+/// The files of a directory that git does not list, some more than [`MAX_COVERED_FILES`] at most.
+fn unlisted(root: &Path, dir: &Scope) -> Vec<Scope> {
+    let mut found = Vec::new();
+    let mut open = vec![root.join(dir.as_str())];
+    while let Some(dir) = open.pop().filter(|_| found.len() <= MAX_COVERED_FILES) {
+        for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+            let (path, name) = (entry.path(), entry.file_name());
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() && name != MARKER && name != ".git" => open.push(path),
+                Ok(kind) if kind.is_dir() => {}
+                _ => {
+                    let inside = path.strip_prefix(root).ok().and_then(Path::to_str);
+                    found.extend(inside.and_then(|inside| Scope::as_written(inside, "").ok()));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn listed(root: &Path, environment: &BTreeMap<String, String>, which: &[&str]) -> Option<BTreeSet<Scope>> {
+    let listed = git(root, environment, &[&["ls-files", "-z"], which].concat()).output();
     let listed = listed.ok().filter(|listed| listed.status.success())?;
     let names = listed.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
     let mut files = BTreeSet::new();

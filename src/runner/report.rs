@@ -10,6 +10,7 @@ use super::capture::Captured;
 use super::profile::{Expect, Plan};
 use super::provenance::{Git, Host, Program};
 use crate::domain::experiment::{RunGit, RunOutcome};
+use crate::domain::scope::Scope;
 use crate::domain::text::Reason;
 use crate::domain::time::Timestamp;
 
@@ -148,6 +149,12 @@ pub struct Report {
     pub meta: Meta,
     /// SHA-256 of `meta.json`, in hex. Through it, the ledger covers every file of the run.
     pub meta_sha256: String,
+    /// The directories and patterns of the claim below which a file that git knows was written during the run.
+    #[serde(default)]
+    pub written: BTreeSet<Scope>,
+    /// The same of files that changed and may have been written.
+    #[serde(default)]
+    pub touched: BTreeSet<Scope>,
 }
 
 impl Report {
@@ -177,9 +184,10 @@ impl Report {
             stdout: meta.stdout.facts(),
             stderr: meta.stderr.facts(),
             meta_sha256: Some(self.meta_sha256.clone()),
-            written: BTreeSet::new(),
+            written: self.written.clone(),
             moved: BTreeSet::new(),
-            touched: BTreeSet::new(),
+            touched: self.touched.clone(),
+            interrupted: false,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One run, from its order to its report: starts it, watches it, ends all its processes, and writes its files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,6 +26,7 @@ use crate::domain::privacy::{BadPattern, Known, Own, Secrets, redacted};
 use crate::domain::scope::Scope;
 use crate::private;
 use crate::system;
+use crate::versions::{self, Marks};
 
 /// The time between two progress messages.
 const TICK: Duration = Duration::from_millis(250);
@@ -239,6 +240,7 @@ pub fn run(
     let tool = provenance::version(&order.plan.version, &order.plan.cwd, &environment);
     environment.insert(RUN_VARIABLE.to_owned(), order.run_id.to_string());
 
+    let below = order.about.as_ref().map(|about| Below::of(about, &environment));
     let streams = [STDOUT, STDERR].map(|name| Capture::create(&dir, name, &order, &secrets));
     let [stdout, stderr] = streams;
     let (stdout, stderr) = (stdout.map_err(failed)?, stderr.map_err(failed)?);
@@ -264,6 +266,7 @@ pub fn run(
             Watched::never_started(&problem)
         }
     };
+    let [written, touched] = below.map(|below| below.written()).unwrap_or_default();
     let finished_at = system::now();
     let duration_ms = u64::try_from(clock.elapsed().as_millis()).unwrap_or(u64::MAX);
     let stdout = stdout.finish(&dir, STDOUT).map_err(failed)?;
@@ -307,7 +310,34 @@ pub fn run(
         stderr,
     };
     let meta_sha256 = write_down(&dir, &mut meta, order.subject.as_ref()).map_err(failed)?;
-    Ok(Report { artifacts: dir, meta, meta_sha256 })
+    Ok(Report { artifacts: dir, meta, meta_sha256, written, touched })
+}
+
+/// The files that git knows below the directories and patterns of a claim, as they were before a run.
+struct Below {
+    root: PathBuf,
+    scopes: Vec<Scope>,
+    marks: Marks,
+}
+
+impl Below {
+    fn of(about: &About, environment: &BTreeMap<String, String>) -> Self {
+        let root = about.root.clone();
+        let is_file = |scope: &Scope| root.join(scope.as_str()).is_file();
+        let scopes = about.claim.iter().filter(|scope| scope.is_path() && !is_file(scope));
+        let scopes: Vec<Scope> = scopes.cloned().collect();
+        let files = provenance::tracked(&root, environment, &scopes);
+        Self { marks: versions::marks(&root, files.iter()), root, scopes }
+    }
+
+    /// The scopes below which a file was written since, and those below which one was touched.
+    fn written(&self) -> [BTreeSet<Scope>; 2] {
+        let now = versions::marks(&self.root, self.marks.keys());
+        [versions::written(&self.marks, &now), versions::touched(&self.marks, &now)].map(|files| {
+            let is_above = |scope: &&Scope| files.iter().any(|file| scope.covers(file));
+            self.scopes.iter().filter(is_above).cloned().collect()
+        })
+    }
 }
 
 /// Why a run that ended by itself has no outcome: nothing shows that its check ran. `None` when the check ran.

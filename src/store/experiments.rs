@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::rows::{Json, bound, json, made_at, only};
 use super::{Reader, StoreError};
 use crate::domain::claim::{Basis, ClaimType, Grade, Relation, Status};
+use crate::domain::decide::INTERRUPTED;
 use crate::domain::event::{
     ExperimentCompleted, ExperimentQueued, ExperimentStarted, Recorded, StatusChanged,
 };
@@ -248,6 +249,14 @@ impl Reader {
         Ok(ExperimentPage { experiments, next })
     }
 
+    /// Why a contested claim needs more than one run, if its last run says so: a run of the same check was interrupted.
+    pub fn doubt_about(&self, claim: ClaimId) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT reason FROM claim_moves WHERE claim_id = ?1 ORDER BY seq DESC LIMIT 1";
+        let why: Option<Option<String>> =
+            self.db.prepare_cached(sql)?.query_row(params![claim], only).optional()?;
+        Ok(why.flatten().filter(|why| why.contains(INTERRUPTED)))
+    }
+
     /// Adds the claims that a run is linked to, in the order of the links.
     fn with_claims(&self, mut run: ExperimentView) -> Result<ExperimentView, StoreError> {
         if let Some(series) = run.series.take() {
@@ -425,16 +434,23 @@ pub(super) fn completed(
         at.id,
         at.at,
         at.seq,
-        body.key.as_ref().map(|key| &key.test),
-        body.key.as_ref().map(|key| &key.content),
+        body.key.as_ref().map(|key| key.check.as_ref().map_or(&key.test, |check| &check.test)),
+        body.key.as_ref().map(|key| key.check.as_ref().map_or(&key.content, |check| &check.content)),
         body.unstable.as_ref().map(Json),
         body.undecided
     ])?;
-    match (&body.key, &body.unstable) {
-        (Some(key), Some(tally)) => flag(db, at, ("content_key", &key.content), Some((at.at, tally))),
-        (Some(key), None) if body.stable_again => flag(db, at, ("test_key", &key.test), None),
-        _ => Ok(()),
+    // Runs of older releases are stored with the key of their profile.
+    let Some(key) = &body.key else { return Ok(()) };
+    let keys =
+        [Some((&key.test, &key.content)), key.check.as_ref().map(|check| (&check.test, &check.content))];
+    for (test, content) in keys.into_iter().flatten() {
+        if let Some(tally) = &body.unstable {
+            flag(db, at, ("content_key", content), Some((at.at, tally)))?;
+        } else if body.stable_again {
+            flag(db, at, ("test_key", test), None)?;
+        }
     }
+    Ok(())
 }
 
 /// Marks the evidence and the confirmed claims of some runs as unstable, or removes the mark.

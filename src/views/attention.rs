@@ -230,7 +230,10 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
             continue;
         }
         let about = if is_position { both.left.claim_id.creation_event() } else { both.id };
-        let dispute = dispute(&both);
+        let mut dispute = dispute(&both);
+        if is_position && dispute.hint.is_some() {
+            dispute.hint = store.doubt_about(both.left.claim_id)?.or(dispute.hint);
+        }
         match disputes.get_mut(&about) {
             Some(known) => known.join(dispute),
             None => drop(disputes.insert(about, dispute)),
@@ -244,7 +247,10 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
     }
     for claim in contested.iter().filter(|claim| !disputed.contains(&claim.id)) {
         needs.push(Need {
-            hint: proof_of(claim.id, Some(claim.claim_type), &claim.scopes),
+            hint: match store.doubt_about(claim.id)? {
+                None => proof_of(claim.id, Some(claim.claim_type), &claim.scopes),
+                doubt => doubt,
+            },
             ..Need::new(
                 Kind::Contested,
                 vec![claim.id.to_string()],

@@ -103,6 +103,9 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
             fact("without a version", &format!("`{}` {why}", inline(scope, 200)));
         }
     }
+    if let Some(caveat) = versions::not_compared(claim) {
+        fact("proof", &caveat);
+    }
     if !claim.asks.is_empty() {
         fact("asks", &inline(&claim.asks.join(", "), 400));
     }

@@ -9,7 +9,9 @@ use super::markdown::{age, inline, name};
 use super::names::shortened;
 use super::{Answer, ViewError};
 use crate::domain::clean;
+use crate::domain::decide::{INTERRUPTED, REPEATS_AFTER_A_TOUCH};
 use crate::domain::event::Event;
+use crate::domain::experiment::Prediction;
 use crate::domain::ids::RunId;
 use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
@@ -175,6 +177,12 @@ fn page(run: &ExperimentView, now: Timestamp) -> String {
     if let Some(why) = undecided(run) {
         fact("undecided", why);
     }
+    if let (Some(why), Some(claim)) = (&run.kept_open, &run.claim_id) {
+        fact("kept open", format!("claim {claim} stays contested: {}", inline(why, 1_000)));
+    }
+    if let Some(doubt) = doubt(run) {
+        fact("in doubt", doubt);
+    }
     if let Some(event) = &run.evidence_event_id {
         fact("cite it as", format!("event `{event}`"));
     }
@@ -201,6 +209,25 @@ pub(super) fn undecided(run: &ExperimentView) -> Option<String> {
     };
     let why = inline(why, 1_000);
     Some(format!("it neither confirms nor contradicts claim {claim}: {why}{way}"))
+}
+
+/// What an interrupted run means for the next one.
+fn doubt(run: &ExperimentView) -> Option<String> {
+    run.outcome.as_ref().filter(|outcome| outcome.interrupted)?;
+    let profile = run.profile.as_ref()?;
+    let mut again = json!({ "profile": profile, "repeat": REPEATS_AFTER_A_TOUCH });
+    if let Some(claim) = &run.claim_id {
+        again["claim_id"] = json!(claim);
+        again["blocking"] = json!(run.blocking);
+    }
+    if let Some(prediction) = run.prediction.filter(|prediction| *prediction != Prediction::Passes) {
+        again["prediction"] = json!(prediction);
+    }
+    if !run.args.is_empty() {
+        again["args"] = run.args.iter().map(|(name, value)| json!(format!("{name}={value}"))).collect();
+    }
+    let again = way::call("run_experiment", &again);
+    Some(format!("it {INTERRUPTED}, so that one run of its check on this content proves nothing: {again}"))
 }
 
 /// The output of a run. Only the end of a long one.
@@ -288,6 +315,9 @@ pub fn outcome(run: &ExperimentView) -> String {
         let _ = write!(text, "; {why}");
     } else if let (Some(why), Some(claim)) = (&run.kept_open, &run.claim_id) {
         let _ = write!(text, "; claim {claim} stays contested: {why}");
+    }
+    if let Some(doubt) = doubt(run) {
+        let _ = write!(text, "; {doubt}");
     }
     text
 }

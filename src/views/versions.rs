@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use super::ViewError;
 use super::markdown::{inline, name};
-use crate::domain::claim::Position;
+use crate::domain::claim::{Basis, Position, Status};
 use crate::domain::event::Event;
+use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
 use crate::domain::versions::{Content, differ};
 use crate::ledger;
@@ -41,6 +42,21 @@ pub(super) fn compare(
         }
     }
     Ok(())
+}
+
+/// Of a proved claim, the scopes whose content no run could compare with what was challenged. A name has none.
+pub(super) fn not_compared(claim: &ClaimView) -> Option<String> {
+    let summary = &claim.summary;
+    if summary.status != Status::Confirmed || summary.basis != Some(Basis::Proved) {
+        return None;
+    }
+    let is_path = |scope: &str| scope.parse().is_ok_and(|scope: Scope| scope.is_path());
+    let mut open = claim.unversioned.iter().filter(|(scope, _)| is_path(scope)).peekable();
+    open.peek()?;
+    let said = open.map(|(scope, why)| format!("`{}` {why}", inline(scope, 200)));
+    let said: Vec<String> = said.collect();
+    let what = if claim.versions.is_empty() { "what" } else { "a part of what" };
+    Some(format!("{what} `{}` is about was not compared: {}", summary.id, said.join(", ")))
 }
 
 /// The number of claims with changed files from which one line and a mark on each replace the sentences.

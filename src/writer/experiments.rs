@@ -168,9 +168,9 @@ impl Dispatcher {
             // A file that was written and restored during the run has its old content and a new mark.
             let now = self.marks_of(run);
             let moves = dirs.map(|dirs| dirs.moves()).unwrap_or_default();
-            outcome.written = written(&marks, &now).into_iter().chain(moves.came).collect();
+            outcome.written.extend(written(&marks, &now).into_iter().chain(moves.came));
             outcome.moved = moves.moved;
-            outcome.touched = touched(&marks, &now).into_iter().chain(moves.touched).collect();
+            outcome.touched.extend(touched(&marks, &now).into_iter().chain(moves.touched));
         }
         let first_id = Some(EventId::from_uuid((committer.sources.ids)()));
         let now = committer.now();

@@ -97,6 +97,7 @@ mod stalls;
 mod still;
 #[cfg(target_os = "linux")]
 mod storm;
+mod suspect;
 mod tamper;
 mod team;
 #[cfg(unix)]

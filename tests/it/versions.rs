@@ -317,8 +317,12 @@ async fn the_way_forward_from_a_decision_whose_files_changed_is_another_decision
 async fn what_is_no_small_file_of_the_tree_is_not_hashed_and_said_to_be_without_a_version() {
     let bench = Bench::new();
     profile(&bench, "passes", "exit 0");
-    bench.write("src/big.bin", &"x".repeat(2 << 20));
+    let big = |size: u64| {
+        let file = std::fs::File::create(bench.root().join("src/big.bin")).expect("a file");
+        file.set_len(size).expect("a size");
+    };
     bench.write("src/e41.rs", "fn e() {}\n");
+    big(80_000_000);
     std::os::unix::fs::symlink("/etc/passwd", bench.root().join("passwd")).expect("a link");
     let owner = bench.pane(Some("devops"), Era::Modern).await;
     let other = bench.pane(Some("reviewer"), Era::Modern).await;
@@ -334,7 +338,7 @@ async fn what_is_no_small_file_of_the_tree_is_not_hashed_and_said_to_be_without_
     let told = [
         "`passwd` has no version, because it leads out of the work tree: no run can tell whether it changed",
         "`src` has no version, because it is a directory: only a reported edit tells that something there changed",
-        "`src/big.bin` has no version, because it is larger than 1 MiB: no run can tell whether it changed",
+        "`src/big.bin` has no version, because it has 80 MB: no run can tell whether it changed",
         "`src/e4*` has no version, because it is a pattern for files: only a reported edit tells that something there changed",
     ];
     assert_eq!(unversioned(&made), told, "{}", made.text);
@@ -346,7 +350,7 @@ async fn what_is_no_small_file_of_the_tree_is_not_hashed_and_said_to_be_without_
     let page = owner.read(&format!("hivemind://claims/{id}")).await.expect("a page");
     for line in [
         "- without a version: `passwd` leads out of the work tree",
-        "- without a version: `src/big.bin` is larger than 1 MiB",
+        "- without a version: `src/big.bin` has 80 MB",
         "- without a version: `src` is a directory",
         // Red before: its version was that of a file which is not there.
         "- without a version: `src/e4*` is a pattern for files",
@@ -354,7 +358,7 @@ async fn what_is_no_small_file_of_the_tree_is_not_hashed_and_said_to_be_without_
     ] {
         assert!(page.contains(line), "{line} in {page}");
     }
-    bench.write("src/big.bin", &"y".repeat(2 << 20));
+    big(79_500_000);
     let answer = run(&owner, "passes", &id, true).await;
     assert_eq!(unversioned(&answer), told, "{}", answer.text);
     assert_eq!(stands(&owner, &id).await.0, "confirmed", "where nothing was seen nothing has changed");

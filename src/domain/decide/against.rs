@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::domain::claim::Relation;
-use crate::domain::experiment::Prediction;
+use crate::domain::experiment::{Plan, Prediction, RunState};
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, Run, State};
@@ -13,7 +13,7 @@ use crate::domain::way;
 
 /// Number of equal runs that prove a claim against an earlier failure of the same test, if no file with a version
 /// changed since. A single run may pass by chance, or after an unrelated change.
-const REPEATS_AFTER_A_TOUCH: u32 = 3;
+pub(crate) const REPEATS_AFTER_A_TOUCH: u32 = 3;
 
 /// The end of the sentence "run ID supports it, and", if another run contradicts the claim on the content of this run.
 ///
@@ -30,7 +30,8 @@ pub(super) fn contradicted(
     let in_force = in_force.filter_map(|(event, _)| state.run_that_ended_with(*event));
     let taken_back = claim.taken_back.iter().filter_map(|event| state.run_that_ended_with(*event));
     let taken_back = taken_back.filter(|(_, other)| is_about_it(other));
-    let others = in_force.chain(taken_back).filter(|(id, _)| *id != run_id);
+    let cited = cited_failures(state, claim);
+    let others = in_force.chain(taken_back).chain(cited).filter(|(id, _)| *id != run_id);
     // A run attached to the claim afterwards had no prediction. If its outcome is the outcome that the claim predicts
     // of this run, it speaks for the claim.
     let others = others
@@ -59,9 +60,60 @@ pub(super) fn contradicted(
             }
         }
     }
-    let (id, like) = unsettled?;
-    let since = since(&like, claim, run);
-    Some(format!("run {id} contradicted it{since}: {}", repeated(claim_id, run, &settling)))
+    if let Some((id, like)) = unsettled {
+        let since = since(&like, claim, run);
+        return Some(format!("run {id} contradicted it{since}: {}", repeated(claim_id, run, &settling)));
+    }
+    let id = interrupted(state, (claim_id, claim), (run_id, run)).filter(|_| !are_enough)?;
+    Some(format!(
+        "one run proves nothing, because run {id} of the same check {INTERRUPTED}, and the content may be the same: {}",
+        repeated(claim_id, run, &settling)
+    ))
+}
+
+/// How a reason tells that a run was interrupted.
+pub(crate) const INTERRUPTED: &str = "did not end by itself";
+
+/// The end of the reason for which a claim stays contested after an interrupted run.
+pub(super) fn doubt_of((claim_id, run): (ClaimId, &Run)) -> String {
+    let settling = [("blocking", json!(true)), ("repeat", json!(REPEATS_AFTER_A_TOUCH))];
+    let again = repeated(claim_id, run, &settling);
+    format!("; it {INTERRUPTED}, so that one run on this content proves nothing: {again}")
+}
+
+/// The failed runs that challenges of a claim cite. A run whose profile cannot settle the claim says nothing about it.
+pub(super) fn cited_failures<'a>(
+    state: &'a State,
+    claim: &'a Claim,
+) -> impl Iterator<Item = (RunId, &'a Run)> {
+    let cited = claim.cited.values().filter_map(|event| state.run_that_ended_with(*event));
+    cited.filter(|(_, run)| {
+        run.state == RunState::Failed && run.cannot_settle(&claim.scopes, Prediction::Passes).is_none()
+    })
+}
+
+/// The last interrupted run about a claim of the check that a plan has.
+pub(super) fn last_interrupted(state: &State, claim_id: ClaimId, plan: &Plan) -> Option<RunId> {
+    let check = Some(plan.check());
+    let is_of = |run: &Run| run.interrupted && run.claim == Some(claim_id) && run.check == check;
+    state.runs().filter(|(_, run)| is_of(run)).map(|(id, _)| id).max()
+}
+
+/// The last interrupted run of the same check that may have hidden a failure on the content of this run. A run that was
+/// not about the claim counts only where its content is known to be the same.
+fn interrupted(
+    state: &State,
+    (claim_id, claim): (ClaimId, &Claim),
+    (run_id, run): (RunId, &Run),
+) -> Option<RunId> {
+    let others =
+        state.runs().filter(|(id, other)| *id != run_id && other.interrupted && is_same_test(other, run));
+    let is_in_doubt = |other: &Run| {
+        let keys = other.key.as_ref().zip(run.key.as_ref());
+        keys.is_some_and(|(one, other)| one.is_same_content(other))
+            || other.claim == Some(claim_id) && !matches!(likeness(claim, other, run), Likeness::Other)
+    };
+    others.filter(|(_, other)| is_in_doubt(other)).map(|(id, _)| id).max()
 }
 
 /// The end of the sentence "run ID contradicted it": how the content has changed since that run.
@@ -99,8 +151,8 @@ pub(super) fn repeated(claim_id: ClaimId, run: &Run, more: &[(&str, Value)]) -> 
 
 fn is_same_test(one: &Run, other: &Run) -> bool {
     match (&one.key, &other.key) {
-        (Some(one), Some(other)) => one.test == other.test,
-        _ => one.what == other.what,
+        (Some(one), Some(other)) => one.is_same_test(other),
+        _ => one.what == other.what || one.check.is_some() && one.check == other.check,
     }
 }
 

@@ -78,7 +78,8 @@ pub(super) fn forget(
 fn restated(state: &State, target: &Recorded, body: &Event) -> Option<Event> {
     if let Event::ExperimentCompleted(ended) = body {
         let command = ERASED_COMMAND.parse().expect("a short text");
-        let outcome = RunOutcome::without_files(ended.outcome.state, None);
+        let interrupted = ended.outcome.interrupted;
+        let outcome = RunOutcome { interrupted, ..RunOutcome::without_files(ended.outcome.state, None) };
         let undecided = ended.undecided.as_ref().map(|_| erased_reason(target));
         let restates = ended.restates.or(Some(Place { seq: target.seq, at: target.at }));
         let (key, ended) = (ended.full_key(), ended.clone());

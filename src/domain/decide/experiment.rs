@@ -9,6 +9,7 @@ pub(super) use self::cited::{cited, tied};
 use self::outcome::grade;
 pub(crate) use self::outcome::{ended, started};
 
+use super::against::{self, INTERRUPTED, REPEATS_AFTER_A_TOUCH};
 use super::verdict::{Verdict, verdict};
 use super::{Accepted, PlannedRun, Speaker, fresh_id, known_claim, transition};
 use crate::domain::agent::AgentId;
@@ -88,7 +89,7 @@ pub(super) fn run(
         events.push(waiting((run, last), claim, plan, (is_own, may_predict_failure))?);
     }
     let meaning = claim.zip(prediction).map(|((id, claim), prediction)| {
-        let against = run.blocking.then(|| last_against(state, claim)).flatten();
+        let against = run.blocking.then(|| unless(state, (id, claim), plan, of)).flatten();
         meaning((id, claim), statement.as_ref(), (plan, prediction), (run.blocking, against))
     });
     let next = Some(format!("how it goes: `hivemind://experiments/{}`", run.run_id));
@@ -158,10 +159,20 @@ fn about_deprecated(id: ClaimId, claim: &Claim) -> Rejection {
     Rejection::new(Code::ClaimDeprecated, message, hint)
 }
 
-/// The last run on record that contradicts a claim.
-fn last_against(state: &State, claim: &Claim) -> Option<RunId> {
+/// What may prevent that the next runs prove a claim: the last run on record that contradicts it, or one of the same check
+/// that was interrupted. What it is worth depends on the content, which is known once the run is over.
+fn unless(state: &State, (claim_id, claim): (ClaimId, &Claim), plan: &Plan, runs: u32) -> Option<String> {
     let against = claim.evidence.iter().filter(|(_, relation)| *relation == Relation::Contradicts);
-    against.filter_map(|(event, _)| state.run_that_ended_with(*event)).map(|(id, _)| id).max()
+    let against = against.filter_map(|(event, _)| state.run_that_ended_with(*event));
+    let against = against.chain(against::cited_failures(state, claim)).map(|(id, _)| id).max();
+    if let Some(run) = against {
+        return Some(format!("unless run {run} contradicts it on the same content"));
+    }
+    let run = against::last_interrupted(state, claim_id, plan).filter(|_| runs < REPEATS_AFTER_A_TOUCH)?;
+    let (told, times) = (INTERRUPTED, REPEATS_AFTER_A_TOUCH);
+    Some(format!(
+        "unless run {run}, which {told}, had the same content: then repeat it {times} times (repeat: {times})"
+    ))
 }
 
 /// What passing and failing will mean, in one sentence.
@@ -169,7 +180,7 @@ fn meaning(
     (id, claim): (ClaimId, &Claim),
     statement: Option<&Statement>,
     (plan, prediction): (&Plan, Prediction),
-    (blocking, against): (bool, Option<RunId>),
+    (blocking, unless): (bool, Option<String>),
 ) -> String {
     let said = statement.map(|statement| {
         let statement = statement.as_str();
@@ -185,8 +196,7 @@ fn meaning(
         Prediction::Fails => ("failing", "passing"),
     };
     let (confirms, stays) = if blocking { (" and confirms", ", and it stays contested") } else { ("", "") };
-    let unless = against
-        .map_or_else(String::new, |run| format!(", unless run {run} contradicts it on the same content"));
+    let unless = unless.map_or_else(String::new, |unless| format!(", {unless}"));
     format!("{holds} supports{confirms} {claimed}{unless}; {fails} contradicts it{stays}")
 }
 
@@ -647,6 +657,39 @@ mod tests {
         let proof_stands = [back, (Status::Contested, Status::Confirmed)];
         assert_eq!(moves_at_the_end(&proven, 10, RunState::Canceled), proof_stands);
         assert_eq!(moves_at_the_end(&proven, 10, RunState::Failed), [back]);
+    }
+
+    /// A claim that is challenged, then an earlier run of a check, and then the run that it waits for: whether the last
+    /// one proves it. `first` is the end of the earlier run, and `cites` says that the challenge cites it.
+    fn proves_after(first: &Value, cites: bool) -> bool {
+        let mut challenge = json!({ "claim_id": id(1), "position": "challenge", "reason": "seen" });
+        if cites {
+            challenge["evidence_ref"] = json!(id(3));
+        }
+        let events = [
+            claim(),
+            queued(2, ("devops", None), false),
+            completed(3, 2, first),
+            at(4, ("reviewer", None), "position.taken", challenge),
+            moved(5, "proposed", "contested"),
+            queued(6, ("devops", None), true),
+            moved(7, "contested", "pending_proof"),
+        ];
+        let moves = moves_at_the_end(&events, 6, RunState::Succeeded);
+        moves == [(Status::PendingProof, Status::Confirmed)]
+    }
+
+    /// Red before: a cited failure did not count, and an interrupted run left no trace.
+    #[test]
+    fn a_cited_failure_and_an_interrupted_run_leave_one_later_pass_without_force() {
+        let ended = |state: &str, interrupted: bool| json!({ "state": state, "interrupted": interrupted });
+        assert!(proves_after(&ended("succeeded", false), true));
+        assert!(proves_after(&ended("failed", false), false), "a failure that no agent tied to the claim");
+        assert!(!proves_after(&ended("failed", false), true));
+        for state in ["canceled", "timed_out", "aborted"] {
+            assert!(proves_after(&ended(state, false), true), "{state} in an event of an older release");
+            assert!(!proves_after(&ended(state, true), false), "{state}");
+        }
     }
 
     /// Red before: the claim stayed contested, although no agent challenged it.

@@ -43,6 +43,8 @@ pub struct Claim {
     pub evidence: BTreeSet<(EventId, Relation)>,
     /// The agent and the session that made each link.
     pub tied_by: BTreeMap<(EventId, Relation), (AgentId, Option<SessionId>)>,
+    /// The events that open and answered challenges cite.
+    pub cited: BTreeMap<AgentId, EventId>,
     /// Contradicting events that an agent other than the operator retracted.
     pub taken_back: BTreeSet<EventId>,
     /// The claim that this one proposes to supersede.
@@ -113,7 +115,10 @@ impl Claim {
             self.taken_in.remove(name);
             self.answered.remove(name);
             self.sights.forget(name);
+            self.cited.remove(name);
         }
+        let cited = taken.evidence_ref.filter(|_| taken.position == Position::Challenge);
+        self.cited.extend(cited.map(|event| (agent.clone(), event)));
         self.positions.insert(agent.clone(), taken.position);
         self.taken_in.extend(session.map(|session| (agent.clone(), session.clone())));
     }
@@ -239,6 +244,7 @@ impl State {
             taken_in: BTreeMap::new(),
             evidence: BTreeSet::new(),
             tied_by: BTreeMap::new(),
+            cited: BTreeMap::new(),
             taken_back: BTreeSet::new(),
             proposes_to_supersede: created.supersedes,
             superseded_by: None,

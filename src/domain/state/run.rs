@@ -29,6 +29,8 @@ pub struct Run {
     pub command: CommandLine,
     /// What the run executes. Equal values mean equal runs.
     pub what: What,
+    /// The check, which profiles may share. None for a run that a human typed or recorded.
+    pub check: Option<String>,
     /// SHA-256 of the profile's file, hex.
     pub profile_sha256: Option<String>,
     /// The claim that the run tests.
@@ -70,6 +72,8 @@ pub struct Run {
     pub worktree: Option<Worktree>,
     /// The reason why the run has no verdict on its claim although it ended normally.
     pub undecided: Option<Reason>,
+    /// Whether something else than the check ended the run, so that it may hide a failure.
+    pub interrupted: bool,
     /// The position of its start in the ledger.
     pub started: Option<u64>,
     /// Whether its end was erased, so that its files must go.
@@ -112,6 +116,7 @@ impl State {
             profile: queued.plan.profile.clone(),
             command: queued.plan.command_line(),
             what: What::of(&queued.plan, &queued.args),
+            check: queued.plan.profile.is_some().then(|| queued.plan.check()),
             profile_sha256: queued.plan.profile_sha256.clone(),
             claim: queued.claim_id,
             relation: queued.relation,
@@ -132,6 +137,7 @@ impl State {
             differed,
             worktree: queued.checkout.worktree.clone(),
             undecided: None,
+            interrupted: false,
             started: None,
             is_erased: false,
         };
@@ -157,6 +163,7 @@ impl State {
             profile: completed.profile.clone(),
             command: completed.command.clone(),
             what: What::Typed(completed.command.clone()),
+            check: None,
             profile_sha256: None,
             claim: None,
             relation: None,
@@ -177,6 +184,7 @@ impl State {
             differed: None,
             worktree: None,
             undecided: None,
+            interrupted: false,
             started: None,
             is_erased: false,
         });
@@ -185,6 +193,7 @@ impl State {
         run.asserted = completed.asserted;
         run.is_erased = completed.is_erased();
         run.undecided.clone_from(&completed.undecided);
+        run.interrupted = completed.outcome.interrupted;
         run.reproducible_at = completed.outcome.reproducible_at().map(str::to_owned);
         // A repeated end has the place of the first one.
         let place = completed.restates.unwrap_or(Place { seq: recorded.seq, at: recorded.at });
@@ -196,7 +205,8 @@ impl State {
         }
         run.key = completed.full_key();
         // After an erasure, the end is recorded again. It counts once.
-        if let Some(key) = completed.key.as_ref().filter(|_| run.completed.is_none()) {
+        let is_new = run.completed.is_none() && run.state.is_conclusive();
+        if let Some(key) = completed.key.as_ref().filter(|_| is_new) {
             self.stability.add(key, run.state == RunState::Succeeded, place, completed.stable_again);
         }
         run.completed = Some(recorded.id);

@@ -15,13 +15,13 @@ const EQUAL_RUNS: u32 = 5;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Past {
     place: Place,
-    content: String,
+    key: RunKey,
     passed: bool,
     /// Whether the test became stable again with this run. Earlier runs on other content then stop counting.
     clears: bool,
 }
 
-/// The runs of the last days, by their test.
+/// The runs of the last days, by their check. Events of older releases name no check, and are kept by their test.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stability(BTreeMap<String, Vec<Past>>);
 
@@ -37,14 +37,30 @@ pub struct Steadiness {
 impl Stability {
     /// Judges a key at `now`. `new` is the outcome of a further run that is not yet among the known ones.
     pub fn of(&self, key: &RunKey, new: Option<bool>, now: Timestamp) -> Steadiness {
-        let mut contents: BTreeMap<&str, Tally> = BTreeMap::new();
-        let mut cleared_on: Vec<&str> = Vec::new();
-        for past in self.0.get(&key.test).into_iter().flatten().rev() {
-            let counts = cleared_on.iter().all(|content| *content == past.content);
-            if counts && past.place.at.is_within(COUNTS_FOR, now) {
-                contents.entry(&past.content).or_default().add(past.passed);
+        let by_test = Some(&key.test).filter(|test| *test != list_of(key));
+        let lists = by_test.into_iter().chain([list_of(key)]).filter_map(|list| self.0.get(list));
+        let mut pasts: Vec<&Past> = lists.flatten().collect();
+        pasts.sort_by_key(|past| past.place.seq);
+        // One content has two names where only some of its runs have a check.
+        let named = pasts.iter().filter_map(|past| past.key.check.as_ref().map(|check| (past, check)));
+        let named: BTreeMap<&str, &str> =
+            named.map(|(past, check)| (past.key.content.as_str(), check.content.as_str())).collect();
+        let content_of = |past: &Past| -> String {
+            let content = past.key.content.as_str();
+            if past.key.is_same_content(key) {
+                return key.content.clone();
             }
-            cleared_on.extend(past.clears.then_some(past.content.as_str()));
+            (*named.get(content).unwrap_or(&content)).to_owned()
+        };
+        let mut contents: BTreeMap<String, Tally> = BTreeMap::new();
+        let mut cleared_on: Vec<String> = Vec::new();
+        for past in pasts.into_iter().rev() {
+            let of = content_of(past);
+            let counts = cleared_on.iter().all(|content| *content == of);
+            if counts && past.place.at.is_within(COUNTS_FOR, now) {
+                contents.entry(of.clone()).or_default().add(past.passed);
+            }
+            cleared_on.extend(past.clears.then_some(of));
         }
         let mut own = contents.remove(key.content.as_str()).unwrap_or_default();
         new.iter().for_each(|passed| own.add(*passed));
@@ -63,19 +79,24 @@ impl Stability {
     /// Adds a finished run. The order of calls does not matter: after an erasure, the end of a run is recorded again
     /// late.
     pub(super) fn add(&mut self, key: &RunKey, passed: bool, place: Place, clears: bool) {
-        let past = self.0.entry(key.test.clone()).or_default();
+        let past = self.0.entry(list_of(key).clone()).or_default();
         let before = past.partition_point(|known| known.place.seq <= place.seq);
-        past.insert(before, Past { place, content: key.content.clone(), passed, clears });
+        past.insert(before, Past { place, key: key.clone(), passed, clears });
         let newest = past.iter().map(|known| known.place.at).max();
         past.retain(|known| newest.is_none_or(|newest| known.place.at.is_within(COUNTS_FOR, newest)));
     }
+}
+
+/// The name under which runs of the same check are kept.
+fn list_of(key: &RunKey) -> &String {
+    key.check.as_ref().map_or(&key.test, |check| &check.test)
 }
 
 #[cfg(test)]
 mod tests {
     use super::{COUNTS_FOR, Stability, Steadiness};
     use crate::domain::event::Place;
-    use crate::domain::experiment::{RunKey, Tally};
+    use crate::domain::experiment::{CheckKey, RunKey, Tally};
     use crate::domain::time::{Hours, Timestamp};
 
     fn key(content: &str) -> RunKey {
@@ -85,6 +106,41 @@ mod tests {
             tree: None,
             covered: None,
             own: None,
+            check: None,
+        }
+    }
+
+    /// Red before: a failure under another spelling, or of another profile with the same command, did not count.
+    #[test]
+    fn runs_of_one_check_count_together_whatever_they_are_called() {
+        let now = Timestamp::from_ms(1_000_000);
+        let called = |test: &str, content: &str, check: Option<(&str, &str)>| {
+            let check = check.map(|(content, tree)| CheckKey {
+                test: "sh t.sh".to_owned(),
+                content: content.to_owned(),
+                tree: Some(tree.to_owned()),
+                covers: test.to_owned(),
+            });
+            RunKey { test: test.to_owned(), check, ..key(content) }
+        };
+        let mixed = Some(Tally { passed: 1, failed: 1, earlier: false });
+        let failed = called("one", "one a", Some(("a", "t")));
+        for (other, counts) in [
+            (called("two", "two a", Some(("a", "u"))), true),
+            (called("two", "two b", Some(("b", "t"))), true),
+            (called("two", "two b", Some(("b", "u"))), false),
+            (called("two", "two a", None), false),
+            (called("one", "one a", None), true),
+        ] {
+            let mut seen = Stability::default();
+            seen.add(&failed, false, Place { seq: 1, at: now }, false);
+            let found = seen.of(&other, Some(true), now).unstable;
+            // A run of an older release is found by its test, from both sides.
+            let mut before = Stability::default();
+            before.add(&other, false, Place { seq: 1, at: now }, false);
+            let found_by = before.of(&failed, Some(true), now).unstable;
+            assert_eq!((found_by == mixed, counts), (counts, counts), "{other:?}");
+            assert_eq!(found == mixed, counts && other.check.is_some(), "{other:?}");
         }
     }
 

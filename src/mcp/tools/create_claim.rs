@@ -84,7 +84,7 @@ impl Server {
                 claim_id: ClaimId::from_uuid(id),
                 statement: given.statement,
                 claim_type: given.claim_type,
-                scopes: self.scopes("scopes", &given.scopes)?,
+                scopes: self.scopes_and_links("scopes", &given.scopes)?,
                 confidence: given.confidence,
                 supersedes: given.supersedes,
                 ttl_hours: given.ttl_hours,

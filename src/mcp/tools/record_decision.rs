@@ -77,7 +77,7 @@ impl Server {
                 rationale: given.rationale,
                 context: given.context,
                 target,
-                scopes: self.scopes("scopes", &given.scopes)?,
+                scopes: self.scopes_and_links("scopes", &given.scopes)?,
                 alternatives: alternatives.collect::<Result<_, Rejection>>()?,
                 supersedes: given.supersedes,
                 mends: given.mends,

@@ -43,7 +43,7 @@ impl Server {
                 event_id: EventId::from_uuid(id),
                 kind: given.kind,
                 summary: given.summary,
-                paths: self.scopes("paths", &given.paths)?,
+                paths: self.scopes_and_links("paths", &given.paths)?,
                 command: given.command,
                 exit_code: given.exit_code,
                 error_signature: given.error_signature,

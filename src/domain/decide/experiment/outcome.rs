@@ -34,6 +34,8 @@ pub(crate) fn ended(
 ) -> Vec<Event> {
     let Some(run) = state.run(run_id).filter(|run| !run.state.is_over()) else { return Vec::new() };
     let End { over, unstable, stable_again, is_mixed } = end(state, run_id, run, outcome, now);
+    let mut series = run.series.into_iter().flat_map(|series| state.series(series.first));
+    let interrupted = over.interrupted || series.any(|(_, other)| other.interrupted);
     let about = run.claim.and_then(|id| Some((id, state.claim(id)?)));
     let changed = about.filter(|_| outcome.state.is_conclusive());
     let changed =
@@ -47,7 +49,7 @@ pub(crate) fn ended(
         run_id,
         profile: run.profile.clone(),
         command: run.command.clone(),
-        outcome: outcome.clone(),
+        outcome: RunOutcome { interrupted: over.interrupted, ..outcome.clone() },
         asserted: false,
         undecided: changed.as_ref().map(|change| change.parse().expect("a scope and a name are short")),
         key: over.key.clone(),
@@ -93,6 +95,9 @@ pub(crate) fn ended(
             let mut reason = format!("run {run_id} {}", verdict.why);
             if let Some(against) = &against {
                 reason.push_str(&format!(", and {against}"));
+            }
+            if interrupted {
+                reason.push_str(&against::doubt_of((claim_id, run)));
             }
             let reason = self::reason(&reason);
             let is_against = verdict.relation == Some(Relation::Contradicts) || against.is_some();
@@ -193,11 +198,16 @@ pub(super) struct End {
 }
 
 pub(super) fn end(state: &State, run_id: RunId, run: &Run, outcome: &RunOutcome, now: Timestamp) -> End {
-    let key: Option<RunKey> = outcome.key(&run.what);
+    let key: Option<RunKey> = outcome.key(&run.what, run.check.as_deref(), &run.scopes);
     let passed = outcome.state == RunState::Succeeded;
-    let seen = key.as_ref().map(|key| state.stability().of(key, Some(passed), now)).unwrap_or_default();
+    let seen = key.as_ref().filter(|_| outcome.state.is_conclusive());
+    let seen = seen.map(|key| state.stability().of(key, Some(passed), now)).unwrap_or_default();
+    // A run that began and left no report lost its helper, or the writer.
+    let is_lost =
+        outcome.state == RunState::Aborted && run.started.is_some() && outcome.meta_sha256.is_none();
+    let interrupted = is_lost || outcome.is_interrupted();
     let reproducible_at = outcome.reproducible_at().map(str::to_owned);
-    let mut over = Run { state: outcome.state, reproducible_at, key, ..run.clone() };
+    let mut over = Run { state: outcome.state, reproducible_at, key, interrupted, ..run.clone() };
     let mut unstable = seen.unstable;
     let mut is_mixed = false;
     if let Some(series) = run.series {

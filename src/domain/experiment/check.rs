@@ -1,0 +1,121 @@
+//! When two runs are runs of the same check: the command line counts, and the name of its profile does not.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Environment, Plan, RunGit, hash};
+
+/// The check of a run, and its content. Profiles with the same command have the same check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckKey {
+    /// SHA-256 in hex of the command, of what it runs with, and of the exit code that it expects.
+    pub test: String,
+    /// SHA-256 in hex of that, of the tool's version, and of the files that the profile covers. If those are unknown,
+    /// the tree and the uncommitted changes replace them.
+    pub content: String,
+    /// The same of the tree and the uncommitted changes, by which profiles that cover other files are compared. `None` if
+    /// it is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
+    /// SHA-256 in hex of the scopes of the profile.
+    pub covers: String,
+}
+
+impl CheckKey {
+    /// `None` if the content is unknown.
+    pub(super) fn of((check, scopes): (&str, &[String]), git: &RunGit, tool: &str) -> Option<Self> {
+        let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
+        let test = hash(&[check, git.prefix.as_deref().unwrap_or_default()]);
+        let tree = git.content().map(|(tree, diff)| hash(&[&test, tree, diff, tool]));
+        let covered = git.covered.as_ref().map(|covered| hash(&[&test, "covered", covered, tool]));
+        Some(Self { content: covered.or_else(|| tree.clone())?, test, tree, covers: hash(&scopes) })
+    }
+
+    /// Whether the content of two runs of one check is the same. The tree has no file that git ignores, and the covered
+    /// files have those of the claim.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let is_same_tree = self.tree.is_some() && self.tree == other.tree;
+        self.content == other.content || self.covers != other.covers && is_same_tree
+    }
+}
+
+impl Plan {
+    /// A text that is equal for plans of the same check: the command with its paths in their normal form, the exit code
+    /// that it expects, and the environment and the directory if they are the caller's choice. Its hash is stored in
+    /// [`CheckKey`], so its form never changes.
+    pub fn check(&self) -> String {
+        let cwd = self.cwd.to_string_lossy();
+        let argv: Vec<String> = self.argv.iter().map(|argument| normal(argument, &cwd)).collect();
+        let expected = self.expect.as_ref().map_or(0, |expect| expect.exit);
+        let elsewhere = if self.elsewhere { &*cwd } else { "" };
+        let environment: Vec<&str> = match &self.env {
+            Environment::Only(names) => names.iter().map(String::as_str).collect(),
+            Environment::Inherited => vec!["*"],
+        };
+        let place =
+            [expected.to_string(), elsewhere.to_owned(), environment.join(" "), self.without.join(" ")];
+        let parts: Vec<&str> = place.iter().chain(&argv).map(String::as_str).collect();
+        hash(&parts)
+    }
+}
+
+/// An argument with its path in the normal form: `./a`, `a//b`, `a/./b`, `a/c/../b`, and an absolute path below the
+/// working directory. A path may follow `--option=`. Text with a space is no path.
+fn normal(argument: &str, cwd: &str) -> String {
+    if !argument.contains('/') || argument.contains(char::is_whitespace) {
+        return argument.to_owned();
+    }
+    let (option, path) = match argument.split_once('=') {
+        Some((option, path)) if !option.contains('/') => (&argument[..=option.len()], path),
+        _ => ("", argument),
+    };
+    let path = match path.strip_prefix(cwd) {
+        Some("") => ".",
+        Some(below) if below.starts_with('/') => below.trim_start_matches('/'),
+        _ => path,
+    };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        if part == ".." && parts.last().is_some_and(|last| *last != "..") {
+            parts.pop();
+        } else {
+            parts.push(part);
+        }
+    }
+    let root = if path.starts_with('/') { "/" } else { "" };
+    match (root, parts.as_slice()) {
+        ("", []) => format!("{option}."),
+        _ => format!("{option}{root}{}", parts.join("/")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::normal;
+
+    /// Red before: another spelling of the argument was another check.
+    #[test]
+    fn a_path_has_one_spelling() {
+        for (given, is) in [
+            ("./a", "a"),
+            ("src/./a", "src/a"),
+            ("src//a/", "src/a"),
+            ("src/b/../a", "src/a"),
+            ("../a", "../a"),
+            ("../../a", "../../a"),
+            ("/w/src/a", "src/a"),
+            ("/w", "."),
+            ("./", "."),
+            ("/world/a", "/world/a"),
+            ("//etc/./x", "/etc/x"),
+            ("--file=./a", "--file=a"),
+            ("--file=/w/a", "--file=a"),
+            ("./a.py::test", "a.py::test"),
+            ("plain", "plain"),
+            ("-c", "-c"),
+            ("grep -q ./a //b", "grep -q ./a //b"),
+            ("a/b=./c", "a/b=./c"),
+        ] {
+            assert_eq!(normal(given, "/w"), is, "{given}");
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Runs and files that make a proof suspect: the same check under another name, a run that did not end by itself, a link
+//! that leads elsewhere, and content that was not compared.
+
+use hivemind::mcp::{Era, Pane};
+use serde_json::{Value, json};
+
+use crate::bench::Bench;
+use crate::false_proof::{FILE, GLOBS, begin, end, settle, stands, step};
+use crate::harness::wait_until;
+use crate::proof::{EXPECTING, assert_rebuilds_to_the_same, committed, json_of, profile, run};
+
+/// A profile that runs a script with `sh`.
+fn scripted(bench: &Bench, name: &str, description: &str) {
+    let rest = "timeout_ms = 20000\n[params.file]\nkind = 'regex'\npattern = '[a-z_./0-9]+'\n[expect]\nexit = 0\n\
+                fails = [1]\n";
+    bench.profile(
+        name,
+        &format!("description = '{description}'\nargv = ['sh', '{{file}}']\nscopes = [{GLOBS}]\n{rest}"),
+    );
+}
+
+/// A repository with a script that passes once `flip` is there, its owner and a challenger. Git ignores `flip`.
+async fn scene(script: &str) -> (Bench, [Pane; 2]) {
+    let bench = Bench::new();
+    scripted(&bench, "one", "a test");
+    bench.write(FILE, "one\n");
+    bench.write("tests/t.sh", script);
+    committed(&bench);
+    let mut panes = Vec::new();
+    for agent in ["analyst", "devops"] {
+        let pane = Pane::offered(bench.binary(), bench.root(), Some(agent), Era::Modern, "all").await;
+        panes.push(pane.expect("a pane"));
+    }
+    (bench, panes.try_into().expect("two panes"))
+}
+
+async fn contested(bench: &Bench, [owner, other]: &[Pane; 2], scope: &str) -> String {
+    let id = bench.claim(owner, "a divides", scope).await;
+    bench.accepted(other, "challenge", json!({ "claim_id": id, "reason": "it rounds" })).await;
+    id
+}
+
+/// A run of a script, for a claim that waits for it if there is one.
+fn of(profile: &str, file: &str, claim: Option<&str>) -> Value {
+    let mut given = json!({ "profile": profile, "args": [format!("file={file}")] });
+    if let Some(claim) = claim {
+        given["claim_id"] = json!(claim);
+        given["blocking"] = json!(true);
+    }
+    given
+}
+
+/// Red before: a failure of the same check under another spelling, or another profile, did not count.
+#[tokio::test]
+async fn the_same_check_is_the_same_under_another_spelling_or_profile() {
+    for (name, spelled) in
+        [("one", "./tests/t.sh"), ("one", "tests/./t.sh"), ("one", "tests//t.sh"), ("two", "tests/t.sh")]
+    {
+        let (bench, panes) = scene("test -e flip\n").await;
+        scripted(&bench, "two", "another test");
+        let id = contested(&bench, &panes, FILE).await;
+        let failed = run(&panes[1], of(name, spelled, None)).await;
+        assert_eq!(failed.body["run_state"], "failed", "{}", failed.text);
+        bench.write("flip", "");
+        run(&panes[0], of("one", "tests/t.sh", Some(&id))).await;
+        let (status, reason) = stands(&panes[0], &id).await;
+        assert_eq!(status, "contested", "{name} {spelled}: {reason}");
+        assert!(reason.contains("1 passed, 1 failed on the same content"), "{reason}");
+        assert_rebuilds_to_the_same(&bench);
+    }
+}
+
+/// Red before: a failed run that a challenge cited counted only if its check was the same.
+#[tokio::test]
+async fn a_failed_run_that_a_challenge_cites_counts_against_the_claim() {
+    let (bench, [owner, other]) = scene("test -e flip\n").await;
+    profile(&bench, "yes", "exit 0", GLOBS, EXPECTING);
+    let id = bench.claim(&owner, "a divides", FILE).await;
+    let failed = run(&other, of("one", "tests/t.sh", None)).await;
+    let cited = json!({ "claim_id": id, "reason": "see my run", "evidence_ref": failed.field("run_id") });
+    bench.accepted(&other, "challenge", cited).await;
+    settle(&owner, "yes", &id, 1).await;
+    let (status, reason) = stands(&owner, &id).await;
+    assert_eq!(status, "contested", "{reason}");
+    let named = bench.name(failed.field("run_id"));
+    assert!(reason.contains("contradicts it on the same content"), "{named}: {reason}");
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: a run that was cancelled, timed out or was killed left no trace, and the next one proved.
+#[tokio::test]
+async fn a_run_that_did_not_end_by_itself_leaves_the_content_in_doubt() {
+    for (way, end) in [("cancelled", "sleep 60"), ("timed out", "sleep 60"), ("killed", "kill -9 $$")] {
+        let (bench, panes) = scene(&format!("if test -e flip; then exit 0; fi\ntouch began\n{end}\n")).await;
+        let [owner, other] = &panes;
+        let id = contested(&bench, &panes, FILE).await;
+        // The run need not be about the claim, and may spell its argument in another way.
+        let mut given = of("one", "./tests/t.sh", (way != "cancelled").then_some(id.as_str()));
+        let first = if way == "cancelled" {
+            let first = bench.accepted(other, "run_experiment", given).await;
+            wait_until("the check runs", || bench.root().join("began").exists());
+            bench.accepted(other, "cancel_experiment", json!({ "run_id": first.field("run_id") })).await;
+            first
+        } else {
+            if way == "timed out" {
+                given["timeout_ms"] = json!(2_000);
+            }
+            run(owner, given).await
+        };
+        let first = first.field("run_id").to_owned();
+        over(owner, &first).await;
+        bench.write("flip", "");
+        let answer = run(owner, of("one", "tests/t.sh", Some(&id))).await;
+        let (status, reason) = stands(owner, &id).await;
+        assert_eq!(status, "contested", "{way}: {reason}");
+        let page = owner.read(&format!("hivemind://experiments/{}", answer.field("run_id"))).await;
+        let attention = owner.read("hivemind://attention").await.expect("a page");
+        for told in [&reason, &answer.text, &page.expect("a page"), &attention] {
+            assert!(told.contains(&bench.name(&first)) || told.contains(&first), "{way}: {told}");
+            assert!(told.contains("did not end by itself"), "{way}: {told}");
+            assert!(told.contains("repeat"), "{way}: {told}");
+            assert!(told.contains("file=tests/t.sh"), "{way}: {told}");
+        }
+        let mut thrice = of("one", "tests/t.sh", Some(&id));
+        thrice["repeat"] = json!(3);
+        run(owner, thrice).await;
+        assert_eq!(stands(owner, &id).await.0, "confirmed (proved)", "{way}");
+        assert_rebuilds_to_the_same(&bench);
+    }
+}
+
+async fn over(pane: &Pane, run: &str) {
+    for _ in 0..600 {
+        let status = json_of(pane, &format!("hivemind://experiments/{run}")).await["status"].clone();
+        if status != "running" && status != "queued" {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    panic!("the run ends");
+}
+
+/// A mend of the content ends the doubt: one run proves then.
+#[tokio::test]
+async fn other_content_is_in_no_doubt() {
+    let (bench, panes) = scene("grep -q mended src/a.rs || kill -9 $$\n").await;
+    let [owner, other] = &panes;
+    let id = contested(&bench, &panes, FILE).await;
+    run(owner, of("one", "tests/t.sh", Some(&id))).await;
+    bench.write(FILE, "mended\n");
+    for pane in [owner, other] {
+        bench.accepted(pane, "still", json!({ "claim_id": id })).await;
+    }
+    run(owner, of("one", "tests/t.sh", Some(&id))).await;
+    assert_eq!(stands(owner, &id).await.0, "confirmed (proved)", "{:?}", stands(owner, &id).await);
+}
+
+fn link(bench: &Bench, to: &str, name: &str) {
+    let path = bench.root().join(name);
+    let _ = std::fs::remove_file(&path);
+    std::os::unix::fs::symlink(to, path).expect("a link");
+}
+
+/// Red before: the claim was about the file that the link led to, and said nothing of the link.
+#[tokio::test]
+async fn a_link_that_leads_elsewhere_is_a_change_of_the_scope() {
+    for scope in ["src/a.rs", "src/cur/pool.rs", "src/cur"] {
+        let bench = Bench::new();
+        profile(
+            &bench,
+            "check",
+            "test `cat src/a.rs` = 1 && test `cat src/cur/pool.rs` = 1",
+            GLOBS,
+            EXPECTING,
+        );
+        for version in ["1", "2"] {
+            bench.write(&format!("src/v{version}/pool.rs"), &format!("{version}\n"));
+        }
+        link(&bench, "v2/pool.rs", FILE);
+        link(&bench, "v2", "src/cur");
+        committed(&bench);
+        let owner = bench.pane(Some("analyst"), Era::Modern).await;
+        let other = Pane::offered(bench.binary(), bench.root(), Some("devops"), Era::Modern, "all").await;
+        let panes = [owner, other.expect("a pane")];
+        let id = contested(&bench, &panes, scope).await;
+        link(&bench, "v1/pool.rs", FILE);
+        link(&bench, "v1", "src/cur");
+        let answer = settle(&panes[0], "check", &id, 1).await;
+        let (status, reason) = stands(&panes[0], &id).await;
+        assert_eq!(status, "contested", "{scope}: {reason}");
+        for told in [&reason, &answer.text] {
+            assert!(told.contains(&format!("`{scope}` changed since the challenge")), "{told}");
+        }
+        let page = panes[0].read(&format!("hivemind://claims/{id}")).await.expect("a page");
+        assert!(page.contains("changed since"), "{page}");
+        // Both the file and the link still meet the claim.
+        link(&bench, "v2/pool.rs", FILE);
+        link(&bench, "v2", "src/cur");
+        for path in ["src/v2/pool.rs", if scope == "src/cur" { "src/cur/pool.rs" } else { scope }] {
+            let near = panes[0].read(&format!("hivemind://claims?scope={path}")).await.expect("a list");
+            assert!(near.contains("a divides"), "{path}: {near}");
+            let report = json!({ "kind": "file_edited", "summary": "tried it", "paths": [path] });
+            bench.accepted(&panes[1], "report_event", report).await;
+            let answer = settle(&panes[0], "check", &id, 1).await;
+            assert!(answer.text.contains("by devops"), "{path}: {}", answer.text);
+            let again = json!({ "claim_id": id, "reason": "it still rounds" });
+            bench.accepted(&panes[1], "challenge", again).await;
+        }
+        assert_rebuilds_to_the_same(&bench);
+    }
+}
+
+/// Red before: a file over 1 MiB had no version, and its edit was not seen.
+#[tokio::test]
+async fn a_large_file_has_a_version() {
+    let (bench, panes) = scene("exit 0\n").await;
+    let padding = "x".repeat(2_000_000);
+    bench.write(FILE, &format!("2\n{padding}"));
+    let id = contested(&bench, &panes, FILE).await;
+    bench.write(FILE, &format!("1\n{padding}"));
+    run(&panes[0], of("one", "tests/t.sh", Some(&id))).await;
+    let (status, reason) = stands(&panes[0], &id).await;
+    assert_eq!(status, "contested", "{reason}");
+    assert!(reason.contains("`src/a.rs` changed since the challenge"), "{reason}");
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: the page of the claim did not say that a proof stands on content that was not compared.
+#[tokio::test]
+async fn a_proof_of_what_was_not_compared_says_so() {
+    let (bench, panes) = scene("exit 0\n").await;
+    std::fs::File::create(bench.root().join("src/big.bin"))
+        .expect("a file")
+        .set_len(80_000_000)
+        .expect("a size");
+    for (scope, why) in [("src", "`src` is a directory"), ("src/big.bin", "`src/big.bin` has 80 MB")] {
+        let id = contested(&bench, &panes, scope).await;
+        run(&panes[0], of("one", "tests/t.sh", Some(&id))).await;
+        assert_eq!(stands(&panes[0], &id).await.0, "confirmed (proved)");
+        let page = panes[0].read(&format!("hivemind://claims/{id}")).await.expect("a page");
+        let told = page.lines().find(|line| line.contains("was not compared")).expect("a caveat");
+        assert!(told.contains(why), "{page}");
+        bench.accepted(&panes[0], "deprecate_claim", json!({ "claim_id": id, "reason": "next" })).await;
+    }
+}
+
+/// Red before: only files in the scopes themselves were watched.
+#[tokio::test]
+async fn a_file_below_a_directory_that_is_changed_and_put_back_during_a_run_is_not_proved_by_it() {
+    let (bench, [owner, other, _]) = crate::false_proof::scene().await;
+    let id = contested(&bench, &[owner, other], "src").await;
+    let owner = bench.pane(Some("analyst"), Era::Modern).await;
+    let run = begin(&bench, &owner, &id).await;
+    bench.write(FILE, "fine\n");
+    step(&bench);
+    bench.write(FILE, "a bug\n");
+    end(&bench, &owner, &run).await;
+    let (status, reason) = stands(&owner, &id).await;
+    assert_eq!(status, "contested", "{reason}");
+    assert!(reason.contains("`src` was written during the run"), "{reason}");
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: git lists no file there, so each edit left the content the same, and the test unstable.
+#[tokio::test]
+async fn an_edit_below_a_directory_that_git_ignores_is_other_content() {
+    let (bench, panes) = scene("! grep -rq bug src/ignored\n").await;
+    bench.write(".git/info/exclude", "src/ignored\n");
+    bench.write("src/ignored/below/a", "a bug\n");
+    let id = contested(&bench, &panes, "src/ignored").await;
+    run(&panes[0], of("one", "tests/t.sh", Some(&id))).await;
+    bench.write("src/ignored/below/a", "fine\n");
+    let mut thrice = of("one", "tests/t.sh", Some(&id));
+    thrice["repeat"] = json!(3);
+    run(&panes[0], thrice).await;
+    assert_eq!(stands(&panes[0], &id).await.0, "confirmed (proved)", "{:?}", stands(&panes[0], &id).await);
+    assert_rebuilds_to_the_same(&bench);
+}
