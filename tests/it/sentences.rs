@@ -226,3 +226,17 @@ fn a_run_about_a_file_that_lost_its_version_names_a_way_that_is_open() {
     told(&shell, &format!("{mended} --agent devops"));
     assert!(told(&shell, "hm attention --all").contains("Nothing needs anybody"));
 }
+
+/// Red before: evidence that an asked agent tied against the claim was no objection, the receipt did not say so, and the
+/// claim was confirmed with "no objection" of that agent.
+#[test]
+fn evidence_that_only_mentions_a_claim_is_said_to_be_no_objection() {
+    let shell = scene();
+    told(&shell, "hm experiment run chk --arg file=no.sh --agent reviewer");
+    let line =
+        "hm claim create \"the pool is fine\" --scope src/a.rs --unless-objection-minutes 60 --ask reviewer";
+    told(&shell, &format!("{line} --agent devops"));
+    let receipt = told(&shell, "hm claim evidence C1 --ref R1 --relation contradicts --agent reviewer");
+    let way = "this is no objection, and silence still confirms the claim; to object: `hm claim challenge C1";
+    assert!(receipt.contains(way), "{receipt}");
+}
