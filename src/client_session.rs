@@ -53,6 +53,14 @@ impl ClientSession {
         all
     }
 
+    /// The sessions of servers that a client started and that are sessions of their own, because no hook recorded one.
+    pub fn of_servers_below(workspace: &Workspace, client: u32) -> impl Iterator<Item = SessionId> {
+        let entries = fs::read_dir(workspace.client_sessions()).into_iter().flatten().flatten();
+        let servers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let below = servers.filter(move |server| system::parent_of(*server) == Some(client));
+        below.filter_map(|server| Self::of(workspace, server).current())
+    }
+
     /// The session that the client is in; `None` when no hook recorded one.
     pub fn current(&self) -> Option<SessionId> {
         private::read_to_string(&self.file()).ok()?.parse().ok()

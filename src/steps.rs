@@ -90,6 +90,8 @@ pub(crate) const VERBS: &[Verb] = &[
             ("args", After("--arg")),
             ("claim_id", After("--claim")),
             ("blocking", Flag("--blocking")),
+            ("prediction", After("--prediction")),
+            ("repeat", After("--repeat")),
         ],
     ),
     ("save_anchor", "anchor save", &[("key", Place), ("value", Place)]),

@@ -183,13 +183,22 @@ pub fn processes_above() -> impl Iterator<Item = u32> {
 /// The ancestors of this process, the nearest first.
 #[cfg(target_os = "linux")]
 pub fn processes_above() -> impl Iterator<Item = u32> {
-    let above = |process: &u32| {
-        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        // The parent is field 4 of proc(5). Fields are counted from the name, which may contain spaces and
-        // parentheses.
-        stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
-    };
+    let above = |process: &u32| parent_of(*process);
     std::iter::successors(parent_process(), above).take_while(|process| *process > 0).take(MAX_ABOVE)
+}
+
+/// The process that started a process; this system does not show it.
+#[cfg(not(target_os = "linux"))]
+pub const fn parent_of(_: u32) -> Option<u32> {
+    None
+}
+
+/// The process that started a process.
+#[cfg(target_os = "linux")]
+pub fn parent_of(process: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The parent is field 4 of proc(5). Fields are counted from the name, which may contain spaces and parentheses.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// The client program that a process runs; this system does not show it.

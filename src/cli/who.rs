@@ -116,9 +116,50 @@ impl Context {
         Ok((agent, caller.session()))
     }
 
-    /// The agent of the client's session, from the read models.
+    /// Refuses `--agent NAME` in the shell of a pane that is another agent. `HM_AGENT` and the override of the operator
+    /// are the word of a human, and a shell without a pane above it is free.
+    fn refuse_name_of_another(&self, named: &AgentId) -> Result<(), Rejection> {
+        let is_free = self.global.agent.is_none()
+            || self.environment.agent.is_some()
+            || self.global.operator_override.is_some()
+            || *named == AgentId::operator();
+        if is_free {
+            return Ok(());
+        }
+        let pane = self.pane_sessions().into_iter().find_map(|session| self.agent_of(&session));
+        match pane.filter(|pane| pane != named && !pane.is_reserved()) {
+            None => Ok(()),
+            Some(pane) => Err(Rejection::new(
+                Code::AgentMismatch,
+                format!("this shell belongs to the pane of {pane}, and --agent names {named}"),
+                format!(
+                    "drop --agent: you are {pane} here; what {named} thinks, {named} says in its own pane, and a human \
+                     types it in a terminal of their own"
+                ),
+            )),
+        }
+    }
+
+    /// The sessions that the pane of this shell may be in: that of the client's variable, those that hooks recorded for
+    /// processes above this one, and those of the servers of a client above this one.
+    fn pane_sessions(&self) -> Vec<SessionId> {
+        let given = self.environment.session.iter().filter_map(|session| session.parse().ok());
+        let noted = system::processes_above().flat_map(|process| {
+            let is_client = system::client_program(process).is_some();
+            let noted = ClientSession::of(&self.workspace, process).current();
+            let below = is_client.then(|| ClientSession::of_servers_below(&self.workspace, process));
+            noted.into_iter().chain(below.into_iter().flatten()).collect::<Vec<_>>()
+        });
+        given.chain(noted).collect()
+    }
+
+    /// The agent of the client's session.
     pub(super) fn agent_of_session(&self) -> Option<AgentId> {
-        let session = self.client_session()?;
+        self.agent_of(&self.client_session()?)
+    }
+
+    /// The agent of a session, from the read models.
+    fn agent_of(&self, session: &SessionId) -> Option<AgentId> {
         let mut reads = self.present();
         let known = reads.store().ok()??.session(session.as_str()).ok()??;
         Some(AgentId::recorded(known.agent))
@@ -145,6 +186,7 @@ impl Context {
     /// `verb`.
     pub(super) fn speaker(&self, verb: &str) -> Result<(AgentId, SessionId), Failure> {
         let (agent, session) = self.who()?;
+        self.refuse_name_of_another(&agent)?;
         if agent == AgentId::operator() {
             self.human(verb)?;
         } else if self.global.operator_override.is_some() {

@@ -132,7 +132,7 @@ fn ruled(
         Command::AffirmClaim(affirm) => {
             affirm_claim(state, (agent, session), affirm, (checkout, versions), (now, policy))
         }
-        Command::AddEvidence(add) => evidence::add(state, session, add, now),
+        Command::AddEvidence(add) => evidence::add(state, (agent, session), add, now),
         Command::RetractEvidence(retract) => evidence::retract(state, agent, session, retract),
         Command::DeprecateClaim(deprecate) => deprecate_claim(state, (agent, session), deprecate, policy),
         Command::ReportEvent(report) => report_event(state, report),

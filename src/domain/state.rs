@@ -18,7 +18,7 @@ pub use deed::Deed;
 pub use run::{Researcher, Run};
 pub use seats::{Pane, Seats};
 pub(in crate::domain) use silence::Heard;
-pub use stability::{COUNTS_FOR, Stability};
+pub use stability::{COUNTS_FOR, EQUAL_RUNS, Stability};
 pub use work::Work;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -268,6 +268,23 @@ pub fn is_to_run_again(undecided: &str) -> bool {
     undecided.ends_with(RUN_AGAIN)
 }
 
+/// The end of a reason where no scope of the claim has a version any more.
+const UNVERSIONED_NOW: &str = ", and no scope of the claim has a version now";
+
+/// The reason why a run says nothing about its claim. It tells if no scope has a version any more, so that `still` is no way
+/// forward.
+pub(super) fn why_undecided(change: &Change, run: &Run, claim: &Claim) -> String {
+    let why = change.to_string();
+    let had_version = !claim.sights.meant().0.versions.is_empty();
+    let is_lost = had_version && run.saw.versions.is_empty() && !is_to_run_again(&why);
+    if is_lost { why + UNVERSIONED_NOW } else { why }
+}
+
+/// Whether no scope of the claim had a version any more when a run was queued that was left undecided for this reason.
+pub fn is_unversioned_now(undecided: &str) -> bool {
+    undecided.ends_with(UNVERSIONED_NOW)
+}
+
 /// A file that holds something else than was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {

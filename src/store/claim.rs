@@ -67,6 +67,9 @@ pub struct Evidence {
     /// The outcome that the claim predicted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prediction: Option<Prediction>,
+    /// Whether the run was queued about this claim. Only then did the claim predict its outcome.
+    #[serde(skip)]
+    pub was_queued_about_it: bool,
     /// The count of both outcomes, if equal runs on the same content passed and failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unstable: Option<Tally>,
@@ -163,11 +166,23 @@ pub struct ClaimView {
     /// Ledger position of its last `still`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub affirmed_seq: Option<u64>,
+    /// Its last `still`, as far as the ledger can be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub still_meant: Option<StillMeant>,
     /// Its scopes without a version, with the reason.
     #[serde(skip)]
     pub unversioned: Vec<(String, String)>,
     /// The changes of its status.
     pub history: Vec<StatusChange>,
+}
+
+/// The word that a claim, or a challenge of it, is still meant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StillMeant {
+    /// The agent.
+    pub by: String,
+    /// Whether the agent means its challenge, and not the claim.
+    pub is_challenge: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
@@ -178,7 +193,9 @@ const fn is_zero(number: &u64) -> bool {
 pub(super) const EVIDENCE: &str = "SELECT evidence_ref, relation, added_by, weight, note, created_at, grade, stale_seq, \
      claim_id, run_id, profile, profile_sha256, prediction, unstable, unstable_at, \
      (SELECT r.args FROM experiments r WHERE r.id = claim_evidence.run_id) AS run_args, \
-     (SELECT r.status FROM experiments r WHERE r.id = claim_evidence.run_id) AS run_status FROM claim_evidence";
+     (SELECT r.status FROM experiments r WHERE r.id = claim_evidence.run_id) AS run_status, \
+     (SELECT r.claim_id = claim_evidence.claim_id FROM experiments r WHERE r.id = claim_evidence.run_id) \
+     AS was_queued_about_it FROM claim_evidence";
 pub(super) const POSITION: &str =
     "SELECT agent, position, reason, evidence_ref, created_at, claim_id, seq FROM consensus";
 /// A change after the creation of a claim, from `claim_status_history`.
@@ -225,6 +242,7 @@ impl Reader {
             proposes_to_supersede,
             versions,
             affirmed_seq,
+            still_meant: None,
             unversioned: Vec::new(),
             asks,
             objection_until: objection_until.filter(|_| !waits),
@@ -304,6 +322,7 @@ pub(super) fn evidence(row: &Row<'_>) -> rusqlite::Result<Evidence> {
         outcome: state.and_then(|state| state.parse().ok()),
         profile_sha256: row.get("profile_sha256")?,
         prediction: row.get("prediction")?,
+        was_queued_about_it: row.get::<_, Option<bool>>("was_queued_about_it")?.unwrap_or_default(),
         unstable: json(row, "unstable")?,
     })
 }

@@ -308,7 +308,10 @@ pub(super) const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.o
      AND f.relation = 'contradicts' AND f.run_id IS NOT NULL AND f.unstable_at IS NULL \
      AND f.seq > (SELECT max(p.seq) FROM claim_evidence p WHERE p.claim_id = c.id AND p.run_id = c.proof_run) \
      AND NOT EXISTS (SELECT 1 FROM claim_evidence l WHERE l.claim_id = c.id AND l.relation = 'supports' \
-     AND l.profile = f.profile AND l.seq > f.seq) ORDER BY f.seq DESC LIMIT 1) END AS failed_since, \
+     AND l.profile = f.profile AND l.seq > f.seq) \
+     AND NOT EXISTS (SELECT 1 FROM experiments r, experiments p WHERE r.id = f.run_id AND p.id = c.proof_run \
+     AND r.status = p.status AND r.profile = p.profile AND r.args = p.args) \
+     ORDER BY f.seq DESC LIMIT 1) END AS failed_since, \
      (SELECT letter || number FROM names WHERE names.id = c.id) AS name, \
      CASE WHEN c.status = 'deprecated' AND c.superseded_by IS NULL THEN EXISTS (SELECT 1 FROM claim_moves m \
      WHERE m.claim_id = c.id AND m.reason = 'rejected alternative') ELSE 0 END AS rejected, \
@@ -436,15 +439,19 @@ impl Reader {
         Ok(expired)
     }
 
-    /// Confirmed claims with a proof and a later contradicting run, oldest first.
-    pub fn failed_since_proof(&self, limit: usize) -> Result<Vec<ClaimSummary>, StoreError> {
+    /// Confirmed claims with a proof, of which a later run contradicts the claim or the test is unstable, oldest first.
+    /// With the time since when it is unstable, epoch ms.
+    pub fn doubted_proofs(&self, limit: usize) -> Result<Vec<(ClaimSummary, Option<i64>)>, StoreError> {
         let sql = format!(
             "SELECT {SUMMARY} FROM claims c INDEXED BY claims_proof WHERE c.proof_run > '' AND c.status = 'confirmed'"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
-        let mut proved = self.kept_of(statement.query([])?, |row| self.summary(row))?;
-        proved.sort_by_key(|claim| claim.created_seq);
-        Ok(proved.into_iter().filter(|claim| claim.failed_since.is_some()).take(limit).collect())
+        let mut proved = self.kept_of(statement.query([])?, |row| {
+            Ok::<_, StoreError>((self.summary(row)?, row.get("unstable_at")?))
+        })?;
+        proved.sort_by_key(|(claim, _)| claim.created_seq);
+        let is_doubted = |claim: &ClaimSummary| claim.failed_since.is_some() || claim.unstable;
+        Ok(proved.into_iter().filter(|(claim, _)| is_doubted(claim)).take(limit).collect())
     }
 
     /// One claim in the form of a list.

@@ -51,7 +51,8 @@ pub struct ExperimentView {
     /// The runs of the same request, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<SeriesView>,
-    /// The count of both outcomes, if equal runs on the same content passed and failed.
+    /// The count of both outcomes, if equal runs on the same content passed and failed. Once all runs of a request ended,
+    /// that of the last one, which is the evidence for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unstable: Option<Tally>,
     /// Whether the claim waited for the run.
@@ -74,7 +75,8 @@ pub struct ExperimentView {
     /// The event that ended it. Evidence refers to this event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence_event_id: Option<EventId>,
-    /// The reason why it has no verdict on its claim although it ended normally.
+    /// The reason why it has no verdict on its claim although it ended normally. Once all runs of a request ended, that of
+    /// the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undecided: Option<String>,
     /// The type of the claim that it tests.
@@ -148,15 +150,22 @@ impl ExperimentView {
         self.status.is_over() && self.series.as_ref().is_none_or(SeriesView::is_over)
     }
 
-    /// The unexpected run: the first failed one of the request, or this run if it did not succeed and contradicts a
-    /// claim or settles nothing.
+    /// The unexpected run: the first failed one of the request, or this run if it [is unexpected](Self::is_unexpected).
     pub fn unexpected_run(&self) -> Option<RunId> {
-        if let Some(series) = &self.series {
-            return series.failed_run;
+        match &self.series {
+            Some(series) => series.failed_run,
+            None => self.is_unexpected().then_some(self.run_id),
+        }
+    }
+
+    /// Whether this run failed, as one of several, or did not succeed and contradicts a claim or settles nothing.
+    pub fn is_unexpected(&self) -> bool {
+        if self.series.is_some() {
+            return self.status == RunState::Failed;
         }
         let contradicts = self.attached.iter().any(|attached| attached.relation == Relation::Contradicts);
         let is_expected = self.status == RunState::Succeeded && !contradicts && self.undecided.is_none();
-        (self.is_over() && !is_expected).then_some(self.run_id)
+        self.is_over() && !is_expected
     }
 }
 
@@ -260,7 +269,16 @@ impl Reader {
     /// Adds the claims that a run is linked to, in the order of the links.
     fn with_claims(&self, mut run: ExperimentView) -> Result<ExperimentView, StoreError> {
         if let Some(series) = run.series.take() {
-            run.series = Some(self.tallied(series)?);
+            let series = self.tallied(series)?;
+            if let Some(last) = series.last.filter(|last| series.is_over() && *last != run.run_id) {
+                let sql = "SELECT unstable, undecided FROM experiments WHERE id = ?1";
+                let mut statement = self.db.prepare_cached(sql)?;
+                let judged = statement.query_row([last], |row| {
+                    Ok(json(row, "unstable").and_then(|unstable| Ok((unstable, row.get("undecided")?))))
+                });
+                (run.unstable, run.undecided) = judged??;
+            }
+            run.series = Some(series);
         }
         if let Some(claim) = run.claim_id.as_ref().filter(|_| run.blocking) {
             let last = run.series.as_ref().and_then(|series| series.last.as_ref()).unwrap_or(&run.run_id);

@@ -14,15 +14,17 @@ use super::{Answer, MAX_LIMIT, ViewError};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, ContradictionKind, Override, Status, word};
 use crate::domain::event::Event;
+use crate::domain::experiment::Prediction;
 use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::scope::Scope;
 use crate::domain::session::Role;
+use crate::domain::state::EQUAL_RUNS;
 use crate::domain::time::Timestamp;
 use crate::domain::way;
 use crate::schedule::{JobOutcome, JobRuns};
 use crate::store::{
-    ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, ExperimentFilter, ProposalView, Question,
-    Reader, SideView, Silence, StoreError,
+    ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, ExperimentFilter, ExperimentView,
+    ProposalView, Question, Reader, SideView, Silence, StoreError,
 };
 use list::{MAX_SHOWN, chosen, text};
 
@@ -48,6 +50,8 @@ word!(
         Contested = "contested",
         /// A claim that one run proved and a later run contradicts.
         FailedSince = "failed_since",
+        /// A claim that a run proved and whose test passed and failed on the same content.
+        Unstable = "unstable",
         /// A proposal against a decision of the operator.
         Proposal = "proposal",
         /// A lease of a task that ends soon.
@@ -72,6 +76,7 @@ impl Kind {
             Self::PendingProof => ("pending proof", "hivemind://claims?status=pending_proof"),
             Self::Contested => ("contested", "hivemind://claims?status=contested"),
             Self::FailedSince => ("proved claim", "hivemind://claims?status=confirmed"),
+            Self::Unstable => ("unstable proof", "hivemind://claims?status=confirmed"),
             Self::Proposal => ("proposal", "hivemind://events?type=override.proposed"),
             Self::Lease => ("lease", "hivemind://plan"),
             Self::Rejected => ("rejected", "hivemind://events?type=command.rejected"),
@@ -192,7 +197,7 @@ fn needs_of(asked: &Asked<'_>, agent: Option<&AgentId>) -> Result<Vec<Need>, Sto
         let (all, news) = told_at(store, agent)?;
         for need in &mut needs {
             // A prompt reports changes of claims. Only the start of a session reports leases, refusals and faults.
-            let told_at = if need.kind <= Kind::FailedSince { all.max(news) } else { all };
+            let told_at = if need.kind <= Kind::Unstable { all.max(news) } else { all };
             need.seen = told_at.is_some_and(|told_at| need.changed_at <= told_at);
         }
     }
@@ -260,8 +265,11 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
             )
         });
     }
-    for claim in store.failed_since_proof(MAX_LIMIT)? {
+    for (claim, unstable_since) in store.doubted_proofs(MAX_LIMIT)? {
         needs.extend(failed_since(store, &claim)?);
+        if claim.unstable {
+            needs.push(unstable(store, &claim, unstable_since.unwrap_or(claim.touched_at))?);
+        }
     }
     needs.extend(store.proposals(MAX_LIMIT)?.into_iter().map(proposal));
     for task in store.held_tasks()? {
@@ -557,13 +565,49 @@ fn failed_since(store: &Reader, claim: &ClaimSummary) -> Result<Option<Need>, St
     let Some(failed) = claim.failed_since else { return Ok(None) };
     let run = store.experiment(failed)?;
     let since = run.as_ref().and_then(|run| run.completed_at).unwrap_or(claim.touched_at);
-    let again = run.and_then(|run| run.profile).map(|profile| {
-        let run = json!({ "profile": profile, "claim_id": claim.id });
-        format!("or a later run that comes out right: {}", way::call("run_experiment", &run))
-    });
+    let proof = proof_run(store, claim)?;
+    let again = run.and_then(|run| repeated(claim.id, &run, proof.as_ref(), None));
+    let again = again.map(|again| format!("or a later run that comes out right: {again}"));
     let what = vec![claim.statement.clone(), format!("failed since ({failed})")];
     let ids = vec![claim.id.to_string(), failed.to_string()];
     Ok(Some(Need { hint: again, ..Need::new(Kind::FailedSince, ids, since, its_end(store, claim)?, what) }))
+}
+
+/// A claim whose proof is unstable.
+fn unstable(store: &Reader, claim: &ClaimSummary, since: i64) -> Result<Need, StoreError> {
+    let proof = proof_run(store, claim)?;
+    let ids = std::iter::once(claim.id.to_string()).chain(proof.iter().map(|run| run.run_id.to_string()));
+    let ids = ids.collect();
+    let again = proof.as_ref().and_then(|run| repeated(claim.id, run, Some(run), Some(EQUAL_RUNS)));
+    let again = again.map(|again| format!("or {EQUAL_RUNS} equal runs once the content is another: {again}"));
+    let what = vec![claim.statement.clone(), "its test passed and failed on the same content".to_owned()];
+    Ok(Need { hint: again, ..Need::new(Kind::Unstable, ids, since, its_end(store, claim)?, what) })
+}
+
+/// The run that proved a claim.
+fn proof_run(store: &Reader, claim: &ClaimSummary) -> Result<Option<ExperimentView>, StoreError> {
+    let run = claim.proof.as_ref().map(|proof| store.experiment(proof.run_id)).transpose()?;
+    Ok(run.flatten())
+}
+
+/// The call that runs the test of a run again for a claim, with the outcome that the claim predicts of its proof.
+fn repeated(
+    claim: ClaimId,
+    run: &ExperimentView,
+    proof: Option<&ExperimentView>,
+    repeat: Option<u32>,
+) -> Option<String> {
+    let mut call = json!({ "profile": run.profile.as_ref()?, "claim_id": claim });
+    if !run.args.is_empty() {
+        call["args"] = run.args.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    }
+    if let Some(prediction) = proof.unwrap_or(run).prediction.filter(|it| *it != Prediction::Passes) {
+        call["prediction"] = json!(prediction);
+    }
+    if let Some(repeat) = repeat {
+        call["repeat"] = repeat.into();
+    }
+    Some(way::call("run_experiment", &call))
 }
 
 /// The agent that can end a claim: its owner, or the operator if the operator stands by the claim.

@@ -28,6 +28,7 @@ pub(super) fn answer(asking: &mut Asking<'_>, id: ClaimId) -> Result<Answer, Vie
     let known = asking.reads.ask(asking.now, |store| store.claim(id));
     let known = known.ok().and_then(|(claim, _)| claim.flatten());
     let ran = known.as_ref().and_then(|claim| ran::cited(asking.reads, claim).ok()).unwrap_or_default();
+    let still_meant = known.as_ref().and_then(|claim| versions::still_meant(asking.reads, claim).ok());
     let before_change = known.and_then(|claim| versions::before_change(asking.reads, &claim).ok());
     let before_change = before_change.unwrap_or_default();
     asking.of_store(|asked| {
@@ -38,6 +39,7 @@ pub(super) fn answer(asking: &mut Asking<'_>, id: ClaimId) -> Result<Answer, Vie
             versions::compare(workspace, asked.store, &mut claim)?;
         }
         versions::mark_before_change(&mut claim, &before_change);
+        claim.still_meant = still_meant.clone().flatten();
         asked.store.mark_at_now(std::iter::once(&mut claim.summary))?;
         let json = || {
             let mut json = claims::with_trust(to_json(&claim), &claim.summary, asked.now);
@@ -89,7 +91,10 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
         fact("proposes to supersede", &value.to_string());
     }
     if let Some(seq) = claim.affirmed_seq {
-        fact("still meant", &format!("as of event {seq}"));
+        let of_challenge = claim.still_meant.as_ref().is_some_and(|still| still.is_challenge);
+        let said = claim.still_meant.iter().map(|still| format!("said by {}, ", name(&still.by)));
+        let what = if of_challenge { "challenge still meant" } else { "still meant" };
+        fact(what, &format!("{}as of event {seq}", said.collect::<String>()));
     }
     if let Some(changed) = versions::changed(&summary.changed_since) {
         fact("changed since", &changed);
@@ -299,6 +304,13 @@ pub(super) fn behind(item: &Evidence) -> String {
         _ => "",
     };
     match item.prediction {
+        Some(_) if !item.was_queued_about_it => {
+            let _ = write!(
+                text,
+                ", {came_out}{}that was not queued about this claim",
+                if came_out.is_empty() { "" } else { " " }
+            );
+        }
         Some(prediction) if came_out.is_empty() => {
             let _ = write!(text, ", predicted: {prediction}");
         }

@@ -15,7 +15,7 @@ use crate::domain::experiment::Prediction;
 use crate::domain::ids::RunId;
 use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
-use crate::domain::versions::{MeantAgain, is_to_run_again, way_forward};
+use crate::domain::versions::{MeantAgain, is_to_run_again, is_unversioned_now, way_forward};
 use crate::domain::way;
 use crate::ledger;
 use crate::reads::Reads;
@@ -94,7 +94,8 @@ pub(super) fn one(asking: &mut Asking<'_>, id: RunId) -> Result<Answer, ViewErro
         let run = asked.store.experiment(id)?.ok_or_else(|| ViewError::no_run(id))?;
         let text = || {
             let mut text = page(&run, asked.now);
-            text.extend(failure(asked.workspace, &run).map(|end| format!("\n{end}")));
+            let own = run.is_unexpected().then(|| end_of(asked.workspace, run.run_id, "")).flatten();
+            text.extend(own.map(|end| format!("\n{end}")));
             text
         };
         Ok(asked.answer(|| experiment_json(asked.workspace, &run), text).opening(vec![id.to_string()]))
@@ -205,7 +206,11 @@ pub(super) fn undecided(run: &ExperimentView) -> Option<String> {
     let way = if is_to_run_again(why) {
         String::new()
     } else {
-        format!("; {}", way_forward(claim, run.claim_type, None, MeantAgain::of(run.claim_has_version)))
+        let again = match is_unversioned_now(why) {
+            true => MeantAgain::Never,
+            false => MeantAgain::of(run.claim_has_version),
+        };
+        format!("; {}", way_forward(claim, run.claim_type, None, again))
     };
     let why = inline(why, 1_000);
     Some(format!("it neither confirms nor contradicts claim {claim}: {why}{way}"))
@@ -269,14 +274,20 @@ fn head(reads: &mut Reads) -> Result<u64, ViewError> {
 /// `None` if all ended as expected.
 pub fn failure(workspace: &Workspace, run: &ExperimentView) -> Option<String> {
     let failed = run.unexpected_run()?;
+    let of_run = if failed == run.run_id { String::new() } else { format!(" of run {failed}") };
+    end_of(workspace, failed, &of_run)
+}
+
+/// The last lines of both streams of a run. `of_run` follows the name of each stream.
+fn end_of(workspace: &Workspace, run: RunId, of_run: &str) -> Option<String> {
     let mut text = String::new();
     for stream in [Stream::Stdout, Stream::Stderr] {
-        let Ok(bytes) = std::fs::read(workspace.artifacts(failed).join(stream.file())) else { continue };
+        let Ok(bytes) = std::fs::read(workspace.artifacts(run).join(stream.file())) else { continue };
         let whole = String::from_utf8_lossy(&bytes);
         let lines: Vec<&str> = whole.lines().collect();
         let last = &lines[lines.len().saturating_sub(END_LINES)..];
         if !last.is_empty() {
-            let _ = writeln!(text, "end of {}:", stream.file());
+            let _ = writeln!(text, "end of {}{of_run}:", stream.file());
         }
         for line in last {
             let mut cut: String = line.chars().take(END_LINE_CHARS).collect();

@@ -37,6 +37,7 @@ fn change(event: &Event, claim: &ClaimSummary) -> Option<String> {
         && is_it(&taken.claim_id)
     {
         match taken.position {
+            Position::Challenge if taken.still => "its challenge said to be still meant",
             _ if taken.still => "said to be still meant",
             Position::Support => "supported",
             Position::Challenge => "challenged",

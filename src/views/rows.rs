@@ -156,6 +156,7 @@ fn changed_last(last: &LastChange, now: Timestamp) -> String {
     let what = match last.what.as_str() {
         "abstained from" => "abstention",
         "said to be still meant" => "still meant, said",
+        "its challenge said to be still meant" => "challenge still meant, said",
         "given evidence" => "evidence",
         "had evidence retracted" => "evidence retracted",
         "put to the proof" => "to be proved, asked",

@@ -11,7 +11,7 @@ use crate::domain::text::Worktree;
 use crate::domain::versions::{Content, differ};
 use crate::ledger;
 use crate::reads::Reads;
-use crate::store::{Changed, ClaimSummary, ClaimView, PositionHeld, Reader, StoreError};
+use crate::store::{Changed, ClaimSummary, ClaimView, PositionHeld, Reader, StillMeant, StoreError};
 use crate::versions::{Unversioned, look, look_since};
 use crate::workspace::Workspace;
 
@@ -103,6 +103,24 @@ pub(super) fn mark_changed<'c>(
     Ok(())
 }
 
+/// The agent that said last that a claim, or its challenge of it, is still meant.
+pub(super) fn still_meant(reads: &mut Reads, claim: &ClaimView) -> Result<Option<StillMeant>, ViewError> {
+    let Some(seq) = claim.affirmed_seq else { return Ok(None) };
+    let Some(ledger) = reads.ledger()? else { return Ok(None) };
+    let Some(stored) = at(ledger, seq)? else { return Ok(None) };
+    let by = stored.agent.to_string();
+    let taken = stored.recorded().ok().and_then(|recorded| recorded.event);
+    let is_challenge =
+        matches!(taken, Some(Event::PositionTaken(taken)) if taken.position == Position::Challenge);
+    Ok(Some(StillMeant { by, is_challenge }))
+}
+
+/// The event at a position of the ledger.
+fn at(ledger: &ledger::Reader, seq: u64) -> Result<Option<ledger::Stored>, ViewError> {
+    let only = ledger::Filter { after: seq - 1, until: Some(seq), limit: 1, ..ledger::Filter::default() };
+    Ok(ledger.list(&only)?.pop())
+}
+
 /// The ledger positions of supports for other content than that of the claim's last `still`. The event has the file
 /// versions that its agent saw.
 pub(super) fn before_change(reads: &mut Reads, claim: &ClaimView) -> Result<BTreeSet<u64>, ViewError> {
@@ -111,8 +129,7 @@ pub(super) fn before_change(reads: &mut Reads, claim: &ClaimView) -> Result<BTre
     let Some(ledger) = reads.ledger()? else { return Ok(found) };
     let supports = claim.positions.iter().filter(|held| held.position == Position::Support.as_str());
     for seq in supports.map(|held| held.seq).filter(|seq| *seq < affirmed) {
-        let only = ledger::Filter { after: seq - 1, until: Some(seq), limit: 1, ..ledger::Filter::default() };
-        let taken = ledger.list(&only)?.pop().and_then(|stored| stored.recorded().ok()?.event);
+        let taken = at(ledger, seq)?.and_then(|stored| stored.recorded().ok()?.event);
         if let Some(Event::PositionTaken(taken)) = taken
             && differ(&taken.versions, &claim.versions)
         {

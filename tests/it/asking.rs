@@ -193,7 +193,7 @@ fn silence_confirms_once_at_its_time_and_a_later_challenge_reopens() {
     let step = seen.history.last().expect("a step");
     assert_eq!(
         (step.by.as_str(), step.reason.as_deref()),
-        ("system", Some("agreed by silence: no objection of analyst, reviewer until 2027-01-15T08:30:00Z"))
+        ("system", Some("agreed by silence: no challenge by analyst, reviewer until 2027-01-15T08:30:00Z"))
     );
     // The past is what it was.
     let mut then = team.reads().at(Moment::Time(before), team.now()).expect("the past");

@@ -87,6 +87,7 @@ mod search_faces;
 mod seats;
 mod secrets;
 mod seen;
+mod sentences;
 mod sessions;
 mod settle;
 mod shell;

@@ -1212,9 +1212,11 @@ fn two_panes_of_one_client_are_two_agents_and_confirm_each_other() {
     assert_eq!(as_devops["structuredContent"]["code"], "agent_mismatch", "{as_devops}");
     let as_two = one.tool("support", json!({ "claim_id": claim, "session": "s-two" }));
     assert_eq!(as_two["structuredContent"]["code"], "agent_mismatch", "{as_two}");
-    for line in ["hm claim support", "hm --agent analyst claim support"] {
+    for (line, code) in
+        [("hm claim support", "own_claim"), ("hm --agent analyst claim support", "agent_mismatch")]
+    {
         let typed = one.shell_runs(&format!("{line} {claim} --json"));
-        assert!(String::from_utf8_lossy(&typed.stdout).contains("own_claim"), "{typed:?}");
+        assert!(String::from_utf8_lossy(&typed.stdout).contains(code), "{typed:?}");
     }
     assert_eq!(two.supports(&claim), "done");
     assert_eq!(status(&shell, &claim), "confirmed");
@@ -1370,6 +1372,80 @@ fn a_client_in_its_next_session_is_the_pane_that_it_was() {
     assert_eq!(two.supports(&claim), "done");
     one.leaves();
     two.leaves();
+}
+
+/// The environment of the shells of a pane, without the variable that names the session.
+fn in_shell(shell: &Shell, script: &str) -> Process {
+    let hm = shell.command("hm status");
+    let mut typed = Process::new("sh");
+    typed.args(["-c", script]).arg(hm.get_program()).current_dir(shell.workspace().root());
+    for (name, value) in hm.get_envs() {
+        match value {
+            Some(value) => typed.env(name, value),
+            None => typed.env_remove(name),
+        };
+    }
+    typed
+}
+
+/// Red before: in a shell without the variable of the session, `--agent` made another agent of the pane, which confirmed
+/// its own claim.
+#[test]
+fn the_shell_of_a_pane_speaks_under_no_other_name() {
+    let shell = Shell::new();
+    let claim =
+        shell.json("hm claim create \"the pool holds 20 connections\" --scope src --agent architect --json");
+    let claim = claim["claim_id"].as_str().expect("a claim").to_owned();
+    // The shell is the client: its hook records the session, and what it starts is its own shell.
+    let payload =
+        json!({ "hook_event_name": "SessionStart", "session_id": "s-own", "cwd": shell.workspace().root() });
+    let line = |typed: &str| {
+        format!("printf '%s' '{payload}' | CLAUDE_PID=$$ \"$0\" hook claude >/dev/null; (sh -c '{typed}'); :")
+    };
+    let run = |typed: &str| {
+        let output =
+            in_shell(&shell, &line(&typed.replace("hm", "\"$0\"").replace("$0", env!("CARGO_BIN_EXE_hm"))));
+        let mut output = output;
+        let output = output.env_remove("HM_AGENT").output().expect("a shell");
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    };
+    let refused = run(&format!("hm claim support {claim} --agent analyst"));
+    assert!(refused.contains("this shell belongs to the pane of architect"), "{refused}");
+    assert!(refused.contains("drop --agent: you are architect here"), "{refused}");
+    assert_eq!(status(&shell, &claim), "proposed");
+    // Its own name is no other one, and what a human says with HM_AGENT stands.
+    let own = run(&format!("hm claim support {claim} --agent architect --json"));
+    assert!(own.contains("own_claim"), "{own}");
+    let pinned = run(&format!("HM_AGENT=analyst hm claim support {claim} --json"));
+    assert!(pinned.contains("committed"), "{pinned}");
+    assert_eq!(status(&shell, &claim), "confirmed");
+}
+
+/// Red before: without hooks, too.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_shell_beside_a_server_speaks_under_no_other_name() {
+    let shell = Shell::new();
+    let dir = tempfile::tempdir().expect("a directory");
+    // A client is known by the name of its program.
+    let client = dir.path().join("claude");
+    let create = json!({ "statement": "one", "claim_type": "fact", "scopes": ["src"] });
+    let asks = [
+        initialize(),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        call("tools/call", json!({ "name": "create_claim", "arguments": create })),
+    ];
+    let asks: String = asks.iter().map(|ask| format!("{ask}\n")).collect();
+    std::fs::write(dir.path().join("asks"), asks).expect("questions");
+    let script = "cd \"$2\"; mkfifo \"$1/in\"; \"$3\" serve <\"$1/in\" >\"$1/out\" & \n\
+         exec 3>\"$1/in\"; cat \"$1/asks\" >&3; \n\
+         until grep -q claim_id \"$1/out\"; do sleep 0.1; done\n\
+         (sh -c '\"$1\" claim support C1 --agent analyst' sh \"$3\"); exec 3>&-; wait\n";
+    std::fs::write(&client, script).expect("a client");
+    let mut typed = in_shell(&shell, "sh \"$1\" \"$2\" \"$3\" \"$0\"");
+    let output = typed.arg(&client).arg(dir.path()).arg(shell.workspace().root()).output().expect("a client");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("this shell belongs to the pane of"), "{output:?}");
 }
 
 /// Red before: a server that the agent started in its shell was another agent.

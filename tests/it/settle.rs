@@ -38,6 +38,7 @@ fn scenes(kind: AttentionKind) -> Vec<Scene> {
         // Each challenge opens a contradiction. A ledger of an older release may hold one that did not.
         AttentionKind::Contested => Vec::new(),
         AttentionKind::FailedSince => vec![failed_since_proof],
+        AttentionKind::Unstable => vec![unstable_proof],
         AttentionKind::Proposal => {
             vec![
                 would_deprecate,
@@ -203,6 +204,25 @@ fn failed_since_proof(shell: &Shell) {
     does(shell, &format!("hm claim challenge {claim} --reason \"it is warm\" --agent reviewer"));
     does(shell, &format!("hm experiment run yes --claim {claim} --blocking --agent devops"));
     does(shell, &format!("hm experiment run no --claim {claim} --agent reviewer"));
+}
+
+/// Red before: a proof whose test failed on the same content was on no list.
+fn unstable_proof(shell: &Shell) {
+    let root = shell.workspace().root().to_owned();
+    std::fs::create_dir_all(root.join("src")).expect("a directory");
+    std::fs::write(root.join("src/a.rs"), "fine\n").expect("a file");
+    crate::proof::git(&root, &["init", "-q"]);
+    crate::proof::git(&root, &["add", "src"]);
+    crate::proof::git(&root, &["commit", "-qm", "one"]);
+    // It passes where the file is, which lies outside of the repository.
+    let there = shell.state_home().join("there");
+    std::fs::write(&there, "").expect("a file");
+    trusted(shell, "check", &format!("\"test\", \"-e\", \"{}\"", there.display()));
+    let claim = id_of(shell, "hm claim create \"a divides\" --scope src/a.rs --agent devops");
+    does(shell, &format!("hm claim challenge {claim} --reason \"it rounds\" --agent reviewer"));
+    does(shell, &format!("hm experiment run check --claim {claim} --blocking --agent devops"));
+    std::fs::remove_file(there).expect("a file");
+    does(shell, &format!("hm experiment run check --claim {claim} --agent reviewer"));
 }
 
 fn pending_proof(shell: &Shell) {

@@ -534,7 +534,10 @@ async fn readers_see_what_changed_since_and_write_nothing() {
     let still = bench.hm(&["claim", "still", &id, "--agent", "devops"]);
     assert!(still.status.success(), "{still:?}");
     let shown = page(&id).await;
-    assert!(!shown.contains("changed since") && shown.contains("- still meant: as of event"), "{shown}");
+    assert!(
+        !shown.contains("changed since") && shown.contains("- still meant: said by devops, as of event"),
+        "{shown}"
+    );
     // What was shown then is not compared with the files of now.
     let past = bench.hm(&["claim", "show", &own, "--at", "2"]);
     assert!(past.status.success(), "{past:?}");

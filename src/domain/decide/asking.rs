@@ -129,7 +129,7 @@ pub fn agree(state: &State, id: ClaimId, now: Timestamp) -> Vec<Event> {
         None => {
             let whom = if claim.asks.is_empty() { "any agent".to_owned() } else { asked() };
             let until = claim.silent_at.unwrap_or(now);
-            (Status::Confirmed, format!("agreed by silence: no objection of {whom} until {until}"))
+            (Status::Confirmed, format!("agreed by silence: no challenge by {whom} until {until}"))
         }
     };
     let (replaced, stays) = match &against {

@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use super::experiment::Said;
-use super::{Accepted, contradiction, experiment, known_claim};
+use super::{Accepted, Speaker, contradiction, experiment, known_claim};
 use crate::domain::action::{quoted, scope_named, trigger_run};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ClaimType, Grade, Relation, Trigger};
+use crate::domain::claim::{ClaimType, Grade, Relation, Status, Trigger};
 use crate::domain::command::{AddEvidence, Command, RetractEvidence};
 use crate::domain::event::{EvidenceAdded, EvidenceRetracted, RunBehind};
 use crate::domain::evidence::{EvidenceName, IdEnd};
@@ -323,7 +323,7 @@ fn on_record(grade: Option<Grade>) -> Option<Grade> {
 
 pub(super) fn add(
     state: &State,
-    session: Option<&SessionId>,
+    (agent, session): Speaker<'_>,
     add: &AddEvidence,
     now: Timestamp,
 ) -> Result<Accepted, Rejection> {
@@ -359,7 +359,15 @@ pub(super) fn add(
     if relation == Relation::Contradicts {
         events.extend(contradiction::on_link(state, (claim_id, claim), evidence_ref));
     }
-    Ok(Accepted { events, cited: vec![cited], meaning, ..Accepted::default() })
+    let is_silent = claim.status == Status::Proposed && claim.silent_at.is_some_and(|until| until > now);
+    let is_no_objection = add.relation == Relation::Contradicts && relation != Relation::Contradicts;
+    let next = (is_silent && is_no_objection && !state.is_own(agent, session, claim)).then(|| {
+        format!(
+            "this is no objection, and silence still confirms the claim; to object: {}",
+            challenge(claim_id)
+        )
+    });
+    Ok(Accepted { events, cited: vec![cited], meaning, next, ..Accepted::default() })
 }
 
 /// Retracts a link. Its agent, its session and the operator may do so.

@@ -9,7 +9,7 @@ use crate::domain::time::{Hours, Timestamp};
 /// How long a run counts: long enough to meet a flaky test twice, short enough to forget a repaired one.
 pub const COUNTS_FOR: Hours = Hours(14 * 24);
 /// Number of equal runs on new content that clear an unstable test.
-const EQUAL_RUNS: u32 = 5;
+pub const EQUAL_RUNS: u32 = 5;
 
 /// A finished run.
 #[derive(Debug, Clone, PartialEq, Eq)]

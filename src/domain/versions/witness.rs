@@ -147,11 +147,22 @@ pub fn witnessed(
             taken.versions = of_claim(taken.claim_id);
             taken.seen_in = state.claim(taken.claim_id).and_then(|claim| seen_in(&claim.scopes));
             if taken.still && taken.versions.is_empty() {
-                let why =
-                    "none of its scopes is a file that can be read, so it has no version that could change";
+                let why = "no scope of it has a version: a directory, a pattern and a file that is too large have \
+                     none, so nothing can show a change";
                 let mut refused = Rejection::invalid("claim_id", why);
-                let challenged = challenged_again(&taken.claim_id.to_string());
-                refused.hint = format!("its owner says nothing anew; {challenged}");
+                let claim = state.claim(taken.claim_id);
+                refused.hint = match MeantAgain::of_claim(claim, &taken.versions) {
+                    MeantAgain::Never => way_forward(
+                        taken.claim_id,
+                        claim.map(|claim| claim.claim_type),
+                        claim.map(|claim| claim.scopes.as_slice()),
+                        MeantAgain::Never,
+                    ),
+                    MeantAgain::ByStill | MeantAgain::ByChallenge => {
+                        let challenged = challenged_again(&taken.claim_id.to_string());
+                        format!("its owner says nothing anew; {challenged}")
+                    }
+                };
                 return Err(refused);
             }
             let is_support = !taken.still && taken.position == Position::Support;
@@ -193,7 +204,7 @@ pub fn witnessed(
                         *claim_id,
                         claim.map(|claim| claim.claim_type),
                         claim.map(|claim| claim.scopes.as_slice()),
-                        MeantAgain::of(!saw.is_empty()),
+                        MeantAgain::of_claim(claim, saw),
                     )
                 ),
                 claim_id: Some(*claim_id),
@@ -211,12 +222,20 @@ pub enum MeantAgain {
     ByStill,
     /// No scope has one, so only what was seen at the challenges is compared: a challenger challenges again.
     ByChallenge,
+    /// No scope has a version any more, so what is there now cannot be compared with what the claim was about.
+    Never,
 }
 
 impl MeantAgain {
     /// For a claim of which a file has a version or none has.
     pub const fn of(has_version: bool) -> Self {
         if has_version { Self::ByStill } else { Self::ByChallenge }
+    }
+
+    /// For a claim and what its files hold now.
+    fn of_claim(claim: Option<&Claim>, now: &Versions) -> Self {
+        let had_version = claim.is_some_and(|claim| !claim.sights.meant().0.versions.is_empty());
+        if had_version && now.is_empty() { Self::Never } else { Self::of(!now.is_empty()) }
     }
 }
 
@@ -247,6 +266,9 @@ pub fn way_forward(
         }
     };
     let again = match again {
+        MeantAgain::Never => {
+            return format!("state what holds now: {instead}, unless the challenger supports or abstains");
+        }
         MeantAgain::ByStill => format!(
             "say that it is still meant and run again: {} by the owner for the claim, and by each challenger for its \
              challenge",

@@ -12,6 +12,7 @@ use crate::domain::experiment::{Prediction, RunKey, RunOutcome, RunState, Tally}
 use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::receipt::Warning;
 use crate::domain::state::{Claim, Run, State};
+use crate::domain::text::Reason;
 use crate::domain::time::Timestamp;
 use crate::domain::versions;
 use crate::domain::versions::Versions;
@@ -37,14 +38,14 @@ pub(crate) fn ended(
     let mut series = run.series.into_iter().flat_map(|series| state.series(series.first));
     let interrupted = over.interrupted || series.any(|(_, other)| other.interrupted);
     let about = run.claim.and_then(|id| Some((id, state.claim(id)?)));
-    let changed = about.filter(|_| outcome.state.is_conclusive());
-    let changed =
-        changed.and_then(|(_, claim)| versions::changed_for(state, (run_id, run), claim, files, outcome));
-    let changed = changed.map(|change| change.to_string());
+    let changed = about.filter(|_| outcome.state.is_conclusive()).and_then(|(_, claim)| {
+        let change = versions::changed_for(state, (run_id, run), claim, files, outcome)?;
+        Some(versions::why_undecided(&change, run, claim))
+    });
     // The last run of a series speaks for all: where one of them says nothing, they say nothing.
     let others = run.series.into_iter().flat_map(|series| state.series(series.first));
-    let mut others = others.filter_map(|(_, other)| other.undecided.as_ref());
-    let changed = changed.or_else(|| others.next().map(ToString::to_string));
+    let mut others = others.filter_map(|(id, other)| Some((id, other.undecided.as_ref()?)));
+    let changed = changed.or_else(|| others.next().map(|(id, why)| of_another(id, why)));
     let completed = ExperimentCompleted {
         run_id,
         profile: run.profile.clone(),
@@ -124,6 +125,15 @@ pub(crate) fn ended(
         }
     }
     events
+}
+
+/// Why a run of several says nothing, as the last one tells it.
+fn of_another(id: RunId, why: &Reason) -> String {
+    const OF: &str = " of the same request: ";
+    match why.as_str() {
+        why if why.contains(OF) => why.to_owned(),
+        why => format!("run {id}{OF}{why}"),
+    }
 }
 
 /// The run proves the claim that waits for it. It answers the challenges that stood when it was queued. Besides, why it

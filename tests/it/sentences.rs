@@ -1,0 +1,242 @@
+//! What receipts, pages and lists say about runs, positions and seats is true, and what they print can be run.
+
+use std::process::Output;
+
+use crate::proof::git;
+use crate::shell::Shell;
+use crate::terminal::by_a_human;
+
+/// A repository with a profile that runs a script with `sh`. The scripts lie outside of what the profile covers.
+fn scene() -> Shell {
+    let shell = Shell::new();
+    let root = shell.workspace().root().to_owned();
+    for (file, holds) in [("src/a.rs", "fine\n"), ("no.sh", "exit 1\n")] {
+        let file = root.join(file);
+        std::fs::create_dir_all(file.parent().expect("below the root")).expect("a directory");
+        std::fs::write(file, holds).expect("a file");
+    }
+    let profiles = shell.workspace().marker_dir().join("profiles");
+    std::fs::create_dir_all(&profiles).expect("a directory");
+    let profile = "description = \"a test\"\nargv = [\"sh\", \"{file}\"]\nscopes = [\"src/**\"]\ntimeout_ms = 60000\n\
+         [params.file]\nkind = \"regex\"\npattern = \"[a-z_./]+\"\n[expect]\nexit = 0\nfails = [1]\n";
+    std::fs::write(profiles.join("chk.toml"), profile).expect("a profile");
+    git(&root, &["init", "-q"]);
+    git(&root, &["add", "no.sh", "src"]);
+    git(&root, &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one"]);
+    let trusted = by_a_human(&shell.command("hm profile trust chk --yes"));
+    assert!(trusted.status.success(), "{trusted:?}");
+    shell
+}
+
+/// Writes `t.sh`, which does `first` and fails when it runs for the first time, and passes later.
+fn fails_once(shell: &Shell, first: &str) {
+    let count = shell.state_home().join("count");
+    let script = format!("test -e {0} && exit 0\n{first}\necho FAIL\n: >{0}\nexit 1\n", count.display());
+    std::fs::write(shell.workspace().root().join("t.sh"), script).expect("a script");
+}
+
+fn said(output: &Output) -> String {
+    let text =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What a line prints, on one line; it must succeed. No word in single quotes has a space.
+fn told(shell: &Shell, line: &str) -> String {
+    let output = shell.run(&line.replace('\'', ""));
+    assert!(output.status.success(), "{line}: {output:?}");
+    said(&output)
+}
+
+/// A claim of devops about the file, challenged by analyst.
+fn contested(shell: &Shell, scope: &str) {
+    told(shell, &format!("hm claim create \"the pool is fine\" --scope {scope} --agent devops"));
+    told(shell, "hm claim challenge C1 --reason \"it leaks\" --agent analyst");
+}
+
+const BLOCKING: &str = "hm experiment run chk --arg file=t.sh --claim C1 --blocking --agent devops";
+
+/// Red before: the receipt of five runs counted the outcomes up to the first of them.
+#[test]
+fn a_receipt_of_several_runs_counts_all_of_them() {
+    let shell = scene();
+    fails_once(&shell, "");
+    contested(&shell, "src/a.rs");
+    told(&shell, BLOCKING);
+    let receipt = told(&shell, &format!("{BLOCKING} --repeat 5"));
+    let all = "unstable: 5 passed, 1 failed on the same content";
+    assert!(receipt.contains("0 of 5 failed") && receipt.contains(all), "{receipt}");
+    assert!(!receipt.contains("1 passed"), "{receipt}");
+    let page = told(&shell, "hm claim show C1");
+    assert!(page.contains(all), "{page}");
+}
+
+/// Red before: the page of the last run showed the output of the first one, and its reason as its own.
+#[test]
+fn the_page_of_a_run_shows_its_own_output_and_names_the_run_that_says_nothing() {
+    let shell = scene();
+    fails_once(&shell, "touch src/a.rs");
+    contested(&shell, "src/a.rs");
+    let receipt = told(&shell, &format!("{BLOCKING} --repeat 3"));
+    assert!(receipt.contains("FAIL"), "{receipt}");
+    let last = told(&shell, "hm experiment show R3");
+    assert!(!last.contains("FAIL"), "{last}");
+    let why = "run R1 of the same request: `src/a.rs` was written during the run: run it again";
+    assert!(last.contains(why), "{last}");
+    let first = told(&shell, "hm experiment show R1");
+    assert!(first.contains("end of stdout.log: FAIL"), "{first}");
+}
+
+/// Red before: a run about no claim was said to have come out against what was predicted of it.
+#[test]
+fn a_run_that_is_tied_to_a_claim_afterwards_was_not_predicted() {
+    let shell = scene();
+    told(&shell, "hm claim create \"the pool is fine\" --scope src/a.rs --agent devops");
+    told(&shell, "hm experiment run chk --arg file=no.sh --agent analyst");
+    told(&shell, "hm claim evidence C1 --ref R1 --relation contradicts --agent analyst");
+    for line in ["hm claim show C1", "hm claim why C1"] {
+        let page = told(&shell, line);
+        assert!(page.contains("by a failing run that was not queued about this claim"), "{page}");
+        assert!(!page.contains("predicted"), "{page}");
+    }
+    told(&shell, "hm experiment run chk --arg file=no.sh --claim C1 --agent analyst");
+    let page = told(&shell, "hm claim show C1");
+    assert!(page.contains("by a failing run (predicted: passes)"), "{page}");
+}
+
+/// Red before: a claim whose proof is a failure, as its owner predicted, was said to have failed since when another agent
+/// ran the same test under the other prediction. And what attention printed for a real one left out the argument and the
+/// prediction.
+#[test]
+fn the_same_outcome_under_another_prediction_is_no_failure_since() {
+    let shell = scene();
+    let root = shell.workspace().root().to_owned();
+    contested(&shell, "src/a.rs");
+    let run = "hm experiment run chk --arg file=no.sh --claim C1";
+    told(&shell, &format!("{run} --blocking --prediction fails --agent devops"));
+    told(&shell, &format!("{run} --agent analyst"));
+    let list = told(&shell, "hm claim list");
+    assert!(list.contains("proved") && !list.contains("failed since"), "{list}");
+    assert!(told(&shell, "hm attention --all").contains("Nothing needs anybody"));
+    // The other outcome is a failure of the claim.
+    std::fs::write(root.join("yes.sh"), "exit 0\n").expect("a script");
+    told(&shell, "hm experiment run chk --arg file=yes.sh --claim C1 --prediction fails --agent analyst");
+    let list = told(&shell, "hm claim list");
+    assert!(list.contains("failed since (R3)"), "{list}");
+    let needs = told(&shell, "hm attention --all");
+    let again = "hm experiment run chk --arg 'file=yes.sh' --claim C1 --prediction fails";
+    assert!(needs.contains(&format!("`{again}`")), "{needs}");
+    std::fs::write(root.join("yes.sh"), "exit 1\n").expect("a script");
+    told(&shell, &format!("{again} --agent devops"));
+    let needs = told(&shell, "hm attention --all");
+    assert!(needs.contains("Nothing needs anybody"), "{needs}");
+}
+
+/// Red before: nothing needed any agent when the test behind a proof passed and failed on the same content.
+#[test]
+fn attention_names_a_proof_that_became_unstable() {
+    let shell = scene();
+    fails_once(&shell, "");
+    std::fs::write(shell.state_home().join("count"), "").expect("a file");
+    contested(&shell, "src/a.rs");
+    told(&shell, BLOCKING);
+    std::fs::remove_file(shell.state_home().join("count")).expect("a file");
+    told(&shell, "hm experiment run chk --arg file=t.sh --claim C1 --agent analyst");
+    let needs = told(&shell, "hm attention --agent devops");
+    let what = "the pool is fine | its test passed and failed on the same content";
+    assert!(needs.contains("unstable proof, devops's move") && needs.contains(what), "{needs}");
+    let again = "hm experiment run chk --arg 'file=t.sh' --claim C1 --repeat 5";
+    assert!(needs.contains(&format!("`{again}`")), "{needs}");
+    // Five equal runs on other content clear the test.
+    std::fs::write(shell.workspace().root().join("src/a.rs"), "mended\n").expect("a file");
+    told(&shell, &format!("{again} --agent devops"));
+    // What is left is the failure on the content of the claim.
+    let needs = told(&shell, "hm attention --all");
+    assert!(needs.contains("failed since (R2)") && !needs.contains("unstable"), "{needs}");
+}
+
+/// Red before: the claim was said to be still meant, and only its challenger had said so, of the challenge.
+#[test]
+fn a_challenge_that_is_still_meant_is_the_challengers_word() {
+    let shell = scene();
+    contested(&shell, "src/a.rs");
+    std::fs::write(shell.workspace().root().join("src/a.rs"), "other\n").expect("a file");
+    told(&shell, "hm claim still C1 --agent analyst");
+    let page = told(&shell, "hm claim show C1");
+    assert!(page.contains("- challenge still meant: said by analyst, as of event"), "{page}");
+    let list = told(&shell, "hm claim list");
+    assert!(list.contains("challenge still meant, said by"), "{list}");
+    told(&shell, "hm claim still C1 --agent devops");
+    let page = told(&shell, "hm claim show C1");
+    assert!(page.contains("- still meant: said by devops, as of event"), "{page}");
+    let list = told(&shell, "hm claim list");
+    assert!(!list.contains("challenge still meant"), "{list}");
+}
+
+/// Red before: a file of 2 MB was called one that cannot be read.
+#[test]
+fn still_says_which_scopes_have_no_version() {
+    let shell = scene();
+    told(&shell, "hm claim create \"the pool is fine\" --scope src --agent devops");
+    let refused = shell.run("hm claim still C1 --agent devops");
+    assert!(!refused.status.success(), "{refused:?}");
+    let refused = said(&refused);
+    let why = "no scope of it has a version: a directory, a pattern and a file that is too large have none";
+    assert!(refused.contains(why) && !refused.contains("can be read"), "{refused}");
+}
+
+/// Red before: the command was printed as a tool call, `run_experiment {...}`, which no shell knows.
+#[test]
+fn a_claim_that_stays_contested_prints_a_command_of_the_shell() {
+    let shell = scene();
+    fails_once(&shell, "");
+    contested(&shell, "src");
+    told(&shell, BLOCKING);
+    std::fs::write(shell.workspace().root().join("src/b.rs"), "new\n").expect("a file");
+    let receipt = told(&shell, BLOCKING);
+    let again = "hm experiment run chk --arg 'file=t.sh' --claim C1 --blocking --repeat 3";
+    assert!(receipt.contains(&format!("`{again}`")) && !receipt.contains("run_experiment"), "{receipt}");
+    let page = told(&shell, "hm claim show C1");
+    assert!(page.contains(&format!("`{again}`")) && !page.contains("run_experiment"), "{page}");
+    told(&shell, &format!("{again} --agent devops"));
+    let page = told(&shell, "hm claim show C1");
+    assert!(page.contains("# confirmed (proved"), "{page}");
+}
+
+/// Red before: the result said `hm claim still`, which was refused to both sides.
+#[test]
+fn a_run_about_a_file_that_lost_its_version_names_a_way_that_is_open() {
+    let shell = scene();
+    fails_once(&shell, "");
+    contested(&shell, "src/a.rs");
+    let file = shell.workspace().root().join("src/a.rs");
+    std::fs::remove_file(&file).expect("a file");
+    std::fs::create_dir(&file).expect("a directory");
+    let receipt = told(&shell, BLOCKING);
+    for by in ["devops", "analyst"] {
+        assert!(!shell.run(&format!("hm claim still C1 --agent {by}")).status.success(), "{receipt}");
+    }
+    assert!(receipt.contains("no scope of the claim has a version now"), "{receipt}");
+    // A new challenge would not help: the claim is about a file.
+    for text in [receipt, told(&shell, "hm experiment show R1")] {
+        assert!(!text.contains("hm claim still") && !text.contains("hm claim challenge"), "{text}");
+        assert!(text.contains("state what holds now: `hm claim create STATEMENT"), "{text}");
+    }
+    let mended = "hm claim create \"the pool leaks\" --type fact --scope src/a.rs --supersedes C1 --mends";
+    told(&shell, &format!("{mended} --agent devops"));
+    assert!(told(&shell, "hm attention --all").contains("Nothing needs anybody"));
+}
+
+/// Red before: evidence that an asked agent tied against the claim was no objection, the receipt did not say so, and the
+/// claim was confirmed with "no objection" of that agent.
+#[test]
+fn evidence_that_only_mentions_a_claim_is_said_to_be_no_objection() {
+    let shell = scene();
+    told(&shell, "hm experiment run chk --arg file=no.sh --agent reviewer");
+    let line =
+        "hm claim create \"the pool is fine\" --scope src/a.rs --unless-objection-minutes 60 --ask reviewer";
+    told(&shell, &format!("{line} --agent devops"));
+    let receipt = told(&shell, "hm claim evidence C1 --ref R1 --relation contradicts --agent reviewer");
+    let way = "this is no objection, and silence still confirms the claim; to object: `hm claim challenge C1";
+    assert!(receipt.contains(way), "{receipt}");
+}
