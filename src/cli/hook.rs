@@ -112,10 +112,10 @@ impl Hook {
         }
         say(&call, &answer);
         // What was not said in time was not told.
-        if let Some(Telling { news, told, opened }) = told {
+        if let Some(Telling { news, told, opened, as_of }) = told {
             // Without it the session hears some of it twice.
             let _ = news.tell(&told);
-            let _ = news.open(&opened, told.seq);
+            let _ = news.open(&opened, as_of);
         }
         Ok(())
     }
@@ -163,6 +163,8 @@ struct Telling {
     told: Told,
     /// What it knows from then on.
     opened: Vec<String>,
+    /// The ledger position that it knows that as of.
+    as_of: u64,
 }
 
 impl Hooked {
@@ -346,15 +348,15 @@ impl Hooked {
     }
 
     /// The context in so many characters; in so many bytes for a client that counts those.
-    fn pack(&mut self, room: usize) -> Result<String, Failure> {
+    fn pack(&mut self, room: usize) -> Result<views::Answer, Failure> {
         let mut budget = room;
         loop {
             let view = View::Context(self.context_of(budget));
             let (config, now) = (&self.context.config, system::now());
-            let text = views::answer(&mut self.reads, config, &view, now, Format::Text)?.into_text();
-            let over = text.len().saturating_sub(room);
+            let answer = views::answer(&mut self.reads, config, &view, now, Format::Text)?;
+            let over = answer.text().len().saturating_sub(room);
             if over == 0 || self.call.client != Client::Codex || budget < 400 {
-                return Ok(text);
+                return Ok(answer);
             }
             // Every character too many takes at most four bytes.
             budget = budget.saturating_sub((over / 4).max(100));
@@ -387,15 +389,21 @@ impl Hooked {
                     && let Ok(delta) =
                         views::delta_with(Occasion::Prompt, &mut self.reads, &of, &known, system::now())
                 {
-                    let (opened, views::Delta { text: delta, told: now_told, .. }) = (delta.opened(), delta);
+                    let opened = delta.opened();
+                    let views::Delta { text: delta, told: mut now_told, .. } = delta;
                     let (since, until) = (known.told.prompted(), now_told.seq);
                     let root = self.context.workspace.root().to_owned();
-                    let due = self.store(|store| views::unproven(store, &of, &root, (since, until)));
-                    let due = pack::evidence_due(&due.ok().flatten().unwrap_or_default());
+                    let mut due = Vec::new();
+                    if !now_told.is_reminded {
+                        let asked = self.store(|store| views::unproven(store, &of, &root, (since, until)));
+                        due = asked.ok().flatten().unwrap_or_default();
+                        now_told.is_reminded = !due.is_empty();
+                    }
+                    let due = pack::evidence_due(&due);
                     // What is said now may be too late: the ledger learns of it with the next prompt.
                     told = Some(if known.is_kept { known.told.position() } else { until });
                     answer = Answer::Context(delta + &due);
-                    self.told = news.map(|news| Telling { news, told: now_told, opened });
+                    self.told = news.map(|news| Telling { news, told: now_told, opened, as_of: until });
                 }
             }
             // It was closed while nobody spoke, began before its hooks were there, or was split off.
@@ -425,7 +433,8 @@ impl Hooked {
         let delta = views::delta_with(Occasion::Command, &mut self.reads, &of, &known, system::now())?;
         let opened = delta.opened();
         if delta.told != known.told {
-            self.told = Some(Telling { news, told: delta.told, opened });
+            let as_of = delta.told.seq;
+            self.told = Some(Telling { news, told: delta.told, opened, as_of });
         }
         Ok(delta.text)
     }
@@ -450,14 +459,23 @@ impl Hooked {
     fn told_all(&mut self, besides: &str) -> Answer {
         let said = format!("{}{besides}\n{ABOUT_NEWS}\n", self.banner());
         let room = MAX_CONTEXT.saturating_sub(said.chars().count());
-        if let Some(news) = self.news().filter(|news| news.told().is_none()) {
-            // From now on it is kept what the session opens.
-            self.told = Some(Telling { news, told: Told::default(), opened: Vec::new() });
+        let (pack, opened, seq) = match self.pack(room) {
+            Ok(answer) => (answer.text().to_owned(), answer.opened, answer.seq),
+            Err(failure) => {
+                tracing::info!(?failure, "a session starts without its memory");
+                (format!("{NOT_YET} Why: {}.", output::inline(&failure)), Vec::new(), 0)
+            }
+        };
+        if let Some(news) = self.news() {
+            // From the first start on it is kept what the session opens.
+            let mut told = news.told().unwrap_or_default();
+            if matches!(&self.call.moment, Moment::SessionStart { source } if forgets(source.as_deref())) {
+                // Without it a context leaves out what the session no longer has.
+                let _ = news.forget_texts();
+                told.edits.clear();
+            }
+            self.told = Some(Telling { news, told, opened, as_of: seq });
         }
-        let pack = self.pack(room).unwrap_or_else(|failure| {
-            tracing::info!(?failure, "a session starts without its memory");
-            format!("{NOT_YET} Why: {}.", output::inline(&failure))
-        });
         Answer::Context(said + &pack)
     }
 
@@ -612,6 +630,11 @@ impl Hooked {
         };
         commands.into_iter().map(submission).collect()
     }
+}
+
+/// Whether a session that starts like this has lost what it was told.
+fn forgets(source: Option<&str>) -> bool {
+    matches!(source, Some("compact" | "clear"))
 }
 
 /// What a session is told whose seat another pane took while it was away; nothing for any other.

@@ -201,22 +201,28 @@ fn limit(parameters: &mut Parameters) -> Result<usize, BadAddress> {
 }
 
 /// Parses the parameters of a context. `context_window` (tokens) raises the budget; with `used_tokens` the context
-/// also tells when to split the session. `explain` asks why the context shows its entries, `why` asks about one
+/// also tells when to split the session. `all` includes what the session was told. `explain` asks why the context shows its entries, `why` asks about one
 /// claim.
 fn context(parameters: &mut Parameters, agent: AgentId, session: Option<String>) -> Result<View, BadAddress> {
     let window_tokens = parameters.parse("context_window")?;
     let used_tokens: Option<u64> = parameters.parse("used_tokens")?;
     let budget = parameters.parse("budget")?.unwrap_or_else(|| pack::budget_for(window_tokens));
     let window = used_tokens.zip(window_tokens);
+    let other = parameters.take("session");
+    let is_all = parameters.parse("all")?.unwrap_or(false) || other.is_some();
     let of = ContextOf {
         agent,
-        session: parameters.take("session").or(session),
+        session: other.or(session),
         intent: parameters.take("intent"),
         budget,
         window: window.map(|(used_tokens, window_tokens)| pack::Window { used_tokens, window_tokens }),
     };
     let (explain, why) = (parameters.parse("explain")?.unwrap_or(false), parameters.parse("why")?);
-    Ok(if explain || why.is_some() { View::Explained(of, why) } else { View::Context(of) })
+    Ok(match (explain || why.is_some(), is_all) {
+        (true, _) => View::Explained(of, why),
+        (false, true) => View::Context(of),
+        (false, false) => View::Rest(of),
+    })
 }
 
 fn statuses(parameters: &mut Parameters) -> Result<Vec<Status>, BadAddress> {

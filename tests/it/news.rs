@@ -80,6 +80,7 @@ fn body(about: &About) -> Body {
             asked_at: NOW,
             silence_in: None,
             instead_of: None,
+            is_request: false,
         })
     } else {
         Body::Claim(plain(&id, "analyst", &"it is so ".repeat(length / 8)))
