@@ -453,8 +453,8 @@ mod tests {
                 "file:///etc/passwd",
             ],
             expect![[r#"
-                hivemind://context -> Context(ContextOf { agent: AgentId("devops"), session: Some("s"), intent: None, budget: 9500, window: None })
-                hivemind://context/QA?budget=500&format=json -> Context(ContextOf { agent: AgentId("reviewer"), session: None, intent: None, budget: 500, window: None }) json
+                hivemind://context -> Rest(ContextOf { agent: AgentId("devops"), session: Some("s"), intent: None, budget: 9500, window: None })
+                hivemind://context/QA?budget=500&format=json -> Rest(ContextOf { agent: AgentId("reviewer"), session: None, intent: None, budget: 500, window: None }) json
                 hivemind://context?explain=true -> Explained(ContextOf { agent: AgentId("devops"), session: Some("s"), intent: None, budget: 9500, window: None }, None)
                 hivemind://context?why=0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 -> Explained(ContextOf { agent: AgentId("devops"), session: Some("s"), intent: None, budget: 9500, window: None }, Some(ClaimId(0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47)))
                 hivemind://context?explain=loudly -> explain: provided string was not `true` or `false`

@@ -67,27 +67,26 @@ fn answer_without(
 ) -> Result<Answer, ViewError> {
     asking.of_store(|asked| {
         let found = found_for(asked, of);
-        let mut opened = Vec::new();
-        let text = || {
-            let names = |text: &str| asked.store.shortened(text);
-            let mut entries = entries(&found, of, asked.runs, None, asked.now);
-            if let Some(told) = told {
-                let started = found.session.as_ref().map_or(u64::MAX, |session| session.seq);
-                leave_out(&mut entries, told, &of.agent, started);
-            }
-            let (text, whole) = pack::pack_and_whole(&entries, of.budget, asked.now, &names);
-            opened = whole.iter().flat_map(|id| [id.clone(), SessionNews::whole(id)]).collect();
-            text
-        };
-        let answer = Answer::of_xml(asked.format, found.seq, || for_programs(&found, of, asked.now), text);
-        Ok(answer.opening(opened))
+        let names = |text: &str| asked.store.shortened(text);
+        let (mut entries, mut budget) = (entries(&found, of, asked.runs, None, asked.now), of.budget);
+        if let Some(told) = told {
+            let started = found.session.as_ref().map_or(u64::MAX, |session| session.seq);
+            let left_out = leave_out(&mut entries, told, &of.agent, started);
+            // What the session has already counts, but what is new for it gets half of the room at least.
+            budget = budget.saturating_sub(left_out).max(budget / 2);
+        }
+        let (text, whole) = pack::pack_and_whole(&entries, budget, asked.now, &names);
+        let opened = whole.iter().flat_map(|id| [id.clone(), SessionNews::whole(id)]).collect();
+        let json = || for_programs(&found, of, asked.now);
+        Ok(Answer::of_xml(asked.format, found.seq, json, || text).opening(opened))
     })
 }
 
 /// Leaves out the claims that a session has whole already: those that it was told and that did not change since, and
-/// those that its agent made after ledger position `started`. Claims that its task requires stay.
-fn leave_out(entries: &mut Entries, told: &BTreeMap<String, u64>, agent: &AgentId, started: u64) {
-    let mut already = pack::Already::default();
+/// those that its agent made after ledger position `started`. Claims that its task requires stay. Returns the number of
+/// characters of the statements that are left out.
+fn leave_out(entries: &mut Entries, told: &BTreeMap<String, u64>, agent: &AgentId, started: u64) -> usize {
+    let (mut already, mut left_out) = (pack::Already::default(), 0);
     let mut stays = |claim: &pack::Claim| {
         let is_unchanged = told.get(&claim.id).is_some_and(|as_of| claim.seq <= *as_of);
         if claim.is_required {
@@ -105,11 +104,13 @@ fn leave_out(entries: &mut Entries, told: &BTreeMap<String, u64>, agent: &AgentI
         } else {
             return true;
         }
+        left_out += claim.statement.chars().count();
         false
     };
     entries.claims.retain(&mut stays);
     entries.anti_patterns.retain(|dead_end| stays(&dead_end.claim));
     entries.told = already;
+    left_out
 }
 
 /// Why the context of an agent shows what it shows, or one claim of all.

@@ -320,7 +320,7 @@ fn a_session_is_asked_first_and_hears_nothing_that_it_knows() {
     let place = |text: &str| told.find(text).unwrap_or_else(|| panic!("no {text} in {told}"));
     let order = [
         "<touches_your_work n=\"1\">",
-        "<edited by=\"analyst\" files=\"1\"",
+        "<edited by=\"analyst\"",
         "src/cache/lru.rs</edited>",
         "<asks_you n=\"1\">",
         reason,

@@ -1099,3 +1099,24 @@ fn a_larger_window_gets_a_larger_pack() {
     assert_eq!(budgets, [9_500, 15_000, 15_000, 15_000, 96_000, 480_000]);
     assert!(budget_for(Some(u64::MAX)) > 1_000_000);
 }
+
+#[test]
+fn what_a_task_requires_comes_first_and_is_dropped_last() {
+    let pack_with = |is_required: bool| {
+        let others = (0..20).map(|at| Claim {
+            answers: 1.0,
+            linked_to_active_task: true,
+            ..plain(&format!("c{at}"), "analyst", &"the pool is bounded by its callers ".repeat(8))
+        });
+        let required = Claim {
+            is_required,
+            linked_to_active_task: true,
+            status: Status::Proposed,
+            ..plain("wanted", "devops", &"the suite takes less than nine seconds ".repeat(8))
+        };
+        let claims = others.chain([required]).collect();
+        pack(&Entries { claims, is_asked: true, ..Entries::default() }, 2_000, NOW)
+    };
+    assert!(pack_with(true).contains("<claim id=\"wanted\""));
+    assert!(!pack_with(false).contains("<claim id=\"wanted\""));
+}

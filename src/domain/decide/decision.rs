@@ -233,13 +233,9 @@ pub(super) fn record(
         return overrule::once(state, speaker.0, proposed);
     }
     if !out_of_force.is_empty() {
-        let are = if out_of_force.len() == 1 {
-            "is out of force as a whole"
-        } else {
-            "are out of force as a whole"
-        };
+        let (are, it) = if out_of_force.len() == 1 { ("is", "it") } else { ("are", "them") };
         let whole = format!(
-            "{} {are}: if this decision does not say what still holds of it, decide that again in its own words",
+            "{} {are} out of force as a whole: what still holds of {it} and is not said here is to be decided again",
             out_of_force.join(" and ")
         );
         decision.next = Some(decision.next.map_or(whole.clone(), |next| format!("{whole}; {next}")));
