@@ -35,11 +35,11 @@ use crate::domain::way;
 
 pub use delta::{
     About, Body, Concern, DeltaOf, KNOWN_CHARS, MAX_DELTA_CHARS, Moved, News, Occasion, RunEnd, TaskMove,
-    Told, Waiting, delta, named_delta,
+    Told, ToldEdit, Waiting, delta, named_delta,
 };
 pub use entries::{
-    Anchor, Attention, Claim, Contradiction, DeadEnd, Digest, Entries, Governance, Lock, Message, Peer,
-    Question, Replaced, Side, Task, Trajectory, Turn0, Window,
+    Already, Anchor, Attention, Claim, Contradiction, DeadEnd, Digest, Entries, Governance, Lock, Message,
+    Peer, Question, Replaced, Side, Task, Trajectory, Turn0, Window,
 };
 pub use gate::{Gate, Presence, STOP_GATE_OPENING, banner, evidence_due, stop_gate};
 
@@ -63,10 +63,15 @@ const MAX_GLANCE_CHARS: usize = 120;
 const MAX_WANTS_CHARS: usize = 80;
 /// Maximum length of a claim's rejected alternatives, in characters.
 const MAX_REJECTED_CHARS: usize = 240;
-/// Maximum length of the claim that a claim superseded, in characters.
-const MAX_REPLACED_CHARS: usize = 80;
+/// Maximum length of the claim that a claim superseded, in characters: its id, which becomes a short name, and 80
+/// characters of its text.
+const MAX_REPLACED_CHARS: usize = 118;
 /// The divisor of the budget that gives the room for lines about omitted entries.
 const FOR_LINES: usize = 20;
+/// The most left-out claims of each kind that a pack names. A longer list is not read.
+const MAX_TOLD: usize = 40;
+/// The address of a context that leaves out nothing.
+const ALL: &str = "hivemind://context?all=true";
 /// The address that lists dead ends.
 const DEAD_ENDS: &str = "hivemind://negative";
 /// Maximum length of an id, in characters. A UUID has 36, and the key of an anchor may have more.
@@ -97,15 +102,28 @@ pub fn pack(entries: &Entries, budget_chars: usize, now: Timestamp) -> String {
 /// Packs entries into at most `budget_chars` characters, as they are at `now`. The same arguments give the same bytes.
 /// If the fixed parts do not fit, the pack is one line, and below 160 characters it is empty.
 pub fn named_pack(entries: &Entries, budget_chars: usize, now: Timestamp, names: Names<'_>) -> String {
+    pack_and_whole(entries, budget_chars, now, names).0
+}
+
+/// [`named_pack`], and the ids of the claims that it shows with their whole texts.
+pub fn pack_and_whole(
+    entries: &Entries,
+    budget_chars: usize,
+    now: Timestamp,
+    names: Names<'_>,
+) -> (String, Vec<String>) {
     if budget_chars < SMALLEST_BUDGET_CHARS {
-        return String::new();
+        return (String::new(), Vec::new());
     }
     let order = Order::of(entries, budget_chars, now, names);
     match best(entries, &order, budget_chars, now, names) {
-        (_, Some(packed)) => packed.text,
+        (max_chars, Some(packed)) => {
+            let whole = order.whole(&packed, max_chars);
+            (packed.text, whole)
+        }
         (max_chars, None) => {
             let sections = sections(entries, &order, max_chars, now);
-            one_line(entries, budget_chars, sections.iter().map(Section::eligible).sum())
+            (one_line(entries, budget_chars, sections.iter().map(Section::eligible).sum()), Vec::new())
         }
     }
 }
@@ -212,8 +230,10 @@ impl<'a> Order<'a> {
             };
             by_relevance(rank(one), rank(other)).then_with(|| one.id.cmp(&other.id))
         };
-        let (mut claims, mut sunk): (Vec<&Claim>, Vec<&Claim>) =
-            entries.claims.iter().partition(|claim| !claim.footing().sinks(&entries.stale_after, now));
+        let (mut claims, mut sunk): (Vec<&Claim>, Vec<&Claim>) = entries
+            .claims
+            .iter()
+            .partition(|claim| claim.is_required || !claim.footing().sinks(&entries.stale_after, now));
         for part in [&mut claims, &mut sunk] {
             if entries.is_asked {
                 part.sort_by(|one, other| by_rank(one, other));
@@ -222,6 +242,7 @@ impl<'a> Order<'a> {
                     standing(other).cmp(&standing(one)).then_with(|| by_rank(one, other))
                 });
             }
+            part.sort_by_key(|claim| !claim.is_required);
         }
         let sunk_from = claims.len();
         claims.extend(sunk);
@@ -237,6 +258,20 @@ impl<'a> Order<'a> {
         let is_by_parts = digest::fits(&parts, budget_chars, now, names);
         let parts = if is_by_parts { parts } else { vec![digest::rest(claims, sunk_from)] };
         Self { parts, is_by_parts, dead_ends, elsewhere_from, behind }
+    }
+
+    /// The ids of the claims and dead ends that a pack shows with their whole texts.
+    fn whole(&self, packed: &Fitted, max_chars: usize) -> Vec<String> {
+        let shown = |name: &str| packed.shown.get(name).cloned().unwrap_or_default();
+        let claims = self.parts.iter().flat_map(|part| {
+            shown(part.name).into_iter().map(|at| part.claims[at]).filter(|claim| match &claim.digest {
+                Some(digest) if self.is_by_parts => digest::is_whole(claim, digest, max_chars),
+                Some(_) | None => true,
+            })
+        });
+        let dead_ends = shown("anti_patterns").into_iter().map(|at| &self.dead_ends[at].claim);
+        let dead_ends = dead_ends.filter(|claim| items::is_whole_warning(claim));
+        claims.chain(dead_ends).map(|claim| claim.id.clone()).collect()
     }
 }
 
@@ -254,6 +289,7 @@ fn sections<'a>(
     let relevance = |claim: &Claim| claim.footing().relevance(now);
     // Without a question no claim is relevant. Settled claims come first, in their own order.
     let rank = |claim: &&Claim| match order.behind.get(claim.id.as_str()) {
+        _ if claim.is_required => f64::MAX,
         _ if !entries.is_asked => 0.0,
         Some(behind) => *behind,
         None => relevance(claim),
@@ -308,9 +344,15 @@ fn sections<'a>(
         )
         .share(10)
         .place(3),
-        Section::of("peers", entries.peers.iter().collect(), |peer| &peer.agent, peer_glance, peer)
-            .share(6)
-            .place(0),
+        Section::of(
+            "peers",
+            entries.peers.iter().collect(),
+            |peer| &peer.agent,
+            peer_glance,
+            move |it| peer(it, now),
+        )
+        .share(6)
+        .place(0),
     ];
     sections.extend(claims);
     sections
@@ -342,7 +384,7 @@ fn beside(claim: &Claim) -> String {
         Some(Replaced::DeadEnd(what)) => ("instead of the dead end", what),
         Some(Replaced::Claim(what)) => ("instead of", what),
     };
-    text + &format!("; {how}: {}", short(what, MAX_REPLACED_CHARS))
+    text + &format!("; {how} {}", short(what, MAX_REPLACED_CHARS))
 }
 
 /// Cuts a text to one line of at most `max_chars` characters.
@@ -452,13 +494,38 @@ fn some(number: u64) -> Option<u64> {
     Some(number).filter(|number| *number > 0)
 }
 
-/// The open work of the team. Empty if there is none.
-fn after(entries: &Entries) -> String {
-    let Governance { ready, contested, pending_proof, drift } = &entries.governance;
-    if entries.governance == Governance::default() && entries.quarantined == 0 {
+/// The names of the claims that are left out because the reader's session has them. Empty without such claims.
+fn already_told(already: &Already) -> String {
+    let Already { unchanged, files_changed, own } = already;
+    let named = |ids: &[String], separator: &str| {
+        let more = ids.len().saturating_sub(MAX_TOLD);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        ids.iter().take(MAX_TOLD).map(String::as_str).collect::<Vec<_>>().join(separator) + &more
+    };
+    let mut parts = Vec::new();
+    if !unchanged.is_empty() {
+        parts.push(format!("already told: {} (unchanged)", named(unchanged, " ")));
+    }
+    if !files_changed.is_empty() {
+        parts.push(format!("files of these changed: {}", named(files_changed, " ")));
+    }
+    if !own.is_empty() {
+        parts.push(format!("yours: {}", named(own, ", ")));
+    }
+    if parts.is_empty() {
         return String::new();
     }
-    Tag::open("governance")
+    Tag::open("told").text(&format!("{}; `{ALL}` prints them", parts.join("; ")))
+}
+
+/// The open work of the team, after the names of the claims that the reader has already. Empty if there is neither.
+fn after(entries: &Entries) -> String {
+    let Governance { ready, contested, pending_proof, drift } = &entries.governance;
+    let told = already_told(&entries.told);
+    if entries.governance == Governance::default() && entries.quarantined == 0 {
+        return told;
+    }
+    told + &Tag::open("governance")
         .with_any("ready", some(*ready))
         .with_any("contested", some(*contested))
         .with_any("pending_proof", some(*pending_proof))

@@ -23,6 +23,11 @@ use crate::workspace::Workspace;
 /// news again.
 const MAX_OPENED_BYTES: u64 = 256 * 1024;
 
+/// What stands before the id of a claim whose whole text was shown.
+const WHOLE: &str = "whole:";
+/// The line after which the session no longer has the whole texts.
+const FORGOTTEN: &str = "forgotten";
+
 /// The files of one session of a memory.
 #[derive(Debug)]
 pub struct SessionNews {
@@ -93,12 +98,39 @@ impl SessionNews {
         let text = private::read(&self.opened).unwrap_or_default();
         for line in String::from_utf8_lossy(&text).lines() {
             let Some((id, as_of)) = line.split_once(' ') else { continue };
+            if id == FORGOTTEN {
+                opened.retain(|id: &String, _| !id.starts_with(WHOLE));
+                continue;
+            }
             let as_of = as_of.split(' ').next().unwrap_or_default();
             let Ok(as_of) = as_of.parse::<u64>() else { continue };
             let last = opened.entry(id.to_owned()).or_insert(as_of);
             *last = as_of.max(*last);
         }
         opened
+    }
+
+    /// The name under which [`SessionNews::open`] keeps that the session was shown the whole text of a claim.
+    pub fn whole(id: &str) -> String {
+        format!("{WHOLE}{id}")
+    }
+
+    /// The claims whose whole texts the session was shown, by id, each with the position that it was last shown as of.
+    /// None where nothing is kept of what it was told.
+    pub fn shown_whole(&self) -> Option<BTreeMap<String, u64>> {
+        if !self.told.exists() {
+            return None;
+        }
+        let whole = |(id, as_of): (String, u64)| Some((id.strip_prefix(WHOLE)?.to_owned(), as_of));
+        Some(self.opened().into_iter().filter_map(whole).collect())
+    }
+
+    /// Says that the session no longer has the texts that it was shown: its client compacted or cleared its dialogue.
+    ///
+    /// # Errors
+    /// What the file system said.
+    pub fn forget_texts(&self) -> io::Result<()> {
+        self.open(&[FORGOTTEN.to_owned()], 0)
     }
 
     /// When the session was first shown each entity, by id. `None` if the first line about an entity has no time.

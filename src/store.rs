@@ -37,7 +37,7 @@ mod versions;
 
 pub use about::{Belonging, Rejected, Replaced};
 pub use at_now::{AtNow, by_now};
-pub use claim::{ClaimView, Evidence, PositionHeld, StatusChange, StillMeant};
+pub use claim::{Answered, ClaimView, Evidence, PositionHeld, StatusChange, StillMeant};
 pub(crate) use claims::with_basis;
 pub use claims::{ByNow, Changed, ClaimFilter, ClaimPage, ClaimSummary, DeadEndDetail, LastChange, Proof};
 pub use contradictions::{Contradiction, ContradictionFilter, ContradictionPage, SideView, Target};

@@ -71,7 +71,7 @@ pub use names::{event, evidence, notice, resolve, session, shortened};
 pub use receipt::{cited_lines, mark_at_now, receipt_json, receipt_line, without_known};
 pub use rows::{ROWS, Room, Rows, held as held_row, rows};
 pub use search::found_through;
-pub use unfinished::{gate, presence, unproven};
+pub use unfinished::{gate, peers, presence, unproven};
 pub use why::why;
 
 /// Default number of entries on a list page: some 4,000 tokens.
@@ -137,6 +137,8 @@ pub enum View {
     Beliefs(AgentId, Option<String>),
     /// The context of an agent at its start.
     Context(ContextOf),
+    /// The same without the claims that its session was told and that did not change since.
+    Rest(ContextOf),
     /// The reasons for the content of a context, or for one claim in or out of it.
     Explained(ContextOf, Option<ClaimId>),
     /// The entries that need this agent, or any agent.
@@ -201,6 +203,7 @@ pub fn answer(
         View::Anchors => anchors::answer(asking),
         View::Beliefs(agent, session) => beliefs::answer(asking, agent, session.as_deref()),
         View::Context(of) => context::answer(asking, of),
+        View::Rest(of) => context::rest(asking, of),
         View::Explained(of, why) => context::explained(asking, of, *why),
         View::Attention(agent) => attention::answer(asking, agent.as_ref()),
     }
@@ -252,7 +255,9 @@ pub fn touched_by(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result
         View::Turn0(id) => sessions::turn0_touched_by(id, event),
         View::Anchors => anchors::touched_by(event),
         View::Beliefs(agent, _) => beliefs::touched_by(agent, event),
-        View::Context(of) | View::Explained(of, _) => context::touched_by(of, recorded, event),
+        View::Context(of) | View::Rest(of) | View::Explained(of, _) => {
+            context::touched_by(of, recorded, event)
+        }
         View::Attention(_) => attention::touched_by(event),
         // Every event counts.
         View::Agents | View::Status => true,

@@ -24,6 +24,9 @@ pub(super) struct Context {
     /// Context window of the model; it sets the length
     #[arg(long, value_name = "TOKENS", conflicts_with = "budget")]
     window: Option<u64>,
+    /// Show also what this session was told already
+    #[arg(long)]
+    all: bool,
     /// Show for each claim its score and the parts of the score
     #[arg(long)]
     explain: bool,
@@ -46,6 +49,7 @@ impl Context {
         let of = ContextOf { intent: self.intent.clone(), budget, ..ContextOf::new(agent, session) };
         let why = place.any_claim_named(self.why.as_deref())?;
         place.show(&match why {
+            None if !self.explain && !self.all && self.session.is_none() => View::Rest(of),
             None if !self.explain => View::Context(of),
             why => View::Explained(of, why),
         })

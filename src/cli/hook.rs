@@ -113,10 +113,10 @@ impl Hook {
         }
         say(&call, &answer);
         // Only a message that was printed in time counts as told.
-        if let Some(Telling { news, told, opened }) = told {
+        if let Some(Telling { news, told, opened, as_of }) = told {
             // If this fails, the session gets some news twice.
             let _ = news.tell(&told);
-            let _ = news.open(&opened, told.seq);
+            let _ = news.open(&opened, as_of);
         }
         Ok(())
     }
@@ -165,6 +165,8 @@ struct Telling {
     told: Told,
     /// The ids whose texts the session knows from then on.
     opened: Vec<String>,
+    /// The ledger position that it knows that as of.
+    as_of: u64,
 }
 
 impl Hooked {
@@ -349,15 +351,15 @@ impl Hooked {
     }
 
     /// The context within `budget` characters, or bytes for a client that counts bytes.
-    fn pack(&mut self, room: usize) -> Result<String, Failure> {
+    fn pack(&mut self, room: usize) -> Result<views::Answer, Failure> {
         let mut budget = room;
         loop {
             let view = View::Context(self.context_of(budget));
             let (config, now) = (&self.context.config, system::now());
-            let text = views::answer(&mut self.reads, config, &view, now, Format::Text)?.into_text();
-            let over = text.len().saturating_sub(room);
+            let answer = views::answer(&mut self.reads, config, &view, now, Format::Text)?;
+            let over = answer.text().len().saturating_sub(room);
             if over == 0 || self.call.client != Client::Codex || budget < 400 {
-                return Ok(text);
+                return Ok(answer);
             }
             // A character takes at most four bytes.
             budget = budget.saturating_sub((over / 4).max(100));
@@ -390,15 +392,21 @@ impl Hooked {
                     && let Ok(delta) =
                         views::delta_with(Occasion::Prompt, &mut self.reads, &of, &known, system::now())
                 {
-                    let (opened, views::Delta { text: delta, told: now_told, .. }) = (delta.opened(), delta);
+                    let opened = delta.opened();
+                    let views::Delta { text: delta, told: mut now_told, .. } = delta;
                     let (since, until) = (known.told.prompted(), now_told.seq);
                     let root = self.context.workspace.root().to_owned();
-                    let due = self.store(|store| views::unproven(store, &of, &root, (since, until)));
-                    let due = pack::evidence_due(&due.ok().flatten().unwrap_or_default());
+                    let mut due = Vec::new();
+                    if !now_told.is_reminded {
+                        let asked = self.store(|store| views::unproven(store, &of, &root, (since, until)));
+                        due = asked.ok().flatten().unwrap_or_default();
+                        now_told.is_reminded = !due.is_empty();
+                    }
+                    let due = pack::evidence_due(&due);
                     // This answer may be too late, so the next prompt records it in the ledger.
                     told = Some(if known.is_kept { known.told.position() } else { until });
                     answer = Answer::Context(delta + &due);
-                    self.told = news.map(|news| Telling { news, told: now_told, opened });
+                    self.told = news.map(|news| Telling { news, told: now_told, opened, as_of: until });
                 }
             }
             // The session expired in silence, began before its hooks were installed, or was split off.
@@ -428,7 +436,8 @@ impl Hooked {
         let delta = views::delta_with(Occasion::Command, &mut self.reads, &of, &known, system::now())?;
         let opened = delta.opened();
         if delta.told != known.told {
-            self.told = Some(Telling { news, told: delta.told, opened });
+            let as_of = delta.told.seq;
+            self.told = Some(Telling { news, told: delta.told, opened, as_of });
         }
         Ok(delta.text)
     }
@@ -453,14 +462,23 @@ impl Hooked {
     fn told_all(&mut self, besides: &str) -> Answer {
         let said = format!("{}{besides}\n{ABOUT_NEWS}\n", self.banner());
         let room = MAX_CONTEXT.saturating_sub(said.chars().count());
-        if let Some(news) = self.news().filter(|news| news.told().is_none()) {
-            // From now on the file records the ids that the session opens.
-            self.told = Some(Telling { news, told: Told::default(), opened: Vec::new() });
+        let (pack, opened, seq) = match self.pack(room) {
+            Ok(answer) => (answer.text().to_owned(), answer.opened, answer.seq),
+            Err(failure) => {
+                tracing::info!(?failure, "a session starts without its memory");
+                (format!("{NOT_YET} Why: {}.", output::inline(&failure)), Vec::new(), 0)
+            }
+        };
+        if let Some(news) = self.news() {
+            // From its first start on, the file records the ids that the session opens.
+            let mut told = news.told().unwrap_or_default();
+            if matches!(&self.call.moment, Moment::SessionStart { source } if forgets(source.as_deref())) {
+                // If this fails, a context leaves out texts that the session no longer has.
+                let _ = news.forget_texts();
+                told.edits.clear();
+            }
+            self.told = Some(Telling { news, told, opened, as_of: seq });
         }
-        let pack = self.pack(room).unwrap_or_else(|failure| {
-            tracing::info!(?failure, "a session starts without its memory");
-            format!("{NOT_YET} Why: {}.", output::inline(&failure))
-        });
         Answer::Context(said + &pack)
     }
 
@@ -615,6 +633,11 @@ impl Hooked {
         };
         commands.into_iter().map(submission).collect()
     }
+}
+
+/// Whether a session that starts like this has lost what it was told.
+fn forgets(source: Option<&str>) -> bool {
+    matches!(source, Some("compact" | "clear"))
 }
 
 /// The message to a session whose seat another pane took in its absence. Empty for other sessions.

@@ -41,7 +41,10 @@ impl Besides {
             let (presence, _) = reads.ask(system::now(), |store| views::presence(store, agent.as_str()))?;
             let alone = || Presence { agent: agent.to_string(), ..Presence::default() };
             let checkout = context.workspace.checkout();
-            let banner = pack::banner(&Presence { checkout, ..presence.unwrap_or_else(alone) });
+            let mut banner = pack::banner(&Presence { checkout, ..presence.unwrap_or_else(alone) });
+            for peer in views::peers(reads, agent.as_str(), system::now())? {
+                banner.push_str(&format!("\npeer:      {peer}"));
+            }
             Ok::<_, Failure>((agent.to_string(), banner))
         });
         let (rejected, later) = Spool::of(&context.workspace).left_behind();

@@ -15,7 +15,11 @@ pub enum BadText {
         max_chars: usize,
     },
     /// Longer than the limit.
-    #[error("{field} has {chars} characters: at most {max_chars}; put the rest in a file and name it")]
+    #[error(
+        "{field} has {chars} characters, {} more than the {max_chars} that fit: nothing is recorded; shorten it, or put \
+         the rest into a file or a second claim and name that",
+        chars - max_chars
+    )]
     TooLong {
         /// The name of the argument.
         field: &'static str,

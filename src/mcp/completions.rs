@@ -68,7 +68,7 @@ impl Server {
             }
             "id" | "why" => self.of_store(|store| store.names_beginning(Sort::Claim, typed, MOST)),
             "run" => self.of_store(|store| store.names_beginning(Sort::Run, typed, MOST)),
-            "explain" => Ok(starting(["true"].into_iter(), typed)),
+            "all" | "explain" => Ok(starting(["true"].into_iter(), typed)),
             "profile" => Ok(self.profiles(typed)),
             "scope" => self.of_store(|store| store.scopes(typed, MOST)),
             "target" => self.of_store(|store| {

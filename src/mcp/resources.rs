@@ -55,7 +55,7 @@ const CONCRETE: [(&str, &str, &str); 17] = [
 /// Address, name and description of each template (RFC 6570).
 const TEMPLATES: [(&str, &str, &str); 21] = [
     (
-        "hivemind://context/{agent}{?session,intent,budget,context_window,used_tokens,explain,why}",
+        "hivemind://context/{agent}{?session,intent,budget,context_window,used_tokens,all,explain,why}",
         "context-of",
         "What an agent should know, as a session sees it; budget in characters, or the window of the model in tokens",
     ),

@@ -201,22 +201,28 @@ fn limit(parameters: &mut Parameters) -> Result<usize, BadAddress> {
 }
 
 /// Parses the parameters of a context. `context_window` (tokens) raises the budget; with `used_tokens` the context
-/// also tells when to split the session. `explain` asks why the context shows its entries, `why` asks about one
+/// also tells when to split the session. `all` includes what the session was told. `explain` asks why the context shows its entries, `why` asks about one
 /// claim.
 fn context(parameters: &mut Parameters, agent: AgentId, session: Option<String>) -> Result<View, BadAddress> {
     let window_tokens = parameters.parse("context_window")?;
     let used_tokens: Option<u64> = parameters.parse("used_tokens")?;
     let budget = parameters.parse("budget")?.unwrap_or_else(|| pack::budget_for(window_tokens));
     let window = used_tokens.zip(window_tokens);
+    let other = parameters.take("session");
+    let is_all = parameters.parse("all")?.unwrap_or(false) || other.is_some();
     let of = ContextOf {
         agent,
-        session: parameters.take("session").or(session),
+        session: other.or(session),
         intent: parameters.take("intent"),
         budget,
         window: window.map(|(used_tokens, window_tokens)| pack::Window { used_tokens, window_tokens }),
     };
     let (explain, why) = (parameters.parse("explain")?.unwrap_or(false), parameters.parse("why")?);
-    Ok(if explain || why.is_some() { View::Explained(of, why) } else { View::Context(of) })
+    Ok(match (explain || why.is_some(), is_all) {
+        (true, _) => View::Explained(of, why),
+        (false, true) => View::Context(of),
+        (false, false) => View::Rest(of),
+    })
 }
 
 fn statuses(parameters: &mut Parameters) -> Result<Vec<Status>, BadAddress> {
@@ -447,8 +453,8 @@ mod tests {
                 "file:///etc/passwd",
             ],
             expect![[r#"
-                hivemind://context -> Context(ContextOf { agent: AgentId("devops"), session: Some("s"), intent: None, budget: 9500, window: None })
-                hivemind://context/QA?budget=500&format=json -> Context(ContextOf { agent: AgentId("reviewer"), session: None, intent: None, budget: 500, window: None }) json
+                hivemind://context -> Rest(ContextOf { agent: AgentId("devops"), session: Some("s"), intent: None, budget: 9500, window: None })
+                hivemind://context/QA?budget=500&format=json -> Rest(ContextOf { agent: AgentId("reviewer"), session: None, intent: None, budget: 500, window: None }) json
                 hivemind://context?explain=true -> Explained(ContextOf { agent: AgentId("devops"), session: Some("s"), intent: None, budget: 9500, window: None }, None)
                 hivemind://context?why=0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 -> Explained(ContextOf { agent: AgentId("devops"), session: Some("s"), intent: None, budget: 9500, window: None }, Some(ClaimId(0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47)))
                 hivemind://context?explain=loudly -> explain: provided string was not `true` or `false`

@@ -223,12 +223,40 @@ pub struct Told {
     /// The entries of the last delta with news.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub last: Vec<About>,
+    /// The edits that the session was told of. A further edit of the same file is news only after the reader did
+    /// something about that file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<ToldEdit>,
+    /// Whether the session was reminded of claims without evidence.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_reminded: bool,
+}
+
+/// The edits of a file by one agent in one work tree that a session was told of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToldEdit {
+    /// The agent.
+    pub agent: AgentId,
+    /// The linked work tree. None for the main one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<Worktree>,
+    /// The file.
+    pub path: Scope,
+    /// Ledger position of the delta that told it.
+    pub seq: u64,
 }
 
 impl Told {
     /// A session that knows everything up to this position.
     pub const fn up_to(seq: u64) -> Self {
-        Self { seq, waiting: Vec::new(), at_prompt: None, last: Vec::new() }
+        Self {
+            seq,
+            waiting: Vec::new(),
+            at_prompt: None,
+            last: Vec::new(),
+            edits: Vec::new(),
+            is_reminded: false,
+        }
     }
 
     /// The ledger position of the last prompt's delta.

@@ -119,8 +119,7 @@ pub(super) fn claim(claim: &Claim, digest: &Digest, max_chars: usize, now: Times
     let kind = Some(claim.claim_type).filter(|kind| *kind != ClaimType::Fact && *part != Part::Decision);
     let confidence = format!("{:.2}", claim.confidence);
     let list = |words: &[String]| (!words.is_empty()).then(|| words.join(" "));
-    let of_figures = if *part == Part::Figure { FIGURES } else { 1 };
-    let mut text = cut(&claim.statement, max_chars * of_figures);
+    let mut text = cut(&claim.statement, longest(digest, max_chars));
     if let Some(why) = why {
         text.push_str(&format!("; why: {}", short(why, REASON_CHARS)));
     }
@@ -151,6 +150,16 @@ pub(super) fn claim(claim: &Claim, digest: &Digest, max_chars: usize, now: Times
         .with_any("named_by", list(named_by))
         .with_any("asks", list(asks))
         .text(&text)
+}
+
+/// Whether [`claim`] shows the whole statement.
+pub(super) fn is_whole(claim: &Claim, digest: &Digest, max_chars: usize) -> bool {
+    claim.statement.chars().count() <= longest(digest, max_chars)
+}
+
+/// The number of characters that a statement may have.
+fn longest(digest: &Digest, max_chars: usize) -> usize {
+    if digest.part == Part::Figure { max_chars * FIGURES } else { max_chars }
 }
 
 /// Cuts a statement to `max_chars` characters. An uncut statement keeps its line breaks.

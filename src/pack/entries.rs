@@ -3,6 +3,8 @@
 //! In each list the most important entries come first. Claims are an exception: the pack orders them by relevance. Each
 //! entry appears once: a claim under attention or among the anti-patterns is not among the claims.
 
+use super::MAX_NAME_CHARS;
+use super::xml::line;
 use crate::domain::claim::{Basis, ClaimType, ContradictionKind, Grade, Status};
 use crate::domain::digest::Part;
 use crate::domain::relevance::{Binds, Footing, StaleAfter};
@@ -33,6 +35,8 @@ pub struct Entries {
     pub anchors: Vec<Anchor>,
     /// Claims in force, in any order.
     pub claims: Vec<Claim>,
+    /// Claims that the reader's session has already, which are left out.
+    pub told: Already,
     /// Number of further candidates that were not passed. They count as omitted.
     pub unseen_claims: u64,
     /// Whether there is an intent, a task, a prompt or a file to search for.
@@ -51,6 +55,17 @@ pub struct Entries {
     pub governance: Governance,
     /// Number of unreadable rows, which were left out.
     pub quarantined: u64,
+}
+
+/// The ids of claims whose whole texts the reader's session has already.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Already {
+    /// Claims that it was told and that did not change.
+    pub unchanged: Vec<String>,
+    /// Claims among them whose files changed since they were made.
+    pub files_changed: Vec<String>,
+    /// Claims that it made itself, each with its status, if that is no longer `proposed`.
+    pub own: Vec<String>,
 }
 
 /// The focus of the work.
@@ -135,6 +150,8 @@ pub struct Question {
     pub silence_in: Option<Span>,
     /// Id of the superseded claim that the reader supported.
     pub instead_of: Option<String>,
+    /// Whether it may be a request, which a claim answers as well as a position does.
+    pub is_request: bool,
 }
 
 /// A contradiction.
@@ -199,8 +216,38 @@ pub struct Peer {
     pub worktree: Option<String>,
     /// The branch on which the session started.
     pub branch: Option<String>,
+    /// The time of its last event, if known.
+    pub last_seen: Option<Timestamp>,
+    /// The file that it edited last.
+    pub last_edit: Option<String>,
     /// The goal of the agent.
     pub wants: String,
+}
+
+/// Maximum length of a file's name, in characters.
+const MAX_FILE_CHARS: usize = 120;
+/// The age of an agent's last event from which on it counts as silent, in milliseconds: 10 minutes, more than most
+/// commands take.
+const SILENT_MS: i64 = 10 * 60_000;
+
+impl Peer {
+    /// Whether an agent with a last event of this age is silent.
+    pub(super) const fn is_silent(age: Span) -> bool {
+        age.0 >= SILENT_MS
+    }
+
+    /// What it does now: `devops: last seen 40s ago, last edited src/a.rs`, or `devops: silent for 12m`.
+    pub fn doing(&self, now: Timestamp) -> String {
+        let does = match (self.last_seen.map(|at| at.age(now)), &self.last_edit) {
+            (None, _) => "not seen yet".to_owned(),
+            (Some(age), _) if Self::is_silent(age) => format!("silent for {age}"),
+            (Some(age), None) => format!("last seen {age} ago"),
+            (Some(age), Some(file)) => {
+                format!("last seen {age} ago, last edited {}", line(file, MAX_FILE_CHARS))
+            }
+        };
+        format!("{}: {does}", line(&self.agent, MAX_NAME_CHARS))
+    }
 }
 
 /// A locked scope.
@@ -272,6 +319,8 @@ pub struct Claim {
     pub created_at: Timestamp,
     /// The time of the last touch.
     pub touched_at: Timestamp,
+    /// Ledger position of its creation.
+    pub made_seq: u64,
     /// Ledger position of the last change.
     pub seq: u64,
     /// The rejected alternatives, each with its reason.
@@ -282,6 +331,8 @@ pub struct Claim {
     pub answers: f64,
     /// Whether it came from an active task, or has a scope that such a task names.
     pub linked_to_active_task: bool,
+    /// Whether the reader or the operator made it for a task of the session. Such a claim says what the work must be.
+    pub is_required: bool,
     /// Whether its scope matches a file that the session touched or locked.
     pub touches_session_files: bool,
     /// Whether it is a decision in force about a place where the session works.

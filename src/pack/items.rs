@@ -69,13 +69,18 @@ impl Attention {
 
 /// A question with the whole statement. A position on a part of it would be worthless.
 pub(super) fn question(asked: &Question, now: Timestamp) -> String {
+    let answer = if asked.is_request {
+        format!("a position, or a claim that names {}", asked.claim)
+    } else {
+        "support, challenge or abstain".to_owned()
+    };
     Tag::open("question")
         .with("claim", &asked.claim)
         .with("by", &asked.by)
         .with_any("instead_of", asked.instead_of.as_ref())
         .with("age", asked.asked_at.age(now))
         .with_any("silence_in", asked.silence_in)
-        .with("answer", "support, challenge or abstain")
+        .with("answer", answer)
         .text(&asked.statement)
 }
 
@@ -131,12 +136,17 @@ pub(super) fn peer_glance(peer: &Peer) -> Glance<'_> {
     Glance::of_act(&peer.wants)
 }
 
-pub(super) fn peer(peer: &Peer) -> String {
+pub(super) fn peer(peer: &Peer, now: Timestamp) -> String {
+    let age = peer.last_seen.map(|at| at.age(now));
+    let is_silent = age.is_some_and(Peer::is_silent);
     let tag = Tag::open("peer")
         .with("name", &peer.agent)
         .with_any("client", peer.client.as_ref())
         .with_any("worktree", peer.worktree.as_ref())
-        .with_any("branch", peer.branch.as_ref().filter(|branch| peer.worktree.as_ref() != Some(branch)));
+        .with_any("branch", peer.branch.as_ref().filter(|branch| peer.worktree.as_ref() != Some(branch)))
+        .with_any("seen", age.filter(|_| !is_silent))
+        .with_any("silent", age.filter(|_| is_silent))
+        .with_any("last_edit", peer.last_edit.as_ref().filter(|_| !is_silent));
     if peer.wants.is_empty() { tag.empty() } else { tag.escaped(&line(&peer.wants, MAX_WANTS_CHARS)) }
 }
 
@@ -213,6 +223,11 @@ pub(super) fn dead_ends<'a>(entries: Vec<&'a DeadEnd>, now: Timestamp) -> Sectio
         move |dead_end| avoid(dead_end, now),
     )
     .called("dead ends")
+}
+
+/// Whether [`avoid`] shows the whole statement.
+pub(super) fn is_whole_warning(claim: &Claim) -> bool {
+    claim.statement.chars().count() <= MAX_WARNING_CHARS
 }
 
 pub(super) fn avoid(DeadEnd { claim, trigger, because, .. }: &DeadEnd, now: Timestamp) -> String {

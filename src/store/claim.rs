@@ -102,6 +102,16 @@ pub struct StatusChange {
     pub seq: u64,
 }
 
+/// The answer of an asked agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Answered {
+    /// The agent.
+    pub agent: String,
+    /// The claim that answers. None where a position does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<ClaimId>,
+}
+
 /// A claim with all its facts.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClaimView {
@@ -126,6 +136,9 @@ pub struct ClaimView {
     /// The agents that its owner asked for a position.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<String>,
+    /// The asked agents that answered: by a position, or by a later claim that names this one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answered: Vec<Answered>,
     /// When silence confirms it, epoch ms. An objection before then prevents it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub objection_until: Option<i64>,
@@ -220,12 +233,24 @@ impl Reader {
             asks,
             objection_until,
         } = own;
+        let positions = self.positions(id)?;
+        let mut answered = Vec::new();
+        for agent in &asks {
+            let has_position = positions.iter().any(|held| held.agent == *agent);
+            let by = match has_position {
+                true => None,
+                false => self.named_in_answer(id, summary.created_seq, agent)?,
+            };
+            if has_position || by.is_some() {
+                answered.push(Answered { agent: agent.clone(), by });
+            }
+        }
         let waits = objection_until.is_some() && self.waits_for_operator(id)?.is_some();
         Ok(Some(ClaimView {
             successors: self.successors(&summary)?,
             decision: self.decision(id)?,
             not_chosen: self.not_chosen(id)?,
-            positions: self.positions(id)?,
+            positions,
             former_positions,
             former_positions_left_out,
             evidence_items: self.evidence(id)?,
@@ -245,6 +270,7 @@ impl Reader {
             still_meant: None,
             unversioned: Vec::new(),
             asks,
+            answered,
             objection_until: objection_until.filter(|_| !waits),
         }))
     }

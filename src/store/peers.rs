@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::sessions::MAX_LIVE;
+use super::sessions::{MAX_LIVE, SessionView};
 use super::{Reader, StoreError};
 use crate::domain::session::Role;
 
@@ -25,6 +25,11 @@ pub struct Peer {
     /// The branch on which the session started. None outside git.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
+    /// The time of its last event, epoch ms.
+    pub last_seen_at: i64,
+    /// The file that its session edited last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_edit: Option<String>,
     /// The intent of the session, or else the title of a task that it holds, or else its first prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wants: Option<String>,
@@ -42,8 +47,9 @@ impl Reader {
         let team = self.trajectory(None)?;
         let mut peers = Vec::new();
         for (at, session) in alive.into_iter().enumerate() {
-            let mut wants = None;
+            let (mut wants, mut last_edit) = (None, None);
             if at < MAX_PEERS {
+                last_edit = self.files_of(&session.session)?.into_iter().next();
                 let id = Some(session.session.as_str());
                 let own = self.trajectory(id)?.filter(|own| team.as_ref().is_none_or(|it| it.seq != own.seq));
                 wants = own.map(|own| own.intent);
@@ -55,8 +61,8 @@ impl Reader {
                     wants = said.into_iter().find(|turn| turn.role == Role::User).map(|turn| turn.text);
                 }
             }
-            let (client, worktree, branch) = (session.client, session.worktree, session.branch);
-            peers.push(Peer { agent: session.agent, client, worktree, branch, wants });
+            let SessionView { agent, client, worktree, branch, last_seen_at, .. } = session;
+            peers.push(Peer { agent, client, worktree, branch, last_seen_at, last_edit, wants });
         }
         Ok(peers)
     }

@@ -37,7 +37,8 @@ pub struct Question {
 }
 
 impl Reader {
-    /// The open questions to an agent or to all agents, oldest first. The owner of an ended claim is not asked about a
+    /// The open questions to an agent or to all agents, oldest first. A claim of the asked agent that names the claim
+    /// answers it, unless silence would confirm the claim. The owner of an ended claim is not asked about a
     /// successor. A claim that silence confirms asks its agents by name.
     pub fn questions(&self, agent: Option<&str>, limit: usize) -> Result<Vec<Question>, StoreError> {
         let of_agent = if agent.is_some() { "q.agent = ?1" } else { "?1 IS NULL" };
@@ -59,6 +60,11 @@ impl Reader {
             let summary = self.claim_summary(claim)?.filter(|claim| claim.status != Status::Deprecated);
             let waits_for = self.waits_for_operator(claim)?;
             let until = until.filter(|_| waits_for.is_none());
+            let made = summary.as_ref().filter(|_| until.is_none()).map(|claim| claim.created_seq);
+            let answer = made.map(|made| self.named_in_answer(claim, made, &agent)).transpose()?.flatten();
+            if answer.is_some() {
+                continue;
+            }
             questions.extend(summary.map(|claim| Question {
                 claim,
                 agent,
@@ -71,6 +77,21 @@ impl Reader {
             }));
         }
         Ok(questions)
+    }
+
+    /// The first later claim of an asked agent that names the claim.
+    pub(super) fn named_in_answer(
+        &self,
+        claim: ClaimId,
+        created_seq: u64,
+        agent: &str,
+    ) -> Result<Option<ClaimId>, StoreError> {
+        for later in self.mentioned_by(claim, created_seq)?.into_iter().rev() {
+            if self.claim_summary(later)?.is_some_and(|later| later.owner == agent) {
+                return Ok(Some(later));
+            }
+        }
+        Ok(None)
     }
 
     /// The claim of the operator that a claim proposes to supersede. Silence does not confirm such a claim.

@@ -14,6 +14,7 @@ use crate::domain::event::{
     SessionEnded, SessionSplit, SessionStarted, Turn0Continued, TurnRecorded,
 };
 use crate::domain::ids::{ClaimId, EventId, SessionId};
+use crate::domain::scope::Scope;
 use crate::domain::session::{
     Belief, EndCause, Role, SUMMARY_SEGMENT_CHARS, SUMMARY_SEGMENTS, Source, WHOLE_TURNS,
 };
@@ -489,6 +490,13 @@ impl Reader {
             "SELECT EXISTS (SELECT 1 FROM firings WHERE session = ?1 AND guard = ?2 AND agent = ?3)",
         )?;
         Ok(one.query_row(params![me.session, claim, me.agent], only)?)
+    }
+
+    /// Ledger position of the last edit of a file by a session.
+    pub fn touched_at(&self, session: &str, path: &Scope) -> Result<Option<u64>, StoreError> {
+        let mut touched =
+            self.db.prepare_cached("SELECT seq FROM session_files WHERE session = ?1 AND path = ?2")?;
+        Ok(touched.query_row(params![session, path], only).optional()?)
     }
 
     /// Files that a session touched, the last one first. At most 200, which is enough to know its place of work.

@@ -76,6 +76,14 @@ impl Answer {
         answer
     }
 
+    /// The text of an answer that is none for programs.
+    pub fn text(&self) -> &str {
+        match &self.body {
+            Body::Json(_) => "",
+            Body::Markdown(text) | Body::Xml(text) => text,
+        }
+    }
+
     /// The text, or the JSON as text if that is the format.
     pub fn into_text(self) -> String {
         match self.body {

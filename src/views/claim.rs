@@ -18,7 +18,8 @@ use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::reads::Reads;
-use crate::store::{ClaimSummary, ClaimView, Contradiction, DecisionView, Evidence};
+use crate::session_news::SessionNews;
+use crate::store::{Answered, ClaimSummary, ClaimView, Contradiction, DecisionView, Evidence};
 
 /// Number of shown digits of a hash: enough to tell two files apart. JSON has all digits.
 const HASH_CHARS: usize = 12;
@@ -48,7 +49,9 @@ pub(super) fn answer(asking: &mut Asking<'_>, id: ClaimId) -> Result<Answer, Vie
             }
             json
         };
-        Ok(asked.answer(json, || text(&claim, &ran, asked.now)).opening(vec![id.to_string()]))
+        Ok(asked
+            .answer(json, || text(&claim, &ran, asked.now))
+            .opening(vec![id.to_string(), SessionNews::whole(&id.to_string())]))
     })
 }
 
@@ -111,8 +114,14 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
     if let Some(caveat) = versions::not_compared(claim) {
         fact("proof", &caveat);
     }
-    if !claim.asks.is_empty() {
-        fact("asks", &inline(&claim.asks.join(", "), 400));
+    let is_open = |agent: &&String| claim.answered.iter().all(|answered| answered.agent != **agent);
+    let asks: Vec<&str> = claim.asks.iter().filter(is_open).map(String::as_str).collect();
+    if !asks.is_empty() {
+        fact("asks", &inline(&asks.join(", "), 400));
+    }
+    for Answered { agent, by } in &claim.answered {
+        let by = by.map_or_else(|| "by a position".to_owned(), |by| format!("by `{by}`"));
+        fact("asked", &format!("{}, answered {by}", inline(agent, 40)));
     }
     if let Some(silence) = silence(claim) {
         fact("silence", &silence);

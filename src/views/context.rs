@@ -3,12 +3,15 @@
 mod entries;
 mod found;
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::asking::{Asked, Asking};
 use super::claims::shown;
 use super::{Answer, ViewError, explain, to_json};
 use crate::domain::agent::AgentId;
+use crate::domain::claim::Status;
 use crate::domain::event::{Event, Recorded};
 use crate::domain::ids::{ClaimId, SessionId};
 use crate::domain::relevance::StaleAfter;
@@ -16,6 +19,7 @@ use crate::domain::time::Timestamp;
 use crate::pack::{self, Entries};
 use crate::reads::Reads;
 use crate::schedule::JobRuns;
+use crate::session_news::SessionNews;
 
 pub(super) use entries::{
     anchor, claim_for, contradiction, entries, pack_dead_end, pack_lock, pack_peer, question, replaced_by,
@@ -49,15 +53,71 @@ impl ContextOf {
 
 /// The context of an agent.
 pub(super) fn answer(asking: &mut Asking<'_>, of: &ContextOf) -> Result<Answer, ViewError> {
+    answer_without(asking, of, None)
+}
+
+/// The context of an agent without what its session was told. Everything, where it is not known what it was told.
+pub(super) fn rest(asking: &mut Asking<'_>, of: &ContextOf) -> Result<Answer, ViewError> {
+    let told = || {
+        let home = asking.reads.state_home().filter(|_| asking.reads.horizon().is_none())?;
+        let session = of.session.as_deref()?.parse().ok()?;
+        SessionNews::of(home, asking.reads.workspace(), &session).shown_whole()
+    };
+    let told = told();
+    answer_without(asking, of, told.as_ref())
+}
+
+fn answer_without(
+    asking: &mut Asking<'_>,
+    of: &ContextOf,
+    told: Option<&BTreeMap<String, u64>>,
+) -> Result<Answer, ViewError> {
     asking.of_store(|asked| {
         let found = found_for(asked, of);
-        let text = || {
-            let names = |text: &str| asked.store.shortened(text);
-            let entries = entries(&found, of, asked.runs, None, asked.now);
-            pack::named_pack(&entries, of.budget, asked.now, &names)
-        };
-        Ok(Answer::of_xml(asked.format, found.seq, || for_programs(&found, of, asked.now), text))
+        let names = |text: &str| asked.store.shortened(text);
+        let (mut entries, mut budget) = (entries(&found, of, asked.runs, None, asked.now), of.budget);
+        if let Some(told) = told {
+            let started = found.session.as_ref().map_or(u64::MAX, |session| session.seq);
+            let left_out = leave_out(&mut entries, told, &of.agent, started);
+            // What the session has already counts, but what is new for it gets half of the room at least.
+            budget = budget.saturating_sub(left_out).max(budget / 2);
+        }
+        let (text, whole) = pack::pack_and_whole(&entries, budget, asked.now, &names);
+        let opened = whole.iter().flat_map(|id| [id.clone(), SessionNews::whole(id)]).collect();
+        let json = || for_programs(&found, of, asked.now);
+        Ok(Answer::of_xml(asked.format, found.seq, json, || text).opening(opened))
     })
+}
+
+/// Leaves out the claims that a session has whole already: those that it was told and that did not change since, and
+/// those that its agent made after ledger position `started`. Claims that its task requires stay. Returns the number of
+/// characters of the statements that are left out.
+fn leave_out(entries: &mut Entries, told: &BTreeMap<String, u64>, agent: &AgentId, started: u64) -> usize {
+    let (mut already, mut left_out) = (pack::Already::default(), 0);
+    let mut stays = |claim: &pack::Claim| {
+        let is_unchanged = told.get(&claim.id).is_some_and(|as_of| claim.seq <= *as_of);
+        if claim.is_required {
+            return true;
+        } else if claim.by == agent.as_str() && claim.made_seq > started {
+            let status = match claim.status {
+                Status::Proposed => String::new(),
+                status => format!(" ({status})"),
+            };
+            already.own.push(format!("{}{status}", claim.id));
+        } else if is_unchanged && claim.changed.is_some() {
+            already.files_changed.push(claim.id.clone());
+        } else if is_unchanged {
+            already.unchanged.push(claim.id.clone());
+        } else {
+            return true;
+        }
+        left_out += claim.statement.chars().count();
+        false
+    };
+    entries.claims.retain(&mut stays);
+    entries.dead_ends.retain(|dead_end| stays(&dead_end.claim));
+    entries.told = already;
+    left_out
 }
 
 /// The reasons for the entries of a context, or for one claim in or out of it.

@@ -18,10 +18,12 @@ use crate::domain::event;
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::scope::{Mentioned, Scope};
 use crate::domain::session::Role;
+use crate::domain::text::Worktree;
 use crate::domain::time::{Moment, Timestamp};
 use crate::ledger;
 use crate::pack::{
-    self, About, Body, Concern, DeltaOf, KNOWN_CHARS, Moved, News, Occasion, RunEnd, TaskMove, Told, Waiting,
+    self, About, Body, Concern, DeltaOf, KNOWN_CHARS, Moved, News, Occasion, RunEnd, TaskMove, Told,
+    ToldEdit, Waiting,
 };
 use crate::reads::Reads;
 use crate::store::{
@@ -34,6 +36,9 @@ use happened::Happened;
 const MAX_EVENTS: usize = 1_000;
 /// New claims that the search may find for the reader.
 const MAX_FOUND: usize = 40;
+
+/// Told edits that a session keeps, the last ones. It hears of an older one again.
+const MAX_EDITS: usize = 500;
 
 /// The kinds of events that are news, or say what the session knows.
 const KINDS: [&str; 17] = [
@@ -208,7 +213,7 @@ pub fn delta_with(
     }
     let root = reads.workspace().root().to_string_lossy().into_owned();
     let (news, _) = reads.ask(now, |store| {
-        let asked = Asked::of(store, of, &seen, (occasion, &root, known.started_at), now)?;
+        let asked = Asked::of(store, of, &seen, (occasion, &root, known), now)?;
         let news = seen.waiting.values().map(|waiting| asked.news(waiting, &edited_at));
         news.filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()
     })?;
@@ -235,7 +240,25 @@ pub fn delta_with(
         [] => known.told.last.clone(),
         shown => shown.iter().map(|news| news.waiting.about.clone()).collect(),
     };
-    Ok(Delta { text, told: Told { at_prompt, last, ..told }, shown })
+    let (edits, is_reminded) = (edits_told(&known.told, &shown, until), known.told.is_reminded);
+    Ok(Delta { text, told: Told { at_prompt, last, edits, is_reminded, ..told }, shown })
+}
+
+/// The edits that a session was told of, with those that a delta up to this ledger position shows.
+fn edits_told(before: &Told, shown: &[News], until: u64) -> Vec<ToldEdit> {
+    let mut edits = before.edits.clone();
+    for News { waiting, .. } in shown {
+        let About::Edits { agent, worktree } = &waiting.about else { continue };
+        for path in &waiting.paths {
+            let told =
+                ToldEdit { agent: agent.clone(), worktree: worktree.clone(), path: path.clone(), seq: until };
+            edits.retain(|edit| (&edit.agent, &edit.worktree, &edit.path) != (agent, worktree, path));
+            edits.push(told);
+        }
+    }
+    let too_many = edits.len().saturating_sub(MAX_EDITS);
+    edits.drain(..too_many);
+    edits
 }
 
 /// Leaves out the news of a claim that other news told on this occasion shows too: the run about it, or its dispute,
@@ -282,6 +305,7 @@ struct Asked<'a> {
     of: &'a ContextOf,
     now: Timestamp,
     opened: &'a BTreeMap<String, u64>,
+    told: &'a Told,
     reasons: &'a BTreeMap<ClaimId, String>,
     /// Ledger position of the reader's last start.
     started_at: u64,
@@ -302,9 +326,10 @@ impl<'a> Asked<'a> {
         store: &'a Reader,
         of: &'a ContextOf,
         seen: &'a Happened,
-        (occasion, root, started_at): (Occasion, &str, u64),
+        (occasion, root, known): (Occasion, &str, &'a Known),
         now: Timestamp,
     ) -> Result<Self, StoreError> {
+        let Known { told, started_at, .. } = known;
         let (mut work, mut prompts) = (Work::default(), Vec::new());
         if !seen.waiting.is_empty() {
             work = about(store, of)?;
@@ -321,8 +346,9 @@ impl<'a> Asked<'a> {
             of,
             now,
             opened,
+            told,
             reasons,
-            started_at,
+            started_at: *started_at,
             work,
             places,
             mentioned,
@@ -429,6 +455,7 @@ impl<'a> Asked<'a> {
             About::Edits { agent, worktree } => {
                 let mut here = waiting.clone();
                 here.paths.retain(|path| path.is_at(&self.places));
+                here.paths = self.untold(agent, worktree.as_ref(), here.paths)?;
                 let (by, worktree) = (agent.to_string(), worktree.as_ref().map(ToString::to_string));
                 let body = Body::Edits { by, worktree, at: edited_at.get(&waiting.seq).copied() };
                 here.concern = Concern::Touches;
@@ -439,6 +466,44 @@ impl<'a> Asked<'a> {
             let concern = concern.min(waiting.concern);
             News { waiting: Waiting { concern, ..waiting.clone() }, rank, body }
         }))
+    }
+
+    /// The files whose edit by this agent the reader was not told of, or did something about since: it edited the file
+    /// itself, or made a claim about it.
+    fn untold(
+        &self,
+        agent: &AgentId,
+        worktree: Option<&Worktree>,
+        mut paths: BTreeSet<Scope>,
+    ) -> Result<BTreeSet<Scope>, StoreError> {
+        let told = |path: &Scope| {
+            let is_it = |told: &&ToldEdit| {
+                told.agent == *agent && told.worktree.as_ref() == worktree && told.path == *path
+            };
+            self.told.edits.iter().find(is_it).map(|told| told.seq)
+        };
+        let mut known = BTreeSet::new();
+        for (path, told) in paths.iter().filter_map(|path| Some((path, told(path)?))) {
+            let session = self.of.session.as_deref();
+            let edited = session.map(|session| self.store.touched_at(session, path)).transpose()?.flatten();
+            let since = Some(Moment::Seq(told));
+            let own = ClaimFilter {
+                owner: Some(self.of.agent.to_string()),
+                scope: Some(path.clone()),
+                since,
+                in_force: true,
+                limit: MAX_LIMIT,
+                ..ClaimFilter::default()
+            };
+            let is_about_it = |claim: &ClaimSummary| claim.scopes.iter().any(|scope| scope == path.as_str());
+            if edited.is_none_or(|edited| edited <= told)
+                && !self.store.claims(&own)?.claims.iter().any(is_about_it)
+            {
+                known.insert(path.clone());
+            }
+        }
+        paths.retain(|path| !known.contains(path));
+        Ok(paths)
     }
 
     fn intent(&self, waiting: &Waiting) -> Result<Option<(Concern, usize, Body)>, StoreError> {

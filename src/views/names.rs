@@ -126,7 +126,7 @@ pub(super) fn with_session(reads: &mut Reads, view: &View) -> Result<View, ViewE
         id.as_mut()
     } else if let View::Claims(filter) | View::Search(Search { filter, .. }) = &mut view {
         filter.session.as_mut()
-    } else if let View::Context(of) = &mut view {
+    } else if let View::Context(of) | View::Rest(of) = &mut view {
         of.session.as_mut()
     } else {
         None

@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
-use super::DEFAULT_LIMIT;
-use super::context::ContextOf;
+use super::context::{ContextOf, pack_peer};
+use super::{DEFAULT_LIMIT, ViewError};
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::scope::Scope;
+use crate::domain::time::Timestamp;
 use crate::pack::{Gate, Presence};
+use crate::reads::Reads;
 use crate::store::{ClaimFilter, ClaimSummary, ContradictionFilter, Reader, StoreError};
 
 /// Claims in force without evidence that the agent made in its session, the newest first. A hypothesis needs none.
@@ -24,6 +26,7 @@ fn without_evidence(store: &Reader, of: &ContextOf) -> Result<Vec<ClaimSummary>,
             && claim.supports == 0
             && !matches!(claim.claim_type, ClaimType::Hypothesis | ClaimType::Decision)
             && !names_what_shows_it(&claim.statement)
+            && !is_plan(&claim.statement)
     });
     Ok(own)
 }
@@ -35,6 +38,13 @@ fn names_what_shows_it(statement: &str) -> bool {
         let number = word.strip_prefix(['R', 'C', '#']).unwrap_or_default();
         !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
     })
+}
+
+/// Whether a statement says what is to be done, so that nothing can show it: it begins with "plan", or it says "please".
+fn is_plan(statement: &str) -> bool {
+    let mut words = statement.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let is_first = words.next().is_some_and(|word| word.eq_ignore_ascii_case("plan"));
+    is_first || words.any(|word| word.eq_ignore_ascii_case("please"))
 }
 
 /// Names of the claims without evidence that the agent made in its session after ledger position `since` and up to
@@ -94,6 +104,15 @@ pub fn gate(store: &Reader, of: &ContextOf) -> Result<Gate, StoreError> {
             .map(|claim| claim.id.to_string())
             .collect(),
     })
+}
+
+/// The other agents with a running session, and what each does now.
+///
+/// # Errors
+/// [`ViewError`].
+pub fn peers(reads: &mut Reads, agent: &str, now: Timestamp) -> Result<Vec<String>, ViewError> {
+    let (peers, _) = reads.ask(now, |store| store.peers(agent))?;
+    Ok(peers.unwrap_or_default().iter().map(|peer| pack_peer(peer).doing(now)).collect())
 }
 
 /// The other agents, and the open work.

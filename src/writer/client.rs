@@ -18,6 +18,7 @@ use super::receipts::receipt_of;
 use super::wire::{self, Reply, Request};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
+use crate::domain::claim::{ClaimType, Position};
 use crate::domain::command::{Command, DenyRecord, Submission};
 use crate::domain::event::Event;
 use crate::domain::ids::{ClaimId, CommandId, SessionId};
@@ -202,6 +203,8 @@ impl Front {
             None => Default::default(),
             Some(looks) => self.look(looks).await,
         };
+        let unversioned =
+            unversioned.into_iter().filter(|_| is_to_be_proved(&submission.command)).take(1).collect();
         (Submission { checkout, versions, ..submission }, unversioned)
     }
 
@@ -212,7 +215,7 @@ impl Front {
             Looks::Scopes(scopes) => seen_at_once(self.shared.workspace.root(), scopes),
             Looks::Claim(_) => None,
         };
-        let (versions, unversioned) = match at_once {
+        let (versions, mut unversioned) = match at_once {
             Some(seen) => seen,
             None => {
                 let front = self.clone();
@@ -226,6 +229,8 @@ impl Front {
                 tokio::task::spawn_blocking(look).await.unwrap_or_default()
             }
         };
+        // The whole workspace is the scope of a claim about no file.
+        unversioned.retain(|(scope, _)| !scope.is_whole());
         let warnings = unversioned.into_iter().filter_map(|(scope, why)| {
             let message = format!("`{scope}` has no version, because it {why}: {}", why.is_told()?);
             Some(Warning { code: WarningCode::Unversioned, message, claim_id: None })
@@ -401,4 +406,16 @@ impl Front {
 async fn read_reply(stream: &mut Stream) -> Result<Reply, Rejection> {
     let reply = wire::read(stream).await.map_err(|error| lost(&error))?;
     reply.ok_or_else(|| unavailable("the writer went away".to_owned()))
+}
+
+/// Whether a command is about a claim that a run may have to prove, so that its caller must know which of its files have
+/// no version. No run proves a decision or a request, and a support adds no proof.
+fn is_to_be_proved(command: &Command) -> bool {
+    if let Command::CreateClaim(create) = command {
+        create.claim_type != ClaimType::Decision && create.asks.is_empty()
+    } else if let Command::TakePosition(take) = command {
+        take.position == Position::Challenge
+    } else {
+        !matches!(command, Command::RecordDecision(_))
+    }
 }

@@ -240,8 +240,8 @@ fn what_is_replaced_or_taken_back_while_it_waits_takes_no_room() {
     within(&shell, "s-2", &back);
     spool_is_empty(&shell);
     let told = after(&devops);
-    assert!(told.contains("the pool is full; instead of: the pool is empty"), "{told}");
-    assert!(told.contains("the pool leaks two connections; instead of: the pool leaks<"), "{told}");
+    assert!(told.contains("the pool is full; instead of C3: the pool is empty"), "{told}");
+    assert!(told.contains("the pool leaks two connections; instead of C1: the pool leaks<"), "{told}");
     assert!(told.contains("<touches_your_work n=\"2\">") && !told.contains("deprecated"), "{told}");
     assert_eq!(after(&devops) + &devops.prompt("go on"), "");
 }
@@ -261,12 +261,11 @@ fn the_start_names_the_peers_with_where_they_work_and_what_they_want() {
     let banner = told.lines().next().unwrap_or_default();
     assert!(banner.contains("2 peers: analyst, devops"), "{told}");
     assert!(told.lines().nth(1).unwrap_or_default().contains("`hm news --wait 5m`"), "{told}");
+    assert!(told.contains("<peer name=\"analyst\" client=\"claude\" seen=\""), "{told}");
+    assert!(told.contains("s\">write the docs of the limiter</peer>"), "{told}");
     assert!(
-        told.contains("<peer name=\"analyst\" client=\"claude\">write the docs of the limiter</peer>"),
-        "{told}"
-    );
-    assert!(
-        told.contains("<peer name=\"devops\" client=\"claude\">mend the heap of the expiry</peer>"),
+        told.contains("<peer name=\"devops\" client=\"claude\" seen=\"")
+            && told.contains("s\">mend the heap of the expiry</peer>"),
         "{told}"
     );
     let help = String::from_utf8(shell.run("hm --help").stdout).expect("UTF-8");

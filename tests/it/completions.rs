@@ -75,7 +75,7 @@ async fn words_come_from_their_vocabularies() {
         (CLAIMS, "status", "x"),
         ("hivemind://search{?q,scope,type,status,mode,since,until,limit,cursor}", "mode", ""),
         (
-            "hivemind://context/{agent}{?session,intent,budget,context_window,used_tokens,explain,why}",
+            "hivemind://context/{agent}{?session,intent,budget,context_window,used_tokens,all,explain,why}",
             "agent",
             "a",
         ),

@@ -74,6 +74,7 @@ mod processes;
 mod profiles;
 mod prompts;
 mod proof;
+mod reach;
 mod released;
 mod rendered;
 mod researchers;

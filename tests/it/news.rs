@@ -80,6 +80,7 @@ fn body(about: &About) -> Body {
             asked_at: NOW,
             silence_in: None,
             instead_of: None,
+            is_request: false,
         })
     } else {
         Body::Claim(plain(&id, "analyst", &"it is so ".repeat(length / 8)))
@@ -319,7 +320,7 @@ fn a_session_is_asked_first_and_hears_nothing_that_it_knows() {
     let place = |text: &str| told.find(text).unwrap_or_else(|| panic!("no {text} in {told}"));
     let order = [
         "<touches_your_work n=\"1\">",
-        "<edited by=\"analyst\" files=\"1\"",
+        "<edited by=\"analyst\"",
         "src/cache/lru.rs</edited>",
         "<asks_you n=\"1\">",
         reason,

@@ -15,9 +15,9 @@ use hivemind::domain::ids::{ClaimId, EventId, RunId, TaskId};
 use hivemind::domain::relevance::StaleAfter;
 use hivemind::domain::time::{Hours, Span, Timestamp};
 use hivemind::pack::{
-    About, Anchor, Attention, Body, Claim, Concern, Contradiction, DeadEnd, DeltaOf, Entries, Governance,
-    Lock, MAX_DELTA_CHARS, Message, News, Occasion, Peer, Question, Replaced, RunEnd, Side, Task, TaskMove,
-    Told, Trajectory, Turn0, Waiting, Window, budget_for, delta, pack,
+    About, Already, Anchor, Attention, Body, Claim, Concern, Contradiction, DeadEnd, DeltaOf, Entries,
+    Governance, Lock, MAX_DELTA_CHARS, Message, News, Occasion, Peer, Question, Replaced, RunEnd, Side, Task,
+    TaskMove, Told, Trajectory, Turn0, Waiting, Window, budget_for, delta, pack,
 };
 use roxmltree::{Document, Node};
 use uuid::Uuid;
@@ -132,6 +132,8 @@ fn claim(dice: &mut Dice, id: String) -> Claim {
         imported: dice.below(10) == 0,
         created_at: past(dice),
         touched_at: past(dice),
+        is_required: dice.below(20) == 0,
+        made_seq: 0,
         seq: dice.below(1_000) as u64,
         rejected: if dice.below(6) == 0 { many(dice, 3, |dice, _| words(dice)) } else { Vec::new() },
         replaced: match dice.below(20) {
@@ -184,6 +186,7 @@ fn question(dice: &mut Dice, at: usize) -> Question {
         asked_at: past(dice),
         silence_in: some(dice, |dice| Span(dice.below(900_000) as i64)),
         instead_of: some(dice, words),
+        is_request: dice.below(2) == 0,
     }
 }
 
@@ -198,13 +201,19 @@ fn dead_end(dice: &mut Dice, at: usize) -> DeadEnd {
 
 fn peer(dice: &mut Dice, at: usize) -> Peer {
     let (client, worktree, branch) = (some(dice, words), some(dice, words), some(dice, words));
-    Peer { agent: format!("peer-{at}"), client, worktree, branch, wants: words(dice) }
+    let (last_seen, last_edit) = (some(dice, past), some(dice, words));
+    Peer { agent: format!("peer-{at}"), client, worktree, branch, last_seen, last_edit, wants: words(dice) }
 }
 
 fn entries(dice: &mut Dice) -> Entries {
     let most = [0, 3, 10, 30][dice.below(4)];
     let most_claims = if dice.below(10) == 0 { 300 } else { most };
     Entries {
+        told: Already {
+            unchanged: many(dice, most, |_, at| format!("told-{at}")),
+            files_changed: many(dice, most, |_, at| format!("changed-{at}")),
+            own: many(dice, most, |_, at| format!("own-{at} (confirmed)")),
+        },
         peers: (0..dice.below(4)).map(|at| peer(dice, at)).collect(),
         agent: if dice.below(5) == 0 { words(dice) } else { "devops".to_owned() },
         session: some(dice, words),
@@ -735,6 +744,8 @@ pub(crate) fn plain(id: &str, by: &str, statement: &str) -> Claim {
         imported: false,
         created_at: ago(30),
         touched_at: ago(2),
+        is_required: false,
+        made_seq: 7,
         seq: 7,
         rejected: Vec::new(),
         replaced: None,
@@ -794,11 +805,18 @@ fn small() -> Entries {
             client: Some("claude".to_owned()),
             worktree: Some("docs".to_owned()),
             branch: Some("limiter".to_owned()),
+            last_seen: Some(ago(1)),
+            last_edit: Some("docs/limiter.md".to_owned()),
             wants: "write the docs of the limiter, and in them how a waiter is woken when a token comes back"
                 .to_owned(),
         }],
         agent: "devops".to_owned(),
         session: Some("s-1".to_owned()),
+        told: Already {
+            unchanged: vec!["C1".to_owned(), "C4".to_owned()],
+            files_changed: vec!["C9".to_owned()],
+            own: vec!["C12 (confirmed)".to_owned(), "C13".to_owned()],
+        },
         seq: 1_234,
         trajectory: Some(Trajectory {
             intent: "fix the UI first".to_owned(),
@@ -969,6 +987,7 @@ fn a_delta_reads_like_this() {
         asked_at: ago(1),
         silence_in: Some(Span(20 * 60_000)),
         instead_of: None,
+        is_request: false,
     };
     let Attention::Contradiction(dispute) = dispute() else { panic!("a contradiction") };
     let task = TaskMove {
@@ -1079,4 +1098,25 @@ fn a_larger_window_gets_a_larger_pack() {
     let budgets = [None, Some(0), Some(8_000), Some(31_250), Some(200_000), Some(1_000_000)].map(budget_for);
     assert_eq!(budgets, [9_500, 15_000, 15_000, 15_000, 96_000, 480_000]);
     assert!(budget_for(Some(u64::MAX)) > 1_000_000);
+}
+
+#[test]
+fn what_a_task_requires_comes_first_and_is_dropped_last() {
+    let pack_with = |is_required: bool| {
+        let others = (0..20).map(|at| Claim {
+            answers: 1.0,
+            linked_to_active_task: true,
+            ..plain(&format!("c{at}"), "analyst", &"the pool is bounded by its callers ".repeat(8))
+        });
+        let required = Claim {
+            is_required,
+            linked_to_active_task: true,
+            status: Status::Proposed,
+            ..plain("wanted", "devops", &"the suite takes less than nine seconds ".repeat(8))
+        };
+        let claims = others.chain([required]).collect();
+        pack(&Entries { claims, is_asked: true, ..Entries::default() }, 2_000, NOW)
+    };
+    assert!(pack_with(true).contains("<claim id=\"wanted\""));
+    assert!(!pack_with(false).contains("<claim id=\"wanted\""));
 }

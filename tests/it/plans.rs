@@ -672,7 +672,7 @@ const fn kind(view: &View) -> &'static str {
         View::Turn0(_) => "turn0",
         View::Anchors => "anchors",
         View::Beliefs(..) => "beliefs",
-        View::Context(..) => "context",
+        View::Context(..) | View::Rest(..) => "context",
         View::Explained(..) => "explained",
         View::Attention(_) => "attention",
     }

@@ -155,7 +155,10 @@ fn people_and_agents_see_that_a_decision_was_turned_down() {
     assert!(said.contains("turned down and out of force: C2"), "{said}");
 
     let context = done(&shell, "hm context --agent reviewer");
-    assert!(context.contains("one file holds it all; instead of: each tenant gets a database"), "{context}");
+    assert!(
+        context.contains("one file holds it all; instead of C2: each tenant gets a database"),
+        "{context}"
+    );
     assert!(!context.contains("C2"), "{context}");
     let page = done(&shell, &format!("hm claim show {rival}"));
     for words in [

@@ -377,7 +377,7 @@ impl Story<'_> {
         let right = section(&after, "relevant_claims").contains(&self.better)
             && section(&after, "anti_patterns").contains(&self.dead_end)
             && section(&after, "attention").is_empty()
-            && !after.contains(&self.first);
+            && !after.contains(&format!("claim id=\"{}\"", self.first));
         check(
             right,
             format!("the pack does not show the claim and the dead end, and nothing else: {after}"),

@@ -210,11 +210,14 @@ pub(super) fn record(
     for alternative in &record.alternatives {
         reject(state, record, alternative, &mut decision)?;
     }
-    let mut proposed = Vec::new();
+    let (mut proposed, mut out_of_force) = (Vec::new(), Vec::new());
     for old_id in replaced {
         let new = Successor { id: record.claim_id, mends: record.mends };
         match supersede(state, speaker, old_id, new, policy)? {
-            Supersession::Now(events) => decision.events.extend(events),
+            Supersession::Now(events) => {
+                decision.events.extend(events);
+                out_of_force.push(old_id.to_string());
+            }
             Supersession::Proposed(_) => proposed.push(proposal(old_id, record, target.as_ref())),
             Supersession::OnceConfirmed { owner, .. } => {
                 return Err(Rejection::new(
@@ -228,6 +231,14 @@ pub(super) fn record(
     // The command would leave two decisions in force on one target, so all of it waits for the operator.
     if !proposed.is_empty() {
         return overrule::once(state, speaker.0, proposed);
+    }
+    if !out_of_force.is_empty() {
+        let (are, it) = if out_of_force.len() == 1 { ("is", "it") } else { ("are", "them") };
+        let whole = format!(
+            "{} {are} out of force as a whole: what still holds of {it} and is not said here is to be decided again",
+            out_of_force.join(" and ")
+        );
+        decision.next = Some(decision.next.map_or(whole.clone(), |next| format!("{whole}; {next}")));
     }
     Ok(decision)
 }

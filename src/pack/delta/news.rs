@@ -95,7 +95,7 @@ pub(super) fn written(news: &News, form: Form, now: Timestamp) -> String {
             let files: Vec<&str> = paths.iter().map(Scope::as_str).collect();
             Tag::open("edited")
                 .with("by", by)
-                .with("files", files.len())
+                .with_any("files", Some(files.len()).filter(|number| *number > 1))
                 .with_any("worktree", worktree.as_ref())
                 .with_any("age", at.map(|at| at.age(now)))
                 .escaped(&line(&files.join(" "), room))

@@ -2,6 +2,7 @@
 
 use super::ContextOf;
 use super::found::{EXPIRES_SOON_MS, Found, sides};
+use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::relevance::Binds;
 use crate::domain::scope::Scope;
@@ -29,8 +30,10 @@ pub(in crate::views) fn entries(
     let marks_changes = changed.count() >= versions::MARKED;
     let claim = |summary: &ClaimSummary| {
         let claim = found.claim(summary, now);
+        let is_mine = summary.owner == of.agent.as_str() || summary.owner == AgentId::operator().as_str();
+        let of_task = summary.origin_task_id.is_some_and(|task| found.about.tasks.contains(&task));
         let changed = claim.changed.map(|changed| if marks_changes { "~".to_owned() } else { changed });
-        pack::Claim { changed, ..claim }
+        pack::Claim { changed, is_required: of_task && is_mine, ..claim }
     };
     Entries {
         marks_changes,
@@ -61,6 +64,7 @@ pub(in crate::views) fn entries(
         anchors: found.anchors.iter().map(anchor).collect(),
         peers: found.peers.iter().map(pack_peer).collect(),
         claims: found.claims.iter().map(claim).collect(),
+        told: pack::Already::default(),
         unseen_claims: found.unseen_claims,
         is_asked: found.about.is_asked(),
         unseen_dead_ends: found.unseen_dead_ends,
@@ -89,8 +93,9 @@ fn concerns(lock: &LockView, found: &Found, of: &ContextOf) -> bool {
 
 /// A peer as a pack shows it.
 pub(in crate::views) fn pack_peer(peer: &Peer) -> pack::Peer {
-    let Peer { agent, client, worktree, branch, wants } = peer.clone();
-    pack::Peer { agent, client, worktree, branch, wants: wants.unwrap_or_default() }
+    let Peer { agent, client, worktree, branch, last_seen_at, last_edit, wants } = peer.clone();
+    let last_seen = Some(Timestamp::from_ms(last_seen_at));
+    pack::Peer { agent, client, worktree, branch, last_seen, last_edit, wants: wants.unwrap_or_default() }
 }
 
 /// A lock as a pack shows it.
@@ -223,9 +228,9 @@ impl Found {
 
 /// The claim that another one superseded, as a pack shows it.
 pub(in crate::views) fn replaced_by(
-    Replaced { statement, claim_type, mended, .. }: &Replaced,
+    Replaced { id, statement, claim_type, mended }: &Replaced,
 ) -> pack::Replaced {
-    let statement = statement.clone();
+    let statement = format!("{id}: {statement}");
     match claim_type {
         _ if *mended => pack::Replaced::Mended(statement),
         ClaimType::Negative => pack::Replaced::DeadEnd(statement),
@@ -268,11 +273,13 @@ pub(in crate::views) fn claim_for(summary: &ClaimSummary, about: &About, now: Ti
         imported: summary.imported,
         created_at: Timestamp::from_ms(summary.created_at),
         touched_at: Timestamp::from_ms(summary.touched_at),
+        made_seq: summary.created_seq,
         seq: summary.seq,
         rejected: Vec::new(),
         replaced: None,
         answers: 0.0,
         linked_to_active_task: of_task || is_at(&about.task_scopes),
+        is_required: false,
         touches_session_files: is_at(&about.files),
         binds: match (summary.claim_type, summary.status) {
             (ClaimType::Decision, Status::Proposed | Status::Confirmed) => about.bound_by(&scopes),
@@ -303,6 +310,10 @@ pub(in crate::views) fn question(asked: &Question, now: Timestamp) -> pack::Ques
         asked_at: Timestamp::from_ms(asked.asked_at),
         silence_in: asked.until.filter(|_| is_open).map(|until| now.age(Timestamp::from_ms(until))),
         instead_of: asked.instead_of.map(|old| old.to_string()),
+        is_request: asked.claim.claim_type == ClaimType::Fact
+            && asked.until.is_none()
+            && asked.instead_of.is_none()
+            && asked.would_replace.is_none(),
     }
 }
 
