@@ -140,15 +140,15 @@ impl Context {
         }
     }
 
-    /// The sessions that the pane of this shell may be in: that of the client's variable, those that hooks recorded for
-    /// processes above this one, and those of the servers of a client above this one.
+    /// The sessions that the pane of this shell may be in: that of the client's variable, and for each client above this
+    /// process the session that its hooks recorded and those of its servers.
     fn pane_sessions(&self) -> Vec<SessionId> {
         let given = self.environment.session.iter().filter_map(|session| session.parse().ok());
-        let noted = system::processes_above().flat_map(|process| {
-            let is_client = system::client_program(process).is_some();
-            let noted = ClientSession::of(&self.workspace, process).current();
-            let below = is_client.then(|| ClientSession::of_servers_below(&self.workspace, process));
-            noted.into_iter().chain(below.into_iter().flatten()).collect::<Vec<_>>()
+        // Other programs that run hooks, such as a script, may speak for several agents.
+        let clients = system::processes_above().filter(|process| system::client_program(*process).is_some());
+        let noted = clients.flat_map(|client| {
+            let noted = ClientSession::of(&self.workspace, client).current();
+            noted.into_iter().chain(ClientSession::of_servers_below(&self.workspace, client))
         });
         given.chain(noted).collect()
     }

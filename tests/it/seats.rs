@@ -1396,17 +1396,19 @@ fn the_shell_of_a_pane_speaks_under_no_other_name() {
     let claim =
         shell.json("hm claim create \"the pool holds 20 connections\" --scope src --agent architect --json");
     let claim = claim["claim_id"].as_str().expect("a claim").to_owned();
-    // The shell is the client: its hook records the session, and what it starts is its own shell.
+    // A client is known by the name of its program. Its hook records the session, and what it starts is its own shell.
+    let dir = tempfile::tempdir().expect("a directory");
+    let client = dir.path().join("claude");
     let payload =
         json!({ "hook_event_name": "SessionStart", "session_id": "s-own", "cwd": shell.workspace().root() });
-    let line = |typed: &str| {
-        format!("printf '%s' '{payload}' | CLAUDE_PID=$$ \"$0\" hook claude >/dev/null; (sh -c '{typed}'); :")
-    };
+    let script = format!(
+        "printf '%s' '{payload}' | CLAUDE_PID=$$ \"$1\" hook claude >/dev/null\n(sh -c \"$2\" \"$1\"); :\n"
+    );
+    std::fs::write(&client, script).expect("a client");
     let run = |typed: &str| {
-        let output =
-            in_shell(&shell, &line(&typed.replace("hm", "\"$0\"").replace("$0", env!("CARGO_BIN_EXE_hm"))));
-        let mut output = output;
-        let output = output.env_remove("HM_AGENT").output().expect("a shell");
+        let mut output = in_shell(&shell, "sh \"$1\" \"$0\" \"$2\"");
+        output.arg(&client).arg(typed.replace("hm", "\"$0\"")).env_remove("HM_AGENT");
+        let output = output.output().expect("a shell");
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
     };
     let refused = run(&format!("hm claim support {claim} --agent analyst"));
