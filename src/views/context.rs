@@ -99,10 +99,8 @@ fn leave_out(entries: &mut Entries, told: &BTreeMap<String, u64>, agent: &AgentI
         if claim.is_required {
             return true;
         } else if claim.by == agent.as_str() && claim.made_seq > started {
-            let status = match claim.status {
-                Status::Proposed => String::new(),
-                status => format!(" ({status})"),
-            };
+            let is_new = claim.status == Status::Proposed;
+            let status = if is_new { String::new() } else { format!(" ({})", claim.status) };
             already.own.push(format!("{}{status}", claim.id));
         } else if is_unchanged && claim.changed.is_some() {
             already.files_changed.push(claim.id.clone());

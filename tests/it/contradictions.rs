@@ -471,8 +471,8 @@ fn two_names_of_a_target_are_one() {
             [exit 1]
             $ hm --agent architect decision record "SQLite it is" --target DB --rationale "measured: it is enough" --supersedes C1 --supersedes C2
             recorded decision C3: committed at seq 13
-            next: C1 and C2 are out of force as a whole: if this decision does not say what still holds of it,
-                decide that again in its own words; confirmed once another agent supports it
+            next: C1 and C2 are out of force as a whole: what still holds of them and is not said here is to be
+                decided again; confirmed once another agent supports it
             $ hm contradictions
             No contradictions match.
 

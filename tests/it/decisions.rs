@@ -69,7 +69,7 @@ async fn one_decision_stands_for_each_target() {
             record_decision C1: committed at seq 4; next: confirmed once another agent supports it
             target_conflict: decision C1 on target:database is in force; `support {"claim_id":"C1"}`, or with a rationale of 15 characters or more: `record_decision {"rationale":"several machines write now","statement":"we move to Postgres","supersedes":["C1"],"target":"database"}`
             invalid_argument: the rationale has 10 characters, it takes 15 or more to say why it supersedes another decision; correct `rationale` and call again
-            record_decision C3: committed at seq 8; next: C1 is out of force as a whole: if this decision does not say what still holds of it, decide that again in its own words; confirmed once another agent supports it
+            record_decision C3: committed at seq 8; next: C1 is out of force as a whole: what still holds of it and is not said here is to be decided again; confirmed once another agent supports it
             record_outcome C3: committed at seq 9
             duplicate_outcome: the outcome of decision C3 is partial already; nothing to do: it is on record
             record_outcome C3: committed at seq 10; next: spare others the dead end: `create_claim {"claim_type":"negative","scopes":["target:database"],"statement":"decision C3 failed: two outages"}`

@@ -41,7 +41,7 @@ const ROOM_FOR_ONE: usize = 4_000;
 const ELEMENTS: &str = "question hivemind_state hivemind_delta trajectory lineage split attention contradiction contested \
      pending_proof lease fault active_tasks task anchors anchor relevant_claims claim anti_patterns \
      avoid recent_dialogue summary message governance dropped left silence touches_your_work asks_you for_your_intent also \
-     locks lock peers peer run edited left_out waiting";
+     locks lock peers peer run edited left_out waiting told";
 
 // Random entries.
 
@@ -805,18 +805,14 @@ fn small() -> Entries {
             client: Some("claude".to_owned()),
             worktree: Some("docs".to_owned()),
             branch: Some("limiter".to_owned()),
-            last_seen: Some(ago(1)),
-            last_edit: Some("docs/limiter.md".to_owned()),
+            last_seen: None,
+            last_edit: None,
             wants: "write the docs of the limiter, and in them how a waiter is woken when a token comes back"
                 .to_owned(),
         }],
         agent: "devops".to_owned(),
         session: Some("s-1".to_owned()),
-        told: Already {
-            unchanged: vec!["C1".to_owned(), "C4".to_owned()],
-            files_changed: vec!["C9".to_owned()],
-            own: vec!["C12 (confirmed)".to_owned(), "C13".to_owned()],
-        },
+        told: Already::default(),
         seq: 1_234,
         trajectory: Some(Trajectory {
             intent: "fix the UI first".to_owned(),
