@@ -90,6 +90,8 @@ pub(crate) const VERBS: &[Verb] = &[
             ("args", After("--arg")),
             ("claim_id", After("--claim")),
             ("blocking", Flag("--blocking")),
+            ("prediction", After("--prediction")),
+            ("repeat", After("--repeat")),
         ],
     ),
     ("save_anchor", "anchor save", &[("key", Place), ("value", Place)]),
@@ -314,6 +316,12 @@ mod tests {
             expect![[
                 r#"`hm decision record 'it'\''s `done`' --target 'data base' --rationale REASON --supersedes C1 --supersedes C2 --mends`"#
             ]],
+        );
+        let run =
+            json!({ "profile": "chk", "args": ["file=a"], "claim_id": "C1", "blocking": true, "repeat": 3 });
+        check(
+            &way::call("run_experiment", &run),
+            expect!["`hm experiment run chk --arg 'file=a' --claim C1 --blocking --repeat 3`"],
         );
         check(
             "`hivemind://claims?status=contested`, `hivemind://tasks/ready`, `hivemind://sessions/s1/turn0`",
