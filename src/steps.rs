@@ -317,6 +317,12 @@ mod tests {
                 r#"`hm decision record 'it'\''s `done`' --target 'data base' --rationale REASON --supersedes C1 --supersedes C2 --mends`"#
             ]],
         );
+        let run =
+            json!({ "profile": "chk", "args": ["file=a"], "claim_id": "C1", "blocking": true, "repeat": 3 });
+        check(
+            &way::call("run_experiment", &run),
+            expect!["`hm experiment run chk --arg 'file=a' --claim C1 --blocking --repeat 3`"],
+        );
         check(
             "`hivemind://claims?status=contested`, `hivemind://tasks/ready`, `hivemind://sessions/s1/turn0`",
             expect!["`hm claim list --status contested`, `hm task ready`, `hm session turn0 s1`"],
