@@ -67,6 +67,9 @@ const MAX_PAYLOAD_BYTES: u64 = 16 * 1024 * 1024;
 const END_OF_TURN: &str = "end of turn";
 /// The longest context all clients let through, in characters; Codex counts bytes.
 const MAX_CONTEXT: usize = pack::DEFAULT_BUDGET_CHARS;
+/// Characters of the context of a session without intent, task, file or prompt. With the context for its intent, a new
+/// agent reads less than 15,000.
+const MAX_UNASKED: usize = 4_000;
 
 /// One call of a client's hook.
 #[derive(Debug, Args)]
@@ -361,6 +364,14 @@ impl Hooked {
         }
     }
 
+    /// The context at the start of a session. A session that has nothing to ask about yet gets less: it reads the rest with
+    /// its intent, and would read most claims twice.
+    fn first_pack(&mut self, room: usize) -> Result<String, Failure> {
+        let of = self.context_of(room);
+        let is_asked = views::is_asked(&mut self.reads, &of)?;
+        self.pack(if is_asked { room } else { room.min(MAX_UNASKED) })
+    }
+
     fn context_of(&mut self, budget: usize) -> ContextOf {
         let session = self.session.as_ref().map(ToString::to_string);
         ContextOf { agent: self.reader(), session, intent: None, budget, window: None }
@@ -454,7 +465,7 @@ impl Hooked {
             // From now on it is kept what the session opens.
             self.told = Some(Telling { news, told: Told::default(), opened: Vec::new() });
         }
-        let pack = self.pack(room).unwrap_or_else(|failure| {
+        let pack = self.first_pack(room).unwrap_or_else(|failure| {
             tracing::info!(?failure, "a session starts without its memory");
             format!("{NOT_YET} Why: {}.", output::inline(&failure))
         });
