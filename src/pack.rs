@@ -121,7 +121,7 @@ fn best<'a>(
 ) -> (usize, Option<Fitted>) {
     let fitted = |max_chars: usize| {
         // In a summary the text of decisions and findings is worth more than lines about the rest.
-        let for_lines = if order.is_by_parts { 0 } else { budget_chars / FOR_LINES };
+        let for_lines = if order.is_by_parts { ONE_LINE_CHARS } else { budget_chars / FOR_LINES };
         packed(entries, sections(entries, order, max_chars, now), (budget_chars, for_lines), now, names)
     };
     let is_whole = |fitted: &Fitted| {

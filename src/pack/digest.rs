@@ -10,8 +10,8 @@ use crate::domain::time::Timestamp;
 /// longest one with which all decisions, findings and figures fit.
 pub(super) const STATEMENT_CHARS: [usize; 12] =
     [400, 450, 500, 550, 600, 650, 700, 750, 800, 900, 1_000, 2_000];
-/// The smallest budget of a summary, in characters. In less room, claims that answer the intent come first: at 2,000
-/// characters the parts took one claim in four of those that answer (measured on the half `dev` of LoCoMo).
+/// The smallest budget of a summary, in characters. In less room the parts would take the place of claims that answer the
+/// intent.
 const LEAST_CHARS: usize = 5_000;
 /// The factor for statements with figures. A table takes room, and its result comes after it.
 const FIGURES: usize = 2;
@@ -124,6 +124,7 @@ fn with_later<'a>(claims: &[&'a Claim]) -> Vec<&'a Claim> {
 pub(super) fn claim(claim: &Claim, digest: &Digest, max_chars: usize, now: Timestamp) -> String {
     let Digest { part, why, state, named_by, instead_of, builds_on_it, said, asks, elsewhere } = digest;
     let kind = Some(claim.claim_type).filter(|kind| *kind != ClaimType::Fact && *part != Part::Decision);
+    let confidence = format!("{:.2}", claim.confidence);
     let list = |words: &[String]| (!words.is_empty()).then(|| words.join(" "));
     let of_figures = if *part == Part::Figure { FIGURES } else { 1 };
     let mut text = cut(&claim.statement, max_chars * of_figures);
@@ -150,7 +151,7 @@ pub(super) fn claim(claim: &Claim, digest: &Digest, max_chars: usize, now: Times
         .with_any("state", state.as_deref())
         .with_any("changed", claim.changed.as_deref())
         .with_any("by_now", claim.by_now.as_deref())
-        .with_any("confidence", super::items::confidence(claim))
+        .with_any("confidence", Some(confidence).filter(|share| share != "1.00"))
         .with_any("scope", Some(elsewhere).filter(|scopes| !scopes.is_empty()))
         .with("by", &claim.by)
         .with_any("imported", claim.imported.then_some("yes"))

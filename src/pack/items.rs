@@ -200,16 +200,11 @@ pub(super) fn trusted(tag: Tag, claim: &Claim, now: Timestamp) -> Tag {
         .with_any("evidence", claim.evidence_stale.then_some("stale"))
         .with_any("changed", claim.changed.as_deref())
         .with_any("by_now", claim.by_now.as_deref())
-        .with_any("confidence", confidence(claim))
+        .with("confidence", format_args!("{:.2}", claim.confidence))
         .with("scope", claim.scopes.join(" "))
         .with("by", &claim.by)
         .with_any("imported", claim.imported.then_some("yes"))
         .with("age", claim.created_at.age(now))
-}
-
-/// The confidence in a claim, unless it is full. Most claims have full confidence.
-pub(super) fn confidence(claim: &Claim) -> Option<String> {
-    Some(format!("{:.2}", claim.confidence)).filter(|share| share != "1.00")
 }
 
 /// The basis, except the usual one that other agents agreed.

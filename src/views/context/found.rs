@@ -21,7 +21,7 @@ use crate::workspace::Workspace;
 
 /// Characters of a budget for which one claim of each kind is considered: the element of a claim with a short name and
 /// a short statement takes as many.
-const CANDIDATE_CHARS: usize = 105;
+const CANDIDATE_CHARS: usize = 125;
 /// Claims of each kind considered however small the budget is.
 const MIN_CANDIDATES: usize = 40;
 /// Claims of each kind considered however large the budget is: asking for more would take longer than reading them.
