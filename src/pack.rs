@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::json;
 
-use fit::{Fitted, Fixed, Glance, ONE_LINE_CHARS, Section, fit, used};
+use fit::{Fitted, Fixed, Glance, ONE_LINE_CHARS, Section, Turn, fit, used};
 use xml::Tag;
 
 use crate::domain::relevance::{Parts, by_relevance, reach};
@@ -138,7 +138,9 @@ fn best<'a>(
     names: Names<'a>,
 ) -> (usize, Option<Fitted>) {
     let fitted = |max_chars: usize| {
-        packed(entries, sections(entries, order, max_chars, now), budget_chars, now, names)
+        // In a summary the text of decisions and findings is worth more than lines about the rest.
+        let for_lines = if order.is_by_parts { ONE_LINE_CHARS } else { budget_chars / FOR_LINES };
+        packed(entries, sections(entries, order, max_chars, now), (budget_chars, for_lines), now, names)
     };
     let is_whole = |fitted: &Fitted| {
         let shown = |name: &str| fitted.shown.get(name).map_or(0, Vec::len);
@@ -162,7 +164,7 @@ fn best<'a>(
 fn packed<'a>(
     entries: &Entries,
     sections: Vec<Section<'a>>,
-    budget_chars: usize,
+    (budget_chars, for_lines): (usize, usize),
     now: Timestamp,
     names: Names<'a>,
 ) -> Option<Fitted> {
@@ -178,14 +180,13 @@ fn packed<'a>(
             .with_any("changed", entries.marks_changes.then_some(CHANGED))
             .start()
     };
-    let kept = budget_chars / FOR_LINES;
     let fixed = Fixed {
         root: "hivemind_state",
         start,
         before: before(entries),
         dialogue: dialogue(entries, now),
         after: after(entries),
-        for_lines: if kept < ONE_LINE_CHARS { 0 } else { kept },
+        for_lines: if for_lines < ONE_LINE_CHARS { 0 } else { for_lines },
         now,
         names,
     };
@@ -313,6 +314,11 @@ fn sections<'a>(
             .spare_from(part.spare_from)
             .ranked(falling(part.claims.iter().map(rank)))
             .share(part.share)
+            .turn(match part.is_kept {
+                true => Turn::Kept,
+                false if is_by_parts => Turn::Late,
+                false => Turn::Shared,
+            })
             .place(5);
         if part.is_rest { section.counted(count(entries.unseen_claims)) } else { section }
     });
@@ -374,6 +380,11 @@ fn falling(ranks: impl DoubleEndedIterator<Item = f64>) -> Vec<f64> {
 
 /// The rejected alternatives and the superseded claim, on one line after the statement.
 fn beside(claim: &Claim) -> String {
+    beside_in(claim, MAX_REPLACED_CHARS)
+}
+
+/// [`beside`] with at most `max_chars` characters of the superseded claim.
+fn beside_in(claim: &Claim, max_chars: usize) -> String {
     let mut text = String::new();
     if !claim.rejected.is_empty() {
         text = short(&format!("; rejected: {}", claim.rejected.join("; ")), MAX_REJECTED_CHARS);
@@ -384,7 +395,7 @@ fn beside(claim: &Claim) -> String {
         Some(Replaced::DeadEnd(what)) => ("instead of the dead end", what),
         Some(Replaced::Claim(what)) => ("instead of", what),
     };
-    text + &format!("; {how} {}", short(what, MAX_REPLACED_CHARS))
+    text + &format!("; {how} {}", short(what, max_chars))
 }
 
 /// Cuts a text to one line of at most `max_chars` characters.

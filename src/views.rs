@@ -61,7 +61,7 @@ pub use attention::Kind as AttentionKind;
 pub use briefing::briefing;
 pub use briefs::held;
 pub use claims::Listed;
-pub use context::{ContextOf, UNSEATED, turn0};
+pub use context::{ContextOf, UNSEATED, is_asked, turn0};
 pub use delta::{Delta, Known, delta, delta_after, delta_with};
 pub use error::ViewError;
 pub use events::{EventView, event_line, is_noise, log};
@@ -69,7 +69,7 @@ pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcom
 pub use markdown::{inline, listed};
 pub use names::{event, evidence, notice, resolve, session, shortened};
 pub use receipt::{cited_lines, mark_at_now, receipt_json, receipt_line, without_known};
-pub use rows::{ROWS, Room, Rows, held as held_row, rows};
+pub use rows::{ROWS, Room, Rows, Stage, held as held_row, rows};
 pub use search::found_through;
 pub use unfinished::{gate, peers, presence, unproven};
 pub use why::why;

@@ -18,6 +18,9 @@ use crate::store::{ClaimFilter, ClaimPage};
 use crate::system;
 use crate::views::{self, Body, DEFAULT_LIMIT, Listed, MAX_LIMIT, ROWS, View};
 
+/// Rows of a list at a place, where the claims that are over are shown too.
+const ROWS_AT_A_PLACE: usize = 30;
+
 /// What can be done with claims.
 #[derive(Debug, Subcommand)]
 pub(super) enum Claim {
@@ -172,7 +175,7 @@ pub(super) struct List {
     /// fact, decision, hypothesis or negative
     #[arg(long = "type", value_name = "TYPE")]
     claim_type: Option<String>,
-    /// About this, anything below it, or anything above it
+    /// About this, anything below it, or anything above it; open, confirmed, then over
     #[arg(long, value_name = "SCOPE")]
     scope: Option<String>,
     /// Whose
@@ -365,25 +368,35 @@ impl List {
         let most = if self.all && !context.global.json { MAX_LIMIT } else { DEFAULT_LIMIT };
         let most = if is_latest { MAX_LIMIT } else { most };
         let limit = self.limit.map_or(most, |limit| usize::try_from(limit).unwrap_or(MAX_LIMIT));
-        let filter = ClaimFilter { limit, ..self.filter(context)? };
+        let mut filter = ClaimFilter { limit, ..self.filter(context)? };
+        // At a place all claims count, also those that are over: a reviewer looks for what was found there.
+        if is_latest && filter.scope.is_some() && filter.status.is_empty() {
+            filter.in_force = false;
+        }
         if context.global.json {
             return context.show(&View::Claims(filter));
         }
         let (mut reads, reader) = (context.models()?, context.reader()?);
-        let latest = is_latest.then_some(ROWS);
+        let latest = is_latest.then_some(if filter.is_by_stage() { ROWS_AT_A_PLACE } else { ROWS });
         let asked = (&mut reads, &context.config);
         let found = views::claims(asked, &filter, latest, reader.as_ref(), system::now())?;
-        output::print_text(&self.text(&found, is_latest, reader.as_ref()))?;
+        let by_stage = is_latest && filter.is_by_stage();
+        output::print_text(&self.text(&found, (is_latest, by_stage), reader.as_ref()))?;
         let shown: Vec<String> = found.page.claims.iter().map(|claim| claim.id.to_string()).collect();
         context.opened(&shown, found.seq);
         note_damage(&mut reads);
         Ok(())
     }
 
-    fn text(&self, found: &Listed<ClaimPage>, is_latest: bool, reader: Option<&AgentId>) -> String {
+    fn text(
+        &self,
+        found: &Listed<ClaimPage>,
+        (is_latest, by_stage): (bool, bool),
+        reader: Option<&AgentId>,
+    ) -> String {
         let is_wanted = self.status.iter().any(|status| status == Status::Deprecated.as_str());
         let claims = || found.page.claims.iter().filter(|claim| is_wanted || !claim.rejected);
-        let mut text = output::rows(claims(), reader, self.whole);
+        let mut text = output::rows(claims(), reader, (self.whole, by_stage));
         if text.is_empty() {
             text = "no claims match\n".to_owned();
         }

@@ -19,7 +19,7 @@ use crate::ledger::LedgerError;
 use crate::steps::{in_shell, in_shell_json};
 use crate::store::{ClaimSummary, StoreError};
 use crate::system;
-use crate::views::{self, Room, ViewError};
+use crate::views::{self, Room, Stage, ViewError};
 
 /// Width of the output in columns, also of tables. A wider terminal gets wider output.
 const WIDTH: usize = 100;
@@ -299,20 +299,31 @@ pub(super) fn row(line: &str) -> String {
     if std::io::stdout().is_terminal() { wrapped("", "    ", &line) } else { line + "\n" }
 }
 
-/// Formats claims as rows for a reader. `whole` shows statements whole.
+/// Formats claims as rows for a reader. `whole` shows statements whole. `by_stage` puts a line above the claims of each
+/// stage; the claims are in that order.
 pub(super) fn rows<'c>(
     claims: impl Iterator<Item = &'c ClaimSummary>,
     reader: Option<&AgentId>,
-    whole: bool,
+    (whole, by_stage): (bool, bool),
 ) -> String {
     let room = match (whole, std::io::stdout().is_terminal()) {
         (true, _) => Room::Whole,
         (false, true) => Room::Screen,
         (false, false) => Room::Pipe,
     };
-    let rows = views::rows(claims, reader, room, system::now(), &mut |text| named(text));
-    let lines = rows.lines.iter().map(|(name, rest)| format!("{name} {rest}"));
-    rows.head.into_iter().chain(lines).map(|line| row(&line)).collect()
+    let claims: Vec<&ClaimSummary> = claims.collect();
+    let rows = views::rows(claims.iter().copied(), reader, room, system::now(), &mut |text| named(text));
+    let mut text: String = rows.head.iter().map(|head| row(head)).collect();
+    let mut stage = None;
+    for (claim, (name, rest)) in claims.iter().zip(&rows.lines) {
+        let of_claim = Stage::of(claim);
+        if by_stage && stage.replace(of_claim) != Some(of_claim) {
+            let count = claims.iter().filter(|claim| Stage::of(claim) == of_claim).count();
+            text.push_str(&row(&format!("{} ({count}):", of_claim.as_str())));
+        }
+        text.push_str(&row(&format!("{name} {rest}")));
+    }
+    text
 }
 
 /// Replaces the ids in a text by short names.

@@ -95,7 +95,7 @@ fn listed(found: &Listed<SearchPage>, reader: Option<&AgentId>, whole: bool) -> 
     if page.hits.is_empty() {
         return "no claims match\n".to_owned();
     }
-    let mut text = output::rows(page.hits.iter().map(|hit| &hit.claim), reader, whole);
+    let mut text = output::rows(page.hits.iter().map(|hit| &hit.claim), reader, (whole, false));
     text.extend(views::held_row(&found.held).map(|held| output::row(&held)));
     text.extend(views::found_through(page).map(|line| output::fitted(&line)));
     text.extend(page.next.as_ref().map(|next| output::more("cursor", next)));

@@ -21,9 +21,9 @@ pub enum Part {
 }
 
 /// Characters at the beginning of a statement that say what kind of claim it is: authors begin with a label.
-const LABEL_CHARS: usize = 80;
+const LABEL_CHARS: usize = 160;
 /// Words of a label that announce a finding.
-const FINDINGS: [&str; 21] = [
+const FINDINGS: [&str; 27] = [
     "bug",
     "bugs",
     "crash",
@@ -32,9 +32,14 @@ const FINDINGS: [&str; 21] = [
     "deadlocks",
     "defect",
     "defects",
+    "fail",
+    "failed",
+    "fails",
     "finding",
     "findings",
+    "fix",
     "fixed",
+    "fixes",
     "hangs",
     "leak",
     "leaks",
@@ -44,6 +49,7 @@ const FINDINGS: [&str; 21] = [
     "regression",
     "regressions",
     "review",
+    "reviewed",
     "trap",
 ];
 /// Measured numbers of a statement that reports figures: one or two stand in most claims about code.
@@ -52,7 +58,8 @@ const MEASURED: usize = 3;
 const UNITS: [&str; 16] =
     ["ns", "us", "µs", "ms", "s", "min", "h", "x", "%", "b", "kb", "mb", "gb", "kib", "mib", "gib"];
 /// Words that say that a defect is gone.
-const MENDED: [&str; 7] = ["mended", "fixed", "done", "resolved", "solved", "repaired", "addressed"];
+const MENDED: [&str; 8] =
+    ["mended", "fixed", "done", "resolved", "solved", "repaired", "addressed", "committed"];
 /// Words that turn the meaning of a sentence around.
 const NEGATIONS: [&str; 8] = ["not", "no", "never", "isn't", "aren't", "wasn't", "unless", "until"];
 
@@ -63,9 +70,9 @@ impl Part {
             (ClaimType::Decision, _) => Self::Decision,
             (ClaimType::Negative, _) => Self::Finding,
             (ClaimType::Hypothesis, Status::Proposed) => Self::Open,
-            (ClaimType::Fact, Status::Proposed) if is_asked => Self::Open,
             (ClaimType::Fact | ClaimType::Hypothesis, _) if is_labelled(statement) => Self::Finding,
             (ClaimType::Fact | ClaimType::Hypothesis, _) if measured(statement) >= MEASURED => Self::Figure,
+            (ClaimType::Fact, Status::Proposed) if is_asked => Self::Open,
             (ClaimType::Fact | ClaimType::Hypothesis, _) => Self::Other,
         }
     }
@@ -80,7 +87,10 @@ fn words(text: &str) -> impl Iterator<Item = String> {
 /// Whether a statement begins as a finding does.
 fn is_labelled(statement: &str) -> bool {
     let label: String = statement.chars().take(LABEL_CHARS).collect();
-    words(&label).any(|word| FINDINGS.contains(&word.as_str()))
+    // `Finding 3: it leaks` is a label, `the reader is finding its place` is none.
+    words(&label)
+        .enumerate()
+        .any(|(at, word)| FINDINGS.contains(&word.as_str()) && (at == 0 || word != "finding"))
 }
 
 /// The numbers of a statement that look measured: decimals, and numbers with a unit.
@@ -143,13 +153,20 @@ mod tests {
             ("the pool holds 20 connections for 30 s", Part::Other),
             ("the reader of the log is one thread; a bug there stops all", Part::Finding),
             ("version 1.2 of the wire format has 3 frames", Part::Other),
+            ("Finding 3: a slot is given out twice", Part::Finding),
+            ("the reader is finding its place by the name of the frame", Part::Other),
+            ("devops: your pool.rs is taken. I reviewed it: two fixes are needed", Part::Finding),
         ] {
             assert_eq!(part(statement), expected, "{statement}: {}", measured(statement));
         }
         let of = |claim_type, status, is_asked| Part::of(claim_type, status, "BUG: it hangs", is_asked);
         assert_eq!(of(ClaimType::Decision, Status::Proposed, true), Part::Decision);
         assert_eq!(of(ClaimType::Negative, Status::Proposed, true), Part::Finding);
-        assert_eq!(of(ClaimType::Fact, Status::Proposed, true), Part::Open);
+        // A bug is a finding, also while an agent is asked about it.
+        assert_eq!(of(ClaimType::Fact, Status::Proposed, true), Part::Finding);
+        let asked = |statement| Part::of(ClaimType::Fact, Status::Proposed, statement, true);
+        assert_eq!(asked("insert takes 1.4 us, lookup 0.9 us, delete 220 ns"), Part::Figure);
+        assert_eq!(asked("devops: is the pool shared by all handlers?"), Part::Open);
         assert_eq!(of(ClaimType::Fact, Status::Confirmed, true), Part::Finding);
         assert_eq!(of(ClaimType::Hypothesis, Status::Proposed, false), Part::Open);
     }

@@ -1,18 +1,24 @@
 //! Groups the claims of a pack into the parts of a summary: decisions, findings, figures, open questions, and the rest.
 
 use super::xml::Tag;
-use super::{Claim, Digest, Names, beside, short};
+use super::{Claim, Digest, MAX_REPLACED_CHARS, Names, beside_in, short};
 use crate::domain::claim::{ClaimType, Grade};
 use crate::domain::digest::Part;
 use crate::domain::time::Timestamp;
 
 /// Possible maximum lengths of a statement, in characters, from the guaranteed one to the longest. The pack uses the
 /// longest one with which all decisions, findings and figures fit.
-pub(super) const STATEMENT_CHARS: [usize; 7] = [400, 450, 500, 600, 800, 1_000, 2_000];
+pub(super) const STATEMENT_CHARS: [usize; 12] =
+    [400, 450, 500, 550, 600, 650, 700, 750, 800, 900, 1_000, 2_000];
+/// The smallest budget of a summary, in characters. In less room the parts would take the place of claims that answer the
+/// intent.
+const LEAST_CHARS: usize = 5_000;
 /// The factor for statements with figures. A table takes room, and its result comes after it.
 const FIGURES: usize = 2;
 /// Maximum length of a reason, in characters: that of a decision, or that of another agent's position.
 const REASON_CHARS: usize = 160;
+/// Maximum length of a superseded claim to which the new statement refers, in characters.
+const BUILT_ON_CHARS: usize = 400;
 
 /// The claims of one part, in their order.
 pub(super) struct Claims<'a> {
@@ -78,7 +84,8 @@ pub(super) fn rest(claims: Vec<&Claim>, spare_from: usize) -> Claims<'_> {
 pub(super) fn fits(parts: &[Claims<'_>], budget_chars: usize, now: Timestamp, names: Names<'_>) -> bool {
     let mut kept = parts.iter().filter(|part| part.is_kept).flat_map(|part| &part.claims).peekable();
     let mut left = budget_chars;
-    kept.peek().is_some()
+    budget_chars >= LEAST_CHARS
+        && kept.peek().is_some()
         && kept.all(|shown| {
             let Some(digest) = &shown.digest else { return true };
             let taken = super::xml::chars(&names(&claim(shown, digest, STATEMENT_CHARS[0], now)));
@@ -115,7 +122,7 @@ fn with_later<'a>(claims: &[&'a Claim]) -> Vec<&'a Claim> {
 /// the rejected alternatives, and the positions of other agents. Common properties are left out: the type of a fact,
 /// full confidence, and the places that the reader named.
 pub(super) fn claim(claim: &Claim, digest: &Digest, max_chars: usize, now: Timestamp) -> String {
-    let Digest { part, why, state, named_by, instead_of, said, asks, elsewhere } = digest;
+    let Digest { part, why, state, named_by, instead_of, builds_on_it, said, asks, elsewhere } = digest;
     let kind = Some(claim.claim_type).filter(|kind| *kind != ClaimType::Fact && *part != Part::Decision);
     let confidence = format!("{:.2}", claim.confidence);
     let list = |words: &[String]| (!words.is_empty()).then(|| words.join(" "));
@@ -125,7 +132,8 @@ pub(super) fn claim(claim: &Claim, digest: &Digest, max_chars: usize, now: Times
     }
     // The short name of the superseded claim leads to its text.
     let instead_of = instead_of.as_ref().map(|id| format!("; {id} is out of force")).unwrap_or_default();
-    text.push_str(&(beside(claim) + &instead_of));
+    let replaced_chars = if *builds_on_it { BUILT_ON_CHARS } else { MAX_REPLACED_CHARS };
+    text.push_str(&(beside_in(claim, replaced_chars) + &instead_of));
     for said in said {
         text.push_str(&format!("; {}", short(said, REASON_CHARS)));
     }

@@ -95,6 +95,11 @@ pub struct Window {
 pub enum Attention {
     /// A question to the reader about its position.
     Question(Question),
+    /// Further questions to the reader. The pack shows their claims among the others.
+    Asked {
+        /// Ids of the claims.
+        claims: Vec<String>,
+    },
     /// A contradiction.
     Contradiction(Contradiction),
     /// A challenged claim.
@@ -356,6 +361,8 @@ pub struct Digest {
     pub named_by: Vec<String>,
     /// Id of the claim that it superseded.
     pub instead_of: Option<String>,
+    /// Whether the statement refers to that claim by its name, so that a reader needs its text.
+    pub builds_on_it: bool,
     /// The last positions of other agents, with their reasons.
     pub said: Vec<String>,
     /// The asked agents that did not answer.

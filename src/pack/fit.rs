@@ -55,6 +55,17 @@ enum Count {
     More(&'static str),
 }
 
+/// When a section gets its room.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Its share first, then what is left by rank.
+    Shared,
+    /// The same, but all of its entries come before the other sections' entries beyond their shares.
+    Kept,
+    /// What the kept sections leave.
+    Late,
+}
+
 /// Entries of one kind, as many as fit.
 pub(super) struct Section<'a> {
     name: &'static str,
@@ -72,6 +83,7 @@ pub(super) struct Section<'a> {
     share: usize,
     /// The position of the section in the text.
     place: usize,
+    turn: Turn,
     count: Count,
     /// The number of entries that are omitted and not passed to this section.
     unseen: usize,
@@ -100,6 +112,7 @@ impl<'a> Section<'a> {
             ranks: Vec::new(),
             share: 100,
             place: 0,
+            turn: Turn::Shared,
             count: Count::Nothing,
             unseen: 0,
             misses: 0,
@@ -121,6 +134,10 @@ impl<'a> Section<'a> {
 
     pub(super) fn place(self, place: usize) -> Self {
         Self { place, ..self }
+    }
+
+    pub(super) fn turn(self, turn: Turn) -> Self {
+        Self { turn, ..self }
     }
 
     pub(super) fn called(self, noun: &'static str) -> Self {
@@ -338,19 +355,16 @@ pub(super) fn fit<'a>(
 /// Shows the entries within the shares of their sections, then all others that fit. Returns the rest of the room.
 fn fill(sections: &mut [Section<'_>], shared: usize, room: usize) -> usize {
     let mut left = room;
-    for section in &mut *sections {
-        section.fill_share(shared / 100 * section.share + shared % 100 * section.share / 100, &mut left);
+    let share = |section: &Section<'_>| shared / 100 * section.share + shared % 100 * section.share / 100;
+    let is_late = |section: &&mut Section<'_>| section.turn == Turn::Late;
+    for section in sections.iter_mut().filter(|section| !is_late(section)) {
+        section.fill_share(share(section), &mut left);
     }
-    let mut by_rank: Vec<(f64, usize, usize)> = Vec::new();
-    for (number, section) in sections.iter().enumerate() {
-        let ranks = section.ranks.iter().take(section.spare).enumerate();
-        by_rank.extend(ranks.map(|(at, rank)| (*rank, number, at)));
+    fill_by_rank(sections, |turn| turn == Turn::Kept, &mut left);
+    for section in sections.iter_mut().filter(is_late) {
+        section.fill_share(share(section), &mut left);
     }
-    // The ranks of a section fall, so its entries keep their order.
-    by_rank.sort_by(|(left, ..), (right, ..)| right.total_cmp(left));
-    for (_, number, at) in by_rank {
-        sections[number].fill_one(at, &mut left);
-    }
+    fill_by_rank(sections, |_| true, &mut left);
     for section in sections.iter_mut().filter(|section| section.ranks.is_empty()) {
         (0..section.spare).for_each(|at| section.fill_one(at, &mut left));
     }
@@ -358,6 +372,20 @@ fn fill(sections: &mut [Section<'_>], shared: usize, room: usize) -> usize {
         (section.spare..section.len).for_each(|at| section.fill_one(at, &mut left));
     }
     left
+}
+
+/// Shows the entries that fit, by rank, of the sections with some turns.
+fn fill_by_rank(sections: &mut [Section<'_>], turns: impl Fn(Turn) -> bool, left: &mut usize) {
+    let mut by_rank: Vec<(f64, usize, usize)> = Vec::new();
+    for (number, section) in sections.iter().enumerate().filter(|(_, section)| turns(section.turn)) {
+        let ranks = section.ranks.iter().take(section.spare).enumerate();
+        by_rank.extend(ranks.map(|(at, rank)| (*rank, number, at)));
+    }
+    // The ranks of a section fall, so its entries keep their order.
+    by_rank.sort_by(|(left, ..), (right, ..)| right.total_cmp(left));
+    for (_, number, at) in by_rank {
+        sections[number].fill_one(at, left);
+    }
 }
 
 /// The length of a text that contains its own length. `rest` is the length without that number.

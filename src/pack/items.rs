@@ -16,6 +16,10 @@ pub(super) const MAX_WARNING_CHARS: usize = 300;
 pub(super) fn attention<'a>(entries: Vec<&'a Attention>, now: Timestamp) -> Section<'a> {
     Section::of("attention", entries, Attention::id, Attention::glance, move |needs| match needs {
         Attention::Question(asked) => question(asked, now),
+        Attention::Asked { claims } => Tag::open("asked")
+            .with("n", claims.len())
+            .with("answer", "support, challenge or abstain")
+            .text(&claims.join(" ")),
         Attention::Contradiction(both) => contradiction(both, now),
         Attention::Contested(it) => {
             let since = it.touched_at.age(now);
@@ -46,6 +50,7 @@ impl Attention {
     fn id(&self) -> &str {
         match self {
             Self::Question(asked) => &asked.claim,
+            Self::Asked { .. } => "",
             Self::Contradiction(both) => &both.id,
             Self::Contested(claim) | Self::PendingProof { claim, .. } => &claim.id,
             Self::Silence { claim: id, .. } | Self::Lease { task: id, .. } | Self::Fault { id, .. } => id,
@@ -60,6 +65,7 @@ impl Attention {
                 Glance::of_act(format!("a contradiction ({}) of {} and {}", both.kind, left.by, right.by))
             }
             Self::Question(asked) => Glance::of_act(format!("a question of {}", asked.by)),
+            Self::Asked { claims } => Glance::of_act(format!("{} questions", claims.len())),
             Self::Silence { by, .. } => Glance::of_act(format!("a claim of {by} that silence will confirm")),
             Self::Contested(claim) | Self::PendingProof { claim, .. } => Glance::of_claim_in_need(claim),
             Self::Lease { title: text, .. } | Self::Fault { what: text, .. } => Glance::of_act(text),

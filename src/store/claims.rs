@@ -217,6 +217,13 @@ pub(super) fn ran(profile: &str, args: &str) -> String {
     args.iter().fold(profile.to_owned(), |ran, (name, value)| format!("{ran} {name}={value}"))
 }
 
+impl ClaimFilter {
+    /// Whether a list shows the claims of a place, in force or not, so that it is grouped by stage.
+    pub fn is_by_stage(&self) -> bool {
+        self.scope.is_some() && self.status.is_empty() && !self.in_force
+    }
+}
+
 impl ClaimSummary {
     /// The status with the basis of its confirmation: `confirmed (proved)`.
     pub fn standing(&self) -> String {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::asking::Asking;
 use super::names::shortened;
-use super::rows::{self, Room, rows};
+use super::rows::{self, Room, Stage, rows};
 use super::{Answer, DEFAULT_LIMIT, ViewError, last_change, markdown, to_json};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::ClaimType;
@@ -60,7 +60,12 @@ pub(super) fn list(
         let mut page = asked.store.claims(filter)?;
         let mut older = 0;
         if let Some(latest) = latest {
-            page.claims.sort_by_key(|claim| std::cmp::Reverse(claim.seq));
+            if filter.is_by_stage() {
+                page.claims.retain(|claim| !claim.rejected);
+                page.claims.sort_by_key(|claim| (Stage::place(claim), std::cmp::Reverse(claim.seq)));
+            } else {
+                page.claims.sort_by_key(|claim| std::cmp::Reverse(claim.seq));
+            }
             older = page.claims.len().saturating_sub(latest);
             page.claims.truncate(latest);
         }

@@ -39,8 +39,16 @@ impl Digest {
         let later = later(store, claims)?;
         let places = about.decided_at();
         let digest = |claim: &&ClaimSummary| -> Result<(ClaimId, pack::Digest), StoreError> {
-            let asked: Vec<&str> = asks.get(&claim.id).into_iter().flatten().copied().collect();
+            let answers = later.get(&claim.id).map_or(&[][..], Vec::as_slice);
+            // An agent answers too when a later claim of it names the claim.
+            let is_open = |agent: &&str| !answers.iter().any(|answer| answer.owner == *agent);
+            let asked: Vec<&str> =
+                asks.get(&claim.id).into_iter().flatten().copied().filter(is_open).collect();
             let replaced = replaced.get(&claim.id);
+            let builds_on_it = match replaced {
+                Some(old) => store.mentions(&claim.statement, claim.created_seq)?.contains(&old.id),
+                None => false,
+            };
             let part = Part::of(claim.claim_type, claim.status, &claim.statement, !asked.is_empty());
             let mends = part != Part::Decision && replaced.is_some_and(|old| old.mended);
             let part = if mends { Part::Finding } else { part };
@@ -61,13 +69,35 @@ impl Digest {
                     state,
                     named_by: later.iter().take(NAMED_BY).map(|later| later.id.to_string()).collect(),
                     instead_of: replaced.map(|replaced| replaced.id.to_string()),
+                    builds_on_it,
                     said: said_last(said),
                     asks: if part == Part::Open { asked.into_iter().map(name).collect() } else { Vec::new() },
                     elsewhere: elsewhere(&claim.scopes, &places),
                 },
             ))
         };
-        Ok(Self(claims.iter().map(digest).collect::<Result<_, _>>()?))
+        let mut digests: BTreeMap<ClaimId, pack::Digest> =
+            claims.iter().map(digest).collect::<Result<_, _>>()?;
+        // A later claim about a finding or a figure stands beside it: it mends it, or says how it ended.
+        for part in [Part::Figure, Part::Finding] {
+            let of_part = digests.iter().filter(|(_, digest)| digest.part == part);
+            let beside: BTreeSet<ClaimId> =
+                of_part.filter_map(|(id, _)| later.get(id)).flatten().map(|later| later.id).collect();
+            for (_, digest) in digests.iter_mut().filter(|(id, _)| beside.contains(id)) {
+                if digest.part == Part::Other {
+                    digest.part = part;
+                }
+            }
+        }
+        // Later claims of the same part follow the claim there, so that their names are no news.
+        let parts: BTreeMap<String, Part> =
+            digests.iter().map(|(id, digest)| (id.to_string(), digest.part)).collect();
+        for digest in
+            digests.values_mut().filter(|digest| matches!(digest.part, Part::Finding | Part::Figure))
+        {
+            digest.named_by.retain(|id| parts.get(id) != Some(&digest.part));
+        }
+        Ok(Self(digests))
     }
 
     /// The digest of a claim.
@@ -125,7 +155,11 @@ fn said_last(said: &[Said]) -> Vec<String> {
 
 /// The scopes of a claim that the reader did not name. The others are no news.
 fn elsewhere(scopes: &[String], places: &[Scope]) -> String {
-    let is_named = |scope: &&String| places.iter().any(|place| place.as_str() == scope.as_str());
+    // A reader names a file by the end of its path too: `db/pool.rs` for `src/db/pool.rs`.
+    let is_it = |scope: &str, place: &str| {
+        scope == place || scope.strip_suffix(place).is_some_and(|above| above.ends_with('/'))
+    };
+    let is_named = |scope: &&String| places.iter().any(|place| is_it(scope, place.as_str()));
     let others: Vec<&str> = scopes.iter().filter(|scope| !is_named(scope)).map(String::as_str).collect();
     others.join(" ")
 }

@@ -3,7 +3,7 @@
 use super::markdown::{inline, listed};
 use super::versions::MARKED;
 use crate::domain::agent::AgentId;
-use crate::domain::claim::ClaimType;
+use crate::domain::claim::{ClaimType, Status};
 use crate::domain::time::Timestamp;
 use crate::store::{ClaimSummary, LastChange};
 
@@ -39,6 +39,42 @@ pub enum Room {
     Screen,
     /// Whole statements.
     Whole,
+}
+
+/// How far a claim has come, for a list that is grouped by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// It is contested, waits for a run, or no other agent took a position on it.
+    Open,
+    /// It is confirmed.
+    Confirmed,
+    /// It is out of force: mended, superseded, refuted or given up.
+    Over,
+}
+
+impl Stage {
+    /// The stage of a claim.
+    pub fn of(claim: &ClaimSummary) -> Self {
+        match claim.status {
+            Status::Contested | Status::PendingProof | Status::Proposed => Self::Open,
+            Status::Confirmed => Self::Confirmed,
+            Status::Deprecated => Self::Over,
+        }
+    }
+
+    /// The word in the line above the claims of this stage.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Confirmed => "confirmed",
+            Self::Over => "over",
+        }
+    }
+
+    /// The place of a claim in a list that is grouped: open claims first, the contested ones among them before the others.
+    pub fn place(claim: &ClaimSummary) -> (Self, bool) {
+        (Self::of(claim), claim.status == Status::Proposed)
+    }
 }
 
 /// Claims as rows.

@@ -339,6 +339,7 @@ fn a_list_is_read_page_by_page() {
             $ hm claim list --limit 2 --cursor 2
             C1 about src/a (proposed, by devops)
             $ hm claim list --scope src/a
+            open (3):
             C5 about src (proposed, by reviewer)
             C3 about src/a/x (proposed, by analyst)
             C1 about src/a (proposed, by devops)

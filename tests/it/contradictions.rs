@@ -464,6 +464,7 @@ fn two_names_of_a_target_are_one() {
             - `C2` we move to Postgres (proposed, by analyst AGE ago, target:db)
             - `C1` we keep SQLite (proposed, by devops AGE ago, target:database)
             $ hm claim list --scope target:db
+            open (2):
             C2 we move to Postgres (decision, proposed, by analyst)
             C1 we keep SQLite (decision, proposed, by devops)
             $ hm --agent architect decision record "SQLite it is" --target DB --rationale "measured: it is enough" --supersedes C1

@@ -232,6 +232,11 @@ impl Team {
         found.chars().take(budget).collect()
     }
 
+    /// Whether an answer of a search shows a claim. Its rows begin with names.
+    fn is_in(&self, key: &str, found: &str) -> bool {
+        found.contains(&format!("`{}`", self.names[key]))
+    }
+
     fn declare(&mut self, session: &str, intent: &str) {
         let intent = intent.parse().expect("an intent");
         let trajectory = Trajectory { intent, plan_id: None, phase_id: None, task_ids: Vec::new() };
@@ -296,7 +301,7 @@ fn measured(team: &mut Team, half: &str) -> Figures {
         sums.entry("intent 5000, 100 h later").or_default().push(team.share(work, &later));
         for (name, budget) in [("search 2000", 2_000), ("search 5000", 5_000), ("search 9500", 9_500)] {
             let found = team.searched(&work.intent, budget);
-            let told = work.gold.iter().filter(|key| found.contains(&team.ids[*key].to_string())).count();
+            let told = work.gold.iter().filter(|key| team.is_in(key, &found)).count();
             sums.entry(name).or_default().push(told as f64 / work.gold.len() as f64);
         }
         let packs = team.working(&asked, work, |team| team.pack(&asked, 5_000, 0));
@@ -338,6 +343,7 @@ fn a_pack_holds_what_the_work_needs() {
     // What the same characters of a search hold is the least that a pack owes.
     for budget in ["5000", "9500"] {
         let [pack, search] = ["intent", "search"].map(|what| test[format!("{what} {budget}").as_str()]);
+        assert!(search > 0.0, "no answer of a search was recognised:\n{text}");
         assert!(pack >= search, "search alone says more in {budget}:\n{text}");
     }
 }

@@ -219,3 +219,57 @@ fn a_list_says_once_that_files_changed_and_names_no_option_that_a_decision_names
     let decisions = said(&shell, "hm decision list --limit 1");
     assert!(decisions.contains("1 older"), "{decisions}");
 }
+
+#[test]
+fn a_list_at_a_place_is_grouped_by_stage_and_shows_what_is_over() {
+    let shell = Shell::new();
+    for statement in ["the pool holds 20", "a slot leaks", "the pool is a ring", "the pool is one file"] {
+        said(&shell, &format!("hm --agent devops claim create \"{statement}\" --scope src/pool.rs"));
+    }
+    said(&shell, "hm --agent devops claim create \"the menu opens\" --scope src/ui.rs");
+    said(&shell, "hm --agent analyst claim support C1");
+    let mend = "the slot is closed in 3f2a901";
+    said(
+        &shell,
+        &format!("hm --agent devops claim create \"{mend}\" --scope src/pool.rs --supersedes C2 --mends"),
+    );
+    said(&shell, "hm --agent analyst claim challenge C3 --reason \"it is a list\"");
+    let list = said(&shell, "hm claim list --scope src/pool.rs");
+    let rows: Vec<&str> = list.lines().map(|row| row.split([' ', ':']).next().unwrap_or_default()).collect();
+    assert_eq!(rows, ["open", "C3", "C6", "C4", "confirmed", "C1", "over", "C2"], "{list}");
+    assert!(list.contains("open (3):") && list.contains("a slot leaks (mended"), "{list}");
+    // Elsewhere, and where a status is asked for, a list is what it was.
+    for line in [
+        "hm claim list",
+        "hm claim list --scope src/pool.rs --status confirmed",
+        "hm claim list --scope src/pool.rs --all",
+    ] {
+        let list = said(&shell, line);
+        assert!(!list.contains("open (") && !list.contains("confirmed ("), "{line}: {list}");
+    }
+}
+
+#[test]
+fn claims_of_a_session_that_holds_a_task_come_out_of_it() {
+    let shell = Shell::new();
+    let devops = |line: &str| within(&shell, "s-1", &format!("hm --agent devops {line}"));
+    devops("task add \"a pool\"");
+    devops("task add \"a menu\"");
+    devops("claim create \"made before the task\" --scope src/pool.rs");
+    devops("task claim T1 --lock src/pool.rs");
+    devops("claim create \"the pool holds 20\" --scope src/pool.rs");
+    devops("decision record \"one pool for all\" --rationale \"fewer connections\" --scope src/pool.rs");
+    within(&shell, "s-2", "hm --agent analyst claim create \"made by another\" --scope src/pool.rs");
+    // Of two held tasks, it is the one that locks the place.
+    devops("task claim T2 --lock src/ui.rs");
+    devops("claim create \"the menu opens at once\" --scope src/ui.rs");
+    devops("claim create \"made elsewhere\" --scope src/cli.rs");
+    devops("task update T1 done");
+    devops("claim create \"made after the pool\" --scope src/ui.rs");
+    let pool = said(&shell, "hm task show T1");
+    assert!(pool.contains("the pool holds 20") && pool.contains("one pool for all"), "{pool}");
+    assert!(!pool.contains("made"), "{pool}");
+    let menu = said(&shell, "hm task show T2");
+    assert!(menu.contains("the menu opens at once") && menu.contains("made after the pool"), "{menu}");
+    assert!(!menu.contains("made elsewhere") && !menu.contains("made by another"), "{menu}");
+}

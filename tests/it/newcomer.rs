@@ -88,6 +88,73 @@ fn claim<'d>(of: &[Node<'d, 'd>], id: &str) -> Node<'d, 'd> {
 }
 
 #[test]
+fn many_questions_leave_the_first_context_to_what_they_are_about() {
+    let mut team = Finished::new();
+    let asks = |claim: &mut CreateClaim| claim.asks = vec![agent("newcomer")];
+    let chatter = "devops: please commit what you have now, rough or not, and say so here; I merge at noon. ";
+    let mut asked = Vec::new();
+    for number in 1..=6 {
+        let statement = format!("{number}: {}", chatter.repeat(8));
+        asked.push(team.claims("devops", &statement, asks));
+    }
+    let figure = team.claims("analyst", "take() costs 95 ns, give() 90 ns, under 16 threads 0.4 us", asks);
+    let bug = team.claims("analyst", "I reviewed the pool: it gives a slot out twice after a panic", asks);
+    let named = team.name(bug);
+    team.claims("devops", &format!("the panic of {named} is handled, 31 tests pass"), |_| ());
+
+    let text = team.context("newcomer", "s-new");
+    let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    assert!(!text.contains("<question"), "{text}");
+    let names = context.descendants().find(|node| node.has_tag_name("asked")).and_then(|node| node.text());
+    let names: Vec<&str> = names.unwrap_or_default().split_whitespace().collect();
+    for id in asked.iter().chain([&figure, &bug]) {
+        assert!(names.contains(&team.name(*id).as_str()), "{text}");
+    }
+    claim(&part(&context, "figures"), &team.name(figure));
+    let findings = part(&context, "findings");
+    claim(&findings, &named);
+    assert!(
+        findings.iter().any(|node| node.text().is_some_and(|text| text.contains("31 tests pass"))),
+        "{text}"
+    );
+
+    // Few questions are shown whole.
+    let mut few = Finished::new();
+    few.claims("devops", chatter, asks);
+    assert!(few.context("newcomer", "s-new").contains("<question "));
+}
+
+#[test]
+fn a_decision_that_refers_to_its_predecessor_tells_what_that_said() {
+    let mut team = Finished::new();
+    let decides = |statement: &str, supersedes: Vec<ClaimId>| RecordDecision {
+        claim_id: ClaimId::from_uuid(system::new_id()),
+        statement: Some(statement.parse().expect("a statement")),
+        rationale: "the analyst measured it under load".parse().expect("a rationale"),
+        context: None,
+        target: None,
+        scopes: vec!["src/pool.rs".parse().expect("a scope")],
+        alternatives: Vec::new(),
+        supersedes,
+        mends: false,
+        evidence_refs: Vec::new(),
+        decided_at: None,
+        asks: Vec::new(),
+        unless_objection_minutes: None,
+    };
+    let first = "errors: the caller that opens the slot raises the original error, and all callers that wait for the \
+                 slot get a copy of it with the original as its cause";
+    let old = decides(first, Vec::new());
+    let replaced = old.claim_id;
+    team.does("architect", Command::RecordDecision(old));
+    let named = team.name(replaced);
+    let new = decides(&format!("errors: as {named}, but without a copy"), vec![replaced]);
+    team.does("architect", Command::RecordDecision(new));
+    let text = team.context("newcomer", "s-new");
+    assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(first), "{text}");
+}
+
+#[test]
 fn the_first_context_tells_decisions_findings_figures_and_what_is_open() {
     let mut team = Finished::new();
     let decided = ClaimId::from_uuid(system::new_id());

@@ -14,7 +14,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, HYPOTHESIS_TTL, Override, Share, Status, Trigger};
 use crate::domain::command::{CreateClaim, DeprecateClaim};
 use crate::domain::event::{ClaimCreated, EvidenceAdded, StatusChanged};
-use crate::domain::ids::{ClaimId, EventId, SessionId};
+use crate::domain::ids::{ClaimId, EventId, SessionId, TaskId};
 use crate::domain::pairs::Reading;
 use crate::domain::plan::check_globs;
 use crate::domain::receipt::{Cited, Warning, WarningCode};
@@ -54,7 +54,8 @@ pub(super) fn create_claim(
     let new = Successor { id: create.claim_id, mends: create.mends };
     let supersession =
         create.supersedes.map(|old| supersede(state, (agent, session), old, new, policy)).transpose()?;
-    decision.events.push(created(create, &scopes, supersession.as_ref(), now).into());
+    let origin = create.origin_task_id.or_else(|| plan::held_at(state, session, &scopes, now));
+    decision.events.push(created(create, &scopes, origin, supersession.as_ref(), now).into());
     let tied = tied(state, session, create, (evidence_refs, &scopes, versions), now)?;
     for (event, cited) in tied {
         decision.cited.push(cited);
@@ -135,6 +136,7 @@ fn refuse_twin(
 fn created(
     create: &CreateClaim,
     scopes: &[Scope],
+    origin_task_id: Option<TaskId>,
     supersession: Option<&Supersession>,
     now: Timestamp,
 ) -> ClaimCreated {
@@ -147,7 +149,7 @@ fn created(
         supersedes: create.supersedes,
         ttl_hours: ttl(create),
         trigger: create.trigger.clone().filter(|trigger| !trigger.is_empty()),
-        origin_task_id: create.origin_task_id,
+        origin_task_id,
         mends: create.mends,
         versions: Versions::new(),
         seen_in: None,

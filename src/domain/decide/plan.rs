@@ -442,6 +442,24 @@ pub(super) fn known_task(state: &State, id: TaskId) -> Result<&Task, Rejection> 
     state.work().task(id).ok_or_else(|| unknown(Sort::Task, id))
 }
 
+/// The task that a claim at these scopes comes out of: the one that the session holds. Of several held tasks it is the one
+/// that locks a place of the claim; if none or more than one does, the claim belongs to no task.
+pub(super) fn held_at(
+    state: &State,
+    session: Option<&SessionId>,
+    scopes: &[Scope],
+    now: Timestamp,
+) -> Option<TaskId> {
+    let held: Vec<(TaskId, &Hold)> =
+        state.work().held_by(session?).filter(|(_, hold)| hold.until >= now).collect();
+    let only = |held: &[(TaskId, &Hold)]| match held {
+        [(task, _)] => Some(*task),
+        _ => None,
+    };
+    let is_here = |hold: &Hold| scopes.iter().any(|scope| scope.is_at(&hold.file_locks));
+    only(&held).or_else(|| only(&held.iter().copied().filter(|(_, hold)| is_here(hold)).collect::<Vec<_>>()))
+}
+
 /// The call that takes a task.
 fn claim(called: &str) -> String {
     way::call("claim_task", &json!({ "task_id": called }))

@@ -118,7 +118,12 @@ fn attention(
     claim: &impl Fn(&ClaimSummary) -> pack::Claim,
     now: Timestamp,
 ) -> Vec<Attention> {
-    let questions = found.questions.iter().map(|asked| Attention::Question(question(asked, now)));
+    let is_folded = |asked: &&Question| found.folded.contains(&asked.claim.id);
+    let questions = found.questions.iter().filter(|asked| !is_folded(asked));
+    let questions = questions.map(|asked| Attention::Question(question(asked, now)));
+    let folded: Vec<String> =
+        found.questions.iter().filter(is_folded).map(|asked| asked.claim.id.to_string()).collect();
+    let folded = (!folded.is_empty()).then_some(Attention::Asked { claims: folded });
     // Entries about the reader or its work come first. The other disputes of the team can wait for their agents.
     let is_far = |both: &&Contradiction| {
         let at_hand = sides(both).iter().any(|id| found.is_answer(*id));
@@ -151,7 +156,7 @@ fn attention(
     let faults = runs.0.iter().filter(|(_, run)| run.outcome != JobOutcome::Ok);
     let faults =
         faults.map(|(job, run)| Attention::Fault { id: job.clone(), what: format!("{job}: {}", run.detail) });
-    let disputes = questions.chain(contradictions);
+    let disputes = questions.chain(folded).chain(contradictions);
     let silences = found.silences.iter().map(|silence| Attention::Silence {
         claim: silence.claim.id.to_string(),
         statement: silence.claim.statement.clone(),

@@ -32,6 +32,8 @@ const MAX_TASKS: usize = 200;
 const MIN_ANSWERS: usize = 60;
 /// Maximum number of dead ends elsewhere, which may fill spare room.
 const MAX_ELSEWHERE: usize = 20;
+/// Questions that a first context shows whole, at most.
+const WHOLE_QUESTIONS: usize = 3;
 /// Maximum number of anchors: more than a tenth of any usual budget holds.
 const MAX_ANCHORS: usize = 40;
 /// Maximum number of refused queued commands.
@@ -53,6 +55,8 @@ pub(in crate::views) struct Found {
     pub(in crate::views) waiting: Vec<TaskView>,
     pub(in crate::views) about: About,
     pub(in crate::views) questions: Vec<Question>,
+    /// The claims of questions that the pack only names: their statements stand among the other claims.
+    pub(in crate::views) folded: BTreeSet<ClaimId>,
     pub(in crate::views) silences: Vec<Silence>,
     pub(in crate::views) contradictions: Vec<Contradiction>,
     pub(in crate::views) contested: Vec<ClaimSummary>,
@@ -163,6 +167,10 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
     let looking = found.trajectory.as_ref();
     let root = now_there.map(|workspace| workspace.root().to_string_lossy()).unwrap_or_default();
     found.about = About::of(of, looking, &found.tasks, &found.ready, &touched, &found.dialogue, &root);
+    let is_first = is_first(asking, of, &found);
+    if is_first {
+        found.folded = folded(&found.questions);
+    }
     ask_for_claims(asking, of, &counts, &mut found);
     let worktree: Option<Worktree> =
         found.session.as_ref().and_then(|session| session.worktree.as_deref()?.parse().ok());
@@ -177,7 +185,7 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
     let at_now = asking.ask(|store| store.at_now());
     at_now.mark_news(shown.into_iter(), reader);
     found.locks = at_now.into_locks();
-    if is_first(asking, of, &found) {
+    if is_first {
         let asked = asking.ask(|store| store.questions(None, limit));
         let claims: Vec<&ClaimSummary> = found.claims.iter().collect();
         let (about, replaced) = (&found.about, &found.replaced);
@@ -185,6 +193,22 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
         found.waiting = asking.ask(|store| store.tasks_in(TaskStatus::Open, MAX_TASKS));
     }
     found
+}
+
+/// The claims of a new session's questions, if these are many. They come from before the session, and their statements
+/// would take the room of the summary. A question with consequences of its own stays: silence or another claim decides it.
+fn folded(questions: &[Question]) -> BTreeSet<ClaimId> {
+    let is_plain = |asked: &&Question| {
+        asked.until.is_none()
+            && asked.instead_of.is_none()
+            && asked.would_replace.is_none()
+            && asked.waits_for.is_none()
+            && !asked.is_challenged
+            && matches!(asked.claim.status, Status::Proposed | Status::Confirmed)
+            && asked.claim.claim_type != ClaimType::Negative
+    };
+    let plain: BTreeSet<ClaimId> = questions.iter().filter(is_plain).map(|asked| asked.claim.id).collect();
+    if plain.len() > WHOLE_QUESTIONS { plain } else { BTreeSet::new() }
 }
 
 /// Whether the session has a subject, and has neither a task nor a claim yet.
@@ -254,6 +278,8 @@ fn ask_for_claims(asking: &mut Parts<'_>, of: &ContextOf, counts: &Counts, found
         let claims = asking.ask(|store| Ok(store.claims(&filter)?.claims));
         found.claims.extend(claims.into_iter().filter(|claim| seen.insert(claim.id)));
     }
+    let folded = found.questions.iter().filter(|asked| found.folded.contains(&asked.claim.id));
+    found.claims.extend(folded.map(|asked| asked.claim.clone()).filter(|claim| seen.insert(claim.id)));
     // Those at the places of the work, and the newest others.
     let mut dead_ends = vec![ClaimFilter { limit: MAX_ELSEWHERE, ..negative() }];
     if !places.is_empty() {
@@ -266,7 +292,8 @@ fn ask_for_claims(asking: &mut Parts<'_>, of: &ContextOf, counts: &Counts, found
     // A claim is shown once: as an attention entry if an agent must act on it, or else as a dead end, or else by its
     // relevance.
     let mut disputed: BTreeSet<ClaimId> = found.contradictions.iter().flat_map(sides).collect();
-    disputed.extend(found.questions.iter().map(|asked| asked.claim.id));
+    disputed
+        .extend(found.questions.iter().map(|asked| asked.claim.id).filter(|id| !found.folded.contains(id)));
     disputed.extend(found.silences.iter().map(|silence| silence.claim.id));
     found.contested.retain(|claim| !disputed.contains(&claim.id));
     let needs_agent = |claim: &ClaimSummary| {
@@ -331,6 +358,12 @@ pub(in crate::views) fn about(store: &Reader, of: &ContextOf) -> Result<About, S
     let tasks = active_tasks(&mut Parts { store, failed: 0 }, of, trajectory.as_ref());
     let files = session.map(|session| store.files_of(session)).transpose()?.unwrap_or_default();
     Ok(About::of(of, trajectory.as_ref(), &tasks, &[], &files, &[], ""))
+}
+
+/// Whether a session has anything to ask about: an intent, tasks, files, or a prompt.
+pub(in crate::views) fn is_asked(store: &Reader, of: &ContextOf) -> Result<bool, StoreError> {
+    let prompted = of.session.as_deref().map(|session| store.dialogue(session)).transpose()?;
+    Ok(about(store, of)?.is_asked() || prompted.is_some_and(|dialogue| !dialogue.is_empty()))
 }
 
 impl Found {
