@@ -443,8 +443,10 @@ impl Workspace {
 
     /// The scope of an absolute path below the root.
     fn inside(&self, path: &str) -> Result<Scope, BadScope> {
+        // The path is text, so the root must be the same text, even if its name is not UTF-8.
+        let root = self.root.to_string_lossy();
         let inside =
-            Path::new(path).strip_prefix(&self.root).map_err(|_| BadScope::Outside(path.to_owned()))?;
+            Path::new(path).strip_prefix(root.as_ref()).map_err(|_| BadScope::Outside(path.to_owned()))?;
         Scope::as_written(&format!("./{}", inside.to_string_lossy()), "")
     }
 

@@ -50,9 +50,8 @@ async fn a_link_that_led_elsewhere_during_a_run_leaves_it_undecided() {
     };
     bench.write("src/bad", "a bug\n");
     bench.write("src/good", "fine\n");
-    // A claim is about what a link leads to when the claim is made.
-    let id = contested(&bench, &owner, &other).await;
     link("bad");
+    let id = contested(&bench, &owner, &other).await;
     let run = begin(&bench, &owner, &id).await;
     link("good");
     step(&bench);

@@ -449,7 +449,7 @@ impl Whole {
             .entries
             .claims
             .iter()
-            .filter(|claim| is_stale(claim))
+            .filter(|claim| is_stale(claim) && !claim.is_required)
             .map(|claim| claim.id.as_str())
             .collect();
         for (name, last) in [("relevant_claims", &sunk), ("anti_patterns", &elsewhere)] {

@@ -341,7 +341,8 @@ async fn what_is_no_small_file_of_the_tree_is_not_hashed_and_said_to_be_without_
         "`src/big.bin` has no version, because it has 80 MB: no run can tell whether it changed",
         "`src/e4*` has no version, because it is a pattern for files: only a reported edit tells that something there changed",
     ];
-    assert_eq!(unversioned(&made), told, "{}", made.text);
+    // A receipt names the first; the page of the claim names all.
+    assert_eq!(unversioned(&made), told[..1], "{}", made.text);
     let id = made.field("claim_id").to_owned();
     challenge(&bench, &other, &id).await;
     for kind in ["claim.created", "position.taken"] {
@@ -360,7 +361,7 @@ async fn what_is_no_small_file_of_the_tree_is_not_hashed_and_said_to_be_without_
     }
     big(79_500_000);
     let answer = run(&owner, "passes", &id, true).await;
-    assert_eq!(unversioned(&answer), told, "{}", answer.text);
+    assert_eq!(unversioned(&answer), told[..1], "{}", answer.text);
     assert_eq!(stands(&owner, &id).await.0, "confirmed", "where nothing was seen nothing has changed");
 }
 
