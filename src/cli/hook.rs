@@ -288,6 +288,7 @@ impl Hooked {
     fn start(&mut self, source: Option<&str>) -> Result<Answer, Failure> {
         let Some(session) = self.session.clone() else { return Ok(Answer::Silence) };
         self.enter(&session, |_| true);
+        self.news().iter().for_each(SessionNews::begin_turn);
         let started = self.submissions(vec![self.started(source.unwrap_or_default())?]);
         // The first pane starts the writer, which makes the read models; what it cannot wait for is queued.
         let front = self.context.front()?;
@@ -375,6 +376,7 @@ impl Hooked {
         if text.trim().is_empty() {
             return Ok(Answer::Silence);
         }
+        self.news().iter().for_each(SessionNews::begin_turn);
         let waiting = Waiting::of(&self.context, &session);
         let known = self.known();
         let (mut answer, mut told) = (Answer::Silence, None);
@@ -469,6 +471,9 @@ impl Hooked {
     }
 
     fn before(&mut self, tool: &ToolCall) -> Result<Answer, Failure> {
+        if let Some(news) = self.news() {
+            news.begin_call(&called(tool), system::now());
+        }
         // Where nothing is heard before a tool, it is said after it.
         if is_our_own(tool) {
             return Ok(Answer::Silence);
@@ -488,6 +493,9 @@ impl Hooked {
 
     fn after(&mut self, tool: &ToolCall, outcome: &ToolOutcome) -> Result<Answer, Failure> {
         let (mut answer, mut commands) = (Answer::Silence, Vec::new());
+        if let Some(news) = self.news() {
+            news.end_call(&called(tool));
+        }
         if !is_our_own(tool) {
             let action = self.action();
             commands = self.observed(tool, outcome, action.as_ref());
@@ -523,6 +531,7 @@ impl Hooked {
             (answer, commands) = (Answer::Context(reminder), firings);
         }
         commands.extend(said.and_then(|said| self.said(Role::Assistant, said, None)));
+        self.news().iter().for_each(SessionNews::end_turn);
         self.submit(commands)?;
         Ok(answer)
     }
@@ -612,6 +621,11 @@ impl Hooked {
         };
         commands.into_iter().map(submission).collect()
     }
+}
+
+/// A tool call by what its client says of it both before and after it.
+fn called(tool: &ToolCall) -> String {
+    tool.command.clone().unwrap_or_else(|| format!("{} {}", tool.name, tool.paths.join(" ")))
 }
 
 /// What a session is told whose seat another pane took while it was away; nothing for any other.

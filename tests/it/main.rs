@@ -101,7 +101,9 @@ mod tamper;
 mod team;
 #[cfg(unix)]
 mod terminal;
+mod traces;
 mod travel;
+
 mod trees;
 mod triggers;
 mod verbs;
