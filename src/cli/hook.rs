@@ -97,12 +97,16 @@ impl Hook {
         let call = Call::parse(client, in_copilot, &String::from_utf8_lossy(&payload));
         let hooked = Hooked::of(call.clone(), global.clone());
         let answer = hooked.and_then(|hooked| match hooked {
-            Some(mut hooked) => Ok((hooked.answer()?, hooked.told)),
-            None => Ok((Answer::Silence, None)),
+            Some(mut hooked) => {
+                let answer = hooked.answer()?;
+                let patterns = hooked.news().map(|news| (news, std::mem::take(&mut hooked.patterns)));
+                Ok((answer, hooked.told, patterns))
+            }
+            None => Ok((Answer::Silence, None, None)),
         });
-        let (answer, told) = answer.unwrap_or_else(|failure| {
+        let (answer, told, patterns) = answer.unwrap_or_else(|failure| {
             tracing::info!(?failure, "a hook has nothing to say");
-            (unopened(&call, &global).map_or(Answer::Silence, Answer::Context), None)
+            (unopened(&call, &global).map_or(Answer::Silence, Answer::Context), None, None)
         });
         if answering.swap(true, Ordering::SeqCst) {
             // It is too late, and the other thread ends the process.
@@ -111,6 +115,9 @@ impl Hook {
             }
         }
         say(&call, &answer);
+        if let Some((news, patterns)) = patterns {
+            let _ = news.open(&patterns, 0);
+        }
         // What was not said in time was not told.
         if let Some(Telling { news, told, opened }) = told {
             // Without it the session hears some of it twice.
@@ -155,6 +162,8 @@ struct Hooked {
     reads: Reads,
     /// What the session is told with the answer, kept once that was given.
     told: Option<Telling>,
+    /// The patterns that the answer tells of.
+    patterns: Vec<String>,
 }
 
 /// What a session is told.
@@ -194,7 +203,7 @@ impl Hooked {
         let named = context.environment.own_session.as_ref().or(call.session.as_ref());
         let session = named.and_then(|session| session.parse().ok());
         let reads = if is_start { context.present() } else { context.present().quick() };
-        let mut hooked = Self { call, context, speaker, session, reads, told: None };
+        let mut hooked = Self { call, context, speaker, session, reads, told: None, patterns: Vec::new() };
         hooked.go_on();
         Ok(Some(hooked))
     }
@@ -251,11 +260,40 @@ impl Hooked {
     }
 
     fn answer(&mut self) -> Result<Answer, Failure> {
-        Ok(match self.said_to_it()? {
+        let said = self.said_to_it()?;
+        Ok(match self.with_patterns(said) {
             Answer::Silence => Answer::Silence,
             Answer::Context(text) => Answer::Context(views::shortened(&mut self.reads, &text).into_owned()),
             Answer::Warning(text) => Answer::Warning(views::shortened(&mut self.reads, &text).into_owned()),
         })
+    }
+
+    /// An answer with the patterns that the session was not told of. A warning is for the human too, so they wait.
+    fn with_patterns(&mut self, said: Answer) -> Answer {
+        let in_turn = matches!(self.call.moment, Moment::BeforeTool(_) | Moment::AfterTool(..));
+        let is_moment = in_turn || matches!(self.call.moment, Moment::Prompt { .. });
+        if !is_moment || !self.call.is_heard() || matches!(said, Answer::Warning(_)) {
+            return said;
+        }
+        // Without a place for what a session knows, it would be told at each hook.
+        let (Some(session), Some(news)) = (self.session.clone(), self.news()) else { return said };
+        if news.told().is_none() {
+            return said;
+        }
+        let agent = self.reader();
+        let opened = news.opened();
+        let of = (agent.as_str(), session.as_str());
+        let found =
+            self.store(|store| views::untold_patterns(store, of, in_turn, |id| opened.contains_key(id)));
+        let (text, ids) = found.ok().flatten().unwrap_or_default();
+        if ids.is_empty() {
+            return said;
+        }
+        self.patterns = ids;
+        match said {
+            Answer::Context(other) => Answer::Context(text + &other),
+            Answer::Silence | Answer::Warning(_) => Answer::Context(text),
+        }
     }
 
     fn said_to_it(&mut self) -> Result<Answer, Failure> {

@@ -63,6 +63,7 @@ mod notes;
 mod outcomes;
 mod packs;
 mod paging;
+mod patterns;
 mod place;
 mod plans;
 mod poisoned;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::polls::{is_poll, searches, waits_for_a_child};
 use super::{Book, Found, Subject};
 use crate::domain::action::{error_signature, only_looks, steady};
+use crate::domain::agent::AgentId;
 use crate::domain::event::{CommandRan, Event, Recorded};
 use crate::domain::ids::SessionId;
 use crate::domain::pattern::{PatternEnd, PatternKind, Repeats};
@@ -40,6 +41,7 @@ pub(super) struct Looping {
 
 #[derive(Debug, Clone, PartialEq)]
 struct Session {
+    agent: AgentId,
     records: VecDeque<Act>,
     /// The open loops.
     open: BTreeMap<Subject, Open>,
@@ -215,6 +217,12 @@ impl Looping {
             }
             return;
         }
+        if matches!(event, Event::ClaimCreated(_)) {
+            // The claim may come from another session of the agent, such as its shell.
+            let own = self.sessions.values_mut().filter(|session| session.agent == recorded.agent);
+            own.for_each(|session| session.end(PatternEnd::Filed, recorded.at, book));
+            return;
+        }
         let Some(id) = &recorded.session else { return };
         if !matches!(event, Event::CommandRan(_)) && !self.sessions.contains_key(id) {
             return;
@@ -225,6 +233,7 @@ impl Looping {
             oldest.into_iter().for_each(|oldest| drop(self.sessions.remove(&oldest)));
         }
         let session = self.sessions.entry(id.clone()).or_insert_with(|| Session {
+            agent: recorded.agent.clone(),
             records: VecDeque::new(),
             open: BTreeMap::new(),
             is_interrupted: false,
@@ -232,6 +241,7 @@ impl Looping {
             last: recorded.at,
         });
         session.last = recorded.at;
+        session.agent.clone_from(&recorded.agent);
         match event {
             Event::CommandRan(ran) => session.ran(state, recorded, ran, (id, book)),
             Event::FileEdited(edited) => {
@@ -241,7 +251,6 @@ impl Looping {
             Event::ToolUsed(_) => session.is_interrupted = true,
             // The human sees what the agent does, and asks for it.
             Event::TurnRecorded(turn) if turn.role == Role::User => session.records.clear(),
-            Event::ClaimCreated(_) => session.end(PatternEnd::Filed, recorded.at, book),
             Event::TaskUpdated(updated) if updated.to == TaskStatus::Done => {
                 session.end(PatternEnd::Progress, recorded.at, book);
             }

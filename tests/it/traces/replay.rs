@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::generate::Dice;
 use hivemind::domain::agent::AgentId;
 use hivemind::domain::command::{Command, Observe, RecordTurn, StartSession};
 use hivemind::domain::decide::{Facts, Policy, decide, overdue};
@@ -108,6 +109,8 @@ pub(crate) struct Replay {
     pub(crate) raised: Vec<Raised>,
     pub(crate) refused: Vec<String>,
     pub(crate) policy: PatternPolicy,
+    /// If set, only some looks happen, and some of those are lost.
+    pub(crate) looks: Option<Dice>,
     ids: u128,
     now_s: f64,
     step: usize,
@@ -128,6 +131,7 @@ impl Replay {
             raised: Vec::new(),
             refused: Vec::new(),
             policy: PatternPolicy::default(),
+            looks: None,
             ids: 1 << 100,
             now_s: 0.0,
             step: 0,
@@ -206,6 +210,9 @@ impl Replay {
         };
         let events = state.patterns().due(state, now, policy, &is_busy, &mut new_id);
         self.ids = ids;
+        if self.looks.as_mut().is_some_and(|dice| dice.below(4) > 0) {
+            return;
+        }
         for event in events {
             if let Event::PatternOpened(opened) = &event {
                 self.raised.push(Raised {
