@@ -21,6 +21,7 @@ mod log;
 mod names;
 mod news;
 mod output;
+mod pattern;
 mod plan;
 mod profile;
 mod rebuild;
@@ -164,6 +165,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
             | Verb::Claim(_)
             | Verb::Decision(_)
             | Verb::Contradictions(_)
+            | Verb::Pattern(_)
             | Verb::Target(_)
             | Verb::Experiment(_)
             | Verb::Plan(_)
@@ -200,6 +202,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Claim(verb) => guarded(global, |context| verb.run(context)),
         Verb::Decision(verb) => guarded(global, |context| verb.run(context)),
         Verb::Contradictions(args) => guarded(global, |context| args.run(context)),
+        Verb::Pattern(verb) => guarded(global, |context| verb.run(context)),
         Verb::Target(verb) => guarded(global, |context| verb.run(context)),
         Verb::Intent(verb) => guarded(global, |context| verb.run(context)),
         Verb::Plan(verb) => guarded(global, |context| verb.run(context)),

@@ -1,6 +1,6 @@
 //! `config.toml`: the roster and its aliases, the seats of clients, the quorum, the writer. Every key has a default.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,6 +8,8 @@ use serde::Deserialize;
 
 use crate::domain::agent::{AgentId, BadRoster, Roster, UnknownAgent};
 use crate::domain::decide::{Policy, Quorum};
+use crate::domain::pattern::PatternKind;
+use crate::domain::patterns::PatternPolicy;
 use crate::domain::privacy::{BadPattern, Own};
 use crate::domain::relevance::StaleAfter;
 use crate::hooks::Client;
@@ -65,6 +67,16 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 [writer]
 # The writer ends after this many minutes without a client or work; at least 1.
 # idle_exit_minutes = 15
+
+[patterns]
+# Kinds that are not looked for: loop, handoff_loop, escalation_spiral, stall, contradiction_cluster, unstable_proof.
+# off = []
+# Commands with one of these words only wait for something, so that their repetition is no loop. The usual ones are known.
+# polls = []
+# A loop is the same command with the same answer this many times; at least 3.
+# loop_repeats = 3
+# A session that holds a task and shows no activity for this many minutes is stalled.
+# stall_minutes = 30
 "#;
 
 #[derive(Debug, Default, Deserialize)]
@@ -78,6 +90,7 @@ struct File {
     privacy: PrivacyKeys,
     workspace: WorkspaceKeys,
     writer: WriterKeys,
+    patterns: PatternKeys,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -126,6 +139,22 @@ struct WriterKeys {
     idle_exit_minutes: u64,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct PatternKeys {
+    off: BTreeSet<PatternKind>,
+    polls: Vec<String>,
+    loop_repeats: u32,
+    stall_minutes: u32,
+}
+
+impl Default for PatternKeys {
+    fn default() -> Self {
+        let PatternPolicy { off, polls, loop_repeats, stall_minutes } = PatternPolicy::default();
+        Self { off, polls, loop_repeats, stall_minutes }
+    }
+}
+
 impl Default for WriterKeys {
     fn default() -> Self {
         Self { idle_exit_minutes: 15 }
@@ -149,6 +178,8 @@ pub struct Config {
     pub secret_patterns: Vec<String>,
     /// How long an idle writer stays.
     pub idle_exit: Duration,
+    /// The settings of the detectors of patterns.
+    pub patterns: PatternPolicy,
 }
 
 /// Why the configuration cannot be used.
@@ -271,6 +302,12 @@ impl Config {
                 agents_may_override_operator: file.trust.agents_may_override_operator,
             },
             // With less, the writer would leave before its first client connects.
+            patterns: PatternPolicy {
+                off: file.patterns.off,
+                polls: file.patterns.polls,
+                loop_repeats: file.patterns.loop_repeats.max(3),
+                stall_minutes: file.patterns.stall_minutes.max(1),
+            },
             idle_exit: Duration::from_secs(file.writer.idle_exit_minutes.clamp(1, MAX_IDLE_MINUTES) * 60),
         })
     }

@@ -22,6 +22,8 @@ pub mod lock;
 pub mod names;
 pub mod nature;
 pub mod pairs;
+pub mod pattern;
+pub mod patterns;
 pub mod plan;
 pub mod privacy;
 pub mod ranking;

@@ -5,9 +5,11 @@ mod answer;
 mod output;
 mod patch;
 mod payload;
+mod seen;
 
 pub use answer::Answer;
 pub use output::{MaskedOutput, masked_end};
+pub use seen::seen;
 
 use crate::domain::action::{Action, Attempt};
 use crate::domain::claim::word;
@@ -116,6 +118,8 @@ pub struct ToolOutcome {
     pub failed: bool,
     /// Whether its end is unknown: it runs on in the background, or was interrupted.
     pub unseen: bool,
+    /// How long it took in milliseconds, where the client tells.
+    pub took_ms: Option<u64>,
     /// The beginning of its output, errors first.
     pub output_head: Option<String>,
     /// The end of its output, standard output last.

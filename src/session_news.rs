@@ -28,12 +28,20 @@ const WHOLE: &str = "whole:";
 /// The line after which the session no longer has the whole texts.
 const FORGOTTEN: &str = "forgotten";
 
+/// A call that lasts longer hangs: two hours. Long builds and test suites take less.
+const MAX_CALL_MS: i64 = 2 * 3_600_000;
+
+fn digest(call: &str) -> String {
+    hex::encode(&Sha256::digest(call)[..8])
+}
+
 /// The files of one session of a memory.
 #[derive(Debug)]
 pub struct SessionNews {
     told: PathBuf,
     opened: PathBuf,
     ran: PathBuf,
+    doing: PathBuf,
     /// The lock of the hook that tells the session its news.
     turn: Option<File>,
 }
@@ -45,7 +53,13 @@ impl SessionNews {
         let name = hex::encode(&Sha256::digest(format!("{memory}\n{session}"))[..16]);
         let place = state_home.join("hivemind").join("sessions").join(name);
         let file = |extension| place.with_extension(extension);
-        Self { told: file("told"), opened: file("opened"), ran: file("ran"), turn: None }
+        Self {
+            told: file("told"),
+            opened: file("opened"),
+            ran: file("ran"),
+            doing: file("doing"),
+            turn: None,
+        }
     }
 
     /// Whether this process may tell the session its news, until this value is dropped. Hooks of one session run at
@@ -163,9 +177,69 @@ impl SessionNews {
         files
     }
 
+    /// Notes that a turn begins: no tool runs, and the session waits for nothing.
+    pub fn begin_turn(&self) {
+        // At worst a stall is told late.
+        let _ = std::fs::remove_file(&self.doing);
+    }
+
+    /// Notes that a tool is about to be called.
+    pub fn begin_call(&self, call: &str, now: Timestamp) {
+        self.note(&format!("+ {} {}\n", now.ms(), digest(call)));
+    }
+
+    /// Notes that the call of a tool ended.
+    pub fn end_call(&self, call: &str) {
+        self.note(&format!("- 0 {}\n", digest(call)));
+    }
+
+    /// Notes that the turn ended, so that the session waits for its human.
+    pub fn end_turn(&self) {
+        self.note("w 0 0\n");
+    }
+
+    fn note(&self, line: &str) {
+        let _ = private::create_dir_all(self.doing.parent().unwrap_or(&self.doing));
+        if std::fs::metadata(&self.doing).is_ok_and(|file| file.len() > MAX_OPENED_BYTES) {
+            let _ = std::fs::remove_file(&self.doing);
+        }
+        // Without it a session with a long call may be called stalled.
+        let _ = private::options()
+            .append(true)
+            .create(true)
+            .open(&self.doing)
+            .and_then(|mut file| file.write_all(line.as_bytes()));
+    }
+
+    /// Whether a tool call of the session is open and within its time, or the session waits for its human.
+    pub fn is_busy(&self, now: Timestamp) -> bool {
+        let text = private::read(&self.doing).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let mut open: Vec<(&str, i64)> = Vec::new();
+        let mut waits = false;
+        for line in text.lines() {
+            let mut words = line.split(' ');
+            let (Some(what), Some(at), Some(call)) = (words.next(), words.next(), words.next()) else {
+                continue;
+            };
+            waits = what == "w";
+            match what {
+                "+" => open.push((call, at.parse().unwrap_or(0))),
+                "-" => {
+                    if let Some(at) = open.iter().position(|(other, _)| *other == call) {
+                        open.remove(at);
+                    }
+                }
+                // Calls of a turn that ended are over.
+                _ => open.clear(),
+            }
+        }
+        waits || open.iter().any(|(_, at)| now.ms() - at <= MAX_CALL_MS)
+    }
+
     /// Removes the files of an ended session.
     pub fn leave(&self) {
-        for file in [&self.told, &self.opened, &self.ran] {
+        for file in [&self.told, &self.opened, &self.ran, &self.doing] {
             // A file that stays is removed later.
             let _ = std::fs::remove_file(file);
         }

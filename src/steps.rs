@@ -128,6 +128,8 @@ pub(crate) const ADDRESSES: &[(&str, &str)] = &[
     ("experiments/*/stderr", "experiment show --stderr"),
     ("experiments/*/stdout", "experiment show --stdout"),
     ("negative", "claim list --type negative"),
+    ("patterns", "pattern list"),
+    ("patterns/*", "pattern show"),
     ("plan", "plan show"),
     ("profiles", "profile list"),
     ("sessions", "session list"),

@@ -26,6 +26,7 @@ mod explain;
 mod last_change;
 mod markdown;
 mod names;
+mod patterns;
 mod ran;
 mod receipt;
 mod rows;
@@ -44,7 +45,7 @@ use serde_json::Value;
 use crate::config::Config;
 use crate::domain::agent::AgentId;
 use crate::domain::event::{Event, Recorded};
-use crate::domain::ids::{ClaimId, EventId, RunId, TaskId};
+use crate::domain::ids::{ClaimId, EventId, PatternId, RunId, TaskId};
 use crate::domain::scope::Scope;
 use crate::domain::time::{Moment, Timestamp};
 use crate::ledger;
@@ -68,6 +69,7 @@ pub use events::{EventView, event_line, is_noise, log};
 pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcome, profiles_for};
 pub use markdown::{inline, listed};
 pub use names::{event, evidence, notice, resolve, session, shortened};
+pub use patterns::untold as untold_patterns;
 pub use receipt::{cited_lines, mark_at_now, receipt_json, receipt_line, without_known};
 pub use rows::{ROWS, Room, Rows, Stage, held as held_row, rows};
 pub use search::found_through;
@@ -143,6 +145,10 @@ pub enum View {
     Explained(ContextOf, Option<ClaimId>),
     /// The entries that need this agent, or any agent.
     Attention(Option<AgentId>),
+    /// Open patterns; or all of them older than a position, newest first.
+    Patterns(bool, Option<u64>),
+    /// One pattern.
+    Pattern(PatternId),
 }
 
 impl View {
@@ -206,6 +212,8 @@ pub fn answer(
         View::Rest(of) => context::rest(asking, of),
         View::Explained(of, why) => context::explained(asking, of, *why),
         View::Attention(agent) => attention::answer(asking, agent.as_ref()),
+        View::Patterns(all, before) => patterns::answer(asking, *all, *before),
+        View::Pattern(id) => patterns::one(asking, *id),
     }
 }
 
@@ -259,6 +267,7 @@ pub fn touched_by(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result
             context::touched_by(of, recorded, event)
         }
         View::Attention(_) => attention::touched_by(event),
+        View::Patterns(..) | View::Pattern(_) => patterns::touched_by(event),
         // Every event counts.
         View::Agents | View::Status => true,
         // An event does not change, and profiles are files of the project.

@@ -14,6 +14,7 @@ mod facts;
 mod ground;
 mod group;
 mod import;
+mod patterns;
 mod profiles;
 mod receipts;
 mod replay;

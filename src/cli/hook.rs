@@ -101,12 +101,16 @@ impl Hook {
         let call = Call::parse(client, in_copilot, &String::from_utf8_lossy(&payload));
         let hooked = Hooked::of(call.clone(), global.clone());
         let answer = hooked.and_then(|hooked| match hooked {
-            Some(mut hooked) => Ok((hooked.answer()?, hooked.told)),
-            None => Ok((Answer::Silence, None)),
+            Some(mut hooked) => {
+                let answer = hooked.answer()?;
+                let patterns = hooked.news().map(|news| (news, std::mem::take(&mut hooked.patterns)));
+                Ok((answer, hooked.told, patterns))
+            }
+            None => Ok((Answer::Silence, None, None)),
         });
-        let (answer, told) = answer.unwrap_or_else(|failure| {
+        let (answer, told, patterns) = answer.unwrap_or_else(|failure| {
             tracing::info!(?failure, "a hook has nothing to say");
-            (unopened(&call, &global).map_or(Answer::Silence, Answer::Context), None)
+            (unopened(&call, &global).map_or(Answer::Silence, Answer::Context), None, None)
         });
         if answering.swap(true, Ordering::SeqCst) {
             // The time is over, and the other thread ends the process.
@@ -115,6 +119,9 @@ impl Hook {
             }
         }
         say(&call, &answer);
+        if let Some((news, patterns)) = patterns {
+            let _ = news.open(&patterns, 0);
+        }
         // Only a message that was printed in time counts as told.
         if let Some(Telling { news, told, opened, as_of }) = told {
             // If this fails, the session gets some news twice.
@@ -160,6 +167,8 @@ struct Hooked {
     reads: Reads,
     /// The news in the answer. It is recorded after the answer was printed.
     told: Option<Telling>,
+    /// The patterns that the answer tells of.
+    patterns: Vec<String>,
 }
 
 /// The news in an answer.
@@ -201,7 +210,7 @@ impl Hooked {
         let named = context.environment.own_session.as_ref().or(call.session.as_ref());
         let session = named.and_then(|session| session.parse().ok());
         let reads = if is_start { context.present() } else { context.present().quick() };
-        let mut hooked = Self { call, context, speaker, session, reads, told: None };
+        let mut hooked = Self { call, context, speaker, session, reads, told: None, patterns: Vec::new() };
         hooked.go_on();
         Ok(Some(hooked))
     }
@@ -258,11 +267,40 @@ impl Hooked {
     }
 
     fn answer(&mut self) -> Result<Answer, Failure> {
-        Ok(match self.said_to_it()? {
+        let said = self.said_to_it()?;
+        Ok(match self.with_patterns(said) {
             Answer::Silence => Answer::Silence,
             Answer::Context(text) => Answer::Context(views::shortened(&mut self.reads, &text).into_owned()),
             Answer::Warning(text) => Answer::Warning(views::shortened(&mut self.reads, &text).into_owned()),
         })
+    }
+
+    /// An answer with the patterns that the session was not told of. A warning is for the human too, so they wait.
+    fn with_patterns(&mut self, said: Answer) -> Answer {
+        let in_turn = matches!(self.call.moment, Moment::BeforeTool(_) | Moment::AfterTool(..));
+        let is_moment = in_turn || matches!(self.call.moment, Moment::Prompt { .. });
+        if !is_moment || !self.call.is_heard() || matches!(said, Answer::Warning(_)) {
+            return said;
+        }
+        // Without a place for what a session knows, it would be told at each hook.
+        let (Some(session), Some(news)) = (self.session.clone(), self.news()) else { return said };
+        if news.told().is_none() {
+            return said;
+        }
+        let agent = self.reader();
+        let opened = news.opened();
+        let of = (agent.as_str(), session.as_str());
+        let found =
+            self.store(|store| views::untold_patterns(store, of, in_turn, |id| opened.contains_key(id)));
+        let (text, ids) = found.ok().flatten().unwrap_or_default();
+        if ids.is_empty() {
+            return said;
+        }
+        self.patterns = ids;
+        match said {
+            Answer::Context(other) => Answer::Context(text + &other),
+            Answer::Silence | Answer::Warning(_) => Answer::Context(text),
+        }
     }
 
     fn said_to_it(&mut self) -> Result<Answer, Failure> {
@@ -295,6 +333,7 @@ impl Hooked {
     fn start(&mut self, source: Option<&str>) -> Result<Answer, Failure> {
         let Some(session) = self.session.clone() else { return Ok(Answer::Silence) };
         self.enter(&session, |_| true);
+        self.news().iter().for_each(SessionNews::begin_turn);
         let started = self.submissions(vec![self.started(source.unwrap_or_default())?]);
         // The first pane starts the writer, which makes the read models. A command that would wait too long is
         // queued.
@@ -390,6 +429,7 @@ impl Hooked {
         if text.trim().is_empty() {
             return Ok(Answer::Silence);
         }
+        self.news().iter().for_each(SessionNews::begin_turn);
         let waiting = Waiting::of(&self.context, &session);
         let known = self.known();
         let (mut answer, mut told) = (Answer::Silence, None);
@@ -500,6 +540,9 @@ impl Hooked {
     }
 
     fn before(&mut self, tool: &ToolCall) -> Result<Answer, Failure> {
+        if let Some(news) = self.news() {
+            news.begin_call(&called(tool), system::now());
+        }
         // If the client ignores messages before a tool, the message comes after it.
         if is_our_own(tool) {
             return Ok(Answer::Silence);
@@ -519,6 +562,9 @@ impl Hooked {
 
     fn after(&mut self, tool: &ToolCall, outcome: &ToolOutcome) -> Result<Answer, Failure> {
         let (mut answer, mut commands) = (Answer::Silence, Vec::new());
+        if let Some(news) = self.news() {
+            news.end_call(&called(tool));
+        }
         if !is_our_own(tool) {
             let action = self.action();
             commands = self.observed(tool, outcome, action.as_ref());
@@ -554,6 +600,7 @@ impl Hooked {
             (answer, commands) = (Answer::Context(reminder), firings);
         }
         commands.extend(said.and_then(|said| self.said(Role::Assistant, said, None)));
+        self.news().iter().for_each(SessionNews::end_turn);
         self.submit(commands)?;
         Ok(answer)
     }
@@ -648,6 +695,11 @@ impl Hooked {
 /// Whether a session that starts like this has lost what it was told.
 fn forgets(source: Option<&str>) -> bool {
     matches!(source, Some("compact" | "clear"))
+}
+
+/// A tool call by the description that its client sends both before and after it.
+fn called(tool: &ToolCall) -> String {
+    tool.command.clone().unwrap_or_else(|| format!("{} {}", tool.name, tool.paths.join(" ")))
 }
 
 /// The message to a session whose seat another pane took in its absence. Empty for other sessions.

@@ -7,8 +7,8 @@ use clap::{Args, Parser, Subcommand};
 
 use super::{
     backfill, backup, claim, context, contradictions, decision, demo, experiment, export, forget, help, hook,
-    import, init, lock, log, news, parse_moment, plan, profile, repair, serve, session, target, token, trust,
-    writer,
+    import, init, lock, log, news, parse_moment, pattern, plan, profile, repair, serve, session, target,
+    token, trust, writer,
 };
 use crate::domain::rejection::Rejection;
 use crate::domain::time::Moment;
@@ -115,6 +115,9 @@ pub(super) enum Verb {
         after_help = "Examples:\n  hm contradictions\n  hm contradictions --resolved"
     )]
     Contradictions(contradictions::Contradictions),
+    /// List loops, stalls and other patterns in the work of the team
+    #[command(subcommand, alias = "patterns", after_help = "Example: hm pattern list")]
+    Pattern(pattern::Pattern),
     /// Name the subjects of decisions, and join two names of one
     #[command(subcommand, alias = "targets", after_help = "Example: hm target alias database db")]
     Target(target::Target),

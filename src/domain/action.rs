@@ -9,6 +9,7 @@ mod own;
 mod pipe;
 mod shell;
 mod sight;
+mod steady;
 mod symbols;
 mod volatile;
 
@@ -19,6 +20,7 @@ pub use normal::{NormalCommand, normalise};
 pub use own::is_own_call;
 pub use pipe::{Piped, piped};
 pub use sight::{scope_named, trigger_run};
+pub use steady::steady;
 
 use crate::domain::claim::{Trigger, word};
 use crate::domain::scope::Scope;

@@ -14,6 +14,7 @@ mod lock;
 mod loss;
 mod notice;
 mod overrule;
+mod pattern;
 mod plan;
 mod position;
 mod quorum;
@@ -173,6 +174,7 @@ fn ruled(
         Command::RecordMessage(message) => record_message(state, message),
         Command::RecordOverride(record) => record_override(agent, record),
         Command::SeeAttention(see) => notice::see(state, agent, see),
+        Command::DismissPattern(dismiss) => pattern::dismiss(state, agent, dismiss),
         Command::AcceptLoss(command) => loss::accept_loss(agent, command, facts.loss.as_ref()),
         Command::Forget(command) => erasure::forget(state, agent, command, &facts.erasure),
     }

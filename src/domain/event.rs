@@ -7,6 +7,7 @@ mod about;
 mod claim;
 mod decision;
 mod ledger;
+mod pattern;
 mod run;
 mod seen;
 mod session;
@@ -16,6 +17,7 @@ pub use about::{About, OwnId};
 pub use claim::*;
 pub use decision::*;
 pub use ledger::*;
+pub use pattern::*;
 pub use run::*;
 pub use seen::*;
 pub use session::*;
@@ -154,6 +156,9 @@ events! {
     PlanRenamed = "plan.renamed", min_reader 1;
     AnchorRetired = "anchor.retired", min_reader 1;
     AttentionSeen = "attention.seen", min_reader 1;
+    PatternOpened = "pattern.opened", min_reader 1;
+    PatternClosed = "pattern.closed", min_reader 1;
+    PatternDismissed = "pattern.dismissed", min_reader 1;
 }
 
 impl Event {

@@ -110,6 +110,12 @@ uuid_id!(
     "a task id"
 );
 
+uuid_id!(
+    /// A pattern in the work of the team. Equal to the id of the event that opened it.
+    PatternId,
+    "a pattern id"
+);
+
 impl ClaimId {
     /// The event that created this claim: both carry the same UUID.
     pub const fn creation_event(self) -> EventId {

@@ -36,12 +36,14 @@ pub enum Named {
     Contradiction,
     /// Sessions, counted at their first event. Clients choose the ids of sessions.
     Session,
+    /// Patterns in the work of the team. The letter stands for what comes back.
+    Pattern,
 }
 
 impl Named {
     /// Every series.
-    pub const ALL: [Self; 6] =
-        [Self::Claim, Self::Task, Self::Plan, Self::Run, Self::Contradiction, Self::Session];
+    pub const ALL: [Self; 7] =
+        [Self::Claim, Self::Task, Self::Plan, Self::Run, Self::Contradiction, Self::Session, Self::Pattern];
 
     /// The series of the entity that an event creates. An erased event counts too, so that later names stay the
     /// same.
@@ -63,6 +65,7 @@ impl Named {
             "plan.added" | "phase.added" => Some(Self::Plan),
             "experiment.queued" | RUN_ENDED => Some(Self::Run),
             "contradiction.detected" => Some(Self::Contradiction),
+            "pattern.opened" => Some(Self::Pattern),
             _ => None,
         }
     }
@@ -76,6 +79,7 @@ impl Named {
             Self::Run => "R",
             Self::Contradiction => "X",
             Self::Session => "S",
+            Self::Pattern => "L",
         }
     }
 }
@@ -95,6 +99,8 @@ pub enum Sort {
     Run,
     /// A contradiction.
     Contradiction,
+    /// A pattern in the work of the team.
+    Pattern,
 }
 
 impl Sort {
@@ -106,6 +112,7 @@ impl Sort {
             Self::Plan | Self::Phase => Named::Plan,
             Self::Run => Named::Run,
             Self::Contradiction => Named::Contradiction,
+            Self::Pattern => Named::Pattern,
         }
     }
 
@@ -118,6 +125,7 @@ impl Sort {
             Self::Phase => "phase",
             Self::Run => "run",
             Self::Contradiction => "contradiction",
+            Self::Pattern => "pattern",
         }
     }
 
@@ -129,6 +137,7 @@ impl Sort {
             Self::Plan | Self::Phase => (Code::UnknownPlan, "`hivemind://plan` shows all"),
             Self::Run => (Code::UnknownRun, "`hivemind://experiments` shows all"),
             Self::Contradiction => (Code::UnknownClaim, "`hivemind://contradictions` shows all"),
+            Self::Pattern => (Code::UnknownPattern, "`hivemind://patterns` shows all"),
         }
     }
 

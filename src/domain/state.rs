@@ -33,6 +33,7 @@ use crate::domain::decide::Policy;
 use crate::domain::event::{ContradictionDetected, Event, ExperimentQueued, Side};
 use crate::domain::ids::{ClaimId, EventId, RunId, SessionId};
 use crate::domain::pairs::Reading;
+use crate::domain::patterns::Patterns;
 use crate::domain::plan::Hold;
 use crate::domain::scope::{Scope, ScopeMap};
 use crate::domain::time::Timestamp;
@@ -100,6 +101,7 @@ pub struct State {
     told: told::Told,
     recent: recent::Recent,
     last_seen: BTreeMap<AgentId, Timestamp>,
+    patterns: Patterns,
 }
 
 impl State {
@@ -152,6 +154,11 @@ impl State {
     /// The ids of all events, in their order.
     pub fn event_ids(&self) -> impl Iterator<Item = EventId> {
         self.events.keys().copied()
+    }
+
+    /// The patterns in the work of the team.
+    pub const fn patterns(&self) -> &Patterns {
+        &self.patterns
     }
 
     /// The panes and their agents.

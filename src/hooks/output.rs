@@ -2,6 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::domain::action::steady;
 use crate::domain::privacy::{self, Finding, Secrets};
 use crate::domain::text::OutputTail;
 use crate::runner;
@@ -22,6 +23,8 @@ pub struct MaskedOutput {
     pub tail: OutputTail,
     /// SHA-256 of the whole masked text, in hex.
     pub sha256: String,
+    /// SHA-256 of the steady part of the masked text, in hex.
+    pub answer_sha256: String,
 }
 
 /// Masks the end of an output. The secrets are replaced before the tail is cut, so a cut never leaves half a
@@ -38,8 +41,9 @@ pub fn masked_end(output: &str, secrets: &Secrets) -> Option<MaskedOutput> {
     let masked = masked.trim_end();
     let from = masked.char_indices().rev().nth(OutputTail::MAX_CHARS - 1).map_or(0, |(at, _)| at);
     let tail = masked[from..].parse().ok()?;
-    let sha256 = hex::encode(Sha256::digest(masked_from(searched, 0, &findings).as_bytes()));
-    Some(MaskedOutput { tail, sha256 })
+    let all = masked_from(searched, 0, &findings);
+    let sha256 = |text: &str| hex::encode(Sha256::digest(text.as_bytes()));
+    Some(MaskedOutput { tail, sha256: sha256(&all), answer_sha256: sha256(&steady(&all)) })
 }
 
 /// The text from byte `at` on, with each secret replaced that ends after `at`.

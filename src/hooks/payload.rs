@@ -229,6 +229,7 @@ fn outcome(client: Client, event: &str, payload: &Value) -> ToolOutcome {
     ToolOutcome {
         exit: exit.filter(|_| !unseen),
         unseen,
+        took_ms: took_ms(payload, response),
         failed: !unseen
             && (event.ends_with("Failure")
                 || error.is_some()
@@ -241,6 +242,17 @@ fn outcome(client: Client, event: &str, payload: &Value) -> ToolOutcome {
             output[output.ceil_char_boundary(from)..].to_owned()
         }),
     }
+}
+
+/// How long the tool took, where the client tells.
+fn took_ms(payload: &Value, response: &Value) -> Option<u64> {
+    let ms = ["duration_ms", "duration"].iter().find_map(|field| payload.get(field)?.as_f64());
+    let seconds = || {
+        let told =
+            response.get("duration_seconds").or_else(|| response.get("metadata")?.get("duration_seconds"));
+        told.and_then(Value::as_f64).map(|seconds| seconds * 1_000.0)
+    };
+    ms.or_else(seconds).filter(|ms| ms.is_finite() && *ms >= 0.0).map(|ms| ms as u64)
 }
 
 /// The lines that Gemini CLI writes below the output of a command, in this order. Qwen Code, a fork of Gemini CLI,

@@ -28,7 +28,7 @@ const LEFT_OUT_KEY: &str = "hivemind/left_out";
 const NEXT_KEY: &str = "next_page";
 
 /// Address, name and description of each resource without parameters.
-const CONCRETE: [(&str, &str, &str); 17] = [
+const CONCRETE: [(&str, &str, &str); 18] = [
     ("hivemind://context", "context", "What you should know now: contested claims, your own, dead ends"),
     (
         "hivemind://attention",
@@ -39,6 +39,7 @@ const CONCRETE: [(&str, &str, &str); 17] = [
     ("hivemind://negative", "negative", "Dead ends: approaches that failed"),
     ("hivemind://decisions", "decisions", "What the team decided, newest first"),
     ("hivemind://contradictions", "contradictions", "Claims that contradict each other, both sides named"),
+    ("hivemind://patterns", "patterns", "Loops, stalls and other patterns that no single agent sees"),
     ("hivemind://targets", "targets", "What decisions are about, with every name it goes by"),
     ("hivemind://experiments", "experiments", "Runs that show whether a claim holds, newest first"),
     ("hivemind://profiles", "profiles", "Commands that run_experiment may run, with their parameters"),
@@ -53,7 +54,7 @@ const CONCRETE: [(&str, &str, &str); 17] = [
 ];
 
 /// Address, name and description of each template (RFC 6570).
-const TEMPLATES: [(&str, &str, &str); 21] = [
+const TEMPLATES: [(&str, &str, &str); 23] = [
     (
         "hivemind://context/{agent}{?session,intent,budget,context_window,used_tokens,all,explain,why}",
         "context-of",
@@ -86,6 +87,8 @@ const TEMPLATES: [(&str, &str, &str); 21] = [
         "contradiction",
         "One contradiction: its sides, whose move it is, both claims",
     ),
+    ("hivemind://patterns{?status,cursor}", "patterns-filtered", "Patterns: open, or all, newest first"),
+    ("hivemind://patterns/{id}", "pattern", "One pattern: what repeats, who is asked, what it rests on"),
     ("hivemind://negative{?scope,cursor}", "negative-at", "Dead ends at a path, below or above it"),
     (
         "hivemind://experiments{?status,profile,claim,since,until,limit,cursor}",

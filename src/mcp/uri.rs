@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::domain::agent::{AgentId, Roster};
 use crate::domain::claim::{SearchMode, Status, Tier};
-use crate::domain::ids::{ClaimId, EventId, PhaseId, PlanId, RunId, SessionId, TaskId};
+use crate::domain::ids::{ClaimId, EventId, PatternId, PhaseId, PlanId, RunId, SessionId, TaskId};
 use crate::domain::names::Sort;
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
@@ -93,6 +93,15 @@ pub(super) fn parse(
         ("contradictions", id) => {
             View::Contradiction(EventId::from_uuid(named("id", Sort::Contradiction, id)?))
         }
+        ("patterns", "") => {
+            let all = match parameters.take("status").as_deref() {
+                None | Some("open") => false,
+                Some("all") => true,
+                Some(_) => return Err(bad("status", "use open or all")),
+            };
+            View::Patterns(all, parameters.parse("cursor")?)
+        }
+        ("patterns", id) => View::Pattern(PatternId::from_uuid(named("id", Sort::Pattern, id)?)),
         ("targets", "") => View::Targets,
         ("experiments", "") => View::Experiments(experiment_filter(&mut parameters, now, names)?),
         ("experiments", path) => run_view(path, names)?,

@@ -12,6 +12,7 @@ use crate::domain::claim::{
     Tier,
 };
 use crate::domain::experiment::{Prediction, ProfileName, RunState};
+use crate::domain::pattern::{PatternEnd, PatternKind};
 use crate::domain::plan::TaskStatus;
 use crate::domain::scope::Scope;
 use crate::domain::session::{EndCause, Role, Source};
@@ -47,6 +48,8 @@ words!(
     Grade,
     Outcome,
     Override,
+    PatternEnd,
+    PatternKind,
     Position,
     Prediction,
     Relation,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::asking::{Asked, Asking};
 use super::awaited::{self, Awaited};
 use super::context::EXPIRES_SOON_MS;
-use super::{Answer, MAX_LIMIT, ViewError};
+use super::{Answer, MAX_LIMIT, ViewError, patterns};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, ContradictionKind, Override, Status, word};
 use crate::domain::event::Event;
@@ -24,7 +24,7 @@ use crate::domain::way;
 use crate::schedule::{JobOutcome, JobRuns};
 use crate::store::{
     ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, ExperimentFilter, ExperimentView,
-    ProposalView, Question, Reader, SideView, Silence, StoreError,
+    PatternView, ProposalView, Question, Reader, SideView, Silence, StoreError,
 };
 use list::{MAX_SHOWN, chosen, text};
 
@@ -64,6 +64,8 @@ word!(
         Fault = "fault",
         /// A claim that silence will confirm, without a question to an agent.
         Silence = "silence",
+        /// A pattern in the work of the team.
+        Pattern = "pattern",
     }
 );
 
@@ -82,6 +84,7 @@ impl Kind {
             Self::Rejected => ("rejected", "hivemind://events?type=command.rejected"),
             Self::Policy => ("policy", "hivemind://events?type=policy.changed"),
             Self::Fault => ("fault", "hivemind://status"),
+            Self::Pattern => ("pattern", "hivemind://patterns"),
             Self::Silence => ("claim that silence confirms", "hivemind://claims?status=proposed"),
         }
     }
@@ -170,6 +173,9 @@ pub(super) fn touched_by(event: &Event) -> bool {
                 | Event::PositionTaken(_)
                 | Event::PolicyChanged(_)
                 | Event::AttentionSeen(_)
+                | Event::PatternOpened(_)
+                | Event::PatternClosed(_)
+                | Event::PatternDismissed(_)
         )
         || matches!(event, Event::ClaimCreated(made) if !made.asks.is_empty())
         || matches!(event, Event::ClaimSuperseded(link) if !link.asks.is_empty())
@@ -303,6 +309,7 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
             )
         }
     }));
+    needs.extend(store.open_patterns(MAX_LIMIT)?.iter().map(pattern));
     let loosened = store.loosened_policies(MAX_LIMIT)?.into_iter();
     let loosened = loosened.filter(|change| now.ms() - change.changed_at <= POLICY_FOR_MS);
     needs.extend(loosened.map(|change| Need {
@@ -353,6 +360,17 @@ impl Need {
             }
         }
     }
+}
+
+/// An open pattern.
+fn pattern(found: &PatternView) -> Need {
+    let mut moves = Moves::new();
+    for agent in patterns::movers(found) {
+        let steps = patterns::settles(found).into_iter();
+        moves.insert(agent, steps.map(|(_, step)| step).collect());
+    }
+    let ids = vec![found.id.to_string()];
+    Need::new(Kind::Pattern, ids, found.opened_at, moves, vec![patterns::said(found)])
 }
 
 /// Whether other agents or a run answered a question: its claim is in force, and supersedes no claim of the agent.

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::markdown::inline;
 use crate::domain::agent::AgentId;
-use crate::domain::ids::{ClaimId, EventId, RunId, TaskId};
+use crate::domain::ids::{ClaimId, EventId, PatternId, RunId, TaskId};
 use crate::domain::names::Sort;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::way;
@@ -86,6 +86,13 @@ impl ViewError {
 
     pub(super) fn no_task(id: TaskId) -> Self {
         Self::not_found(Code::UnknownTask, format!("no task has the id {id}: see `hivemind://tasks`"))
+    }
+
+    pub(super) fn no_pattern(id: PatternId) -> Self {
+        Self::not_found(
+            Code::UnknownPattern,
+            format!("no pattern has the id {id}: see `hivemind://patterns`"),
+        )
     }
 
     pub(super) fn no_event(id: EventId) -> Self {

@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use super::commit::Committer;
 use super::erasure::erase;
 use super::error::WriterError;
+use super::patterns::mine;
 use super::sweeps;
 use crate::integrity::{Scan, ScanError};
 use crate::schedule::{JobOutcome, JobRun, JobRuns, Schedule};
@@ -21,13 +22,15 @@ const HOUR_MS: i64 = 60 * MINUTE_MS;
 
 /// Jobs that also run when a session starts, and the least time between two such runs, since many panes start
 /// together.
-const AT_SESSION_START: [(&str, i64); 2] = [("ttl_sweep", MINUTE_MS), ("integrity", 10 * MINUTE_MS)];
+const AT_SESSION_START: [(&str, i64); 3] =
+    [("ttl_sweep", MINUTE_MS), ("patterns", MINUTE_MS), ("integrity", 10 * MINUTE_MS)];
 
 /// The jobs of the writer. Each runs at the writer's start and then at its interval.
-const JOBS: [Job; 6] = [
+const JOBS: [Job; 7] = [
     Job { name: "ttl_sweep", every_ms: HOUR_MS, lane: Lane::Writes(sweep) },
     Job { name: "sessions", every_ms: MINUTE_MS, lane: Lane::Writes(sessions) },
     Job { name: "silence", every_ms: MINUTE_MS, lane: Lane::Writes(silence) },
+    Job { name: "patterns", every_ms: 5 * MINUTE_MS, lane: Lane::Writes(patterns) },
     Job { name: "erasure", every_ms: 5 * MINUTE_MS, lane: Lane::Writes(erasure) },
     Job { name: "health", every_ms: 5 * MINUTE_MS, lane: Lane::Reads(health) },
     Job { name: "integrity", every_ms: 24 * HOUR_MS, lane: Lane::Reads(integrity) },
@@ -187,6 +190,11 @@ fn sessions(committer: &mut Committer) -> Result<Ended, WriterError> {
 fn silence(committer: &mut Committer) -> Result<Ended, WriterError> {
     let agreed = sweeps::agree(committer)?;
     Ok((JobOutcome::Ok, format!("{agreed} claims agreed by silence")))
+}
+
+fn patterns(committer: &mut Committer) -> Result<Ended, WriterError> {
+    let changed = mine(committer)?;
+    Ok((JobOutcome::Ok, format!("{changed} patterns opened or closed")))
 }
 
 /// Retries an erasure that was incomplete because a reader held a log or the disk was full.

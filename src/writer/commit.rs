@@ -20,6 +20,7 @@ use crate::domain::command::{Command, Submission};
 use crate::domain::decide::{self, Accepted, Facts, PlannedRun, Policy};
 use crate::domain::event::{Event, MemoryDenied, Recorded};
 use crate::domain::ids::{CommandId, EventId, RunId, SessionId};
+use crate::domain::patterns::PatternPolicy;
 use crate::domain::privacy::{self, Denial, Secrets};
 use crate::domain::receipt::Receipt;
 use crate::domain::rejection::{Code, Rejection};
@@ -69,6 +70,7 @@ pub struct Committer {
     pub(super) state: State,
     pub(super) policy: Policy,
     pub(super) secrets: Secrets,
+    pub(super) watching: PatternPolicy,
     pub(super) imports: PathBuf,
     pub(super) sources: Sources,
     pub(super) profiles: Option<Profiles>,
@@ -110,6 +112,7 @@ impl Committer {
             state,
             policy,
             secrets,
+            watching: PatternPolicy::default(),
             imports: workspace.imports(),
             sources,
             profiles: None,
@@ -126,6 +129,13 @@ impl Committer {
     #[must_use]
     pub fn guarding(mut self, secrets: Secrets) -> Self {
         self.secrets = secrets;
+        self
+    }
+
+    /// Looks for patterns with these settings.
+    #[must_use]
+    pub fn watching(mut self, policy: PatternPolicy) -> Self {
+        self.watching = policy;
         self
     }
 

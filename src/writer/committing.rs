@@ -15,6 +15,7 @@ use super::crash::CrashPoint;
 use super::error::WriterError;
 use super::experiments::Dispatcher;
 use super::import::import;
+use super::patterns;
 use super::replay::replay;
 use super::wire::{Hello, Reply};
 use super::work::{Ended, WorkItem};
@@ -185,6 +186,7 @@ impl Committing {
         // Spooled commands were accepted before the new ones, so they come first.
         if !self.spool.is_empty() && !self.committer.is_stopped() {
             replay_spool(&mut self.committer, &self.spool)?;
+            patterns::after_group(&mut self.committer)?;
             self.head_tx.send_replace(self.committer.head().seq);
         }
         // A writer whose files are gone would block the next writer.
@@ -227,6 +229,7 @@ impl Committing {
             self.runs.ended(&mut self.committer, ended)?;
         }
         self.runs.tick(&mut self.committer)?;
+        patterns::after_group(&mut self.committer)?;
         self.announce();
         self.sealer.passed(self.committer.head());
         for (file, as_is, reply_tx) in queued.imports {

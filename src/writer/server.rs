@@ -109,6 +109,7 @@ fn open(
     let mut committer = Committer::open_sealed(workspace, config.policy, Sources::system(), state_home)?
         .guarding(secrets)
         .planning(workspace, &config.roster)
+        .watching(config.patterns.clone())
         .crashing_at(options.crash_at);
     if let Some(damage) = committer.damage() {
         tracing::error!(fault = %damage.loss.fault, "run `hm verify`");

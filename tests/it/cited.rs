@@ -42,6 +42,8 @@ fn ran(session: &str, line: &str) -> (EventId, Submission) {
         runs: vec![line.parse().expect("a command")],
         tail: None,
         output_sha256: None,
+        answer_sha256: None,
+        took_ms: None,
         checkout: Checkout::default(),
     });
     (event_id, in_session(session, request("devops", Command::Observe(Observe { event_id, seen }))))

@@ -63,6 +63,7 @@ mod notes;
 mod outcomes;
 mod packs;
 mod paging;
+mod patterns;
 mod place;
 mod plans;
 mod poisoned;
@@ -104,7 +105,9 @@ mod tamper;
 mod team;
 #[cfg(unix)]
 mod terminal;
+mod traces;
 mod travel;
+
 mod trees;
 mod triggers;
 mod verbs;

@@ -634,6 +634,9 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
         View::Anchors,
         View::Beliefs(agent("devops"), None),
         View::Attention(None),
+        View::Patterns(false, None),
+        View::Patterns(true, Some(9)),
+        View::Pattern(hivemind::domain::ids::PatternId::from_uuid(ids[7].uuid())),
         View::Attention(Some(agent("devops"))),
         View::Beliefs(agent("devops"), Some("w0".to_owned())),
         View::Context(ContextOf::new(agent("devops"), None)),
@@ -675,9 +678,11 @@ const fn kind(view: &View) -> &'static str {
         View::Context(..) | View::Rest(..) => "context",
         View::Explained(..) => "explained",
         View::Attention(_) => "attention",
+        View::Patterns(..) => "patterns",
+        View::Pattern(_) => "pattern",
     }
 }
-const KINDS: usize = 28;
+const KINDS: usize = 30;
 
 /// The lines of a statement's plan that go over all of a table or of an index.
 fn scans(db: &Connection, sql: &str) -> Vec<String> {

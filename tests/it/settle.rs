@@ -50,6 +50,7 @@ fn scenes(kind: AttentionKind) -> Vec<Scene> {
             ]
         }
         AttentionKind::Lease => vec![lease],
+        AttentionKind::Pattern => vec![crate::patterns::a_loop, a_handoff_loop],
         AttentionKind::Rejected => vec![rejected],
         AttentionKind::Policy => vec![loosened],
         AttentionKind::Fault => vec![unreadable_row],
@@ -301,6 +302,18 @@ fn a_decision_on_a_path(shell: &Shell) {
 fn lease(shell: &Shell) {
     let task = id_of(shell, "hm task add \"mend the pool\" --agent devops");
     does(shell, &format!("hm task claim {task} --lease 5 --agent devops"));
+}
+
+fn a_handoff_loop(shell: &Shell) {
+    let task = id_of(shell, "hm task add \"mend the pool\" --agent devops");
+    for by in ["devops", "analyst", "devops", "analyst"] {
+        does(shell, &format!("hm task claim {task} --agent {by}"));
+        does(shell, &format!("hm task update {task} open --agent {by}"));
+    }
+    wait_until("the hand-off loop is found", || {
+        let open = shell.json("hm --json pattern list");
+        open["patterns"].as_array().is_some_and(|open| !open.is_empty())
+    });
 }
 
 fn rejected(shell: &Shell) {

@@ -129,6 +129,8 @@ fn the_log_leaves_out_calls_of_hm_and_says_how_many() {
             runs: Vec::new(),
             tail: None,
             output_sha256: None,
+            answer_sha256: None,
+            took_ms: None,
             checkout: Checkout::default(),
         })
     };

@@ -665,6 +665,8 @@ fn work() -> BoxedStrategy<Command> {
                 runs: Vec::new(),
                 tail: None,
                 output_sha256: None,
+                answer_sha256: None,
+                took_ms: None,
                 checkout: Checkout::default(),
             }),
             _ => Seen::Files(FileEdited {

@@ -167,6 +167,12 @@ impl Event {
             | Self::ToolUsed(_)
             | Self::CommandRan(_)
             | Self::FileEdited(_) => About::told().with_words(),
+            Self::PatternOpened(of) => {
+                About { task: of.task, session: of.sessions.first(), ..About::made(of.pattern_id.uuid()) }
+                    .with_words()
+            }
+            Self::PatternClosed(of) => About::changed(of.pattern_id.uuid()),
+            Self::PatternDismissed(of) => About::changed(of.pattern_id.uuid()).with_words(),
             Self::EventRedacted(of) => About::changed(of.event_id.uuid()),
             Self::CommandRejected(_)
             | Self::IntentDeclared(_)

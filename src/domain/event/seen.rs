@@ -87,6 +87,12 @@ pub struct CommandRan {
     /// SHA-256 of its masked output, hex. Above 32 KiB of output, the hash covers its masked end only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_sha256: Option<String>,
+    /// SHA-256 of the steady part of that output, hex. Two runs with the same answer have the same hash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_sha256: Option<String>,
+    /// The duration in milliseconds, if the client reported it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took_ms: Option<u64>,
     /// The work tree and branch of the command.
     #[serde(flatten)]
     pub checkout: Checkout,

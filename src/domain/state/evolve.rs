@@ -8,6 +8,13 @@ use crate::domain::event::{CommandRan, Event, PolicyChanged, Recorded};
 impl State {
     /// Folds one event. An erased event has no payload: its id becomes known, and nothing else changes.
     pub fn evolve(&mut self, recorded: &Recorded) {
+        self.fold(recorded);
+        let mut patterns = std::mem::take(&mut self.patterns);
+        patterns.evolve(self, recorded);
+        self.patterns = patterns;
+    }
+
+    fn fold(&mut self, recorded: &Recorded) {
         self.events.insert(recorded.id, recorded.seq);
         self.last_seen.insert(recorded.agent.clone(), recorded.at);
         self.work.evolve(recorded);
@@ -87,7 +94,11 @@ impl State {
             | Event::TurnRecorded(_)
             | Event::BeliefsSnapshotted(_)
             | Event::MessageSent(_)
-            | Event::OperatorOverridden(_) => {}
+            | Event::OperatorOverridden(_)
+            // `patterns` folds these events.
+            | Event::PatternOpened(_)
+            | Event::PatternClosed(_)
+            | Event::PatternDismissed(_) => {}
         }
     }
 

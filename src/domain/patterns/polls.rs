@@ -1,0 +1,176 @@
+//! Commands that wait for something: their repetition is no loop.
+
+use crate::domain::action::only_looks;
+
+/// Programs that look at something outside that changes by itself.
+const PROGRAMS: [&str; 27] = [
+    "at",
+    "df",
+    "free",
+    "hm",
+    "htop",
+    "jobs",
+    "lsof",
+    "nc",
+    "netstat",
+    "nvidia-smi",
+    "pg_isready",
+    "pgrep",
+    "ping",
+    "ps",
+    "qstat",
+    "squeue",
+    "sleep",
+    "ss",
+    "tail",
+    "timeout",
+    "top",
+    "uptime",
+    "wait",
+    "watch",
+    "wait-for-it",
+    "wait-on",
+    "w",
+];
+/// Words of a command that say that it watches or waits. A word counts between separators too: `deploy-status.sh`.
+const WORDS: [&str; 21] = [
+    "follow",
+    "health",
+    "healthcheck",
+    "healthz",
+    "livez",
+    "log",
+    "logs",
+    "monitor",
+    "ping",
+    "poll",
+    "ps",
+    "queue",
+    "ready",
+    "readyz",
+    "rollout",
+    "runs",
+    "status",
+    "tail",
+    "wait",
+    "watch",
+    "progress",
+];
+/// Words that look at something outside only beside certain programs.
+const OF_PROGRAM: [(&str, &[&str]); 7] = [
+    ("kubectl", &["get", "describe", "top", "events"]),
+    ("gh", &["run", "checks", "view"]),
+    ("glab", &["ci", "view"]),
+    ("docker", &["inspect", "stats", "events", "top"]),
+    ("podman", &["inspect", "stats", "events", "top"]),
+    ("aws", &["describe-stacks", "describe-tasks", "describe-services"]),
+    ("terraform", &["show"]),
+];
+/// Of git, `log` and `status` read the work tree, and nothing changes it by itself but other agents.
+const NO_POLLS: [&str; 1] = ["git log"];
+/// How many words of a command are looked at.
+const WORDS_READ: usize = 6;
+/// Programs that ask something over the network.
+const ASKING: [&str; 6] = ["curl", "wget", "http", "nc", "dig", "telnet"];
+/// Programs that search, and fail where they find nothing.
+const SEARCHING: [&str; 8] = ["[", "cmp", "diff", "egrep", "grep", "rg", "test", "wc"];
+
+/// Whether a command only waits for something outside to change. `line` is the line as typed, `command` its normal form.
+pub(super) fn is_poll(line: &str, command: &str) -> bool {
+    let typed: Vec<&str> = line.split(|c: char| c.is_whitespace() || ";|&()".contains(c)).collect();
+    if typed.iter().any(|word| ["sleep", "watch", "until"].contains(word)) {
+        return true;
+    }
+    command.split(" ; ").all(is_poll_alone)
+}
+
+fn is_poll_alone(command: &str) -> bool {
+    if NO_POLLS.iter().any(|other| command.starts_with(other)) {
+        return false;
+    }
+    let command = command.rsplit(" && ").next().unwrap_or(command);
+    let words: Vec<&str> = command.split_whitespace().take(WORDS_READ).collect();
+    let Some((program, arguments)) = words.split_first() else { return false };
+    let program = program.rsplit('/').next().unwrap_or(program);
+    let beside = OF_PROGRAM.iter().find(|(name, _)| *name == program).map(|(_, words)| *words);
+    let says = |word: &str| {
+        let mut parts = word.split(|c: char| !c.is_ascii_alphanumeric());
+        parts.any(|part| WORDS.contains(&part.to_ascii_lowercase().as_str()))
+    };
+    // A test or a file may have such a word in its name: of an argument only a bare word and an address count.
+    let is_plain = |word: &&&str| {
+        !word.starts_with('-') && (word.contains("://") || !word.contains(['/', '.', ':', '_']))
+    };
+    PROGRAMS.contains(&program)
+        || says(program)
+        || arguments.iter().any(|word| beside.is_some_and(|words| words.contains(word)))
+        || arguments.iter().take(3).filter(is_plain).any(|word| says(word))
+            && !["cargo", "pytest", "python", "python3", "go", "jest", "vitest", "node", "grep", "rg"]
+                .contains(&program)
+}
+
+/// Whether a command that fails says nothing but that it found nothing, or that something is not there yet.
+pub(super) fn searches(command: &str) -> bool {
+    let command = command.rsplit(" && ").next().unwrap_or(command);
+    command.split_whitespace().next().is_some_and(|program| SEARCHING.contains(&program))
+}
+
+/// Whether a session that waits for a child of its own may run this command again and again.
+pub(super) fn waits_for_a_child(line: &str, command: &str) -> bool {
+    let program = command.split_whitespace().next().unwrap_or_default();
+    only_looks(line) || searches(command) || ASKING.contains(&program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_poll;
+
+    #[test]
+    fn what_waits_is_told_from_what_works() {
+        for line in [
+            "git status",
+            "git status --short",
+            "sleep 30 && cargo test",
+            "tail -n 20 build.out",
+            "ps aux",
+            "watch -n 2 ls",
+            "kubectl get pods",
+            "kubectl rollout status deploy/shop",
+            "gh run view 1234",
+            "gh run watch 1234",
+            "gh pr checks 12",
+            "docker ps",
+            "docker logs shop-db",
+            "docker compose ps",
+            "docker inspect db",
+            "systemctl status shop",
+            "curl -s http://localhost:8080/health",
+            "./scripts/deploy-status.sh staging",
+            "npm run status",
+            "hm news",
+            "make logs",
+            "journalctl status",
+            "terraform show",
+        ] {
+            assert!(is_poll(line, line), "{line}");
+        }
+        for line in [
+            "cargo test",
+            "cargo test status",
+            "pytest tests/test_status.py",
+            "npm test",
+            "git push origin main",
+            "git log --oneline",
+            "npm install left-pad",
+            "curl -s http://localhost:8080/api/cart",
+            "cat src/status.rs",
+            "sed -n 1,40p src/health.rs",
+            "docker build .",
+            "kubectl apply -f shop.yaml",
+            "python status.py",
+            "go test ./status/...",
+        ] {
+            assert!(!is_poll(line, line), "{line}");
+        }
+    }
+}

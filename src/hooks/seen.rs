@@ -1,0 +1,66 @@
+//! What a hook saw, as observations: a command with its outcome, the files that were changed, or the name of a tool.
+
+use super::{ToolCall, ToolOutcome, masked_end};
+use crate::domain::action::{Action, is_own_call, piped};
+use crate::domain::checkout::Checkout;
+use crate::domain::command::Seen;
+use crate::domain::event::{CommandRan, FileEdited, ToolUsed};
+use crate::domain::privacy::{self, Secrets};
+use crate::domain::scope::Scope;
+use crate::domain::text::{CommandLine, ToolName};
+
+/// The most commands of one line that are kept in normal form; people write two or three.
+const MAX_RUNS: usize = 8;
+
+/// What the hook saw, without secrets. The ledger already holds what a call of `hm` did. `changed` are the files that
+/// the command changed while it ran.
+pub fn seen(
+    tool: &ToolCall,
+    outcome: &ToolOutcome,
+    action: Option<&Action>,
+    changed: Vec<Scope>,
+    secrets: &Secrets,
+) -> Vec<Seen> {
+    if tool.command.as_deref().is_some_and(is_own_call) {
+        return Vec::new();
+    }
+    let mut seen = Vec::new();
+    let paths = action.map(|action| action.paths.clone()).unwrap_or_default();
+    let clean = |text: &str| privacy::redacted(text, secrets);
+    if !paths.is_empty() && tool.command.is_none() && !outcome.failed {
+        seen.push(Seen::Files(FileEdited { paths, checkout: Checkout::default() }));
+    }
+    if let Some(line) = &tool.command {
+        let cut: String = clean(line).chars().take(CommandLine::MAX_CHARS).collect();
+        if let Ok(command) = cut.parse() {
+            let commands = action.map(|action| action.commands.as_slice()).unwrap_or_default();
+            let runs = commands.iter().filter_map(|run| clean(&run.to_string()).parse().ok());
+            let end = outcome.output_end.as_deref().and_then(|output| masked_end(output, secrets));
+            let answer_sha256 = end.as_ref().map(|end| end.answer_sha256.clone());
+            let (tail, output_sha256) = end.map(|end| (end.tail, end.sha256)).unzip();
+            seen.push(Seen::Command(CommandRan {
+                command,
+                exit_code: outcome.exit.and_then(|exit| i32::try_from(exit).ok()),
+                error_signature: action.and_then(|action| action.error.clone()),
+                failed: outcome.failed,
+                of_last: piped(line).is_some(),
+                unseen: outcome.unseen,
+                runs: runs.take(MAX_RUNS).collect(),
+                tail,
+                output_sha256,
+                answer_sha256,
+                took_ms: outcome.took_ms,
+                checkout: Checkout::default(),
+            }));
+        }
+    }
+    if !changed.is_empty() {
+        seen.push(Seen::Files(FileEdited { paths: changed, checkout: Checkout::default() }));
+    }
+    if seen.is_empty()
+        && let Ok(tool) = ToolName::try_from(clean(&tool.name))
+    {
+        seen.push(Seen::Tool(ToolUsed { tool, failed: outcome.failed }));
+    }
+    seen
+}

@@ -1,0 +1,252 @@
+//! Patterns in the work of the team: a list, and one with its grounds.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use super::asking::Asking;
+use super::markdown::{LIST_FIELD_CHARS, age, inline, name};
+use super::{Answer, DEFAULT_LIMIT, MAX_LIMIT, ViewError, to_json};
+use crate::domain::agent::AgentId;
+use crate::domain::event::Event;
+use crate::domain::ids::PatternId;
+use crate::domain::pattern::{PatternKind, risk};
+use crate::domain::time::Timestamp;
+use crate::domain::way;
+use crate::store::{PatternView, Reader, StoreError};
+
+/// The most patterns that a session is told of at once.
+const MAX_TOLD: usize = 3;
+
+/// Open patterns, or all of them older than a position, the newest first.
+pub(super) fn answer(asking: &mut Asking<'_>, all: bool, before: Option<u64>) -> Result<Answer, ViewError> {
+    asking.of_store(|asked| {
+        let mut found = if all {
+            asked.store.patterns(before, DEFAULT_LIMIT + 1)?
+        } else {
+            asked.store.open_patterns(MAX_LIMIT)?
+        };
+        let next = (all && found.len() > DEFAULT_LIMIT).then(|| {
+            found.truncate(DEFAULT_LIMIT);
+            found.last().map_or(0, |last| last.opened_seq)
+        });
+        let json = || {
+            let shown: Vec<Value> = found.iter().map(|found| with_risk(found, asked.now)).collect();
+            json!({ "patterns": shown, "next": next })
+        };
+        Ok(asked.answer(json, || text(&found, all, asked.now)).followed_by("cursor", next))
+    })
+}
+
+/// One pattern.
+pub(super) fn one(asking: &mut Asking<'_>, id: PatternId) -> Result<Answer, ViewError> {
+    asking.of_store(|asked| {
+        let found = asked.store.pattern(id)?.ok_or_else(|| ViewError::no_pattern(id))?;
+        let text = || {
+            let mut text = line(&found, asked.now);
+            let rests: Vec<String> = found.rests_on.iter().map(ToString::to_string).collect();
+            let _ = writeln!(text, "  rests on the ledger positions {}", rests.join(", "));
+            text
+        };
+        Ok(asked.answer(|| with_risk(&found, asked.now), text))
+    })
+}
+
+/// Whether an event changes the list.
+pub(super) const fn touched_by(event: &Event) -> bool {
+    matches!(event, Event::PatternOpened(_) | Event::PatternClosed(_) | Event::PatternDismissed(_))
+}
+
+fn with_risk(found: &PatternView, now: Timestamp) -> Value {
+    let mut json = to_json(found);
+    json["risk"] = json!((self::risk_of(found, now) * 100.0).round() / 100.0);
+    if found.closed_at.is_none() {
+        json["settle"] = json!(settles(found).into_iter().map(|(_, step)| step).collect::<Vec<_>>());
+    }
+    json
+}
+
+/// The risk of an open pattern. Its events are taken to be spread evenly from the first to the opening; a stall has one,
+/// at its opening.
+fn risk_of(found: &PatternView, now: Timestamp) -> f64 {
+    if found.closed_at.is_some() {
+        return 0.0;
+    }
+    let events = found.rests_on.len().max(1) as i64;
+    let (first, last) = (found.repeats.since.ms(), found.opened_at);
+    let at = |nth: i64| Timestamp::from_ms(last - (last - first).max(0) * nth / events);
+    risk((0..events).map(|nth| (found.kind.weight(), at(nth))), now)
+}
+
+fn text(found: &[PatternView], all: bool, now: Timestamp) -> String {
+    if found.is_empty() {
+        let which = if all { "No patterns yet" } else { "No open patterns" };
+        return format!("{which}. Most work has none: a list of all is `hivemind://patterns?status=all`.\n");
+    }
+    found.iter().map(|found| line(found, now)).collect()
+}
+
+fn line(found: &PatternView, now: Timestamp) -> String {
+    let ended = match (found.closed_at, found.why, &found.dismissed_by) {
+        (None, ..) => format!(", risk {:.2}", risk_of(found, now)),
+        (Some(_), _, Some(agent)) => {
+            let reason = inline(found.reason.as_deref().unwrap_or("(erased)"), LIST_FIELD_CHARS);
+            format!(", dismissed by {}: {reason}", name(agent))
+        }
+        (Some(_), why, None) => format!(", over: {}", why.map_or("", |why| why.as_str())),
+    };
+    let episode =
+        if found.episode > 1 { format!(", for the {}. time", found.episode) } else { String::new() };
+    let mut text = format!(
+        "- {} {} found {} ago{episode}{ended}\n  {}\n",
+        found.called(),
+        found.kind.noun(),
+        age(found.opened_at, now),
+        said(found)
+    );
+    if found.closed_at.is_none() {
+        for (agents, step) in settles(found) {
+            let _ = writeln!(text, "  to settle it, {agents}: `{step}`");
+        }
+    }
+    text
+}
+
+/// What a pattern says, as a sentence without its end.
+pub(super) fn said(found: &PatternView) -> String {
+    let agents: Vec<String> = found.agents.iter().map(|agent| name(agent)).collect();
+    let agents = agents.join(" and ");
+    let count = found.repeats.count;
+    let commands: Vec<String> = found
+        .repeats
+        .commands
+        .iter()
+        .take(4)
+        .map(|line| format!("`{}`", inline(line.as_str(), LIST_FIELD_CHARS)))
+        .collect();
+    let commands = commands.join(", ");
+    let scopes = inline(&found.scopes.join(", "), LIST_FIELD_CHARS);
+    let task = found.task.as_ref().map(|task| {
+        let title = found.task_title.as_deref().unwrap_or_default();
+        format!("{task} ({})", inline(title, LIST_FIELD_CHARS))
+    });
+    let task = task.unwrap_or_else(|| "its work".to_owned());
+    let error = found.repeats.error.as_ref();
+    let error =
+        error.map(|error| format!(": {}", inline(error.as_str(), LIST_FIELD_CHARS))).unwrap_or_default();
+    match found.kind {
+        PatternKind::Loop if found.repeats.period.is_some() => {
+            format!("{agents} went {count} times through the same round with the same answers: {commands}")
+        }
+        PatternKind::Loop if found.repeats.commands.len() > 1 => {
+            format!("{agents} got the same error from {count} different commands{error} ({commands})")
+        }
+        PatternKind::Loop => {
+            format!("{agents} ran {commands} {count} times and got the same answer each time{error}")
+        }
+        PatternKind::HandoffLoop => {
+            format!("{task} came back {count} times within two hours without progress, between {agents}")
+        }
+        PatternKind::EscalationSpiral => {
+            format!("the dispute about {scopes} between {agents} gets sharper, and nothing resolves it")
+        }
+        PatternKind::Stall => format!("{agents} holds {task} and shows no activity"),
+        PatternKind::ContradictionCluster => {
+            format!("{count} contradictions are open in {scopes}, between {agents}")
+        }
+        PatternKind::UnstableProof => {
+            format!("{commands} passes and fails on the same content ({count} runs), so it settles nothing")
+        }
+    }
+}
+
+/// The commands that settle an open pattern, each with the agents that may give it.
+pub(super) fn settles(found: &PatternView) -> Vec<(String, String)> {
+    let movers = movers(found).join(" or ");
+    let mut settles = vec![(movers, dismissal(found))];
+    if found.kind == PatternKind::Loop {
+        let negative = json!({ "statement": way::STATEMENT, "claim_type": "negative", "scopes": ["."] });
+        settles.insert(0, (found.agents.join(" or "), way::bare("create_claim", &negative)));
+    }
+    settles
+}
+
+/// The agents that are asked to settle a pattern.
+pub(super) fn movers(found: &PatternView) -> Vec<String> {
+    match found.kind {
+        PatternKind::Loop => found.agents.clone(),
+        PatternKind::HandoffLoop
+        | PatternKind::EscalationSpiral
+        | PatternKind::Stall
+        | PatternKind::ContradictionCluster
+        | PatternKind::UnstableProof => vec![AgentId::architect().to_string()],
+    }
+}
+
+/// The command that dismisses a pattern.
+pub(super) fn dismissal(found: &PatternView) -> String {
+    format!("hm pattern dismiss {} --reason REASON", found.called())
+}
+
+/// What a session is told of open patterns, and their ids. `knows` tells which ones it was told of before. `in_turn` is a
+/// moment within a turn: then it is told of its own loops only. At the start of a turn it is also told of the stalls of
+/// others and of the patterns that it is asked to settle.
+pub fn untold(
+    store: &Reader,
+    (agent, session): (&str, &str),
+    in_turn: bool,
+    knows: impl Fn(&str) -> bool,
+) -> Result<(String, Vec<String>), StoreError> {
+    let (mut text, mut ids) = (String::new(), Vec::new());
+    for found in store.open_patterns(MAX_LIMIT)? {
+        let is_own = found.sessions.iter().any(|own| own == session);
+        let is_own_loop = found.kind == PatternKind::Loop && is_own;
+        let is_stall_of_another = found.kind == PatternKind::Stall && !is_own;
+        let is_asked = !is_own && movers(&found).iter().any(|asked| asked == agent);
+        let is_for_it = is_own_loop || !in_turn && (is_stall_of_another || is_asked);
+        let id = found.id.to_string();
+        if !is_for_it || knows(&id) || ids.len() == MAX_TOLD {
+            continue;
+        }
+        if is_own_loop {
+            let mut peers: Vec<String> =
+                store.live_agents()?.into_iter().filter(|peer| peer != agent).collect();
+            peers.truncate(MAX_TOLD);
+            text.push_str(&own_loop(&found, &peers));
+        } else {
+            text.push_str(&of_others(&found));
+        }
+        ids.push(id);
+    }
+    Ok((text, ids))
+}
+
+/// What a session is told of a loop of its own: what repeats, and ways out of it. `peers` are the other agents.
+fn own_loop(found: &PatternView, peers: &[String]) -> String {
+    let mut text = format!("hivemind: {} ({}).", said(found), found.called());
+    text.push_str(
+        " The next run will most likely answer the same. Ways on: change what it depends on first;",
+    );
+    if let Some(error) = &found.repeats.error {
+        let _ = write!(
+            text,
+            " look up the error: `hm search \"{}\"`;",
+            inline(error.as_str(), 80).replace('"', "'")
+        );
+    }
+    if !peers.is_empty() {
+        let _ = write!(text, " ask {};", peers.join(" or "));
+    }
+    let _ = write!(
+        text,
+        " or file what does not work: `hm claim create \"STATEMENT\" --type negative --scope PATH`. If it repeats on \
+         purpose: `{}`.\n",
+        dismissal(found)
+    );
+    text
+}
+
+/// What the other sessions are told of a pattern.
+fn of_others(found: &PatternView) -> String {
+    format!("hivemind: {} ({}): `hm pattern show {}`.\n", said(found), found.called(), found.called())
+}

@@ -1,0 +1,252 @@
+//! Patterns: every form is found, every exception is silent, and the fold finds the same in any portions.
+
+use std::collections::BTreeSet;
+
+use hivemind::domain::pattern::PatternKind;
+use hivemind::domain::patterns::PatternPolicy;
+use hivemind::domain::state::State;
+use hivemind::domain::time::Timestamp;
+use serde_json::{Value, json};
+
+use crate::harness::wait_until;
+use crate::hook;
+use crate::shell::Shell;
+use crate::traces::generate::{Dice, NEGATIVE, POSITIVE, trace};
+use crate::traces::replay::{Replay, Step, Trace};
+
+/// Each form stands for a rule or for an exception: without it this test is red.
+#[test]
+fn each_form_is_found_and_each_exception_is_silent() {
+    let mut problems = Vec::new();
+    for (name, form) in POSITIVE {
+        for seed in 0..3 {
+            let trace = trace(name, *form, seed);
+            let kinds: BTreeSet<PatternKind> = trace.header.expect.iter().map(|expect| expect.kind).collect();
+            let raised: BTreeSet<PatternKind> =
+                Replay::of(&trace).raised.iter().map(|raised| raised.kind).collect();
+            if kinds != raised {
+                problems.push(format!("{name} {seed}: expected {kinds:?}, raised {raised:?}"));
+            }
+        }
+    }
+    for (name, form) in NEGATIVE {
+        for seed in 0..3 {
+            let raised = Replay::of(&trace(name, *form, seed)).raised;
+            if !raised.is_empty() {
+                problems.push(format!("{name} {seed}: raised {raised:?}"));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// A history of several traces, one after the other.
+fn history(seed: u64) -> Trace {
+    let mut dice = Dice::new(seed);
+    let mut history = Trace::default();
+    let mut from_s = 0.0;
+    for part in 0..8 {
+        let forms = if dice.below(3) == 0 { NEGATIVE } else { POSITIVE };
+        let (name, form) = forms[dice.below(forms.len())];
+        let steps = trace(name, form, seed * 100 + part).steps;
+        // The names of claims and tasks count from the beginning of the history.
+        let (claims, tasks) = (made(&history.steps, "create_claim"), made(&history.steps, "add_task"));
+        let last = steps.last().map_or(0.0, |step| step.at_s);
+        for mut step in steps {
+            step.at_s += from_s;
+            renamed(&mut step.args, "claim", claims);
+            renamed(&mut step.args, "task", tasks);
+            history.steps.push(step);
+        }
+        from_s += last + 60.0;
+    }
+    history
+}
+
+fn made(steps: &[Step], what: &str) -> usize {
+    steps.iter().filter(|step| step.does.as_deref() == Some(what)).count()
+}
+
+fn renamed(args: &mut Value, field: &str, by: usize) {
+    if let Some(name) = args[field].as_str() {
+        let number: usize = name[1..].parse().expect("a number");
+        args[field] = format!("{}{}", &name[..1], number + by).into();
+    }
+}
+
+/// What was raised, apart from stalls: whether a silence is noticed depends on when somebody looks.
+fn found(replay: &Replay) -> Vec<(PatternKind, String, u32, Option<String>)> {
+    let kept = replay.raised.iter().filter(|raised| raised.kind != PatternKind::Stall);
+    let mut found: Vec<_> =
+        kept.map(|raised| (raised.kind, raised.about.clone(), raised.episode, raised.why.clone())).collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn any_portions_and_any_number_of_looks_find_the_same() {
+    let mut all = 0;
+    for seed in 0..25 {
+        let history = history(seed);
+        let mut each = Replay::new();
+        each.policy.off = BTreeSet::from([PatternKind::Stall]);
+        let mut seldom = Replay::new();
+        seldom.policy.off = BTreeSet::from([PatternKind::Stall]);
+        // Some looks compute what is due and are lost, as in a crash before it is recorded.
+        seldom.looks = Some(Dice::new(seed));
+        each.play(&history);
+        seldom.play(&history);
+        seldom.looks = None;
+        seldom.mine();
+        each.mine();
+        let again = each.events.len();
+        each.mine();
+        assert_eq!(again, each.events.len(), "a second look finds nothing new");
+        // Ids and positions differ with the looks, and nothing else does.
+        let spoken = |replay: &Replay| {
+            let mut spoken = found(replay);
+            spoken
+                .iter_mut()
+                .filter(|(kind, ..)| *kind == PatternKind::HandoffLoop)
+                .for_each(|found| found.1.clear());
+            spoken.sort();
+            spoken
+        };
+        assert_eq!(spoken(&each), spoken(&seldom), "seed {seed}");
+        all += each.raised.len();
+        let mut folded = State::default();
+        each.events.iter().for_each(|event| folded.evolve(event));
+        assert!(folded == each.state, "a rebuilt state is the live one");
+    }
+    assert!(all > 50, "the histories hold {all} patterns");
+}
+
+fn one(name: &str, policy: PatternPolicy) -> Replay {
+    let (name, form) = POSITIVE.iter().find(|(form, _)| *form == name).expect("a form");
+    let mut replay = Replay::new();
+    replay.policy = policy;
+    replay.play(&trace(name, *form, 1));
+    replay
+}
+
+#[test]
+fn settings_hold() {
+    let usual = PatternPolicy::default;
+    let kinds =
+        |policy| one("loop_looks_again", policy).raised.iter().map(|raised| raised.kind).collect::<Vec<_>>();
+    assert_eq!(kinds(usual()), [PatternKind::Loop]);
+    assert_eq!(kinds(PatternPolicy { off: BTreeSet::from([PatternKind::Loop]), ..usual() }), []);
+    assert_eq!(kinds(PatternPolicy { loop_repeats: 4, ..usual() }), [], "three are not enough");
+    let polls = ["cat", "ls", "sed", "git"].map(str::to_owned).to_vec();
+    assert_eq!(kinds(PatternPolicy { polls, ..usual() }), [], "a poll of the team's own");
+    let count = |policy| one("loop_edits_without_effect", policy).raised.first().map(|raised| raised.count);
+    assert_eq!([count(usual()), count(PatternPolicy { loop_repeats: 4, ..usual() })], [Some(3), Some(4)]);
+    let stalled_at = |policy| one("stall_with_writes_only", policy).raised.first().map(|raised| raised.at_s);
+    let (early, late) = (stalled_at(PatternPolicy { stall_minutes: 10, ..usual() }), stalled_at(usual()));
+    assert!(early.zip(late).is_some_and(|(early, late)| early < late), "{early:?} {late:?}");
+}
+
+#[test]
+fn an_episode_ends_and_the_next_one_is_another() {
+    let (name, form) = POSITIVE[0];
+    let mut first = trace(name, form, 3);
+    let last = first.steps.last().expect("steps").at_s;
+    let agent = first.steps[0].agent.clone();
+    let write = |at_s, does: &str, args| Step {
+        at_s,
+        agent: agent.clone(),
+        client: None,
+        hook: None,
+        does: Some(does.to_owned()),
+        args,
+    };
+    let negative = json!({ "statement": "it fails without the network", "claim_type": "negative_result", "scopes": ["src"] });
+    let again = first.steps.clone();
+    first.steps.push(write(last + 10.0, "create_claim", negative));
+    first.steps.extend(again.into_iter().map(|step| Step { at_s: step.at_s + last + 20.0, ..step }));
+    let raised = Replay::of(&first).raised;
+    let told: Vec<_> = raised.iter().map(|raised| (raised.episode, raised.why.as_deref())).collect();
+    assert_eq!(told, [(1, Some("filed")), (2, None)]);
+}
+
+fn failed(session: &hook::Session<'_>, line: &str) -> String {
+    let input = json!({ "command": line });
+    let error = "Exit code 101\nrunning 1 test\ntest pool::waits ... FAILED\nerror: test failed, to rerun pass `--lib`";
+    session.told("PostToolUseFailure", json!({ "tool_name": "Bash", "tool_input": input, "error": error }))
+}
+
+/// Makes an open loop of the agent `devops`.
+pub(crate) fn a_loop(shell: &Shell) {
+    let session = hook::claude(shell, "s-loop", "devops");
+    session.start();
+    session.prompt("mend the pool");
+    for line in ["cargo test pool", "cd . && cargo test pool", "cargo test pool"] {
+        failed(&session, line);
+    }
+    wait_until("the loop is found", || is_open(shell, "loop"));
+}
+
+fn text(shell: &Shell, line: &str) -> String {
+    let output = shell.run(line);
+    assert!(output.status.success(), "{line}: {output:?}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn refused(shell: &Shell, line: &str) -> String {
+    let output = shell.run(line);
+    assert!(!output.status.success(), "{line}: {output:?}");
+    String::from_utf8(output.stderr).expect("text")
+}
+
+fn is_open(shell: &Shell, kind: &str) -> bool {
+    let open = shell.json("hm --json pattern list");
+    open["patterns"].as_array().is_some_and(|open| open.iter().any(|open| open["kind"] == kind))
+}
+
+#[test]
+fn a_loop_is_told_to_its_agent_once_and_dismissed() {
+    let shell = Shell::new();
+    a_loop(&shell);
+    let session = hook::claude(&shell, "s-loop", "devops");
+    let told = session.about_to_run("cargo test pool");
+    assert!(told.contains("ran `cargo test pool` 3 times and got the same answer each time"), "{told}");
+    assert!(told.contains("L1") && told.contains("hm pattern dismiss L1"), "a way out: {told}");
+    assert!(!session.about_to_run("cargo test pool").contains("L1"), "once an episode");
+    let other = hook::claude(&shell, "s-other", "analyst");
+    other.start();
+    assert!(!other.prompt("go on").contains("L1"), "a loop is its agent's");
+    let shown = text(&shell, "hm pattern show L1");
+    assert!(shown.contains("rests on the ledger positions"), "{shown}");
+    let other = refused(&shell, "hm pattern dismiss L1 --reason no --agent analyst");
+    assert!(other.contains("no part of this pattern"), "{other}");
+    text(&shell, "hm pattern dismiss L1 --reason \"the test is meant to fail\" --agent devops");
+    assert!(!is_open(&shell, "loop"));
+    assert!(text(&shell, "hm pattern list --all").contains("dismissed by devops"));
+    let gone = refused(&shell, "hm pattern dismiss L1 --reason again --agent devops");
+    assert!(gone.contains("no open pattern"), "{gone}");
+}
+
+/// The time between the first and the last event of a session that shows no activity.
+#[test]
+fn a_session_with_an_open_call_or_at_its_end_of_turn_is_busy() {
+    let shell = Shell::new();
+    let session = hook::claude(&shell, "s-busy", "devops");
+    session.start();
+    let workspace = shell.workspace();
+    let id = "s-busy".parse().expect("a session");
+    let busy = |hours: i64| {
+        let now = Timestamp::from_ms(hivemind::system::now().ms() + hours * 3_600_000);
+        hivemind::session_news::SessionNews::of(shell.state_home(), &workspace, &id).is_busy(now)
+    };
+    assert!(!busy(0));
+    session.about_to_run("cargo build --release");
+    assert!(busy(0) && busy(1), "a long build");
+    assert!(!busy(3), "a call that hangs");
+    let ran = json!({ "tool_name": "Bash", "tool_input": { "command": "cargo build --release" }, "tool_response": {} });
+    session.told("PostToolUse", ran);
+    assert!(!busy(0));
+    session.told("Stop", json!({ "stop_hook_active": false }));
+    assert!(busy(0) && busy(30), "it waits for its human");
+    session.prompt("go on");
+    assert!(!busy(0));
+}

@@ -1,0 +1,168 @@
+//! The detectors of patterns against labelled traces: generated ones, ones written by hand, and a recorded day.
+
+pub(crate) mod generate;
+pub(crate) mod replay;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+use hivemind::domain::pattern::PatternKind;
+use replay::{Expect, Raised, Replay, Trace};
+
+/// Seeds of the development half. The test half begins after them: no rule was made with it.
+const DEVELOPMENT: std::ops::Range<u64> = 0..5;
+const TEST: std::ops::Range<u64> = 1_000..1_005;
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Score {
+    found: usize,
+    missed: usize,
+    wrong: usize,
+}
+
+#[derive(Debug, Default)]
+struct Scores {
+    of: BTreeMap<PatternKind, Score>,
+    traces: usize,
+    negatives: usize,
+    agent_hours: f64,
+    misses: Vec<String>,
+}
+
+/// The Wilson interval of a share, at 95 %.
+fn wilson(good: usize, all: usize) -> (f64, f64) {
+    if all == 0 {
+        return (0.0, 1.0);
+    }
+    let (n, z) = (all as f64, 1.96_f64);
+    let p = good as f64 / n;
+    let middle = p + z * z / (2.0 * n);
+    let half = z * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt();
+    let under = 1.0 + z * z / n;
+    ((middle - half) / under, (middle + half) / under)
+}
+
+fn meets(expect: &Expect, raised: &Raised) -> bool {
+    let in_time = match (expect.by, expect.by_s) {
+        (_, Some(by_s)) => raised.at_s <= by_s,
+        (Some(by), None) => raised.step <= by,
+        (None, None) => true,
+    };
+    is_about(expect, raised) && raised.step >= expect.from && in_time
+}
+
+/// Whether a pattern is of the same kind and shares an agent with what is expected.
+fn is_about(expect: &Expect, raised: &Raised) -> bool {
+    let shares = expect.agents.iter().any(|agent| raised.agents.contains(agent));
+    expect.kind == raised.kind && (expect.agents.is_empty() || raised.agents.is_empty() || shares)
+}
+
+impl Scores {
+    fn add(&mut self, trace: &Trace) {
+        let replay = Replay::of(trace);
+        self.traces += 1;
+        self.negatives += usize::from(trace.header.expect.is_empty());
+        self.agent_hours += trace.agent_hours();
+        for expect in &trace.header.expect {
+            let score = self.of.entry(expect.kind).or_default();
+            if replay.raised.iter().any(|raised| meets(expect, raised)) {
+                score.found += 1;
+            } else {
+                score.missed += 1;
+                let raised: Vec<_> =
+                    replay.raised.iter().map(|raised| (raised.kind, raised.step, raised.at_s)).collect();
+                self.misses.push(format!(
+                    "{}: missed {expect:?}; raised {raised:?}; refused {:?}",
+                    trace.header.trace, replay.refused
+                ));
+            }
+        }
+        for raised in &replay.raised {
+            if !trace
+                .header
+                .expect
+                .iter()
+                .any(|expect| is_about(expect, raised) && raised.step >= expect.from)
+            {
+                self.of.entry(raised.kind).or_default().wrong += 1;
+                self.misses.push(format!("{}: false alarm {raised:?}", trace.header.trace));
+            }
+        }
+    }
+
+    fn of<'t>(traces: impl IntoIterator<Item = &'t Trace>) -> Self {
+        let mut scores = Self::default();
+        traces.into_iter().for_each(|trace| scores.add(trace));
+        scores
+    }
+
+    fn report(&self, of: &str) -> String {
+        let mut text = format!("{of}: {} traces, {} without a pattern\n", self.traces, self.negatives);
+        let mut wrong = 0;
+        for (kind, Score { found, missed, wrong: false_alarms }) in &self.of {
+            let share = |good: usize, all: usize| {
+                let (low, high) = wilson(good, all);
+                let p = if all == 0 { f64::NAN } else { good as f64 / all as f64 };
+                format!("{p:.3} ({good}/{all}, 95 % {low:.2}-{high:.2})")
+            };
+            let _ = writeln!(
+                text,
+                "  {kind:<22} precision {}  recall {}",
+                share(*found, found + false_alarms),
+                share(*found, found + missed)
+            );
+            wrong += false_alarms;
+        }
+        let _ = writeln!(text, "  false alarms: {wrong} in {:.1} agent-hours", self.agent_hours);
+        let misses = self.misses.iter().map(|miss| format!("  {miss}\n"));
+        text.extend(misses);
+        text
+    }
+}
+
+fn generated(seeds: std::ops::Range<u64>) -> Vec<Trace> {
+    seeds.flat_map(generate::traces).collect()
+}
+
+fn by_hand() -> Vec<Trace> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpora/traces");
+    let mut files: Vec<_> = ["hand", "day"]
+        .iter()
+        .filter_map(|part| std::fs::read_dir(dir.join(part)).ok())
+        .flatten()
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+        .collect();
+    files.sort();
+    files.iter().map(|file| Trace::parse(&std::fs::read_to_string(file).expect("a trace"))).collect()
+}
+
+#[test]
+fn generated_traces_meet_the_bar() {
+    let traces = generated(TEST);
+    assert!(traces.len() >= 200, "{} traces", traces.len());
+    let scores = Scores::of(&traces);
+    assert!(scores.negatives * 2 >= scores.traces);
+    for kind in PatternKind::ALL {
+        let Score { found, missed, wrong } = scores.of.get(kind).copied().unwrap_or_default();
+        let report = || scores.report("generated");
+        assert!(found > 0, "{kind} was never found\n{}", report());
+        assert!(found as f64 >= 0.95 * (found + wrong) as f64, "precision of {kind}\n{}", report());
+        assert!(found as f64 >= 0.9 * (found + missed) as f64, "recall of {kind}\n{}", report());
+    }
+}
+
+/// Prints how well the detectors do: `cargo test --test it -- traces::scores --ignored --nocapture`.
+#[test]
+#[ignore = "a report, and no test"]
+fn scores() {
+    let halves = [
+        ("development half", generated(DEVELOPMENT)),
+        ("test half", generated(TEST)),
+        ("by hand", by_hand()),
+    ];
+    for (name, traces) in halves {
+        println!("{}", Scores::of(&traces).report(name));
+    }
+}
