@@ -125,6 +125,13 @@ impl State {
         self.proposals.get(&claim).into_iter().flatten()
     }
 
+    /// The state without what the detectors remember. The writer folds again after an erasure, and only then they forget.
+    #[cfg(test)]
+    pub(super) fn without_patterns(mut self) -> Self {
+        self.patterns = Patterns::default();
+        self
+    }
+
     /// The current work of the team.
     pub const fn work(&self) -> &Work {
         &self.work

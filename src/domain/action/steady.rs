@@ -124,10 +124,11 @@ fn steady_word(word: &str, open: &str, close: &str) -> String {
         return format!("{name}={{id}}");
     }
     // AddressSanitizer and valgrind write the process as `==12345==`.
-    if let Some((number, rest)) = word.strip_prefix("==").and_then(|rest| rest.split_once("=="))
+    if open.ends_with("==")
+        && let Some((number, rest)) = word.split_once("==")
         && is_number(number)
     {
-        return format!("=={{id}}=={rest}");
+        return format!("{{id}}=={rest}");
     }
     if word.starts_with("0x") || is_address(word) {
         return "{hex}".to_owned();
