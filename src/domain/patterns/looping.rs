@@ -20,9 +20,9 @@ use crate::domain::time::{Hours, Timestamp};
 const WINDOW: usize = 20;
 /// How often the same must happen.
 const REPEATS: usize = 3;
-/// How often a command that succeeds and does something must run in a row. Three equal passes may be a check for a flaky
-/// test, and settle nothing.
-const PASSES: usize = 5;
+/// How often a command that succeeds and does something must run in a row. Agents repeat a passing test on purpose, in
+/// recorded work up to eight times.
+const PASSES: usize = 10;
 /// The longest round of different actions.
 const MAX_PERIOD: usize = 4;
 /// Actions without a repetition after which a session has moved on.
@@ -395,16 +395,26 @@ impl Session {
     /// The same failure three times among the last records, with no other answer of the command between.
     fn failing(&self, last: &Ran) -> Option<Round> {
         let mut acts: Vec<&Ran> = Vec::new();
-        let same = self.records.iter().rev().filter_map(Act::ran).filter(|ran| ran.command == last.command);
-        for ran in same {
-            match last.answers_like(ran) {
-                Some(true) => acts.push(ran),
-                Some(false) => break,
-                None => {}
+        let mut edited: Vec<BTreeSet<&Scope>> = vec![BTreeSet::new()];
+        for act in self.records.iter().rev() {
+            match act {
+                Act::Edit { paths } => edited.iter_mut().last()?.extend(paths),
+                Act::Ran(ran) if ran.command == last.command => match last.answers_like(ran) {
+                    Some(true) => {
+                        acts.push(ran);
+                        edited.push(BTreeSet::new());
+                    }
+                    Some(false) => break,
+                    None => {}
+                },
+                Act::Ran(_) => {}
             }
         }
+        // The edits after the last of these runs and before the first do not lie between them.
+        edited.pop();
+        let edited = edited.get(1..).unwrap_or_default();
         acts.reverse();
-        (acts.len() >= REPEATS).then(|| Round::of(&acts))
+        (acts.len() >= REPEATS && !moves_on(edited)).then(|| Round::of(&acts))
     }
 
     /// The same success in a row, with nothing between.
@@ -457,9 +467,9 @@ impl Session {
         let mut files = last.files();
         let counts = last.counts();
         let mut acts: Vec<&Ran> = Vec::new();
-        let mut commands: BTreeSet<&str> = BTreeSet::new();
+        let mut commands: BTreeSet<Vec<&str>> = BTreeSet::new();
         for ran in self.records.iter().rev().filter_map(Act::ran) {
-            if commands.contains(ran.command.as_str())
+            if commands.contains(&tool(&ran.command))
                 || !ran.fails()
                 || ran.signature().as_ref() != Some(&signature)
             {
@@ -470,12 +480,27 @@ impl Session {
                 continue;
             }
             files = common;
-            commands.insert(&ran.command);
+            commands.insert(tool(&ran.command));
             acts.push(ran);
         }
         acts.reverse();
         (acts.len() >= REPEATS).then(|| Round::of(&acts))
     }
+}
+
+/// Whether the edits between equal failures went from file to file, as a rename does. Edits that come back to one file
+/// do not.
+fn moves_on(edited: &[BTreeSet<&Scope>]) -> bool {
+    let mut between = edited.iter().filter(|paths| !paths.is_empty());
+    let Some(first) = between.next() else { return false };
+    let common = between.fold(first.clone(), |common, paths| common.intersection(paths).copied().collect());
+    common.is_empty()
+}
+
+/// The program of a command and its first argument, without options: `cargo test`, `python pytest`. An agent that looks
+/// into one failure runs the same tool with other options.
+fn tool(command: &str) -> Vec<&str> {
+    command.split_whitespace().filter(|word| !word.starts_with(['-', '\''])).take(2).collect()
 }
 
 /// The actions of a loop.

@@ -363,7 +363,7 @@ impl Replay {
                     _ => "fact",
                 };
                 json!({ "name": "create_claim", "args": { "claim_id": id, "statement": step.args["statement"],
-                    "claim_type": claim_type, "scopes": step.args["scopes"], "confidence": 1.0 } })
+                    "claim_type": claim_type, "scopes": scopes_of(step), "confidence": 1.0 } })
             }
             "support" | "challenge" => {
                 let mut args =
@@ -377,7 +377,7 @@ impl Replay {
                 let id = self.id();
                 self.tasks.push(id);
                 json!({ "name": "add_task", "args": { "task_id": id, "title": step.args["title"],
-                    "scopes": step.args.get("scopes").cloned().unwrap_or_else(|| json!([])) } })
+                    "scopes": scopes_of(step) } })
             }
             "claim_task" => {
                 json!({ "name": "claim_task", "args": { "task_id": self.named(step, "task", &self.tasks) } })
@@ -469,4 +469,14 @@ impl Replay {
         let ended = Event::decode("experiment.completed", &body.to_string()).expect("the end of a run");
         self.record("system", None, vec![ended], None);
     }
+}
+
+/// The scopes of a step. An agent names a path outside of the workspace by a tag.
+fn scopes_of(step: &Step) -> Value {
+    let scopes = step.args.get("scopes").and_then(Value::as_array).cloned().unwrap_or_default();
+    let inside = |scope: &Value| match scope.as_str() {
+        Some(path) if path.starts_with('/') => format!("tag:{}", path.trim_matches('/').replace('/', "-")),
+        other => other.unwrap_or_default().to_owned(),
+    };
+    json!(scopes.iter().map(inside).collect::<Vec<_>>())
 }
