@@ -57,6 +57,10 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 # Regular expressions of your own secrets, besides the built-in rules: what matches is refused (own-1, own-2 ...).
 # patterns = []
 
+[git]
+# Whether the writer records the commits of the repository, so that a pull or a commit of yours counts as an edit.
+# index = true
+
 [workspace]
 # A directory for the memory instead of the one in the repository: absolute, or relative to the project's root.
 # `hm trust` allows it.
@@ -76,6 +80,7 @@ struct File {
     trust: TrustKeys,
     stale_after_hours: StaleAfter,
     privacy: PrivacyKeys,
+    git: GitKeys,
     workspace: WorkspaceKeys,
     writer: WriterKeys,
 }
@@ -122,6 +127,18 @@ struct PrivacyKeys {
 
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+struct GitKeys {
+    index: bool,
+}
+
+impl Default for GitKeys {
+    fn default() -> Self {
+        Self { index: true }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 struct WriterKeys {
     idle_exit_minutes: u64,
 }
@@ -147,6 +164,8 @@ pub struct Config {
     pub own_secrets: Own,
     /// The same patterns as text, to pass to other processes.
     pub secret_patterns: Vec<String>,
+    /// Whether the writer records the commits of the repository.
+    pub git_index: bool,
     /// How long an idle writer stays.
     pub idle_exit: Duration,
 }
@@ -270,6 +289,7 @@ impl Config {
                 quorum: Quorum { supports, owner_counts, all_active },
                 agents_may_override_operator: file.trust.agents_may_override_operator,
             },
+            git_index: file.git.index,
             // With less, the writer would leave before its first client connects.
             idle_exit: Duration::from_secs(file.writer.idle_exit_minutes.clamp(1, MAX_IDLE_MINUTES) * 60),
         })

@@ -9,6 +9,7 @@ pub mod checkout;
 pub mod claim;
 pub mod clean;
 pub mod command;
+pub mod commit;
 pub mod confidence;
 pub mod coverage;
 pub mod decide;

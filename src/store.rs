@@ -5,6 +5,7 @@ mod at_now;
 mod beside;
 mod claim;
 mod claims;
+mod commits;
 mod completions;
 mod contradictions;
 mod decisions;

@@ -300,6 +300,13 @@ pub fn look(root: &Path, scope: &Scope) -> Result<Content, Unversioned> {
     version(root, scope, open(root, scope))
 }
 
+/// What a file holds that is small enough for a list; none for any other scope.
+pub fn look_small(root: &Path, scope: &Scope) -> Option<Content> {
+    let found = open(root, scope);
+    let is_small = !matches!(found, Ok(Found::File(_, size)) if size > LARGE_FILE_BYTES);
+    is_small.then(|| version(root, scope, found).ok()).flatten()
+}
+
 /// The version of what was found at a scope. Links on the way there are part of it. For a directory and a pattern they are
 /// all of it.
 fn version(root: &Path, scope: &Scope, found: Result<Found, Unversioned>) -> Result<Content, Unversioned> {

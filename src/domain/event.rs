@@ -5,6 +5,7 @@
 
 mod about;
 mod claim;
+mod commit;
 mod decision;
 mod ledger;
 mod run;
@@ -14,6 +15,7 @@ mod task;
 
 pub use about::{About, OwnId};
 pub use claim::*;
+pub use commit::*;
 pub use decision::*;
 pub use ledger::*;
 pub use run::*;
@@ -154,6 +156,7 @@ events! {
     PlanRenamed = "plan.renamed", min_reader 1;
     AnchorRetired = "anchor.retired", min_reader 1;
     AttentionSeen = "attention.seen", min_reader 1;
+    CommitSeen = "commit.seen", min_reader 1;
 }
 
 impl Event {

@@ -7,7 +7,7 @@ use super::StoreError;
 use super::rows::only;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::ReportKind;
-use crate::domain::event::{EventReported, Recorded};
+use crate::domain::event::{CommitSeen, EventReported, Recorded};
 use crate::domain::ids::{EventId, SessionId};
 use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
@@ -44,7 +44,7 @@ pub(super) fn named(
     db: &Connection,
     at: &Recorded,
     (checkout, paths): (&Checkout, &[Scope]),
-    edited: bool,
+    is_edit: bool,
 ) -> Result<(), StoreError> {
     let seq = at.seq;
     let worktree = checkout.worktree.as_ref().map_or(MAIN, Worktree::as_str);
@@ -53,17 +53,43 @@ pub(super) fn named(
             "INSERT OR IGNORE INTO event_files (worktree, path, event_id, seq) VALUES (?1, ?2, ?3, ?4)",
         )?
         .execute(params![worktree, path, at.id, seq])?;
-        if !edited {
+        if !is_edit {
             continue;
         }
-        let edit = "INSERT INTO file_edits (worktree, path, seq, agent, session) VALUES (?1, ?2, ?3, ?4, ?5) \
-             ON CONFLICT (worktree, path) DO UPDATE SET seq = ?3, agent = ?4, session = ?5";
-        let session = at.session.as_ref().map(SessionId::as_str);
-        let edit_of = params![worktree, path, seq, at.agent, session];
-        db.prepare_cached(edit)?.execute(edit_of)?;
-        let (at_or_above, first, last) = around(path);
-        db.prepare_cached(STALE)?.execute(params![seq, at_or_above, first, last, worktree])?;
+        edited(db, at, (worktree, path), false)?;
     }
+    weigh_stale(db, seq)
+}
+
+/// The files that a commit changed, which is their last edit.
+pub(super) fn committed(db: &Connection, at: &Recorded, body: &CommitSeen) -> Result<(), StoreError> {
+    let worktree = body.checkout.worktree.as_ref().map_or(MAIN, Worktree::as_str);
+    for path in body.changed.iter().filter(|path| path.is_path()) {
+        edited(db, at, (worktree, path), true)?;
+    }
+    weigh_stale(db, at.seq)
+}
+
+/// The last edit of a file. It makes older evidence about the file stale.
+fn edited(
+    db: &Connection,
+    at: &Recorded,
+    (worktree, path): (&str, &Scope),
+    is_commit: bool,
+) -> Result<(), StoreError> {
+    let (seq, session) = (at.seq, at.session.as_ref().map(SessionId::as_str));
+    db.prepare_cached(
+        "INSERT INTO file_edits (worktree, path, seq, agent, session, commit_seq) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+         ON CONFLICT (worktree, path) DO UPDATE SET seq = ?3, agent = ?4, session = ?5, commit_seq = ?6",
+    )?
+    .execute(params![worktree, path, seq, at.agent, session, is_commit.then_some(seq)])?;
+    let (at_or_above, first, last) = around(path);
+    db.prepare_cached(STALE)?.execute(params![seq, at_or_above, first, last, worktree])?;
+    Ok(())
+}
+
+/// Weighs the claims anew whose evidence an event made stale.
+fn weigh_stale(db: &Connection, seq: u64) -> Result<(), StoreError> {
     let mut touched =
         db.prepare_cached("SELECT DISTINCT claim_id FROM claim_evidence WHERE stale_seq = ?1")?;
     for claim in touched.query_map([seq], only::<String>)? {

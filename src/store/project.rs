@@ -17,7 +17,7 @@ use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
 use crate::store::index::{self, Entry, LastClaims};
 use crate::store::{
-    StoreError, completions, experiments, files, former, locks, names, plan, proposals, questions,
+    StoreError, commits, completions, experiments, files, former, locks, names, plan, proposals, questions,
     researchers, retracted, sessions, silence, tasks, triggers, versions,
 };
 
@@ -140,6 +140,7 @@ pub(super) fn project(
         Event::PlanRenamed(body) => plan::plan_renamed(db, recorded, body)?,
         Event::AnchorRetired(body) => sessions::anchor_retired(db, recorded, body)?,
         Event::AttentionSeen(body) => attention_seen(db, recorded, body)?,
+        Event::CommitSeen(body) => commits::seen(db, recorded, body)?,
         // Readers take messages from the ledger itself.
         Event::MessageSent(_)
         | Event::OperatorOverridden(_)

@@ -11,13 +11,14 @@ use crate::domain::claim::{
     Basis, ClaimType, ContradictionKind, Grade, Outcome, Override, Position, Relation, Resolution, Status,
     Tier,
 };
+use crate::domain::commit::CommitSha;
 use crate::domain::experiment::{Prediction, ProfileName, RunState};
 use crate::domain::plan::TaskStatus;
 use crate::domain::scope::Scope;
 use crate::domain::session::{EndCause, Role, Source};
 use crate::domain::text::{
-    AnchorKey, AnchorValue, Branch, CommandLine, Description, Intent, Prompt, Rationale, Reason, Said,
-    Statement, Title, ToolName, Turn0, Worktree,
+    AnchorKey, AnchorValue, Branch, CommandLine, CommitAuthor, CommitSubject, Description, Intent, Prompt,
+    Rationale, Reason, Said, Statement, Title, ToolName, Turn0, Worktree,
 };
 use crate::domain::time::Moment;
 pub(super) use crate::sqlite::bound;
@@ -74,6 +75,9 @@ texts!(
     AnchorValue,
     Branch,
     CommandLine,
+    CommitAuthor,
+    CommitSha,
+    CommitSubject,
     Description,
     Intent,
     ProfileName,

@@ -31,8 +31,8 @@ pub(super) fn compare(
             Some(saw) if holds.as_ref() == Ok(saw) => {}
             // Earlier releases recorded a glob as the name of a missing file.
             Some(saw) if !(*saw == Content::Absent && holds == Err(Unversioned::Glob)) => {
-                let by = store.editor(worktree.as_ref(), scope.as_str(), since)?;
-                claim.summary.changed_since.push(Changed { path: scope.as_str().to_owned(), by });
+                let changed = store.change(worktree.as_ref(), scope.as_str(), since)?;
+                claim.summary.changed_since.push(changed);
             }
             Some(_) | None => {
                 let why =
@@ -95,8 +95,7 @@ pub(super) fn mark_changed<'c>(
                 }
             };
             if !same {
-                let by = store.editor(worktree, scope.as_str(), *since)?;
-                claim.changed_since.push(Changed { path: scope.as_str().to_owned(), by });
+                claim.changed_since.push(store.change(worktree, scope.as_str(), *since)?);
             }
         }
     }
@@ -156,7 +155,9 @@ pub(super) fn position(held: &PositionHeld) -> String {
 pub(super) fn changed(changed: &[Changed]) -> Option<String> {
     let said = changed.iter().map(|changed| {
         let path = super::inline(&changed.path, 200);
-        let by = changed.by.as_deref().map(|by| format!(" by {}", super::markdown::name(by)));
+        let commit =
+            changed.commit.as_ref().map(|commit| format!(" by {}", super::inline(&commit.to_string(), 200)));
+        let by = commit.or_else(|| Some(format!(" by {}", super::markdown::name(changed.by.as_deref()?))));
         format!("`{path}`{}", by.unwrap_or_default())
     });
     let said: Vec<String> = said.collect();

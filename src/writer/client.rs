@@ -416,6 +416,6 @@ fn is_to_be_proved(command: &Command) -> bool {
     } else if let Command::TakePosition(take) = command {
         take.position == Position::Challenge
     } else {
-        !matches!(command, Command::RecordDecision(_))
+        !matches!(command, Command::RecordDecision(_) | Command::Observe(_) | Command::ReportEvent(_))
     }
 }

@@ -16,6 +16,7 @@ mod cited;
 mod cli;
 mod clone;
 mod command_news;
+mod commits;
 mod completions;
 mod context;
 mod contradictions;

@@ -12,6 +12,7 @@ use crate::domain::ids::EventId;
 use crate::domain::privacy;
 use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, ToolName};
+use crate::domain::versions::Versions;
 use crate::hooks::{ToolCall, ToolOutcome, masked_end};
 use crate::system;
 
@@ -33,7 +34,11 @@ impl Hooked {
         let paths = action.map(|action| action.paths.clone()).unwrap_or_default();
         let clean = |text: &str| privacy::redacted(text, &self.context.secrets());
         if !paths.is_empty() && tool.command.is_none() && !outcome.failed {
-            seen.push(Seen::Files(FileEdited { paths, checkout: Checkout::default() }));
+            seen.push(Seen::Files(FileEdited {
+                paths,
+                versions: Versions::new(),
+                checkout: Checkout::default(),
+            }));
         }
         if let Some(line) = &tool.command {
             let cut: String = clean(line).chars().take(CommandLine::MAX_CHARS).collect();
@@ -65,7 +70,11 @@ impl Hooked {
         }
         let changed = self.changed_by(tool);
         if !changed.is_empty() {
-            seen.push(Seen::Files(FileEdited { paths: changed, checkout: Checkout::default() }));
+            seen.push(Seen::Files(FileEdited {
+                paths: changed,
+                versions: Versions::new(),
+                checkout: Checkout::default(),
+            }));
         }
         if seen.is_empty()
             && let Ok(tool) = ToolName::try_from(clean(&tool.name))

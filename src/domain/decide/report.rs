@@ -8,6 +8,7 @@ use crate::domain::command::{DenyRecord, RecordMessage, RecordOverride, ReportEv
 use crate::domain::event::{EventReported, MemoryDenied, MessageSent, OperatorOverridden};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::State;
+use crate::domain::versions::Versions;
 
 pub(super) fn report_event(state: &State, report: &ReportEvent) -> Result<Accepted, Rejection> {
     fresh_id(state, "event_id", report.event_id)?;
@@ -35,6 +36,7 @@ pub(super) fn report_event(state: &State, report: &ReportEvent) -> Result<Accept
                 command: report.command.clone(),
                 exit_code: report.exit_code,
                 error_signature: report.error_signature.clone(),
+                versions: Versions::new(),
                 checkout: Checkout::default(),
             }
             .into(),

@@ -156,7 +156,8 @@ pub(super) fn edited(
         if state.was_told_of_edit(agent, session, *id, (path, edit)) {
             continue;
         }
-        let edited = (edit.agent.as_str(), edit.at);
+        let by = edit.by();
+        let edited = (by.as_str(), edit.at);
         decision.warnings.push(Warning {
             code: WarningCode::EditedSince,
             message: action::edited_since(path.as_str(), edited, (*id, claim.statement()), now),

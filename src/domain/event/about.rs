@@ -168,7 +168,9 @@ impl Event {
             | Self::CommandRan(_)
             | Self::FileEdited(_) => About::told().with_words(),
             Self::EventRedacted(of) => About::changed(of.event_id.uuid()),
-            Self::CommandRejected(_)
+            // The names of people and files, and their words.
+            Self::CommitSeen(_)
+            | Self::CommandRejected(_)
             | Self::IntentDeclared(_)
             | Self::TurnRecorded(_)
             | Self::AnchorSaved(_)
