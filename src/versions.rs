@@ -15,8 +15,10 @@ use crate::domain::versions::{Content, MAX_FILE_BYTES, Versions};
 use crate::private;
 
 pub use moves::{Dirs, Moves};
+pub use places::{fate_of, text_of};
 
 mod moves;
+mod places;
 
 /// Files up to this size are read at once: SHA-256 of them takes some 50 microseconds, and so does a change of threads.
 const SMALL_FILE_BYTES: u64 = 64 << 10;

@@ -3,6 +3,7 @@
 //! In a git repository the memory lies in the common git directory: all work trees share it, no diff shows it,
 //! and `git clean` does not reach it. Elsewhere it lies in `.hivemind/runtime/`.
 
+mod cochange;
 mod files;
 mod git;
 pub mod history;

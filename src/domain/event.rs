@@ -8,6 +8,7 @@ mod claim;
 mod commit;
 mod decision;
 mod ledger;
+mod place;
 mod run;
 mod seen;
 mod session;
@@ -18,6 +19,7 @@ pub use claim::*;
 pub use commit::*;
 pub use decision::*;
 pub use ledger::*;
+pub use place::*;
 pub use run::*;
 pub use seen::*;
 pub use session::*;
@@ -157,6 +159,7 @@ events! {
     AnchorRetired = "anchor.retired", min_reader 1;
     AttentionSeen = "attention.seen", min_reader 1;
     CommitSeen = "commit.seen", min_reader 1;
+    PlaceCited = "place.cited", min_reader 1;
 }
 
 impl Event {
@@ -165,6 +168,7 @@ impl Event {
         if let Self::SessionStarted(SessionStarted { checkout, .. })
         | Self::CommandRan(CommandRan { checkout, .. })
         | Self::FileEdited(FileEdited { checkout, .. })
+        | Self::PlaceCited(PlaceCited { checkout, .. })
         | Self::ExperimentQueued(ExperimentQueued { checkout, .. }) = self
         {
             checkout.clone_from(here);

@@ -186,6 +186,9 @@ pub struct Changed {
     /// The commit that changed it, if no agent is known to have edited it since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<CommitName>,
+    /// The cited lines of the file that are no longer there, and whether the file is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cited: Option<String>,
 }
 
 /// The last change of a claim.

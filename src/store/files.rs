@@ -22,7 +22,8 @@ const STALE: &str = "UPDATE claim_evidence SET stale_seq = ?1 WHERE stale_seq IS
       UNION ALL SELECT event_id FROM event_files \
                 WHERE worktree = ?5 AND seq < ?1 AND path >= ?3 AND path < ?4)";
 
-/// A claim is stale if a supporting event is stale, and no newer one supports it on the present files.
+/// A claim is stale if a supporting event is stale, and no newer one supports it on the present files. Of a claim that
+/// cites lines of files, readers tell whether the lines are still there.
 const WEIGH: &str = "UPDATE claims SET \
      grade = (SELECT coalesce(max(grade), 'asserted') FROM claim_evidence \
               WHERE claim_id = ?1 AND relation = 'supports' AND unstable_at IS NULL), \
@@ -32,6 +33,8 @@ const WEIGH: &str = "UPDATE claims SET \
                      WHERE claim_id = ?1 AND relation = 'supports' AND stale_seq IS NOT NULL) \
              AND NOT EXISTS (SELECT 1 FROM claim_evidence e CROSS JOIN event_files f ON f.event_id = e.evidence_ref \
                              WHERE e.claim_id = ?1 AND e.relation = 'supports' AND e.stale_seq IS NULL) \
+             AND NOT EXISTS (SELECT 1 FROM claim_evidence e CROSS JOIN cited_places p ON p.event_id = e.evidence_ref \
+                             WHERE e.claim_id = ?1 AND e.relation = 'supports') \
      WHERE id = ?1";
 
 /// A report with files. It may become evidence, and an edit makes older evidence stale.

@@ -17,8 +17,8 @@ use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
 use crate::store::index::{self, Entry, LastClaims};
 use crate::store::{
-    StoreError, commits, completions, experiments, files, former, locks, names, plan, proposals, questions,
-    researchers, retracted, sessions, silence, tasks, triggers, versions,
+    StoreError, commits, completions, experiments, files, former, locks, names, places, plan, proposals,
+    questions, researchers, retracted, sessions, silence, tasks, triggers, versions,
 };
 
 /// Changes of many events in the same few rows. They are written once for all events of a transaction.
@@ -141,6 +141,7 @@ pub(super) fn project(
         Event::AnchorRetired(body) => sessions::anchor_retired(db, recorded, body)?,
         Event::AttentionSeen(body) => attention_seen(db, recorded, body)?,
         Event::CommitSeen(body) => commits::seen(db, recorded, body)?,
+        Event::PlaceCited(body) => places::cited(db, recorded, body)?,
         // Readers take messages from the ledger itself.
         Event::MessageSent(_)
         | Event::OperatorOverridden(_)

@@ -92,7 +92,7 @@ impl Reader {
         let edited = self.kept_of(rows, |row| {
             let commit = commits::named(row)?;
             let by = if commit.is_none() { Some(row.get("agent")?) } else { None };
-            let changed = Changed { path: row.get("path")?, by, commit };
+            let changed = Changed { path: row.get("path")?, by, commit, cited: None };
             Ok::<_, StoreError>((row.get("id")?, changed))
         })?;
         for (id, changed) in edited {
@@ -188,7 +188,7 @@ impl Reader {
             self.db.prepare_cached(sql)?.query_row(last, |row| Ok((row.get("agent")?, commits::named(row)?)));
         let (agent, commit): (Option<String>, _) = edit.optional()?.unwrap_or_default();
         let by = agent.filter(|_| commit.is_none());
-        Ok(Changed { path: path.to_owned(), by, commit })
+        Ok(Changed { path: path.to_owned(), by, commit, cited: None })
     }
 }
 

@@ -62,6 +62,11 @@ pub(super) fn look(workspace: &Workspace, stop: &AtomicBool) -> Result<Looked, U
         return Ok((JobOutcome::Ok, "no git repository".to_owned(), Vec::new()));
     }
     let secrets = Secrets { own: config.own_secrets, ..Secrets::default() };
+    // It is of use to the main work tree and to those that branched off from it.
+    let may_be_shown = |path: &Scope| privacy::scan(path.as_str(), &secrets).is_empty();
+    if let Err(problem) = workspace.count_cochange(|| stop.load(Ordering::Relaxed), may_be_shown) {
+        tracing::warn!(%problem, "what changes together stays as it was counted before");
+    }
     let mut reads = Reads::of(workspace.clone());
     let known = reads.store()?.map(|store| store.last_commits(KNOWN)).transpose()?.unwrap_or_default();
     let is_first = known.is_empty();

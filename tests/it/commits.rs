@@ -232,3 +232,37 @@ fn a_shallow_clone_and_a_workspace_below_the_top_have_a_history() {
     assert_eq!(commits.len(), 2);
     assert!(commits.iter().all(|commit| commit["files"] == json!(["a"])), "{commits:?}");
 }
+
+#[tokio::test]
+async fn files_that_change_together_are_named_on_the_page_of_a_claim() {
+    let bench = Bench::in_git();
+    let root = bench.root().to_owned();
+    for number in 0..8 {
+        bench.write("src/a.rs", &format!("fn a() {{ {number} }}\n"));
+        bench.write("src/b.rs", &format!("fn b() {{ {number} }}\n"));
+        bench.write(&format!("src/other_{number}.rs"), "\n");
+        commit(&root, "Ada", "both");
+    }
+    for number in 0..2 {
+        bench.write("src/a.rs", &format!("fn a() {{ -{number} }}\n"));
+        commit(&root, "Ada", "one");
+    }
+    look(&bench);
+    let devops = bench.pane(Some("devops"), Era::Modern).await;
+    let about_a = bench.claim(&devops, "a counts down", "src/a.rs").await;
+    let about_b = bench.claim(&devops, "b keeps a log of its own", "src/b.rs").await;
+    let (json, text) = page(&devops, &about_a).await;
+    let pair = "src/b.rs changed with src/a.rs in 8 of 10 commits";
+    assert_eq!(json["changes_with"], json!([pair]), "{text}");
+    assert!(text.contains(pair), "{text}");
+    let (json, text) = page(&devops, &about_b).await;
+    assert_eq!(json["changes_with"], json!(["src/a.rs changed with src/b.rs in 8 of 8 commits"]), "{text}");
+    // It is a file beside the read models, and nothing is lost with it.
+    let file = bench.workspace().memory().join("cochange.json");
+    assert!(file.exists());
+    std::fs::remove_file(&file).expect("a file");
+    let (json, _) = page(&devops, &about_a).await;
+    assert_eq!(json["changes_with"], Value::Null);
+    look(&bench);
+    assert!(file.exists(), "it is counted again");
+}

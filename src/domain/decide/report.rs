@@ -4,8 +4,8 @@ use super::{Accepted, check_list, cite, fresh_id};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::ReportKind;
-use crate::domain::command::{DenyRecord, RecordMessage, RecordOverride, ReportEvent};
-use crate::domain::event::{EventReported, MemoryDenied, MessageSent, OperatorOverridden};
+use crate::domain::command::{CitePlace, DenyRecord, RecordMessage, RecordOverride, ReportEvent};
+use crate::domain::event::{EventReported, MemoryDenied, MessageSent, OperatorOverridden, PlaceCited};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::State;
 use crate::domain::versions::Versions;
@@ -44,6 +44,13 @@ pub(super) fn report_event(state: &State, report: &ReportEvent) -> Result<Accept
         next: Some(format!("to cite it as evidence: {}", cite(report.event_id))),
         ..Accepted::default()
     })
+}
+
+/// Lines that are cited as evidence.
+pub(super) fn cite_place(state: &State, cite: &CitePlace) -> Result<Accepted, Rejection> {
+    fresh_id(state, "event_id", cite.event_id)?;
+    let (span, checkout) = (cite.span.clone(), Checkout::default());
+    Ok(Accepted { events: vec![PlaceCited { span, checkout }.into()], ..Accepted::default() })
 }
 
 pub(super) fn record_message(state: &State, message: &RecordMessage) -> Result<Accepted, Rejection> {

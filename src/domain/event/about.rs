@@ -166,7 +166,8 @@ impl Event {
             | Self::MessageSent(_)
             | Self::ToolUsed(_)
             | Self::CommandRan(_)
-            | Self::FileEdited(_) => About::told().with_words(),
+            | Self::FileEdited(_)
+            | Self::PlaceCited(_) => About::told().with_words(),
             Self::EventRedacted(of) => About::changed(of.event_id.uuid()),
             // The names of people and files, and their words.
             Self::CommitSeen(_)

@@ -83,6 +83,7 @@ impl State {
             Event::GuardFired(fired) => self.told.evolve(recorded, fired),
             // `edits` has folded it.
             Event::CommitSeen(_)
+            | Event::PlaceCited(_)
             | Event::EventReported(_)
             | Event::SpoolFlushed(_)
             | Event::MemoryDenied(_)
