@@ -59,6 +59,10 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 # Regular expressions of your own secrets, besides the built-in rules: what matches is refused (own-1, own-2 ...).
 # patterns = []
 
+[git]
+# Whether the writer records the commits of the repository, so that a pull or a commit of yours counts as an edit.
+# index = true
+
 [workspace]
 # A directory for the memory instead of the one in the repository: absolute, or relative to the project's root.
 # `hm trust` allows it.
@@ -88,6 +92,7 @@ struct File {
     trust: TrustKeys,
     stale_after_hours: StaleAfter,
     privacy: PrivacyKeys,
+    git: GitKeys,
     workspace: WorkspaceKeys,
     writer: WriterKeys,
     patterns: PatternKeys,
@@ -135,6 +140,18 @@ struct PrivacyKeys {
 
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+struct GitKeys {
+    index: bool,
+}
+
+impl Default for GitKeys {
+    fn default() -> Self {
+        Self { index: true }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 struct WriterKeys {
     idle_exit_minutes: u64,
 }
@@ -176,6 +193,8 @@ pub struct Config {
     pub own_secrets: Own,
     /// The same patterns as text, to pass to other processes.
     pub secret_patterns: Vec<String>,
+    /// Whether the writer records the commits of the repository.
+    pub git_index: bool,
     /// How long an idle writer stays.
     pub idle_exit: Duration,
     /// The settings of the detectors of patterns.
@@ -301,6 +320,7 @@ impl Config {
                 quorum: Quorum { supports, owner_counts, all_active },
                 agents_may_override_operator: file.trust.agents_may_override_operator,
             },
+            git_index: file.git.index,
             // With less, the writer would leave before its first client connects.
             patterns: PatternPolicy {
                 off: file.patterns.off,

@@ -83,6 +83,11 @@ pub(crate) const VERBS: &[Verb] = &[
     ),
     ("record_outcome", "decision outcome", &[("decision_id", Place), ("outcome", Place)]),
     (
+        "retract_evidence",
+        "claim retract-evidence",
+        &[("claim_id", Place), ("evidence_ref", Place), ("reason", After("--reason"))],
+    ),
+    (
         "run_experiment",
         "experiment run",
         &[

@@ -15,8 +15,10 @@ use crate::domain::versions::{Content, MAX_FILE_BYTES, Versions};
 use crate::private;
 
 pub use moves::{Dirs, Moves};
+pub use places::{fate_of, text_of};
 
 mod moves;
+mod places;
 
 /// Files up to this size are read at once: SHA-256 of them takes some 50 microseconds, and so does a change of threads.
 const SMALL_FILE_BYTES: u64 = 64 << 10;
@@ -298,6 +300,13 @@ impl Found {
 /// Why it has no version.
 pub fn look(root: &Path, scope: &Scope) -> Result<Content, Unversioned> {
     version(root, scope, open(root, scope))
+}
+
+/// What a file holds that is small enough for a list; none for any other scope.
+pub fn look_small(root: &Path, scope: &Scope) -> Option<Content> {
+    let found = open(root, scope);
+    let is_small = !matches!(found, Ok(Found::File(_, size)) if size > LARGE_FILE_BYTES);
+    is_small.then(|| version(root, scope, found).ok()).flatten()
 }
 
 /// The version of what was found at a scope. Links on the way there are part of it. For a directory and a pattern they are

@@ -3,8 +3,10 @@
 //! In a git repository the memory lies in the common git directory: all work trees share it, no diff shows it,
 //! and `git clean` does not reach it. Elsewhere it lies in `.hivemind/runtime/`.
 
+mod cochange;
 mod files;
 mod git;
+pub mod history;
 mod moving;
 mod ownership;
 mod socket;
@@ -494,6 +496,13 @@ impl Workspace {
     /// Name of the linked work tree. `None` in the main one and outside git.
     pub fn worktree(&self) -> Option<Worktree> {
         self.git.as_ref()?.name()?.parse().ok()
+    }
+
+    /// The same workspace in each work tree of the repository that can be used, the main one first. Empty outside git.
+    pub fn work_trees(&self) -> Vec<Self> {
+        let Some(git) = &self.git else { return Vec::new() };
+        let linked = git.linked().into_iter().filter_map(|name| name.parse().ok()).map(Some);
+        [None].into_iter().chain(linked).filter_map(|name| self.in_work_tree(name.as_ref()).ok()).collect()
     }
 
     /// The same workspace in another work tree of the repository: the linked one that git calls `name`, or the

@@ -4,6 +4,7 @@ mod background;
 mod checkpoint;
 mod client;
 mod commit;
+mod commits;
 mod committing;
 mod crash;
 mod entry;

@@ -227,7 +227,7 @@ pub(super) struct Stance {
 pub(super) struct Evidence {
     /// The claim
     id: Called,
-    /// The event: last (your last command or run), R11, C47 or #1234 (hm log)
+    /// The event: last (your last command or run), R11, C47 or #1234 (hm log); or lines of a file: src/a.rs:10-14
     #[arg(long = "ref", alias = "evidence", value_name = "EVENT")]
     evidence_ref: String,
     /// supports, contradicts, caused_by or mentions

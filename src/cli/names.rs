@@ -12,6 +12,7 @@ use super::output::Failure;
 use crate::domain::evidence::EvidenceName;
 use crate::domain::ids::{ClaimId, EventId, PhaseId, PlanId, RunId, TaskId};
 use crate::domain::names::{Reference, Sort, quoted_ids};
+use crate::domain::place::Place;
 use crate::reads::Reads;
 use crate::views;
 use crate::workspace::Workspace;
@@ -99,6 +100,11 @@ impl Context {
     pub(super) fn evidence_named(&self, argument: &str, text: &str) -> Result<EvidenceName, Failure> {
         match text.parse() {
             Ok(name @ (EvidenceName::Last | EvidenceName::Id(_))) => Ok(name),
+            // A path in a shell is relative to its directory.
+            Ok(EvidenceName::At(place)) => {
+                let path = self.scope(argument, &place.path)?.to_string();
+                Ok(EvidenceName::At(Place { path, ..place }))
+            }
             Ok(EvidenceName::End(_)) | Err(_) => Ok(views::evidence(&mut self.models()?, argument, text)?),
         }
     }

@@ -164,6 +164,7 @@ commands! {
     RetireAnchor = "retire_anchor";
     SeeAttention = "see_attention";
     DismissPattern = "dismiss_pattern", changes pattern_id;
+    CitePlace = "cite_place", makes event_id;
 }
 
 impl Command {
@@ -190,6 +191,19 @@ impl Command {
             vec![&add.evidence_ref]
         } else if let Self::RetractEvidence(retract) = self {
             vec![&retract.evidence_ref]
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// The names by which the command may cite a place in a file.
+    pub fn citable_names_mut(&mut self) -> Vec<&mut EvidenceName> {
+        if let Self::CreateClaim(create) = self {
+            create.evidence_refs.iter_mut().collect()
+        } else if let Self::TakePosition(take) = self {
+            take.evidence_ref.iter_mut().collect()
+        } else if let Self::AddEvidence(add) = self {
+            vec![&mut add.evidence_ref]
         } else {
             Vec::new()
         }

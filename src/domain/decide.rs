@@ -41,7 +41,7 @@ use serde_json::json;
 use self::affirm::affirm_claim;
 use self::claim::{create_claim, deprecate_claim};
 use self::position::take_position;
-use self::report::{deny_record, record_message, record_override, report_event};
+use self::report::{cite_place, deny_record, record_message, record_override, report_event};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::command::Command;
@@ -137,6 +137,7 @@ fn ruled(
         Command::RetractEvidence(retract) => evidence::retract(state, agent, session, retract),
         Command::DeprecateClaim(deprecate) => deprecate_claim(state, (agent, session), deprecate, policy),
         Command::ReportEvent(report) => report_event(state, report),
+        Command::CitePlace(cite) => cite_place(state, cite),
         Command::RecordDecision(record) => {
             decision::record(state, (agent, session), record, versions, now, policy)
         }

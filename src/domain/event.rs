@@ -5,9 +5,11 @@
 
 mod about;
 mod claim;
+mod commit;
 mod decision;
 mod ledger;
 mod pattern;
+mod place;
 mod run;
 mod seen;
 mod session;
@@ -15,9 +17,11 @@ mod task;
 
 pub use about::{About, OwnId};
 pub use claim::*;
+pub use commit::*;
 pub use decision::*;
 pub use ledger::*;
 pub use pattern::*;
+pub use place::*;
 pub use run::*;
 pub use seen::*;
 pub use session::*;
@@ -159,6 +163,8 @@ events! {
     PatternOpened = "pattern.opened", min_reader 1;
     PatternClosed = "pattern.closed", min_reader 1;
     PatternDismissed = "pattern.dismissed", min_reader 1;
+    CommitSeen = "commit.seen", min_reader 1;
+    PlaceCited = "place.cited", min_reader 1;
 }
 
 impl Event {
@@ -167,6 +173,7 @@ impl Event {
         if let Self::SessionStarted(SessionStarted { checkout, .. })
         | Self::CommandRan(CommandRan { checkout, .. })
         | Self::FileEdited(FileEdited { checkout, .. })
+        | Self::PlaceCited(PlaceCited { checkout, .. })
         | Self::ExperimentQueued(ExperimentQueued { checkout, .. }) = self
         {
             checkout.clone_from(here);

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use uuid::Uuid;
 
 use crate::domain::ids::EventId;
+use crate::domain::place::Place;
 
 /// The fewest characters of an end of an id. Shorter ends are rarely unique.
 pub const SHORTEST_END: usize = 6;
@@ -23,6 +24,8 @@ pub enum EvidenceName {
     Id(EventId),
     /// The end of such an id.
     End(IdEnd),
+    /// Lines of a file. A front records them as an event, which then has the place of this name.
+    At(Place),
 }
 
 /// The last hex digits of an id, at least [`SHORTEST_END`] and fewer than all.
@@ -49,8 +52,8 @@ impl fmt::Display for IdEnd {
 /// A text that names no event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{given}` names no event: use `last` (the last command or run of your session), the id of a run or an event, or \
-     the last {SHORTEST_END} characters of an id or more"
+    "`{given}` names no event: use `last` (the last command or run of your session), the id of a run or an event, the \
+     last {SHORTEST_END} characters of an id or more, or lines of a file as path:line or path:from-to"
 )]
 pub struct BadName {
     given: String,
@@ -72,6 +75,9 @@ impl FromStr for EvidenceName {
         }
         if let Ok(id) = Uuid::parse_str(text) {
             return Ok(Self::Id(EventId::from_uuid(id)));
+        }
+        if let Ok(place) = text.parse() {
+            return Ok(Self::At(place));
         }
         let bad = || BadName { given: text.chars().take(80).collect() };
         let digits: String = text.chars().filter(|c| *c != '-').collect();
@@ -100,6 +106,7 @@ impl fmt::Display for EvidenceName {
             Self::Last => f.write_str("last"),
             Self::Id(id) => id.fmt(f),
             Self::End(end) => end.fmt(f),
+            Self::At(place) => place.fmt(f),
         }
     }
 }
@@ -108,7 +115,7 @@ impl Serialize for EvidenceName {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Id(id) => id.serialize(serializer),
-            Self::Last | Self::End(_) => serializer.collect_str(self),
+            Self::Last | Self::End(_) | Self::At(_) => serializer.collect_str(self),
         }
     }
 }

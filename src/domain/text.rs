@@ -215,6 +215,14 @@ bounded_text!(
     Branch, "branch", 255
 );
 bounded_text!(
+    /// The name of a commit's author, 1 to 80 characters.
+    CommitAuthor, "author", 80
+);
+bounded_text!(
+    /// The first line of a commit's message, 1 to 200 characters.
+    CommitSubject, "subject", 200
+);
+bounded_text!(
     /// The hand-over text of a session to its successor, 1 to 90,000 characters: a pack, and six messages whose
     /// characters may all need six bytes in XML.
     Turn0, "turn0", 90_000

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::agent::AgentId;
 use super::checkout::Checkout;
 use super::claim::{Position, ReportKind};
+use super::commit::CommitName;
 use super::event::{ClaimCreated, Event, EventReported, FileEdited, PositionTaken, Recorded};
 use super::experiment::RunOutcome;
 use super::ids::{RunId, SessionId};
@@ -195,43 +196,85 @@ pub struct Edit {
     pub session: Option<SessionId>,
     /// When it was recorded.
     pub at: Timestamp,
+    /// The commit that brought it; none for an edit that an agent reported or a hook saw.
+    pub commit: Option<CommitName>,
 }
 
-/// Who last edited each file, in each work tree.
+impl Edit {
+    /// Its agent, or its commit.
+    pub fn by(&self) -> String {
+        self.commit.as_ref().map_or_else(|| self.agent.to_string(), CommitName::to_string)
+    }
+}
+
+/// Who last edited each file, in each work tree, and what the ledger was told that the file holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Edits(BTreeMap<Option<Worktree>, BTreeMap<Scope, Edit>>);
+pub struct Edits {
+    last: BTreeMap<Option<Worktree>, BTreeMap<Scope, Edit>>,
+    told: BTreeMap<Option<Worktree>, Versions>,
+}
 
 impl Edits {
-    /// Folds an event that may say that files were edited.
+    /// Folds an event that may say that files were edited, or what they hold.
     pub(super) fn evolve(&mut self, recorded: &Recorded) {
-        let (checkout, paths) =
-            if let Some(Event::FileEdited(FileEdited { checkout, paths })) = &recorded.event {
-                (checkout, paths)
-            } else if let Some(Event::EventReported(EventReported { kind, checkout, paths, .. })) =
-                &recorded.event
-                && *kind == ReportKind::FileEdited
-            {
-                (checkout, paths)
-            } else {
-                return;
-            };
-        let files = self.0.entry(checkout.worktree.clone()).or_default();
-        for path in paths.iter().filter(|path| path.is_path()) {
-            let Recorded { seq, at, agent, session, .. } = recorded.clone();
-            files.insert(path.clone(), Edit { seq, agent, session, at });
+        let Some(event) = &recorded.event else { return };
+        if let Event::FileEdited(FileEdited { checkout, paths, versions }) = event {
+            self.edit(recorded, checkout, paths, None);
+            self.tell(paths, checkout.worktree.as_ref(), versions);
+        } else if let Event::EventReported(report) = event
+            && report.kind == ReportKind::FileEdited
+        {
+            let EventReported { checkout, paths, versions, .. } = report;
+            self.edit(recorded, checkout, paths, None);
+            self.tell(paths, checkout.worktree.as_ref(), versions);
+        } else if let Event::CommitSeen(commit) = event {
+            self.edit(recorded, &commit.checkout, &commit.changed, Some(&CommitName::of(commit)));
+            self.tell(&commit.changed, commit.checkout.worktree.as_ref(), &commit.versions);
+        } else if let Event::ClaimCreated(ClaimCreated { versions, seen_in, .. })
+        | Event::PositionTaken(PositionTaken { versions, seen_in, .. }) = event
+        {
+            let worktree = seen_in.as_ref().and_then(|seen_in| seen_in.worktree.as_ref());
+            self.tell(&[], worktree, versions);
         }
+    }
+
+    fn edit(
+        &mut self,
+        recorded: &Recorded,
+        checkout: &Checkout,
+        paths: &[Scope],
+        commit: Option<&CommitName>,
+    ) {
+        let files = self.last.entry(checkout.worktree.clone()).or_default();
+        for path in paths.iter().filter(|path| path.is_path()) {
+            let Recorded { seq, at, agent, session, .. } = recorded;
+            let (agent, session, commit) = (agent.clone(), session.clone(), commit.cloned());
+            files.insert(path.clone(), Edit { seq: *seq, agent, session, at: *at, commit });
+        }
+    }
+
+    /// These files hold this now. Of a changed file without a version it is not known.
+    fn tell(&mut self, changed: &[Scope], worktree: Option<&Worktree>, versions: &Versions) {
+        let told = self.told.entry(worktree.cloned()).or_default();
+        told.retain(|path, _| !changed.contains(path));
+        told.extend(versions.iter().map(|(path, content)| (path.clone(), *content)));
+    }
+
+    /// What the ledger was last told that a file of a work tree holds.
+    pub(super) fn told(&self, worktree: Option<&Worktree>, path: &Scope) -> Option<Content> {
+        self.told.get(&worktree.cloned())?.get(path).copied()
     }
 
     /// The last edit of a file, where it comes after a position of the ledger.
     pub(super) fn after(&self, seq: u64, worktree: Option<&Worktree>, path: &Scope) -> Option<&Edit> {
-        self.0.get(&worktree.cloned())?.get(path).filter(|edit| edit.seq > seq)
+        self.last.get(&worktree.cloned())?.get(path).filter(|edit| edit.seq > seq)
     }
 
     /// Who last edited a file at or below a scope after a position of the ledger.
-    fn below(&self, seq: u64, worktree: Option<&Worktree>, scope: &Scope) -> Option<&AgentId> {
-        let files = self.0.get(&worktree.cloned())?;
+    fn below(&self, seq: u64, worktree: Option<&Worktree>, scope: &Scope) -> Option<String> {
+        let files = self.last.get(&worktree.cloned())?;
         let mut below = files.iter().filter(|(path, edit)| edit.seq > seq && scope.covers(path));
-        below.next().map(|(_, edit)| &edit.agent)
+        below.next().map(|(_, edit)| edit.by())
     }
 }
 
@@ -291,7 +334,7 @@ pub struct Change {
     scope: Scope,
     /// How many other files do.
     others: usize,
-    by: Option<AgentId>,
+    by: Option<String>,
     since: Since,
 }
 
@@ -353,7 +396,7 @@ fn change(
     let changed = before.versions.iter().filter(differs).map(|(scope, _)| scope);
     let mut changed = changed.chain(now.keys().filter(is_new));
     let scope = changed.next()?;
-    let by = state.edits().after(before.seq, worktree, scope).map(|edit| edit.agent.clone());
+    let by = state.edits().after(before.seq, worktree, scope).map(Edit::by);
     Some(Change { scope: scope.clone(), others: changed.count(), by, since })
 }
 
@@ -464,7 +507,7 @@ fn unversioned_change(
     (sight, since): (&Sight, Since),
 ) -> Option<Change> {
     unversioned(claim, sight).find_map(|scope| {
-        let by = Some(state.edits().below(sight.seq, worktree, scope)?.clone());
+        let by = Some(state.edits().below(sight.seq, worktree, scope)?);
         Some(Change { scope: scope.clone(), others: 0, by, since: since.clone() })
     })
 }
@@ -485,7 +528,7 @@ fn moved(run: &Run, outcome: &RunOutcome) -> Option<Change> {
 fn written(state: &State, run: &Run, claim: &Claim, found: &BTreeSet<Scope>) -> Option<Change> {
     let by = |scope: &Scope| {
         let started = run.started?;
-        state.edits().below(started, run.worktree.as_ref(), scope).cloned()
+        state.edits().below(started, run.worktree.as_ref(), scope)
     };
     let is_path = |scope: &&Scope| scope.is_path();
     let mut touched = claim.scopes.iter().filter(is_path).filter_map(|scope| {

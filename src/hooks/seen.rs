@@ -8,6 +8,7 @@ use crate::domain::event::{CommandRan, FileEdited, ToolUsed};
 use crate::domain::privacy::{self, Secrets};
 use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, ToolName};
+use crate::domain::versions::Versions;
 
 /// The most commands of one line that are kept in normal form; people write two or three.
 const MAX_RUNS: usize = 8;
@@ -28,7 +29,11 @@ pub fn seen(
     let paths = action.map(|action| action.paths.clone()).unwrap_or_default();
     let clean = |text: &str| privacy::redacted(text, secrets);
     if !paths.is_empty() && tool.command.is_none() && !outcome.failed {
-        seen.push(Seen::Files(FileEdited { paths, checkout: Checkout::default() }));
+        seen.push(Seen::Files(FileEdited {
+            paths,
+            versions: Versions::new(),
+            checkout: Checkout::default(),
+        }));
     }
     if let Some(line) = &tool.command {
         let cut: String = clean(line).chars().take(CommandLine::MAX_CHARS).collect();
@@ -55,7 +60,11 @@ pub fn seen(
         }
     }
     if !changed.is_empty() {
-        seen.push(Seen::Files(FileEdited { paths: changed, checkout: Checkout::default() }));
+        seen.push(Seen::Files(FileEdited {
+            paths: changed,
+            versions: Versions::new(),
+            checkout: Checkout::default(),
+        }));
     }
     if seen.is_empty()
         && let Ok(tool) = ToolName::try_from(clean(&tool.name))

@@ -9,6 +9,7 @@ use super::{Contradiction, DecisionView, NotChosen, Reader, RetractedEvidence, S
 use crate::domain::claim::{Grade, Position, Trigger};
 use crate::domain::experiment::{Prediction, RunState, Tally};
 use crate::domain::ids::{ClaimId, RunId};
+use crate::domain::place::Fate;
 use crate::domain::ranking;
 use crate::domain::versions::Versions;
 use crate::imports::Imports;
@@ -36,6 +37,16 @@ pub struct PositionHeld {
     pub seq: u64,
 }
 
+/// Cited lines of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlaceNow {
+    /// The lines as they were cited: `src/a.rs:10-14`.
+    pub lines: String,
+    /// What became of them; none in another work tree, and where the file cannot be read.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub fate: Option<Fate>,
+}
+
 /// An event linked to a claim.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evidence {
@@ -49,6 +60,9 @@ pub struct Evidence {
     pub weight: f64,
     /// The grade.
     pub grade: Grade,
+    /// The cited lines of a file, and what became of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<PlaceNow>,
     /// The run behind it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
@@ -161,6 +175,9 @@ pub struct ClaimView {
     pub former_positions_left_out: u64,
     /// All linked events, in ledger order.
     pub evidence_items: Vec<Evidence>,
+    /// The files that change together with its files in the history: `src/b.rs changed with src/a.rs in 8 of 10 commits`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes_with: Vec<String>,
     /// Retracted evidence, in ledger order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub retracted: Vec<RetractedEvidence>,
@@ -254,6 +271,7 @@ impl Reader {
             former_positions,
             former_positions_left_out,
             evidence_items: self.evidence(id)?,
+            changes_with: Vec::new(),
             retracted: self.retracted(id)?,
             contradictions: self.contradictions_of(id)?,
             history: self.history(id)?,
@@ -341,6 +359,7 @@ pub(super) fn evidence(row: &Row<'_>) -> rusqlite::Result<Evidence> {
         note: row.get("note")?,
         at: row.get("created_at")?,
         grade: row.get("grade")?,
+        place: None,
         stale_since: row.get("stale_seq")?,
         run_id: row.get("run_id")?,
         ran: profile.as_deref().map(|profile| ran(profile, &args.unwrap_or_default())),

@@ -9,6 +9,7 @@ use super::index::{Around, Limit};
 use super::rows::{Json, Select, bound, json, made_at, only};
 use super::{Expired, Reader, StoreError};
 use crate::domain::claim::{Basis, ClaimType, Grade, Status, Trigger};
+use crate::domain::commit::CommitName;
 use crate::domain::confidence::Standing;
 use crate::domain::ids::{ClaimId, RunId, TaskId};
 use crate::domain::scope::Scope;
@@ -182,6 +183,12 @@ pub struct Changed {
     /// The agent that last edited it, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// The commit that changed it, if no agent is known to have edited it since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<CommitName>,
+    /// The cited lines of the file that are no longer there, and whether the file is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cited: Option<String>,
 }
 
 /// The last change of a claim.

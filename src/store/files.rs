@@ -7,7 +7,7 @@ use super::StoreError;
 use super::rows::only;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::ReportKind;
-use crate::domain::event::{EventReported, Recorded};
+use crate::domain::event::{CommitSeen, EventReported, Recorded};
 use crate::domain::ids::{EventId, SessionId};
 use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
@@ -22,7 +22,8 @@ const STALE: &str = "UPDATE claim_evidence SET stale_seq = ?1 WHERE stale_seq IS
       UNION ALL SELECT event_id FROM event_files \
                 WHERE worktree = ?5 AND seq < ?1 AND path >= ?3 AND path < ?4)";
 
-/// A claim is stale if a supporting event is stale, and no newer one supports it on the present files.
+/// A claim is stale if a supporting event is stale, and no newer one supports it on the present files. Of a claim that
+/// cites lines of files, readers tell whether the lines are still there.
 const WEIGH: &str = "UPDATE claims SET \
      grade = (SELECT coalesce(max(grade), 'asserted') FROM claim_evidence \
               WHERE claim_id = ?1 AND relation = 'supports' AND unstable_at IS NULL), \
@@ -32,6 +33,8 @@ const WEIGH: &str = "UPDATE claims SET \
                      WHERE claim_id = ?1 AND relation = 'supports' AND stale_seq IS NOT NULL) \
              AND NOT EXISTS (SELECT 1 FROM claim_evidence e CROSS JOIN event_files f ON f.event_id = e.evidence_ref \
                              WHERE e.claim_id = ?1 AND e.relation = 'supports' AND e.stale_seq IS NULL) \
+             AND NOT EXISTS (SELECT 1 FROM claim_evidence e CROSS JOIN cited_places p ON p.event_id = e.evidence_ref \
+                             WHERE e.claim_id = ?1 AND e.relation = 'supports') \
      WHERE id = ?1";
 
 /// A report with files. It may become evidence, and an edit makes older evidence stale.
@@ -44,7 +47,7 @@ pub(super) fn named(
     db: &Connection,
     at: &Recorded,
     (checkout, paths): (&Checkout, &[Scope]),
-    edited: bool,
+    is_edit: bool,
 ) -> Result<(), StoreError> {
     let seq = at.seq;
     let worktree = checkout.worktree.as_ref().map_or(MAIN, Worktree::as_str);
@@ -53,17 +56,43 @@ pub(super) fn named(
             "INSERT OR IGNORE INTO event_files (worktree, path, event_id, seq) VALUES (?1, ?2, ?3, ?4)",
         )?
         .execute(params![worktree, path, at.id, seq])?;
-        if !edited {
+        if !is_edit {
             continue;
         }
-        let edit = "INSERT INTO file_edits (worktree, path, seq, agent, session) VALUES (?1, ?2, ?3, ?4, ?5) \
-             ON CONFLICT (worktree, path) DO UPDATE SET seq = ?3, agent = ?4, session = ?5";
-        let session = at.session.as_ref().map(SessionId::as_str);
-        let edit_of = params![worktree, path, seq, at.agent, session];
-        db.prepare_cached(edit)?.execute(edit_of)?;
-        let (at_or_above, first, last) = around(path);
-        db.prepare_cached(STALE)?.execute(params![seq, at_or_above, first, last, worktree])?;
+        edited(db, at, (worktree, path), false)?;
     }
+    weigh_stale(db, seq)
+}
+
+/// The files that a commit changed, which is their last edit.
+pub(super) fn committed(db: &Connection, at: &Recorded, body: &CommitSeen) -> Result<(), StoreError> {
+    let worktree = body.checkout.worktree.as_ref().map_or(MAIN, Worktree::as_str);
+    for path in body.changed.iter().filter(|path| path.is_path()) {
+        edited(db, at, (worktree, path), true)?;
+    }
+    weigh_stale(db, at.seq)
+}
+
+/// The last edit of a file. It makes older evidence about the file stale.
+fn edited(
+    db: &Connection,
+    at: &Recorded,
+    (worktree, path): (&str, &Scope),
+    is_commit: bool,
+) -> Result<(), StoreError> {
+    let (seq, session) = (at.seq, at.session.as_ref().map(SessionId::as_str));
+    db.prepare_cached(
+        "INSERT INTO file_edits (worktree, path, seq, agent, session, commit_seq) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+         ON CONFLICT (worktree, path) DO UPDATE SET seq = ?3, agent = ?4, session = ?5, commit_seq = ?6",
+    )?
+    .execute(params![worktree, path, seq, at.agent, session, is_commit.then_some(seq)])?;
+    let (at_or_above, first, last) = around(path);
+    db.prepare_cached(STALE)?.execute(params![seq, at_or_above, first, last, worktree])?;
+    Ok(())
+}
+
+/// Weighs the claims anew whose evidence an event made stale.
+fn weigh_stale(db: &Connection, seq: u64) -> Result<(), StoreError> {
     let mut touched =
         db.prepare_cached("SELECT DISTINCT claim_id FROM claim_evidence WHERE stale_seq = ?1")?;
     for claim in touched.query_map([seq], only::<String>)? {

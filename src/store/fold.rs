@@ -57,7 +57,7 @@ mod migrations {
 }
 
 /// The number of the last file in `migrations/team-memory`.
-const LAST_MIGRATION: i64 = 30;
+const LAST_MIGRATION: i64 = 33;
 
 /// The writer's handle on the read models.
 #[derive(Debug)]

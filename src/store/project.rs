@@ -17,8 +17,8 @@ use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
 use crate::store::index::{self, Entry, LastClaims};
 use crate::store::{
-    StoreError, completions, experiments, files, former, locks, names, patterns, plan, proposals, questions,
-    researchers, retracted, sessions, silence, tasks, triggers, versions,
+    StoreError, commits, completions, experiments, files, former, locks, names, patterns, places, plan,
+    proposals, questions, researchers, retracted, sessions, silence, tasks, triggers, versions,
 };
 
 /// Changes of many events in the same few rows. They are written once for all events of a transaction.
@@ -143,6 +143,8 @@ pub(super) fn project(
         Event::PatternOpened(body) => patterns::opened(db, recorded, body)?,
         Event::PatternClosed(body) => patterns::closed(db, recorded, body)?,
         Event::PatternDismissed(body) => patterns::dismissed(db, recorded, body)?,
+        Event::CommitSeen(body) => commits::seen(db, recorded, body)?,
+        Event::PlaceCited(body) => places::cited(db, recorded, body)?,
         // Readers take messages from the ledger itself.
         Event::MessageSent(_)
         | Event::OperatorOverridden(_)

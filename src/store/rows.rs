@@ -11,14 +11,15 @@ use crate::domain::claim::{
     Basis, ClaimType, ContradictionKind, Grade, Outcome, Override, Position, Relation, Resolution, Status,
     Tier,
 };
+use crate::domain::commit::CommitSha;
 use crate::domain::experiment::{Prediction, ProfileName, RunState};
 use crate::domain::pattern::{PatternEnd, PatternKind};
 use crate::domain::plan::TaskStatus;
 use crate::domain::scope::Scope;
 use crate::domain::session::{EndCause, Role, Source};
 use crate::domain::text::{
-    AnchorKey, AnchorValue, Branch, CommandLine, Description, Intent, Prompt, Rationale, Reason, Said,
-    Statement, Title, ToolName, Turn0, Worktree,
+    AnchorKey, AnchorValue, Branch, CommandLine, CommitAuthor, CommitSubject, Description, Intent, Prompt,
+    Rationale, Reason, Said, Statement, Title, ToolName, Turn0, Worktree,
 };
 use crate::domain::time::Moment;
 pub(super) use crate::sqlite::bound;
@@ -77,6 +78,9 @@ texts!(
     AnchorValue,
     Branch,
     CommandLine,
+    CommitAuthor,
+    CommitSha,
+    CommitSubject,
     Description,
     Intent,
     ProfileName,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::commits;
 use super::files::MAIN;
 use super::index::Limit;
 use super::rows::{Json, bound, json, only};
@@ -16,10 +17,12 @@ use crate::domain::versions::Versions;
 
 /// The last edits of claims' files by other sessions, after the claim was made or last said to be still meant. Pairs of
 /// a claim and a scope are asked for.
-const EDITED: &str = "SELECT c.id, e.path, e.agent FROM json_each(?1) \
+const EDITED: &str = "SELECT c.id, e.path, e.agent, m.sha, m.author, m.subject FROM json_each(?1) \
      CROSS JOIN file_edits e ON e.worktree = ?2 AND e.path = json_extract(json_each.value, '$[1]') \
      CROSS JOIN claims c ON c.id = json_extract(json_each.value, '$[0]') \
-     WHERE e.seq > coalesce(c.affirmed_seq, c.created_seq) AND e.session IS NOT c.session";
+     LEFT JOIN commits m ON m.seq = e.commit_seq \
+     WHERE e.seq > coalesce(c.affirmed_seq, c.created_seq) \
+     AND (e.session IS NOT c.session OR e.commit_seq IS NOT NULL)";
 
 /// The versions of claims that have any.
 const VERSIONS: &str = "SELECT c.id, c.versions, coalesce(c.affirmed_seq, c.created_seq) AS meant_seq \
@@ -87,7 +90,9 @@ impl Reader {
         let mut statement = self.db.prepare_cached(EDITED)?;
         let rows = statement.query(params![pairs, worktree])?;
         let edited = self.kept_of(rows, |row| {
-            let changed = Changed { path: row.get("path")?, by: Some(row.get("agent")?) };
+            let commit = commits::named(row)?;
+            let by = if commit.is_none() { Some(row.get("agent")?) } else { None };
+            let changed = Changed { path: row.get("path")?, by, commit, cited: None };
             Ok::<_, StoreError>((row.get("id")?, changed))
         })?;
         for (id, changed) in edited {
@@ -109,11 +114,15 @@ impl Reader {
         worktree: Option<&Worktree>,
         path: &Scope,
     ) -> Result<Vec<EditBehind>, StoreError> {
-        let sql = "SELECT agent, seq FROM file_edits \
-                   WHERE worktree = ?1 AND path = ?2 AND agent <> ?3 AND session IS NOT ?4";
+        let sql = "SELECT e.agent, e.seq, m.sha, m.author, m.subject FROM file_edits e \
+                   LEFT JOIN commits m ON m.seq = e.commit_seq \
+                   WHERE e.worktree = ?1 AND e.path = ?2 AND e.agent <> ?3 AND e.session IS NOT ?4";
         let last = params![worktree.map_or(MAIN, Worktree::as_str), path, me.agent, me.session];
-        let last =
-            self.db.prepare_cached(sql)?.query_row(last, |row| Ok((row.get("agent")?, row.get("seq")?)));
+        let last = self.db.prepare_cached(sql)?.query_row(last, |row| {
+            let commit = commits::named(row)?;
+            let by = commit.map_or_else(|| row.get("agent"), |commit| Ok(commit.to_string()))?;
+            Ok((by, row.get("seq")?))
+        });
         let Some((by, seq)): Option<(String, u64)> = last.optional()? else { return Ok(Vec::new()) };
         let own = if me.is_seated { Limit::Session(me.session) } else { Limit::Owner(me.agent) };
         let wanted = format!("s : ({} AND {})", Limit::At(path.as_str()).token(), own.token());
@@ -165,21 +174,21 @@ impl Reader {
         Ok(found.into_iter().collect())
     }
 
-    /// The agent that last edited a file of a work tree after a position of the ledger.
+    /// The change of a file of a work tree after a position of the ledger, with the agent or the commit that last edited
+    /// the file, where that is known.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn editor(
-        &self,
-        worktree: Option<&Worktree>,
-        path: &str,
-        after: u64,
-    ) -> Result<Option<String>, StoreError> {
-        let sql = "SELECT agent FROM file_edits WHERE worktree = ?1 AND path = ?2 AND seq > ?3";
-        let worktree = worktree.map_or(MAIN, Worktree::as_str);
-        let after = bound(after);
-        let agent = self.db.prepare_cached(sql)?.query_row(params![worktree, path, after], only);
-        Ok(agent.optional()?)
+    pub fn change(&self, worktree: Option<&Worktree>, path: &str, after: u64) -> Result<Changed, StoreError> {
+        let sql = "SELECT e.agent, m.sha, m.author, m.subject FROM file_edits e \
+                   LEFT JOIN commits m ON m.seq = e.commit_seq \
+                   WHERE e.worktree = ?1 AND e.path = ?2 AND e.seq > ?3";
+        let last = params![worktree.map_or(MAIN, Worktree::as_str), path, bound(after)];
+        let edit =
+            self.db.prepare_cached(sql)?.query_row(last, |row| Ok((row.get("agent")?, commits::named(row)?)));
+        let (agent, commit): (Option<String>, _) = edit.optional()?.unwrap_or_default();
+        let by = agent.filter(|_| commit.is_none());
+        Ok(Changed { path: path.to_owned(), by, commit, cited: None })
     }
 }
 

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::context::ContextOf;
+use crate::domain::cochange::CoChange;
 use crate::domain::ids::TaskId;
 use crate::domain::relevance::Binds;
 use crate::domain::scope::{Mentioned, Scope};
@@ -11,6 +12,9 @@ use crate::store::{TaskView, TrajectoryView, TurnView};
 
 /// Maximum number of queried places: the tasks' scopes first, then the files that were locked or touched last.
 const MAX_PLACES: usize = 12;
+
+/// Maximum number of files that change together with those of the session.
+const MAX_FOLLOW: usize = 6;
 
 /// What a session is about.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -25,6 +29,9 @@ pub(super) struct About {
     pub(super) task_scopes: Vec<Scope>,
     /// Files that it locked, then files that it touched, the last first.
     pub(super) files: Vec<Scope>,
+    /// Files that change together with these in the history. Claims about them are looked at, and get nothing else.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) follow: Vec<Scope>,
     /// Places in its texts.
     #[serde(skip)]
     pub(super) named: Vec<Scope>,
@@ -63,6 +70,18 @@ impl About {
             tasks: mine().map(|task| task.id).collect(),
             task_scopes: places_among(mine().flat_map(|task| &task.scopes)),
             files: places_among(files),
+            follow: Vec::new(),
+        }
+    }
+
+    /// Adds the files that change together with those of the session.
+    pub(super) fn widen(&mut self, cochange: &CoChange) {
+        let follow = self.files.iter().take(MAX_PLACES).flat_map(|file| cochange.with(file));
+        for follows in follow {
+            let is_known = self.files.contains(&follows.path) || self.follow.contains(&follows.path);
+            if !is_known && self.follow.len() < MAX_FOLLOW {
+                self.follow.push(follows.path.clone());
+            }
         }
     }
 

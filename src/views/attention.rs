@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::asking::{Asked, Asking};
 use super::awaited::{self, Awaited};
 use super::context::EXPIRES_SOON_MS;
-use super::{Answer, MAX_LIMIT, ViewError, patterns};
+use super::{Answer, MAX_LIMIT, ViewError, patterns, versions};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, ContradictionKind, Override, Status, word};
 use crate::domain::event::Event;
@@ -23,8 +23,8 @@ use crate::domain::time::Timestamp;
 use crate::domain::way;
 use crate::schedule::{JobOutcome, JobRuns};
 use crate::store::{
-    ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, ExperimentFilter, ExperimentView,
-    PatternView, ProposalView, Question, Reader, SideView, Silence, StoreError,
+    CitedPlace, ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, ExperimentFilter,
+    ExperimentView, PatternView, ProposalView, Question, Reader, SideView, Silence, StoreError,
 };
 use list::{MAX_SHOWN, chosen, text};
 
@@ -66,6 +66,8 @@ word!(
         Silence = "silence",
         /// A pattern in the work of the team.
         Pattern = "pattern",
+        /// A claim whose evidence cites lines of a file that is gone.
+        Orphaned = "orphaned",
     }
 );
 
@@ -86,6 +88,7 @@ impl Kind {
             Self::Fault => ("fault", "hivemind://status"),
             Self::Pattern => ("pattern", "hivemind://patterns"),
             Self::Silence => ("claim that silence confirms", "hivemind://claims?status=proposed"),
+            Self::Orphaned => ("orphaned evidence", "hivemind://claims"),
         }
     }
 }
@@ -192,6 +195,13 @@ fn needs_of(asked: &Asked<'_>, agent: Option<&AgentId>) -> Result<Vec<Need>, Sto
             .filter(|silence| agent.is_none_or(|agent| silence.concerns(agent)))
             .map(|silence| self::silence(silence, agent)),
     );
+    if let Some(workspace) = asked.files() {
+        for (id, places) in versions::orphaned(workspace, store)? {
+            if let Some(claim) = store.claim(id)? {
+                needs.push(orphaned(&claim.summary, &places));
+            }
+        }
+    }
     if store.left_out() > 0 {
         let what = match store.left_out() {
             1 => "1 row of the read models cannot be read and is left out".to_owned(),
@@ -559,6 +569,26 @@ fn proposal(asked: ProposalView) -> Need {
 }
 
 /// A claim that waits for a run, with that run.
+/// A claim whose evidence cites lines of files that are gone.
+fn orphaned(claim: &ClaimSummary, places: &[CitedPlace]) -> Need {
+    let of_place = |place: &CitedPlace| {
+        let of_file = json!({ "claim_id": claim.id, "evidence_ref": place.event_id, "reason": way::REASON });
+        way::bare("retract_evidence", &of_file)
+    };
+    let mut moves = Moves::new();
+    for place in places {
+        moves.entry(place.added_by.clone()).or_default().push(of_place(place));
+    }
+    let what: Vec<String> = places.iter().map(|place| place.span.to_string()).collect();
+    Need::new(
+        Kind::Orphaned,
+        vec![claim.id.to_string()],
+        claim.touched_at,
+        moves,
+        vec![format!("{} is gone, and evidence cites it: {}", what.join(", "), claim.statement)],
+    )
+}
+
 fn pending_proof(store: &Reader, claim: &ClaimSummary) -> Result<Need, StoreError> {
     let of_claim = ExperimentFilter { claim: Some(claim.id), limit: MAX_SHOWN, ..Default::default() };
     let mut runs = store.experiments(&of_claim)?.experiments.into_iter();

@@ -19,7 +19,7 @@ use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::reads::Reads;
 use crate::session_news::SessionNews;
-use crate::store::{Answered, ClaimSummary, ClaimView, Contradiction, DecisionView, Evidence};
+use crate::store::{Answered, ClaimSummary, ClaimView, Contradiction, DecisionView, Evidence, PlaceNow};
 
 /// Number of shown digits of a hash: enough to tell two files apart. JSON has all digits.
 const HASH_CHARS: usize = 12;
@@ -102,6 +102,9 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
     if let Some(changed) = versions::changed(&summary.changed_since) {
         fact("changed since", &changed);
     }
+    for pair in &claim.changes_with {
+        fact("history", &inline(pair, 400));
+    }
     if let Some(at_it) = at_now(summary) {
         fact("now", &at_it);
     }
@@ -180,8 +183,9 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
                 let below = ran.get(&item.evidence_ref).map(ran::below).unwrap_or_default();
                 let below: String = below.iter().map(|line| format!("\n    {line}")).collect();
                 format!(
-                    "event `{}` {} ({}{}, weight {:.2}, by {}){}{}{below}",
+                    "event `{}`{} {} ({}{}, weight {:.2}, by {}){}{}{below}",
                     item.evidence_ref,
+                    item.place.as_ref().map(place).unwrap_or_default(),
                     item.relation,
                     item.grade,
                     if item.stale_since.is_some() { ", stale: its files were edited since" } else { "" },
@@ -385,4 +389,10 @@ fn decided(text: &mut String, decision: &DecisionView) {
             )
         }),
     );
+}
+
+/// Cited lines, and what became of them.
+fn place(place: &PlaceNow) -> String {
+    let fate = place.fate.map(|fate| format!(", {fate}")).unwrap_or_default();
+    format!(" at `{}`{fate}", inline(&place.lines, 200))
 }

@@ -44,6 +44,11 @@ impl Workspace {
         self.memory.join("team-memory.sqlite")
     }
 
+    /// The file of what changes together in the history. It can be removed.
+    pub(super) fn cochange_file(&self) -> PathBuf {
+        self.memory.join("cochange.json")
+    }
+
     /// The file of sealed checkpoints.
     pub fn checkpoints(&self) -> PathBuf {
         self.memory.join(checkpoints::FILE)

@@ -9,6 +9,8 @@ use crate::private;
 const DOT_GIT: &str = ".git";
 /// The most that is read of `.git`, `commondir` or `HEAD`, in bytes; a path is shorter.
 const MAX_BYTES: u64 = 16 * 1024;
+/// The most linked work trees that are visited: many times those of a team.
+const MAX_LINKED: usize = 64;
 
 /// A work tree and the directories of its repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,6 +91,15 @@ impl WorkTree {
         let about = self.common_dir.join("worktrees").join(is_name.then_some(name)?);
         let dot_git = about.join(private::path_of(&content(&about.join("gitdir")).ok()?)?);
         dot_git.parent()?.canonicalize().ok()
+    }
+
+    /// The names of the linked work trees of the repository, in their order.
+    pub(super) fn linked(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.common_dir.join("worktrees")).into_iter().flatten().flatten();
+        let names = entries.take(MAX_LINKED).filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> = names.collect();
+        names.sort_unstable();
+        names
     }
 
     /// The branch that is checked out; `None` on a detached head.

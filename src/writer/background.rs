@@ -11,7 +11,7 @@ use super::commit::Committer;
 use super::erasure::erase;
 use super::error::WriterError;
 use super::patterns::mine;
-use super::sweeps;
+use super::{commits, sweeps};
 use crate::integrity::{Scan, ScanError};
 use crate::schedule::{JobOutcome, JobRun, JobRuns, Schedule};
 use crate::system;
@@ -22,17 +22,18 @@ const HOUR_MS: i64 = 60 * MINUTE_MS;
 
 /// Jobs that also run when a session starts, and the least time between two such runs, since many panes start
 /// together.
-const AT_SESSION_START: [(&str, i64); 3] =
-    [("ttl_sweep", MINUTE_MS), ("patterns", MINUTE_MS), ("integrity", 10 * MINUTE_MS)];
+const AT_SESSION_START: [(&str, i64); 4] =
+    [("ttl_sweep", MINUTE_MS), ("patterns", MINUTE_MS), ("integrity", 10 * MINUTE_MS), ("git", 10_000)];
 
 /// The jobs of the writer. Each runs at the writer's start and then at its interval.
-const JOBS: [Job; 7] = [
+const JOBS: [Job; 8] = [
     Job { name: "ttl_sweep", every_ms: HOUR_MS, lane: Lane::Writes(sweep) },
     Job { name: "sessions", every_ms: MINUTE_MS, lane: Lane::Writes(sessions) },
     Job { name: "silence", every_ms: MINUTE_MS, lane: Lane::Writes(silence) },
     Job { name: "patterns", every_ms: 5 * MINUTE_MS, lane: Lane::Writes(patterns) },
     Job { name: "erasure", every_ms: 5 * MINUTE_MS, lane: Lane::Writes(erasure) },
     Job { name: "health", every_ms: 5 * MINUTE_MS, lane: Lane::Reads(health) },
+    Job { name: "git", every_ms: 5 * MINUTE_MS, lane: Lane::Finds(git) },
     Job { name: "integrity", every_ms: 24 * HOUR_MS, lane: Lane::Reads(integrity) },
 ];
 
@@ -49,9 +50,14 @@ enum Lane {
     Writes(fn(&mut Committer) -> Result<Ended, WriterError>),
     /// On the background thread, with read handles of its own.
     Reads(Look),
+    /// There too. The committing thread records what it finds.
+    Finds(Find),
 }
 
 type Look = fn(&Workspace, &AtomicBool) -> Result<Ended, ScanError>;
+type Find = fn(&Workspace, &AtomicBool) -> (Ended, Option<Recording>);
+/// Records what a job found, on the committing thread. It must take no time.
+type Recording = Box<dyn FnOnce(&mut Committer) -> Result<(), WriterError> + Send>;
 
 /// How a job ended, and a sentence about it.
 type Ended = (JobOutcome, String);
@@ -61,13 +67,13 @@ type Ended = (JobOutcome, String);
 pub(super) struct Background {
     schedule: Schedule,
     request_tx: Option<Sender<Request>>,
-    result_rx: Receiver<(&'static str, JobRun)>,
+    result_rx: Receiver<(&'static str, JobRun, Option<Recording>)>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 enum Request {
-    Run(&'static str, Look),
+    Run(&'static str, Lane),
     Save(JobRuns),
 }
 
@@ -83,8 +89,18 @@ impl Background {
                 match request {
                     Request::Run(..) if stopped.load(Ordering::Relaxed) => {}
                     // The receiver is gone when the writer exits.
-                    Request::Run(name, look) => {
-                        drop(result_tx.send((name, run(|| look(&workspace, &stopped)))))
+                    Request::Run(name, lane) => {
+                        let mut recording = None;
+                        let run = run(|| match lane {
+                            Lane::Reads(look) => look(&workspace, &stopped),
+                            Lane::Finds(find) => {
+                                let (ended, found) = find(&workspace, &stopped);
+                                recording = found;
+                                Ok(ended)
+                            }
+                            Lane::Writes(_) => Ok((JobOutcome::Failed, "it needs the committer".to_owned())),
+                        });
+                        drop(result_tx.send((name, run, recording)));
                     }
                     Request::Save(runs) => {
                         if let Err(error) = runs.save(&workspace.schedule()) {
@@ -104,7 +120,10 @@ impl Background {
     /// [`WriterError`] of a job that writes: the state of the disk is then unknown.
     pub(super) fn tick(&mut self, committer: &mut Committer) -> Result<(), WriterError> {
         let mut news = false;
-        while let Ok((name, run)) = self.result_rx.try_recv() {
+        while let Ok((name, run, recording)) = self.result_rx.try_recv() {
+            if let Some(record) = recording {
+                record(committer)?;
+            }
             self.schedule.finished(name, run);
             news = true;
         }
@@ -112,7 +131,7 @@ impl Background {
             let Some(job) = JOBS.iter().find(|job| job.name == name) else { continue };
             self.schedule.started(name);
             match job.lane {
-                Lane::Reads(look) => self.request(Request::Run(name, look)),
+                Lane::Reads(_) | Lane::Finds(_) => self.request(Request::Run(name, job.lane)),
                 Lane::Writes(write) => {
                     let (last_run_at, began) = (system::now(), system::instant());
                     let (outcome, detail) = write(committer)?;
@@ -212,6 +231,17 @@ fn health(workspace: &Workspace, stop: &AtomicBool) -> Result<Ended, ScanError> 
         true => (JobOutcome::Ok, "both databases can be read and follow each other".to_owned()),
         false => (JobOutcome::Attention, problems.join("; ")),
     })
+}
+
+/// New commits of the repository.
+fn git(workspace: &Workspace, stop: &AtomicBool) -> (Ended, Option<Recording>) {
+    match commits::look(workspace, stop) {
+        Ok((outcome, detail, found)) => {
+            let record: Recording = Box::new(move |committer| commits::record(committer, &found));
+            ((outcome, detail), Some(record))
+        }
+        Err(problem) => ((JobOutcome::Failed, problem.to_string()), None),
+    }
 }
 
 fn integrity(workspace: &Workspace, stop: &AtomicBool) -> Result<Ended, ScanError> {

@@ -1,6 +1,7 @@
 //! The client of the writer: submits commands, starts the writer when needed, and uses the spool when the writer is
 //! unavailable.
 
+mod cited;
 mod connect;
 mod connection;
 mod watch;
@@ -78,6 +79,12 @@ impl Front {
     /// `privacy_deny_sensitive` before the command leaves this process; a refusal by the writer; `unavailable` when
     /// neither the writer nor the spool can take the command.
     pub async fn submit(&self, submission: Submission) -> Result<Receipt, Rejection> {
+        let submission = self.citing(submission).await?;
+        self.pass(submission).await
+    }
+
+    /// Submits a command that cites no place.
+    async fn pass(&self, submission: Submission) -> Result<Receipt, Rejection> {
         let (submission, unversioned) = self.placed(submission).await;
         match privacy::deny(&submission, &self.shared.secrets) {
             Some(denial) => {
@@ -416,6 +423,6 @@ fn is_to_be_proved(command: &Command) -> bool {
     } else if let Command::TakePosition(take) = command {
         take.position == Position::Challenge
     } else {
-        !matches!(command, Command::RecordDecision(_))
+        !matches!(command, Command::RecordDecision(_) | Command::Observe(_) | Command::ReportEvent(_))
     }
 }

@@ -1,7 +1,7 @@
 //! A workspace under test: real files, real panes, and a writer that does not outlive it.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use hivemind::domain::decide::Policy;
@@ -19,21 +19,35 @@ use crate::terminal::{by_a_human, trust};
 
 /// A workspace in a temporary directory.
 pub(crate) struct Bench {
-    dir: TempDir,
+    /// Holds the root, or a directory above it.
+    _dir: TempDir,
+    root: PathBuf,
     workspace: Workspace,
 }
 
 impl Bench {
     pub(crate) fn new() -> Self {
-        crate::harness::assert_keys_stay_here();
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let workspace =
-            Workspace::init(dir.path(), &hivemind::system::Environment::read()).expect("a workspace");
-        Self { dir, workspace }
+        Self::at(&dir.path().to_owned(), dir)
+    }
+
+    /// A workspace at a place in a temporary directory.
+    pub(crate) fn at(root: &Path, dir: TempDir) -> Self {
+        crate::harness::assert_keys_stay_here();
+        let workspace = Workspace::init(root, &hivemind::system::Environment::read()).expect("a workspace");
+        Self { _dir: dir, root: root.to_owned(), workspace }
+    }
+
+    /// A workspace in a git repository without a commit.
+    pub(crate) fn in_git() -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let made = Command::new("git").args(["init", "-q", "-b", "main"]).current_dir(dir.path()).status();
+        assert!(made.expect("git runs").success());
+        Self::at(&dir.path().to_owned(), dir)
     }
 
     pub(crate) fn root(&self) -> &Path {
-        self.dir.path()
+        &self.root
     }
 
     pub(crate) fn workspace(&self) -> &Workspace {

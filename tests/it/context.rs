@@ -132,8 +132,11 @@ pub(crate) fn lived_in() -> (TempWorkspace, Timestamp) {
     let anchor =
         SaveAnchor { key: "DB_SCHEMA".parse().expect("a key"), value: "v7".parse().expect("a value") };
     does(c, "devops", "s-1", Command::SaveAnchor(anchor));
-    let edited =
-        Seen::Files(FileEdited { paths: vec![scope("src/db/pool.rs")], checkout: Checkout::default() });
+    let edited = Seen::Files(FileEdited {
+        paths: vec![scope("src/db/pool.rs")],
+        versions: Default::default(),
+        checkout: Checkout::default(),
+    });
     let observe = Observe { event_id: EventId::from_uuid(system::new_id()), seen: edited };
     does(c, "devops", "s-1", Command::Observe(observe));
     let turn = RecordTurn { role: Role::User, text: "tune it".parse().expect("something said"), told: None };

@@ -144,6 +144,8 @@ fn a_secret_in_any_text_of_any_command_is_refused() {
         attach_experiment: claim_id
         attach_experiment: run_id
         cancel_experiment: run_id
+        cite_place: event_id
+        cite_place: span.sha256
         claim_task: task_id
         create_claim: claim_id
         create_claim: claim_type

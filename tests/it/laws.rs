@@ -718,7 +718,9 @@ fn backfilled() -> impl Strategy<Value = Command> {
             let (kind, summary) = (ReportKind::Decision, statement.parse().expect("a summary"));
             let (command, exit_code, error_signature) = (None, None, None);
             let checkout = Checkout::default();
-            EventReported { kind, summary, paths, command, exit_code, error_signature, checkout }.into()
+            let versions = Default::default();
+            EventReported { kind, summary, paths, command, exit_code, error_signature, versions, checkout }
+                .into()
         };
         let recorded = Recorded {
             seq: 1,

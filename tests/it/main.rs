@@ -2,6 +2,7 @@
 
 mod actions;
 mod against;
+mod anchored;
 mod answers;
 mod asked_news;
 mod asking;
@@ -16,6 +17,7 @@ mod cited;
 mod cli;
 mod clone;
 mod command_news;
+mod commits;
 mod completions;
 mod context;
 mod contradictions;

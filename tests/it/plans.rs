@@ -463,6 +463,7 @@ fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
                 event_id: EventId::from_uuid(system::new_id()),
                 seen: Observed::Files(FileEdited {
                     paths: claim(index).scopes,
+                    versions: Default::default(),
                     checkout: Checkout::default(),
                 }),
             }),

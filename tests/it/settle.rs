@@ -56,6 +56,7 @@ fn scenes(kind: AttentionKind) -> Vec<Scene> {
         AttentionKind::Fault => vec![unreadable_row],
         // No agent is named: `hints::silence_is_told_to_every_agent_but_the_owner`.
         AttentionKind::Silence => Vec::new(),
+        AttentionKind::Orphaned => vec![orphaned],
     }
 }
 
@@ -106,6 +107,15 @@ fn contradiction(kind: ContradictionKind) -> Scene {
             );
         },
     }
+}
+
+/// Another agent than the owner cited the lines of a file that is gone.
+fn orphaned(shell: &Shell) {
+    let claim = claim(shell, "devops", "vendoring is slow");
+    let file = shell.workspace().root().join("gone.rs");
+    std::fs::write(&file, "fn gone() {}\n").expect("a file");
+    does(shell, &format!("hm claim evidence {claim} --ref gone.rs:1 --agent analyst"));
+    std::fs::remove_file(file).expect("the file");
 }
 
 fn two_challenges(shell: &Shell) {

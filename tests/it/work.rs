@@ -671,6 +671,7 @@ fn work() -> BoxedStrategy<Command> {
             }),
             _ => Seen::Files(FileEdited {
                 paths: vec![Scope::parse("src/db", "").expect("a path")],
+                versions: Default::default(),
                 checkout: Checkout::default(),
             }),
         };

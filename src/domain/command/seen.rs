@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::claim::ReportKind;
 use crate::domain::event::{CommandRan, FileEdited, ToolUsed};
 use crate::domain::ids::EventId;
+use crate::domain::place::Span;
 use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, ErrorSignature, MessageText, Recipient, Summary};
 use crate::domain::time::Timestamp;
@@ -45,6 +46,15 @@ pub struct RecordMessage {
     /// When the message was sent, if the mail contains that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_at: Option<Timestamp>,
+}
+
+/// Cite lines of a file. A front sends it before the command that cites them as evidence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CitePlace {
+    /// The front derives it from the lines and the caller. The lines are cited as evidence by it.
+    pub event_id: EventId,
+    /// The lines.
+    pub span: Span,
 }
 
 /// Record an observation of a hook.

@@ -46,6 +46,11 @@ pub(super) fn named(
             ended(state, *id)
         }
         EvidenceName::Last => ended(state, last(state, session)?),
+        EvidenceName::At(place) => Err(Rejection::new(
+            Code::UnknownEvidence,
+            format!("{place} is no event of the ledger"),
+            "name the event that cites the lines: the page of the claim lists its evidence",
+        )),
         EvidenceName::End(end) => {
             let all: Vec<EventId> = state.event_ids().filter(|id| end.ends(*id)).collect();
             only(state, *end, &all)

@@ -4,10 +4,11 @@ use super::{Accepted, check_list, cite, fresh_id};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::ReportKind;
-use crate::domain::command::{DenyRecord, RecordMessage, RecordOverride, ReportEvent};
-use crate::domain::event::{EventReported, MemoryDenied, MessageSent, OperatorOverridden};
+use crate::domain::command::{CitePlace, DenyRecord, RecordMessage, RecordOverride, ReportEvent};
+use crate::domain::event::{EventReported, MemoryDenied, MessageSent, OperatorOverridden, PlaceCited};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::State;
+use crate::domain::versions::Versions;
 
 pub(super) fn report_event(state: &State, report: &ReportEvent) -> Result<Accepted, Rejection> {
     fresh_id(state, "event_id", report.event_id)?;
@@ -35,6 +36,7 @@ pub(super) fn report_event(state: &State, report: &ReportEvent) -> Result<Accept
                 command: report.command.clone(),
                 exit_code: report.exit_code,
                 error_signature: report.error_signature.clone(),
+                versions: Versions::new(),
                 checkout: Checkout::default(),
             }
             .into(),
@@ -42,6 +44,13 @@ pub(super) fn report_event(state: &State, report: &ReportEvent) -> Result<Accept
         next: Some(format!("to cite it as evidence: {}", cite(report.event_id))),
         ..Accepted::default()
     })
+}
+
+/// Lines that are cited as evidence.
+pub(super) fn cite_place(state: &State, cite: &CitePlace) -> Result<Accepted, Rejection> {
+    fresh_id(state, "event_id", cite.event_id)?;
+    let (span, checkout) = (cite.span.clone(), Checkout::default());
+    Ok(Accepted { events: vec![PlaceCited { span, checkout }.into()], ..Accepted::default() })
 }
 
 pub(super) fn record_message(state: &State, message: &RecordMessage) -> Result<Accepted, Rejection> {

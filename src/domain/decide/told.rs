@@ -92,7 +92,7 @@ fn made(command: &Command) -> Option<(ClaimId, BTreeSet<ClaimId>)> {
     if let Command::CreateClaim(create) = command {
         let cited = create.evidence_refs.iter().filter_map(|name| match name {
             EvidenceName::Id(id) => Some(id.as_claim()),
-            EvidenceName::Last | EvidenceName::End(_) => None,
+            EvidenceName::Last | EvidenceName::End(_) | EvidenceName::At(_) => None,
         });
         Some((create.claim_id, cited.chain(create.supersedes).collect()))
     } else if let Command::RecordDecision(record) = command {
@@ -156,7 +156,8 @@ pub(super) fn edited(
         if state.was_told_of_edit(agent, session, *id, (path, edit)) {
             continue;
         }
-        let edited = (edit.agent.as_str(), edit.at);
+        let by = edit.by();
+        let edited = (by.as_str(), edit.at);
         decision.warnings.push(Warning {
             code: WarningCode::EditedSince,
             message: action::edited_since(path.as_str(), edited, (*id, claim.statement()), now),

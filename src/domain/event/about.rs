@@ -166,7 +166,8 @@ impl Event {
             | Self::MessageSent(_)
             | Self::ToolUsed(_)
             | Self::CommandRan(_)
-            | Self::FileEdited(_) => About::told().with_words(),
+            | Self::FileEdited(_)
+            | Self::PlaceCited(_) => About::told().with_words(),
             Self::PatternOpened(of) => {
                 About { task: of.task, session: of.sessions.first(), ..About::made(of.pattern_id.uuid()) }
                     .with_words()
@@ -174,7 +175,9 @@ impl Event {
             Self::PatternClosed(of) => About::changed(of.pattern_id.uuid()),
             Self::PatternDismissed(of) => About::changed(of.pattern_id.uuid()).with_words(),
             Self::EventRedacted(of) => About::changed(of.event_id.uuid()),
-            Self::CommandRejected(_)
+            // The names of people and files, and their words.
+            Self::CommitSeen(_)
+            | Self::CommandRejected(_)
             | Self::IntentDeclared(_)
             | Self::TurnRecorded(_)
             | Self::AnchorSaved(_)

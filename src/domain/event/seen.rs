@@ -9,6 +9,7 @@ use crate::domain::text::{
     CommandLine, ErrorSignature, MessageText, OutputTail, Recipient, Summary, ToolName,
 };
 use crate::domain::time::Timestamp;
+use crate::domain::versions::Versions;
 
 /// An agent reported an observation or an action.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +30,9 @@ pub struct EventReported {
     /// Its error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_signature: Option<ErrorSignature>,
+    /// What the files of an edit held afterwards, where the front read them.
+    #[serde(default, skip_serializing_if = "Versions::is_empty")]
+    pub versions: Versions,
     /// The work tree and branch of the files, if the report names files.
     #[serde(flatten)]
     pub checkout: Checkout,
@@ -103,6 +107,9 @@ pub struct CommandRan {
 pub struct FileEdited {
     /// The changed files.
     pub paths: Vec<Scope>,
+    /// What they held afterwards, where the front read them.
+    #[serde(default, skip_serializing_if = "Versions::is_empty")]
+    pub versions: Versions,
     /// The work tree and branch of the files.
     #[serde(flatten)]
     pub checkout: Checkout,

@@ -88,7 +88,10 @@ impl State {
                 self.notices.remove(&seen.id);
             }
             Event::GuardFired(fired) => self.told.evolve(recorded, fired),
-            Event::EventReported(_)
+            // `edits` has folded it.
+            Event::CommitSeen(_)
+            | Event::PlaceCited(_)
+            | Event::EventReported(_)
             | Event::SpoolFlushed(_)
             | Event::MemoryDenied(_)
             | Event::TurnRecorded(_)

@@ -2,8 +2,8 @@
 
 use super::{Content, Versions, changed_since};
 use crate::domain::checkout::Checkout;
-use crate::domain::claim::{ClaimType, Position};
-use crate::domain::command::Command;
+use crate::domain::claim::{ClaimType, Position, ReportKind};
+use crate::domain::command::{Command, Observe, Seen};
 use crate::domain::decide::Accepted;
 use crate::domain::event::{Event, ExperimentQueued};
 use crate::domain::ids::ClaimId;
@@ -90,7 +90,7 @@ pub enum Looks {
 }
 
 impl Looks {
-    /// Nothing for a command that is about no claim's content.
+    /// Nothing for a command that is about no content: neither that of a claim nor that of an edit.
     pub fn at(command: &Command) -> Option<Self> {
         let scopes = |scopes: &[Scope]| {
             let paths: Vec<Scope> = scopes.iter().filter(|scope| scope.is_path()).cloned().collect();
@@ -106,6 +106,12 @@ impl Looks {
             Some(Self::Claim(still.claim_id))
         } else if let Command::RunExperiment(run) = command {
             run.claim_id.map(Self::Claim)
+        } else if let Command::Observe(Observe { seen: Seen::Files(edited), .. }) = command {
+            scopes(&edited.paths)
+        } else if let Command::ReportEvent(report) = command
+            && report.kind == ReportKind::FileEdited
+        {
+            scopes(&report.paths)
         } else {
             None
         }
@@ -143,6 +149,10 @@ pub fn witnessed(
         if let Event::ClaimCreated(created) = event {
             created.versions = of(&created.scopes);
             created.seen_in = seen_in(&created.scopes);
+        } else if let Event::FileEdited(edited) = event {
+            edited.versions = of(&edited.paths);
+        } else if let Event::EventReported(report) = event {
+            report.versions = of(&report.paths);
         } else if let Event::PositionTaken(taken) = event {
             taken.versions = of_claim(taken.claim_id);
             taken.seen_in = state.claim(taken.claim_id).and_then(|claim| seen_in(&claim.scopes));

@@ -18,7 +18,7 @@ use crate::mcp::server::Server;
 struct AddEvidenceArguments {
     #[schemars(with = "String")]
     claim_id: ClaimId,
-    /// `last`, R11, C47, #1234, or the end of an id.
+    /// `last`, R11, C47, #1234, a.rs:4-9, or end of id.
     #[schemars(with = "String")]
     evidence_ref: EvidenceName,
     #[schemars(schema_with = "schema::relation")]

@@ -7,6 +7,7 @@ use crate::domain::claim::{ClaimType, Status};
 use crate::domain::ids::{ClaimId, TaskId};
 use crate::domain::plan::TaskStatus;
 use crate::domain::relevance::{ANSWERS, StaleAfter};
+use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
 use crate::store::{
     AnchorView, Belonging, ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, Counts,
@@ -167,6 +168,9 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
     let looking = found.trajectory.as_ref();
     let root = now_there.map(|workspace| workspace.root().to_string_lossy()).unwrap_or_default();
     found.about = About::of(of, looking, &found.tasks, &found.ready, &touched, &found.dialogue, &root);
+    if let Some(workspace) = now_there.filter(|_| !found.about.files.is_empty()) {
+        found.about.widen(&workspace.cochange());
+    }
     let is_first = is_first(asking, of, &found);
     if is_first {
         found.folded = folded(&found.questions);
@@ -240,10 +244,11 @@ fn active_tasks(
 fn ask_for_claims(asking: &mut Parts<'_>, of: &ContextOf, counts: &Counts, found: &mut Found) {
     let limit = candidates(of);
     let (text, places) = (found.about.text(), found.about.places());
+    let nearby: Vec<Scope> = places.iter().chain(&found.about.follow).cloned().collect();
     let mut seen = BTreeSet::new();
     let mut warned = BTreeSet::new();
     for Belonging { claim, words, all } in
-        asking.ask(|store| store.about(&text, &places, limit.max(MIN_ANSWERS)))
+        asking.ask(|store| store.about(&text, &nearby, limit.max(MIN_ANSWERS)))
     {
         found.answers.insert(claim.id, (words, all));
         let (known, list) = match claim.claim_type {
@@ -259,6 +264,9 @@ fn ask_for_claims(asking: &mut Parts<'_>, of: &ContextOf, counts: &Counts, found
         found.about.tasks.iter().map(|task| ClaimFilter { task: Some(*task), ..in_force.clone() }).collect();
     if !places.is_empty() {
         filters.push(ClaimFilter { places: places.clone(), ..in_force.clone() });
+    }
+    if !found.about.follow.is_empty() {
+        filters.push(ClaimFilter { places: found.about.follow.clone(), ..in_force.clone() });
     }
     let decided_at = found.about.decided_at();
     if !decided_at.is_empty() {

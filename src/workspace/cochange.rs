@@ -1,0 +1,71 @@
+//! The file of what changes together, beside the read models. It holds nothing that git does not tell again.
+
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
+use super::Workspace;
+use super::history::{self, NoHistory, Wanted};
+use crate::domain::cochange::{COMMITS, CoChange, MAX_FILES};
+use crate::domain::scope::Scope;
+use crate::private;
+
+/// The most that is read of the file, in bytes: many times what a large repository gives.
+const MAX_BYTES: u64 = 8 << 20;
+
+/// What changes together, up to a commit.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Kept {
+    head: String,
+    pairs: CoChange,
+}
+
+/// Why the file was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum Unkept {
+    /// The history cannot be read.
+    #[error(transparent)]
+    History(#[from] NoHistory),
+    /// The file cannot be written.
+    #[error("cannot write down what changes together: {0}")]
+    File(#[from] io::Error),
+}
+
+impl Workspace {
+    /// The files that change together. Empty before the git job counted them, and where it cannot be read.
+    pub fn cochange(&self) -> CoChange {
+        self.kept().unwrap_or_default().pairs
+    }
+
+    fn kept(&self) -> Option<Kept> {
+        let file = self.cochange_file();
+        let is_small = std::fs::symlink_metadata(&file).ok()?.len() <= MAX_BYTES;
+        is_small.then(|| serde_json::from_slice(&private::read(&file).ok()?).ok()).flatten()
+    }
+
+    /// Counts what changes together in the history of this work tree, if it has new commits.
+    ///
+    /// # Errors
+    /// [`Unkept`]; what was written before stays.
+    pub fn count_cochange(
+        &self,
+        is_stopped: impl Fn() -> bool,
+        may_be_shown: impl Fn(&Scope) -> bool,
+    ) -> Result<(), Unkept> {
+        let wanted = Wanted { most: 1, after: &[], merges: false };
+        let head = history::log(self.root(), wanted, &is_stopped)?.pop().map(|commit| commit.sha);
+        let Some(head) = head.filter(|head| self.kept().is_none_or(|kept| kept.head != *head)) else {
+            return Ok(());
+        };
+        let commits = history::log(self.root(), Wanted { most: COMMITS, ..wanted }, is_stopped)?;
+        let small = commits.iter().filter(|commit| commit.files.len() <= MAX_FILES);
+        let files = small.map(|commit| -> Vec<Scope> {
+            let names = commit.files.iter().filter_map(|name| std::str::from_utf8(name).ok());
+            names.filter_map(|name| Scope::as_written(name, "").ok()).collect()
+        });
+        let mut pairs = CoChange::of(files);
+        pairs.retain(may_be_shown);
+        let text = serde_json::to_vec(&Kept { head, pairs }).map_err(io::Error::from)?;
+        Ok(private::replace(&self.cochange_file(), &text)?)
+    }
+}
