@@ -12,6 +12,7 @@ mod experiment;
 mod export;
 mod forget;
 mod guard;
+mod guards;
 mod help;
 mod hook;
 mod import;
@@ -165,6 +166,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
             | Verb::Decision(_)
             | Verb::Contradictions(_)
             | Verb::Target(_)
+            | Verb::Guard(_)
             | Verb::Experiment(_)
             | Verb::Plan(_)
             | Verb::Task(_)
@@ -201,6 +203,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Decision(verb) => guarded(global, |context| verb.run(context)),
         Verb::Contradictions(args) => guarded(global, |context| args.run(context)),
         Verb::Target(verb) => guarded(global, |context| verb.run(context)),
+        Verb::Guard(verb) => guarded(global, |context| verb.run(context)),
         Verb::Intent(verb) => guarded(global, |context| verb.run(context)),
         Verb::Plan(verb) => guarded(global, |context| verb.run(context)),
         Verb::Phase(verb) => guarded(global, |context| verb.run(context)),

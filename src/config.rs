@@ -57,6 +57,10 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 # Regular expressions of your own secrets, besides the built-in rules: what matches is refused (own-1, own-2 ...).
 # patterns = []
 
+[guards]
+# Whether a guard with the action `block` may stop a tool call of an agent. Otherwise it only warns.
+# allow_block = false
+
 [workspace]
 # A directory for the memory instead of the one in the repository: absolute, or relative to the project's root.
 # `hm trust` allows it.
@@ -76,8 +80,15 @@ struct File {
     trust: TrustKeys,
     stale_after_hours: StaleAfter,
     privacy: PrivacyKeys,
+    guards: GuardKeys,
     workspace: WorkspaceKeys,
     writer: WriterKeys,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct GuardKeys {
+    allow_block: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -147,6 +158,8 @@ pub struct Config {
     pub own_secrets: Own,
     /// The same patterns as text, to pass to other processes.
     pub secret_patterns: Vec<String>,
+    /// Whether a guard may stop a tool call.
+    pub allow_block: bool,
     /// How long an idle writer stays.
     pub idle_exit: Duration,
 }
@@ -265,6 +278,7 @@ impl Config {
             roster,
             stale_after: file.stale_after_hours,
             own_secrets,
+            allow_block: file.guards.allow_block,
             secret_patterns: file.privacy.patterns,
             policy: Policy {
                 quorum: Quorum { supports, owner_counts, all_active },

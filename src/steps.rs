@@ -127,6 +127,8 @@ pub(crate) const ADDRESSES: &[(&str, &str)] = &[
     ("experiments/*", "experiment show --wait"),
     ("experiments/*/stderr", "experiment show --stderr"),
     ("experiments/*/stdout", "experiment show --stdout"),
+    ("guards", "guard list"),
+    ("guards/*", "guard show"),
     ("negative", "claim list --type negative"),
     ("plan", "plan show"),
     ("profiles", "profile list"),

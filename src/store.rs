@@ -10,9 +10,11 @@ mod contradictions;
 mod decisions;
 mod digest;
 mod experiments;
+mod failures;
 mod files;
 mod fold;
 mod former;
+mod guards;
 mod index;
 mod integrity;
 mod locks;
@@ -46,7 +48,9 @@ pub use decisions::{
 };
 pub use digest::Said;
 pub use experiments::{Attachment, ExperimentFilter, ExperimentPage, ExperimentView};
+pub use failures::Fix;
 pub use fold::{FOLD_VERSION, Projection};
+pub use guards::{AskingGuard, FiringView, GuardView, Suggestion};
 pub use integrity::{ClaimNamed, TABLES_ABOUT_CLAIMS};
 pub use locks::LockView;
 pub use names::Matches;
@@ -61,6 +65,7 @@ pub use sessions::{AnchorView, BeliefSnapshot, SessionView, SplitView, TurnView}
 pub use silence::Silence;
 pub use tasks::{TaskFilter, TaskView};
 pub use team::{AgentActivity, Counts, LoosenedPolicy, RejectedCommand};
+pub use triggers::NearDeadEnd;
 pub use versions::{EditBehind, Myself};
 
 use std::cell::RefCell;

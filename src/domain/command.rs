@@ -4,6 +4,7 @@
 
 mod claim;
 mod decision;
+mod guard;
 mod ledger;
 mod run;
 mod seen;
@@ -12,6 +13,7 @@ mod task;
 
 pub use claim::*;
 pub use decision::*;
+pub use guard::*;
 pub use ledger::*;
 pub use run::*;
 pub use seen::*;
@@ -161,6 +163,8 @@ commands! {
     RenamePlan = "rename_plan", changes plan_id;
     RetireAnchor = "retire_anchor";
     SeeAttention = "see_attention";
+    AcceptGuard = "accept_guard", makes guard_id;
+    MuteGuard = "mute_guard", changes guard;
 }
 
 impl Command {

@@ -6,6 +6,7 @@
 mod about;
 mod claim;
 mod decision;
+mod guard;
 mod ledger;
 mod run;
 mod seen;
@@ -15,6 +16,7 @@ mod task;
 pub use about::{About, OwnId};
 pub use claim::*;
 pub use decision::*;
+pub use guard::*;
 pub use ledger::*;
 pub use run::*;
 pub use seen::*;
@@ -154,6 +156,8 @@ events! {
     PlanRenamed = "plan.renamed", min_reader 1;
     AnchorRetired = "anchor.retired", min_reader 1;
     AttentionSeen = "attention.seen", min_reader 1;
+    GuardAccepted = "guard.accepted", min_reader 1;
+    GuardMuted = "guard.muted", min_reader 1;
 }
 
 impl Event {

@@ -28,7 +28,7 @@ const LEFT_OUT_KEY: &str = "hivemind/left_out";
 const NEXT_KEY: &str = "next_page";
 
 /// Address, name and description of each resource without parameters.
-const CONCRETE: [(&str, &str, &str); 17] = [
+const CONCRETE: [(&str, &str, &str); 18] = [
     ("hivemind://context", "context", "What you should know now: contested claims, your own, dead ends"),
     (
         "hivemind://attention",
@@ -37,6 +37,7 @@ const CONCRETE: [(&str, &str, &str); 17] = [
     ),
     ("hivemind://claims", "claims", "Claims of the team, newest first"),
     ("hivemind://negative", "negative", "Dead ends: approaches that failed"),
+    ("hivemind://guards", "guards", "What warns before an action, and what came of the warnings"),
     ("hivemind://decisions", "decisions", "What the team decided, newest first"),
     ("hivemind://contradictions", "contradictions", "Claims that contradict each other, both sides named"),
     ("hivemind://targets", "targets", "What decisions are about, with every name it goes by"),
@@ -53,7 +54,7 @@ const CONCRETE: [(&str, &str, &str); 17] = [
 ];
 
 /// Address, name and description of each template (RFC 6570).
-const TEMPLATES: [(&str, &str, &str); 21] = [
+const TEMPLATES: [(&str, &str, &str); 22] = [
     (
         "hivemind://context/{agent}{?session,intent,budget,context_window,used_tokens,all,explain,why}",
         "context-of",
@@ -87,6 +88,7 @@ const TEMPLATES: [(&str, &str, &str); 21] = [
         "One contradiction: its sides, whose move it is, both claims",
     ),
     ("hivemind://negative{?scope,cursor}", "negative-at", "Dead ends at a path, below or above it"),
+    ("hivemind://guards/{id}", "guard", "One guard or dead end: its condition and its last firings"),
     (
         "hivemind://experiments{?status,profile,claim,since,until,limit,cursor}",
         "experiments-filtered",

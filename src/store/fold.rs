@@ -26,7 +26,7 @@ const CHUNK: usize = 2_000;
 /// questions and silence, globs among scopes, short names and descriptions of tasks and plans, and stems that part
 /// letters from digits, 12 what a pane answers for under its other names, the policy on record, positions that are
 /// held no more, and short names of claims, runs, contradictions and sessions.
-pub const FOLD_VERSION: u32 = 13;
+pub const FOLD_VERSION: u32 = 14;
 
 /// Read models without any event, in memory.
 pub(super) fn empty() -> Result<Connection, StoreError> {
@@ -57,7 +57,7 @@ mod migrations {
 }
 
 /// The number of the last file in `migrations/team-memory`.
-const LAST_MIGRATION: i64 = 26;
+const LAST_MIGRATION: i64 = 31;
 
 /// The writer's handle on the read models.
 #[derive(Debug)]

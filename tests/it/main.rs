@@ -37,6 +37,7 @@ mod forget;
 mod frames;
 mod gate;
 mod gates;
+mod guards;
 mod harness;
 mod hints;
 mod hook;
