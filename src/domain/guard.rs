@@ -402,3 +402,77 @@ impl Outcome {
         matches!(self, Self::Ignored | Self::ProvedRight)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Condition, Counts, Mute, Outcome, RETIRES_AFTER, Subject};
+    use crate::domain::action::{Action, Attempt};
+    use crate::domain::time::Timestamp;
+
+    fn subject(line: &str) -> Subject {
+        let attempt = Attempt { command: Some(line), ..Attempt::default() };
+        Subject::of_action(&Action::of(attempt, "/w", "/w"), line)
+    }
+
+    #[test]
+    fn rows_of_outcomes_ask_and_another_outcome_ends_them() {
+        let mut counts = Counts::default();
+        for _ in 1..RETIRES_AFTER {
+            counts.add(Outcome::Ignored);
+        }
+        assert!(!counts.is_spent());
+        counts.add(Outcome::Ignored);
+        assert!(counts.is_spent());
+        counts.add(Outcome::Followed);
+        assert!(!counts.is_spent());
+        for expected in [false, false, true] {
+            counts.add(Outcome::ProvedWrong);
+            assert_eq!(counts.is_doubted(), expected);
+        }
+        counts.add(Outcome::ProvedRight);
+        assert!(!counts.is_doubted());
+        let share = counts.false_share().expect("outcomes");
+        assert!((share - 3.0 / 55.0).abs() < 1e-9, "{share}");
+    }
+
+    #[test]
+    fn each_field_of_a_condition_excludes() {
+        let condition =
+            |json: serde_json::Value| -> Condition { serde_json::from_value(json).expect("a condition") };
+        let unmet = |json: serde_json::Value, line: &str| {
+            condition(json).met(&subject(line)).map_or_else(|unmet| unmet.0, |_| "met")
+        };
+        let publish = "cargo publish src/db/a.rs --force";
+        for (json, expected) in [
+            (serde_json::json!({ "commands": ["cargo publish"] }), "met"),
+            (serde_json::json!({ "commands": ["cargo bench"] }), "commands"),
+            (serde_json::json!({ "commands": ["cargo publish"], "scope": "src/db" }), "met"),
+            (serde_json::json!({ "commands": ["cargo publish"], "scope": "src/web" }), "scope"),
+            (serde_json::json!({ "commands": ["cargo publish"], "paths": ["src/db"] }), "paths"),
+            (serde_json::json!({ "text_includes": "--FORCE" }), "met"),
+            (serde_json::json!({ "text_includes": "--dry-run" }), "text_includes"),
+            (serde_json::json!({ "event_types": ["command.ran"] }), "met"),
+            (serde_json::json!({ "event_types": ["file.edited"] }), "event_types"),
+            (serde_json::json!({ "claim_type": "fact" }), "claim_type"),
+            (serde_json::json!({ "status": "contested" }), "status"),
+            (serde_json::json!({ "pattern_type": "loop" }), "pattern_type"),
+            (serde_json::json!({ "error_signature": "pool timed out" }), "error_signature"),
+        ] {
+            assert_eq!(unmet(json.clone(), publish), expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn a_silence_has_a_place_and_an_end() {
+        let now = Timestamp::from_ms(1_000);
+        let mute = |scope: Option<&str>, until: Option<i64>| Mute {
+            scope: scope.map(|scope| scope.parse().expect("a scope")),
+            until: until.map(Timestamp::from_ms),
+        };
+        let at = subject("rustfmt --check src/db/a.rs");
+        assert!(mute(None, None).silences(&at, now));
+        assert!(mute(Some("src/db"), Some(1_001)).silences(&at, now));
+        assert!(!mute(Some("src/web"), None).silences(&at, now));
+        assert!(!mute(None, Some(1_000)).silences(&at, now));
+    }
+}

@@ -1,6 +1,6 @@
 //! Guards through the real binary: they warn at the action, their firings get outcomes, and a silence has a reason.
 
-use hivemind::mcp::Era;
+use hivemind::mcp::{Era, Pane};
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
@@ -129,13 +129,13 @@ fn all_fields_of_a_condition_must_be_met_and_two_guards_speak_in_a_turn() {
     let shell = Shell::new();
     accept(&shell, "--command \"cargo publish\" --includes \"--no-verify\"");
     accept(&shell, "--includes frobnicate --event command.ran");
-    accept(&shell, "--command make --scope src/db");
+    accept(&shell, "--command \"cargo doc\" --scope src/db");
     let session = started(&shell, "s-1", "devops");
     assert_eq!(session.about_to_run("cargo publish"), "", "the phrase is missing");
-    assert_eq!(session.about_to_run("make src/web/a.o"), "", "another place");
+    assert_eq!(session.about_to_run("cargo doc src/web/a.md"), "", "another place");
     assert!(session.about_to_run("cargo publish --no-verify").contains("G1"));
     spool_is_empty(&shell);
-    assert!(session.about_to_run("make src/db/a.o").contains("G3"));
+    assert!(session.about_to_run("cargo doc src/db/a.md").contains("G3"));
     spool_is_empty(&shell);
     assert_eq!(session.about_to_run("frobnicate now"), "", "two guards spoke in this turn");
     let why = within(&shell, "s-1", "hm --json --agent devops guard why -- frobnicate now");
@@ -149,7 +149,7 @@ fn all_fields_of_a_condition_must_be_met_and_two_guards_speak_in_a_turn() {
 fn a_muted_guard_is_silent_and_why_says_so() {
     let shell = Shell::new();
     accept(&shell, "--command \"cargo publish\"");
-    accept(&shell, "--command make");
+    accept(&shell, "--command \"cargo doc\"");
     shell.json(
         "hm --json --agent devops claim create \"the pool deadlocks\" --type negative --scope src/db \
          --trigger-command \"cargo bench\"",
@@ -162,15 +162,15 @@ fn a_muted_guard_is_silent_and_why_says_so() {
     assert!(shell.run("hm guard mute G2 --scope src/db --until 2h --agent operator").status.success());
     let session = started(&shell, "s-1", "devops");
     assert_eq!(session.about_to_run("cargo publish"), "");
-    assert_eq!(session.about_to_run("make src/db/a.o"), "", "muted there");
-    assert!(session.about_to_run("make src/web/a.o").contains("G2"), "and nowhere else");
+    assert_eq!(session.about_to_run("cargo doc src/db/a.md"), "", "muted there");
+    assert!(session.about_to_run("cargo doc src/web/a.md").contains("G2"), "and nowhere else");
     spool_is_empty(&shell);
     let why = |line: &str| {
         let why = within(&shell, "s-1", &format!("hm --json --agent devops guard why {line}"));
         why["guards"][0]["why"].as_str().unwrap_or_default().to_owned()
     };
     assert_eq!(why("-- cargo publish"), "it is muted here");
-    assert_eq!(why("-- make src/web/a.o"), "it spoke in this turn already");
+    assert_eq!(why("-- cargo doc src/web/a.md"), "it spoke in this turn already");
     assert_eq!(why("-- cargo bench"), "it is your own");
     ran(&session, &shell, "cargo publish", None);
     assert_eq!(why(""), "it is muted here", "the last action");
@@ -319,7 +319,8 @@ async fn a_guard_that_blocks_makes_a_contested_claim_wait_for_the_run() {
     let bench = Bench::new();
     let passes = "description = \"a test\"\nargv = [\"true\"]\nscopes = [\"src/**\"]\ntimeout_ms = 20000\n[expect]\nexit = 0\n";
     bench.profile("passes", passes);
-    let architect = bench.pane(Some("architect"), Era::Modern).await;
+    let offered = Pane::offered(bench.binary(), bench.root(), Some("architect"), Era::Modern, "core,guard");
+    let architect = offered.await.expect("a pane");
     let owner = bench.pane(Some("devops"), Era::Modern).await;
     let misspelt = json!({ "condition": { "comands": ["x"] }, "action": "warn", "text": ADVICE });
     let refused = architect.call("accept_guard", misspelt).await.expect("an answer");

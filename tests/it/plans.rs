@@ -490,7 +490,14 @@ fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
                 kind: Some(Kind::Command),
                 did: Some("cargo test".parse().expect("a command")),
             }),
-            Command::AcceptGuard(AcceptGuard {
+            Command::Observe(Observe {
+                event_id: EventId::from_uuid(system::new_id()),
+                seen: Observed::Command(failed(index)),
+            }),
+        ]);
+        // The architect accepts guards.
+        if index % 3 == 2 {
+            group.push(Command::AcceptGuard(AcceptGuard {
                 guard_id: GuardId::from_uuid(system::new_id()),
                 condition: Condition {
                     commands: vec![format!("make part{index}").parse().expect("a command line")],
@@ -501,12 +508,8 @@ fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
                 source_claim: None,
                 source_pattern: None,
                 until: None,
-            }),
-            Command::Observe(Observe {
-                event_id: EventId::from_uuid(system::new_id()),
-                seen: Observed::Command(failed(index)),
-            }),
-        ]);
+            }));
+        }
         let turn = |at: usize| {
             Command::RecordTurn(RecordTurn {
                 role: Role::User,

@@ -322,28 +322,30 @@ fn rejected(shell: &Shell) {
 
 /// A guard that escalates each time it fires.
 fn guard_ignored(shell: &Shell) {
-    does(shell, "hm guard accept --command make --action escalate --text \"ask first\" --agent architect");
+    does(
+        shell,
+        "hm guard accept --command \"cargo doc\" --action escalate --text \"ask first\" --agent architect",
+    );
     let session = claude(shell, "s-1", "devops");
     session.start();
     spool_is_empty(shell);
-    assert!(session.about_to_run("make all").contains("ask first"));
+    assert!(session.about_to_run("cargo doc --all").contains("ask first"));
     spool_is_empty(shell);
 }
 
 fn guard_proved_wrong(shell: &Shell) {
     does(
         shell,
-        "hm claim create \"make is broken\" --type negative --scope src --trigger-command make --agent analyst",
+        "hm claim create \"cargo doc is broken\" --type negative --scope src --trigger-command \"cargo doc\" --agent analyst",
     );
     let session = claude(shell, "s-1", "devops");
     session.start();
     for _ in 0..3 {
         session.prompt("go on");
         spool_is_empty(shell);
-        assert!(session.about_to_run("make all").contains("broken"));
+        assert!(session.about_to_run("cargo doc --all").contains("broken"));
         spool_is_empty(shell);
-        let done =
-            json!({ "tool_name": "Bash", "tool_input": { "command": "make all" }, "tool_response": {} });
+        let done = json!({ "tool_name": "Bash", "tool_input": { "command": "cargo doc --all" }, "tool_response": {} });
         session.told("PostToolUse", done);
         spool_is_empty(shell);
     }
