@@ -322,10 +322,9 @@ pub fn outcome(firing: &Firing, event: &Event) -> Option<Outcome> {
     if let Event::ExperimentCancelRequested(cancel) = event {
         return (is_write && cancel.run_id.to_string() == did).then_some(Outcome::Followed);
     }
-    let is_over = match event {
-        Event::TurnRecorded(turn) => matches!(turn.role, Role::User | Role::Assistant),
-        other => matches!(other, Event::SessionEnded(_)),
-    };
+    let is_turn = |role| matches!(role, Role::User | Role::Assistant);
+    let ends_turn = matches!(event, Event::TurnRecorded(turn) if is_turn(turn.role));
+    let is_over = ends_turn || matches!(event, Event::SessionEnded(_));
     is_over.then_some(if is_write { Outcome::Ignored } else { Outcome::Followed })
 }
 

@@ -25,7 +25,8 @@ const CHUNK: usize = 2_000;
 /// was seen of files, retracted evidence, which name an alias was joined to, proposals against the operator's word,
 /// questions and silence, globs among scopes, short names and descriptions of tasks and plans, and stems that part
 /// letters from digits, 12 what a pane answers for under its other names, the policy on record, positions that are
-/// held no more, and short names of claims, runs, contradictions and sessions.
+/// held no more, and short names of claims, runs, contradictions and sessions, 14 guards, the outcomes of their
+/// firings, and failures by their errors.
 pub const FOLD_VERSION: u32 = 14;
 
 /// Read models without any event, in memory.

@@ -16,7 +16,7 @@ use crate::domain::text::CommandLine;
 use crate::domain::time::Timestamp;
 
 /// Maximum number of guards to compare for one action, newest first.
-const MAX_CANDIDATES: usize = 256;
+const MAX_CANDIDATES: usize = 1_000;
 
 pub(super) fn accepted(db: &Connection, at: &Recorded, body: &GuardAccepted) -> Result<(), StoreError> {
     let id = body.guard_id.to_string();

@@ -127,6 +127,14 @@ const ALLOWED: &[Allowed] = &[
         scan: "SCAN q USING INDEX questions_seq",
         because: Because::Ends,
     },
+    Allowed {
+        statement: "SELECT DISTINCT claim_id FROM triggers",
+        scan: "SCAN triggers USING COVERING INDEX triggers_claim",
+        because: Because::Ends,
+    },
+    Allowed { statement: "SELECT g.id, g.condition", scan: "SCAN g", because: Because::Ends },
+    // One row for each guard that ever fired.
+    Allowed { statement: "SELECT coalesce(sum(fired)", scan: "SCAN guard_counts", because: Because::All },
     Allowed { statement: "SELECT id, title, sot_path", scan: "SCAN plans", because: Because::Ends },
     // Facts the team keeps are named by hand.
     Allowed { statement: "SELECT key, value, agent", scan: "SCAN anchors", because: Because::All },

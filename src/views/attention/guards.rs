@@ -3,7 +3,7 @@
 use super::{Kind, Need, challenge, end_of, move_of, noted};
 use crate::domain::action::quoted;
 use crate::domain::agent::AgentId;
-use crate::domain::guard::{DOUBTED_AFTER, ESCALATES_AFTER, RETIRES_AFTER};
+use crate::domain::guard::ESCALATES_AFTER;
 use crate::domain::scope::Scope;
 use crate::store::{AskingGuard, Suggestion};
 
@@ -18,19 +18,13 @@ pub(super) fn guard(asking: AskingGuard) -> Need {
     let counts = guard.counts;
     let mut what = vec![format!("{}: {}", guard.by, guard.text)];
     if counts.is_doubted() {
-        what.push(format!(
-            "the action succeeded the last {} times, {DOUBTED_AFTER} ask",
-            counts.wrong_in_row
-        ));
+        what.push(format!("proved wrong {} times in a row", counts.wrong_in_row));
     }
     if counts.is_spent() {
-        what.push(format!(
-            "ignored {} times in a row, {RETIRES_AFTER} ask: retire it",
-            counts.ignored_in_row
-        ));
+        what.push(format!("ignored {} times in a row: retire it", counts.ignored_in_row));
     }
     if escalated {
-        what.push(format!("it escalates: it asks so, or a session ignored it {ESCALATES_AFTER} times"));
+        what.push(format!("it is to escalate, or a session ignored it {ESCALATES_AFTER} times"));
     }
     let architect = AgentId::architect();
     let doubt = guard.claim_id.zip(owner).filter(|_| counts.is_doubted()).map(|(claim, owner)| {
