@@ -12,6 +12,7 @@ mod experiment;
 mod export;
 mod forget;
 mod guard;
+mod guards;
 mod help;
 mod hook;
 mod import;
@@ -167,6 +168,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
             | Verb::Contradictions(_)
             | Verb::Pattern(_)
             | Verb::Target(_)
+            | Verb::Guard(_)
             | Verb::Experiment(_)
             | Verb::Plan(_)
             | Verb::Task(_)
@@ -204,6 +206,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Contradictions(args) => guarded(global, |context| args.run(context)),
         Verb::Pattern(verb) => guarded(global, |context| verb.run(context)),
         Verb::Target(verb) => guarded(global, |context| verb.run(context)),
+        Verb::Guard(verb) => guarded(global, |context| verb.run(context)),
         Verb::Intent(verb) => guarded(global, |context| verb.run(context)),
         Verb::Plan(verb) => guarded(global, |context| verb.run(context)),
         Verb::Phase(verb) => guarded(global, |context| verb.run(context)),

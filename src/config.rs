@@ -63,6 +63,10 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 # Whether the writer records the commits of the repository, so that a pull or a commit of yours counts as an edit.
 # index = true
 
+[guards]
+# Whether a guard with the action `block` may stop a tool call of an agent. Otherwise it only warns.
+# allow_block = false
+
 [workspace]
 # A directory for the memory instead of the one in the repository: absolute, or relative to the project's root.
 # `hm trust` allows it.
@@ -93,9 +97,16 @@ struct File {
     stale_after_hours: StaleAfter,
     privacy: PrivacyKeys,
     git: GitKeys,
+    guards: GuardKeys,
     workspace: WorkspaceKeys,
     writer: WriterKeys,
     patterns: PatternKeys,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct GuardKeys {
+    allow_block: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -195,6 +206,8 @@ pub struct Config {
     pub secret_patterns: Vec<String>,
     /// Whether the writer records the commits of the repository.
     pub git_index: bool,
+    /// Whether a guard may stop a tool call.
+    pub allow_block: bool,
     /// How long an idle writer stays.
     pub idle_exit: Duration,
     /// The settings of the detectors of patterns.
@@ -315,6 +328,7 @@ impl Config {
             roster,
             stale_after: file.stale_after_hours,
             own_secrets,
+            allow_block: file.guards.allow_block,
             secret_patterns: file.privacy.patterns,
             policy: Policy {
                 quorum: Quorum { supports, owner_counts, all_active },

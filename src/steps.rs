@@ -132,6 +132,8 @@ pub(crate) const ADDRESSES: &[(&str, &str)] = &[
     ("experiments/*", "experiment show --wait"),
     ("experiments/*/stderr", "experiment show --stderr"),
     ("experiments/*/stdout", "experiment show --stdout"),
+    ("guards", "guard list"),
+    ("guards/*", "guard show"),
     ("negative", "claim list --type negative"),
     ("patterns", "pattern list"),
     ("patterns/*", "pattern show"),

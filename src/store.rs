@@ -11,9 +11,11 @@ mod contradictions;
 mod decisions;
 mod digest;
 mod experiments;
+mod failures;
 mod files;
 mod fold;
 mod former;
+mod guards;
 mod index;
 mod integrity;
 mod locks;
@@ -49,7 +51,9 @@ pub use decisions::{
 };
 pub use digest::Said;
 pub use experiments::{Attachment, ExperimentFilter, ExperimentPage, ExperimentView};
+pub use failures::Fix;
 pub use fold::{FOLD_VERSION, Projection};
+pub use guards::{AskingGuard, FiringView, GuardView, Suggestion};
 pub use integrity::{ClaimNamed, TABLES_ABOUT_CLAIMS};
 pub use locks::LockView;
 pub use names::Matches;
@@ -66,6 +70,7 @@ pub use sessions::{AnchorView, BeliefSnapshot, SessionView, SplitView, TurnView}
 pub use silence::Silence;
 pub use tasks::{TaskFilter, TaskView};
 pub use team::{AgentActivity, Counts, LoosenedPolicy, RejectedCommand};
+pub use triggers::NearDeadEnd;
 pub use versions::{EditBehind, Myself};
 
 use std::cell::RefCell;

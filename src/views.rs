@@ -23,6 +23,7 @@ mod error;
 mod events;
 mod experiments;
 mod explain;
+mod guards;
 mod last_change;
 mod markdown;
 mod names;
@@ -67,6 +68,7 @@ pub use delta::{Delta, Known, delta, delta_after, delta_with};
 pub use error::ViewError;
 pub use events::{EventView, event_line, is_noise, log};
 pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcome, profiles_for};
+pub use guards::{Looked, is_guard, last_action, silences, silences_text};
 pub use markdown::{inline, listed};
 pub use names::{event, evidence, notice, resolve, session, shortened};
 pub use patterns::untold as untold_patterns;
@@ -107,6 +109,10 @@ pub enum View {
     Output(RunId, Stream),
     /// The profiles that agents may run.
     Profiles,
+    /// The guards, and the dead ends that warn.
+    Guards,
+    /// One guard, or one dead end that warns.
+    Guard(uuid::Uuid),
     /// A page of dead ends in force, at a scope or everywhere, older than the page before.
     Negative(Option<Scope>, Option<u64>),
     /// The agents, each with the time of its last event.
@@ -194,6 +200,8 @@ pub fn answer(
         View::Output(id, stream) => experiments::output(asking, *id, *stream),
         View::Profiles => experiments::profiles(asking),
         View::Negative(scope, before) => claims::dead_ends(asking, scope.as_ref(), *before),
+        View::Guards => guards::answer(asking),
+        View::Guard(id) => guards::one(asking, &id.to_string()),
         View::Agents => agents::answer(asking),
         View::Events(filter) => events::list(asking, filter),
         View::Event(id) => events::one(asking, *id),
@@ -255,6 +263,7 @@ pub fn touched_by(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result
         View::Experiments(_) => experiments::touched_by(event),
         View::Experiment(id) | View::Output(id, _) => experiments::one_touched_by(*id, event),
         View::Negative(scope, _) => claims::dead_ends_touched_by(reads, scope.as_ref(), event)?,
+        View::Guards | View::Guard(_) => guards::touched_by(event),
         View::Events(filter) => events::touched_by(filter, recorded, event),
         View::Task(id) => work::task_touched_by(*id, event),
         View::Plan(_) | View::ReadyTasks | View::Tasks(_) | View::Locks => work::touched_by(event),

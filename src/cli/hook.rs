@@ -24,6 +24,7 @@ use crate::config::Config;
 use crate::domain::action::Action;
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
+use crate::domain::clean;
 use crate::domain::command::{Command, EndSession, RecordFiring, RecordTurn, StartSession, Submission};
 use crate::domain::event::Guard;
 use crate::domain::ids::{CommandId, SessionId};
@@ -68,6 +69,8 @@ const MAX_PAYLOAD_BYTES: u64 = 16 * 1024 * 1024;
 const END_OF_TURN: &str = "end of turn";
 /// The longest context that all clients accept, in characters. Codex counts bytes.
 const MAX_CONTEXT: usize = pack::DEFAULT_BUDGET_CHARS;
+/// The longest text about the error of a failed command, in characters. Longer ones are read past.
+const MAX_ABOUT_ERROR: usize = 600;
 /// Characters of the context of a session without intent, task, file or prompt. With the context for its intent, a new
 /// agent reads less than 15,000.
 const MAX_UNASKED: usize = 4_000;
@@ -272,6 +275,7 @@ impl Hooked {
             Answer::Silence => Answer::Silence,
             Answer::Context(text) => Answer::Context(views::shortened(&mut self.reads, &text).into_owned()),
             Answer::Warning(text) => Answer::Warning(views::shortened(&mut self.reads, &text).into_owned()),
+            Answer::Deny(text) => Answer::Deny(views::shortened(&mut self.reads, &text).into_owned()),
         })
     }
 
@@ -279,7 +283,7 @@ impl Hooked {
     fn with_patterns(&mut self, said: Answer) -> Answer {
         let in_turn = matches!(self.call.moment, Moment::BeforeTool(_) | Moment::AfterTool(..));
         let is_moment = in_turn || matches!(self.call.moment, Moment::Prompt { .. });
-        if !is_moment || !self.call.is_heard() || matches!(said, Answer::Warning(_)) {
+        if !is_moment || !self.call.is_heard() || matches!(said, Answer::Warning(_) | Answer::Deny(_)) {
             return said;
         }
         // Without a place for what a session knows, it would be told at each hook.
@@ -299,7 +303,7 @@ impl Hooked {
         self.patterns = ids;
         match said {
             Answer::Context(other) => Answer::Context(text + &other),
-            Answer::Silence | Answer::Warning(_) => Answer::Context(text),
+            Answer::Silence | Answer::Warning(_) | Answer::Deny(_) => Answer::Context(text),
         }
     }
 
@@ -551,11 +555,15 @@ impl Hooked {
             // If this fails, the changes of the command stay unknown.
             let _ = news.about_to_run(&stamped(&files));
         }
-        if !self.call.is_heard() {
+        let Some(action) = self.action() else { return Ok(Answer::Silence) };
+        if !self.call.is_heard() && !self.context.config.allow_block {
             return Ok(Answer::Silence);
         }
-        let Some(action) = self.action() else { return Ok(Answer::Silence) };
         let (advice, firings) = self.advice(&action)?;
+        // A client that ignores messages before a tool still obeys a refusal.
+        if !self.call.is_heard() && !matches!(advice, Answer::Deny(_)) {
+            return Ok(Answer::Silence);
+        }
         self.submit(firings)?;
         Ok(advice)
     }
@@ -574,6 +582,13 @@ impl Hooked {
             {
                 commands.extend(firings);
                 answer = advice;
+                // If this fails, the observation and the advice stay.
+                let fix = self.known_fix(&action).ok().flatten();
+                let (fix, told) = fix.unzip();
+                commands.extend(told);
+                if action.error.is_some() {
+                    answer = about_error(fix, answer);
+                }
             }
         }
         // The human also sees a warning, but not news. News waits for the next command.
@@ -623,7 +638,7 @@ impl Hooked {
         let (mut gate, mut firings) = (pack::Gate::default(), Vec::new());
         for (id, task) in fresh.unwrap_or_default() {
             let matched = END_OF_TURN.parse().expect("a short text without control characters");
-            firings.push(Command::RecordFiring(RecordFiring { guard: Guard::Task(id), matched }));
+            firings.push(Command::RecordFiring(RecordFiring::told(Guard::Task(id), matched)));
             let is_active = task.status == TaskStatus::Active;
             if is_active { &mut gate.active_tasks } else { &mut gate.leases }.push(task.name);
         }
@@ -690,6 +705,21 @@ impl Hooked {
         };
         commands.into_iter().map(submission).collect()
     }
+}
+
+/// What is known of an error, the mend before the advice, within the room that a failed command has.
+fn about_error(fix: Option<String>, advice: Answer) -> Answer {
+    let advice = match advice {
+        Answer::Context(known) | Answer::Warning(known) | Answer::Deny(known) => Some(known),
+        Answer::Silence => None,
+    };
+    let said: Vec<String> = fix.into_iter().chain(advice).collect();
+    if said.is_empty() {
+        return Answer::Silence;
+    }
+    let said = said.join("\n");
+    let is_short = said.chars().count() <= MAX_ABOUT_ERROR;
+    Answer::Warning(if is_short { said } else { clean::cut_words(&said, MAX_ABOUT_ERROR) })
 }
 
 /// Whether a session that starts like this has lost what it was told.

@@ -170,6 +170,7 @@ const fn exit_code(code: Code) -> u8 {
         | Code::UnknownPlan
         | Code::UnknownPattern
         | Code::UnknownSession
+        | Code::UnknownGuard
         | Code::UnknownWorktree
         | Code::TaskTaken
         | Code::ScopeLocked

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use super::{
-    backfill, backup, claim, context, contradictions, decision, demo, experiment, export, forget, help, hook,
-    import, init, lock, log, news, parse_moment, pattern, plan, profile, repair, serve, session, target,
-    token, trust, writer,
+    backfill, backup, claim, context, contradictions, decision, demo, experiment, export, forget, guards,
+    help, hook, import, init, lock, log, news, parse_moment, pattern, plan, profile, repair, serve, session,
+    target, token, trust, writer,
 };
 use crate::domain::rejection::Rejection;
 use crate::domain::time::Moment;
@@ -121,6 +121,9 @@ pub(super) enum Verb {
     /// Name the subjects of decisions, and join two names of one
     #[command(subcommand, alias = "targets", after_help = "Example: hm target alias database db")]
     Target(target::Target),
+    /// List, accept and silence guards, and show what came of their warnings
+    #[command(subcommand, alias = "guards", after_help = "Example: hm guard list")]
+    Guard(guards::GuardVerb),
     /// Set the intent; contexts follow it
     #[command(
         after_help = "From the operator or the architect, outside of any session (HM_SESSION, a client's shell), it is \

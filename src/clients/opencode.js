@@ -13,7 +13,8 @@ function told(cwd, event, session, more) {
     hook.on("error", () => done());
     hook.on("close", () => {
       try {
-        done(JSON.parse(said).additionalContext);
+        const { deny, additionalContext } = JSON.parse(said);
+        done(deny ? new Error(deny) : additionalContext);
       } catch {
         done();
       }
@@ -50,7 +51,10 @@ export const Hivemind = async ({ directory }) => {
     },
     "tool.execute.before": async ({ tool, sessionID, callID }, { args }) => {
       const call = { tool_name: tool, tool_input: args, tool_use_id: callID };
-      const texts = taken(sessionID, await told(directory, "tool.execute.before", sessionID, call));
+      const said = await told(directory, "tool.execute.before", sessionID, call);
+      // A guard that blocks: the error is what the agent reads in place of the tool's output.
+      if (said instanceof Error) throw said;
+      const texts = taken(sessionID, said);
       if (texts.length) warnings.set(sessionID, texts);
     },
     "tool.execute.after": async ({ tool, sessionID, callID, args }, result) => {

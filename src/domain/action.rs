@@ -19,7 +19,7 @@ pub use looks::only_looks;
 pub use normal::{NormalCommand, normalise};
 pub use own::is_own_call;
 pub use pipe::{Piped, piped};
-pub use sight::{scope_named, trigger_run};
+pub use sight::{files_named, scope_named, targets_of, trigger_run};
 pub use steady::steady;
 
 use crate::domain::claim::{Trigger, word};
@@ -37,6 +37,8 @@ word!(
         Symbol = "symbol",
         /// The action changes a path.
         Path = "path",
+        /// The action writes a claim, a decision or a run into the memory.
+        Write = "write",
     }
 );
 

@@ -4,6 +4,7 @@
 
 mod claim;
 mod decision;
+mod guard;
 mod ledger;
 mod pattern;
 mod run;
@@ -13,6 +14,7 @@ mod task;
 
 pub use claim::*;
 pub use decision::*;
+pub use guard::*;
 pub use ledger::*;
 pub use pattern::*;
 pub use run::*;
@@ -165,6 +167,8 @@ commands! {
     SeeAttention = "see_attention";
     DismissPattern = "dismiss_pattern", changes pattern_id;
     CitePlace = "cite_place", makes event_id;
+    AcceptGuard = "accept_guard", makes guard_id;
+    MuteGuard = "mute_guard", changes guard;
 }
 
 impl Command {

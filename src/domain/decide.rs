@@ -10,6 +10,7 @@ mod erasure;
 mod evidence;
 pub(crate) mod experiment;
 mod facts;
+mod guard;
 mod lock;
 mod loss;
 mod notice;
@@ -106,8 +107,9 @@ pub fn decide(
     decision.warnings.extend(lock::warnings(state, (agent, session), checkout, command, now));
     decision.events.iter_mut().for_each(|event| event.happened_in(checkout));
     decision.events.extend(contradiction::ended_by(state, agent, &decision.events));
+    guard::warn(state, (agent, session), (command, facts.run.as_ref()), now, &mut decision);
     told::recent(state, (agent, session), command, now, &mut decision);
-    told::remember(state, (agent, session), &mut decision);
+    told::remember(state, (agent, session), command, &mut decision);
     told::edited(state, (agent, session, checkout), command, now, &mut decision);
     Ok(decision)
 }
@@ -176,6 +178,8 @@ fn ruled(
         Command::RecordOverride(record) => record_override(agent, record),
         Command::SeeAttention(see) => notice::see(state, agent, see),
         Command::DismissPattern(dismiss) => pattern::dismiss(state, agent, dismiss),
+        Command::AcceptGuard(accept) => guard::accept(state, agent, accept, now),
+        Command::MuteGuard(mute) => guard::mute(state, agent, mute, now),
         Command::AcceptLoss(command) => loss::accept_loss(agent, command, facts.loss.as_ref()),
         Command::Forget(command) => erasure::forget(state, agent, command, &facts.erasure),
     }

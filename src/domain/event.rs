@@ -7,6 +7,7 @@ mod about;
 mod claim;
 mod commit;
 mod decision;
+mod guard;
 mod ledger;
 mod pattern;
 mod place;
@@ -19,6 +20,7 @@ pub use about::{About, OwnId};
 pub use claim::*;
 pub use commit::*;
 pub use decision::*;
+pub use guard::*;
 pub use ledger::*;
 pub use pattern::*;
 pub use place::*;
@@ -165,6 +167,8 @@ events! {
     PatternDismissed = "pattern.dismissed", min_reader 1;
     CommitSeen = "commit.seen", min_reader 1;
     PlaceCited = "place.cited", min_reader 1;
+    GuardAccepted = "guard.accepted", min_reader 1;
+    GuardMuted = "guard.muted", min_reader 1;
 }
 
 impl Event {

@@ -109,6 +109,11 @@ uuid_id!(
     TaskId,
     "a task id"
 );
+uuid_id!(
+    /// A guard. Equal to the id of the event that accepted it.
+    GuardId,
+    "a guard id"
+);
 
 uuid_id!(
     /// A pattern in the work of the team. Equal to the id of the event that opened it.

@@ -38,12 +38,22 @@ pub enum Named {
     Session,
     /// Patterns in the work of the team. The letter stands for what comes back.
     Pattern,
+    /// Guards.
+    Guard,
 }
 
 impl Named {
     /// Every series.
-    pub const ALL: [Self; 7] =
-        [Self::Claim, Self::Task, Self::Plan, Self::Run, Self::Contradiction, Self::Session, Self::Pattern];
+    pub const ALL: [Self; 8] = [
+        Self::Claim,
+        Self::Task,
+        Self::Plan,
+        Self::Run,
+        Self::Contradiction,
+        Self::Session,
+        Self::Pattern,
+        Self::Guard,
+    ];
 
     /// The series of the entity that an event creates. An erased event counts too, so that later names stay the
     /// same.
@@ -66,6 +76,7 @@ impl Named {
             "experiment.queued" | RUN_ENDED => Some(Self::Run),
             "contradiction.detected" => Some(Self::Contradiction),
             "pattern.opened" => Some(Self::Pattern),
+            "guard.accepted" => Some(Self::Guard),
             _ => None,
         }
     }
@@ -80,6 +91,7 @@ impl Named {
             Self::Contradiction => "X",
             Self::Session => "S",
             Self::Pattern => "L",
+            Self::Guard => "G",
         }
     }
 }
@@ -101,6 +113,8 @@ pub enum Sort {
     Contradiction,
     /// A pattern in the work of the team.
     Pattern,
+    /// A guard.
+    Guard,
 }
 
 impl Sort {
@@ -113,6 +127,7 @@ impl Sort {
             Self::Run => Named::Run,
             Self::Contradiction => Named::Contradiction,
             Self::Pattern => Named::Pattern,
+            Self::Guard => Named::Guard,
         }
     }
 
@@ -126,6 +141,7 @@ impl Sort {
             Self::Run => "run",
             Self::Contradiction => "contradiction",
             Self::Pattern => "pattern",
+            Self::Guard => "guard",
         }
     }
 
@@ -138,6 +154,7 @@ impl Sort {
             Self::Run => (Code::UnknownRun, "`hivemind://experiments` shows all"),
             Self::Contradiction => (Code::UnknownClaim, "`hivemind://contradictions` shows all"),
             Self::Pattern => (Code::UnknownPattern, "`hivemind://patterns` shows all"),
+            Self::Guard => (Code::UnknownGuard, "`hivemind://guards` shows all"),
         }
     }
 

@@ -70,6 +70,8 @@ pub enum WarningCode {
     Seated,
     /// The session got another seat than before, because another pane took that one meanwhile.
     SeatTaken,
+    /// The command meets a guard.
+    Guard,
     /// The caller sent an argument that the tool does not know.
     UnknownArgument,
 }

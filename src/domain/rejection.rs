@@ -77,6 +77,8 @@ pub enum Code {
     UnknownSession,
     /// The memory has no work tree of this name.
     UnknownWorktree,
+    /// No guard, or more than one, matches this name.
+    UnknownGuard,
     /// Another session holds the task.
     TaskTaken,
     /// Another session has locked a scope.
@@ -140,6 +142,7 @@ impl Code {
             Self::UnknownPattern => "unknown_pattern",
             Self::UnknownSession => "unknown_session",
             Self::UnknownWorktree => "unknown_worktree",
+            Self::UnknownGuard => "unknown_guard",
             Self::ScopeLocked => "scope_locked",
             Self::TaskTaken => "task_taken",
             Self::TaskNotReady => "task_not_ready",

@@ -4,6 +4,7 @@ mod claim;
 mod contradictions;
 mod deed;
 mod evolve;
+mod guards;
 mod recent;
 mod run;
 mod seats;
@@ -15,6 +16,7 @@ mod work;
 
 pub use claim::{Claim, DecisionInForce, Fingerprint, Proposal};
 pub use deed::Deed;
+pub use guards::Guards;
 pub use run::{Researcher, Run};
 pub use seats::{Pane, Seats};
 pub(in crate::domain) use silence::Heard;
@@ -90,6 +92,7 @@ pub struct State {
     cited_beside: BTreeSet<SessionId>,
     work: Work,
     seats: Seats,
+    guards: Guards,
     /// The recorded policy.
     policy: Policy,
     /// Unacknowledged notices of refusals and changed rules, each with the agent that it concerns.
@@ -130,6 +133,11 @@ impl State {
     pub(super) fn without_patterns(mut self) -> Self {
         self.patterns = Patterns::default();
         self
+    }
+
+    /// The accepted guards.
+    pub const fn guards(&self) -> &Guards {
+        &self.guards
     }
 
     /// The current work of the team.

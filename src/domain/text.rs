@@ -171,6 +171,15 @@ bounded_text!(
 );
 
 bounded_text!(
+    /// What a guard says, 1 to 400 characters.
+    Advice, "text", 400
+);
+bounded_text!(
+    /// A few words that a guard looks for, 1 to 200 characters.
+    Phrase, "phrase", 200
+);
+
+bounded_text!(
     /// The title of a plan, a phase or a task, 1 to 200 characters.
     Title, "title", 200
 );

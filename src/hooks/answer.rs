@@ -15,6 +15,8 @@ pub enum Answer {
     /// A text for the agent, which the client also shows to the human if it can. The human sees it at the latest
     /// with the question whether a tool may run.
     Warning(String),
+    /// The tool must not run, for this reason. Only a guard that blocks says so, where the configuration allows it.
+    Deny(String),
 }
 
 impl Call {
@@ -45,14 +47,17 @@ impl Call {
         }
     }
 
-    /// The line to print; `None` prints nothing. An answer never decides for the user: it neither denies a tool nor
-    /// approves one that the client would ask about.
+    /// The line to print; `None` prints nothing. Except for [`Answer::Deny`], an answer never decides for the user: it
+    /// neither denies a tool nor approves one that the client would ask about.
     pub fn answer(&self, answer: &Answer) -> Option<String> {
+        if let (Answer::Deny(why), Moment::BeforeTool(_)) = (answer, &self.moment) {
+            return Some(self.denying(&clean::cleaned(why)).to_string());
+        }
         let heard = match answer {
             Answer::Context(text) | Answer::Warning(text) if self.is_heard() && !text.is_empty() => {
                 Some(text)
             }
-            Answer::Context(_) | Answer::Warning(_) | Answer::Silence => None,
+            Answer::Context(_) | Answer::Warning(_) | Answer::Deny(_) | Answer::Silence => None,
         };
         let line = match heard {
             Some(text) => {
@@ -73,6 +78,22 @@ impl Call {
         match self.client {
             Client::Claude | Client::Codex | Client::Gemini | Client::VsCode | Client::Qwen => true,
             Client::Cursor | Client::Copilot | Client::Opencode => false,
+        }
+    }
+
+    fn denying(&self, why: &str) -> Value {
+        match self.client {
+            Client::Gemini => json!({ "decision": "deny", "reason": why }),
+            Client::Cursor => json!({ "permission": "deny", "user_message": why, "agent_message": why }),
+            Client::Copilot => json!({ "permissionDecision": "deny", "permissionDecisionReason": why }),
+            Client::Opencode => json!({ "deny": why }),
+            Client::Claude | Client::Codex | Client::VsCode | Client::Qwen => json!({
+                "hookSpecificOutput": {
+                    "hookEventName": self.event,
+                    "permissionDecision": "deny",
+                    "permissionDecisionReason": why,
+                }
+            }),
         }
     }
 

@@ -23,7 +23,7 @@ enum Names {
 impl Names {
     fn in_argument(argument: &str) -> Option<Self> {
         match argument {
-            "claim_id" | "decision_id" | "supersedes" => Some(Self::Of(Sort::Claim)),
+            "claim_id" | "decision_id" | "supersedes" | "source_claim" => Some(Self::Of(Sort::Claim)),
             "task_id" | "origin_task_id" | "parent_task_id" | "task_ids" | "depends_on" => {
                 Some(Self::Of(Sort::Task))
             }

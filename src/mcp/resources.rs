@@ -28,7 +28,7 @@ const LEFT_OUT_KEY: &str = "hivemind/left_out";
 const NEXT_KEY: &str = "next_page";
 
 /// Address, name and description of each resource without parameters.
-const CONCRETE: [(&str, &str, &str); 18] = [
+const CONCRETE: [(&str, &str, &str); 19] = [
     ("hivemind://context", "context", "What you should know now: contested claims, your own, dead ends"),
     (
         "hivemind://attention",
@@ -37,6 +37,7 @@ const CONCRETE: [(&str, &str, &str); 18] = [
     ),
     ("hivemind://claims", "claims", "Claims of the team, newest first"),
     ("hivemind://negative", "negative", "Dead ends: approaches that failed"),
+    ("hivemind://guards", "guards", "What warns before an action, and what came of the warnings"),
     ("hivemind://decisions", "decisions", "What the team decided, newest first"),
     ("hivemind://contradictions", "contradictions", "Claims that contradict each other, both sides named"),
     ("hivemind://patterns", "patterns", "Loops, stalls and other patterns that no single agent sees"),
@@ -54,7 +55,7 @@ const CONCRETE: [(&str, &str, &str); 18] = [
 ];
 
 /// Address, name and description of each template (RFC 6570).
-const TEMPLATES: [(&str, &str, &str); 23] = [
+const TEMPLATES: [(&str, &str, &str); 24] = [
     (
         "hivemind://context/{agent}{?session,intent,budget,context_window,used_tokens,all,explain,why}",
         "context-of",
@@ -90,6 +91,7 @@ const TEMPLATES: [(&str, &str, &str); 23] = [
     ("hivemind://patterns{?status,cursor}", "patterns-filtered", "Patterns: open, or all, newest first"),
     ("hivemind://patterns/{id}", "pattern", "One pattern: what repeats, who is asked, what it rests on"),
     ("hivemind://negative{?scope,cursor}", "negative-at", "Dead ends at a path, below or above it"),
+    ("hivemind://guards/{id}", "guard", "One guard or dead end: its condition and its last firings"),
     (
         "hivemind://experiments{?status,profile,claim,since,until,limit,cursor}",
         "experiments-filtered",

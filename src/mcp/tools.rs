@@ -6,6 +6,7 @@ mod attach_experiment;
 mod cancel_experiment;
 mod create_claim;
 mod deprecate_claim;
+mod guards;
 mod intent;
 mod lock;
 mod plan;
@@ -85,8 +86,11 @@ impl Toolset {
                 vec![(Role::Agent, Server::plan_route() + Server::ways_back_route() + Server::lock_route())]
             }
             Self::Session => vec![(Role::Agent, session())],
-            // The names of targets are the operator's.
-            Self::Guard => vec![(Role::Admin, Server::alias_target_route()), (Role::Agent, guard())],
+            // The names of targets are the operator's, and guards the architect's.
+            Self::Guard => vec![
+                (Role::Admin, Server::alias_target_route() + Server::guards_route()),
+                (Role::Agent, guard()),
+            ],
             // A viewer reads resources, and this tool returns the same.
             Self::Read => vec![(Role::Viewer, Server::read_memory_route())],
         }
@@ -210,6 +214,7 @@ mod tests {
             session spawn_researcher: agent admin
             session split_session: agent admin
             session start_session: agent admin
+            guard accept_guard: admin
             guard alias_target: admin
             guard cancel_experiment: agent admin
             guard part_target: admin

@@ -88,6 +88,11 @@ pub(super) fn parse(
         ("claims", id) => View::Claim(ClaimId::from_uuid(named("id", Sort::Claim, id)?)),
         ("search", "") => View::Search(search(&mut parameters, root, now)?),
         ("negative", "") => View::Negative(scope(&mut parameters, root)?, parameters.parse("cursor")?),
+        ("guards", "") => View::Guards,
+        ("guards", id) => View::Guard(
+            named("id", Sort::Guard, id)
+                .or_else(|refused| named("id", Sort::Claim, id).map_err(|_| refused))?,
+        ),
         ("decisions", "") => View::Decisions(decision_filter(&mut parameters)?),
         ("contradictions", "") => View::Contradictions(contradiction_filter(&mut parameters)?),
         ("contradictions", id) => {

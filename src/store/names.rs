@@ -60,6 +60,7 @@ pub(super) const fn table(sort: Sort) -> (&'static str, &'static str) {
         Sort::Run => ("experiments", "command"),
         Sort::Contradiction => ("belief_contradictions", "kind"),
         Sort::Pattern => ("patterns", "about"),
+        Sort::Guard => ("guards", "text"),
     }
 }
 

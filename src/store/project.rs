@@ -17,8 +17,8 @@ use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
 use crate::store::index::{self, Entry, LastClaims};
 use crate::store::{
-    StoreError, commits, completions, experiments, files, former, locks, names, patterns, places, plan,
-    proposals, questions, researchers, retracted, sessions, silence, tasks, triggers, versions,
+    StoreError, commits, completions, experiments, failures, files, former, guards, locks, names, patterns,
+    places, plan, proposals, questions, researchers, retracted, sessions, silence, tasks, triggers, versions,
 };
 
 /// Changes of many events in the same few rows. They are written once for all events of a transaction.
@@ -85,6 +85,7 @@ pub(super) fn project(
     let Some(event) = &recorded.event else {
         return Ok(());
     };
+    guards::observed(db, recorded, event)?;
     match event {
         Event::ClaimCreated(body) => {
             let entry = entry.ok_or_else(|| StoreError::Malformed("a claim without tokens".to_owned()))?;
@@ -126,7 +127,13 @@ pub(super) fn project(
         Event::SessionSplit(body) => sessions::split(db, recorded, body)?,
         Event::Turn0Continued(body) => sessions::continued(db, body)?,
         Event::BeliefsSnapshotted(body) => sessions::beliefs(db, recorded, body)?,
-        Event::GuardFired(body) => sessions::fired(db, recorded, body)?,
+        Event::GuardFired(body) => {
+            sessions::fired(db, recorded, body)?;
+            guards::fired(db, recorded, body)?;
+        }
+        Event::GuardAccepted(body) => guards::accepted(db, recorded, body)?,
+        Event::GuardMuted(body) => guards::muted(db, recorded, body)?,
+        Event::CommandRan(body) => failures::ran(db, recorded, body)?,
         Event::FileEdited(body) => sessions::edited(db, recorded, body)?,
         Event::ResearcherSpawned(body) => researchers::spawned(db, recorded, body)?,
         Event::PolicyChanged(body) => policy_changed(db, recorded, body)?,
@@ -149,7 +156,6 @@ pub(super) fn project(
         Event::MessageSent(_)
         | Event::OperatorOverridden(_)
         | Event::ToolUsed(_)
-        | Event::CommandRan(_)
         | Event::SpoolFlushed(_)
         | Event::MemoryDenied(_)
         | Event::EventRedacted(_)
@@ -284,6 +290,7 @@ fn position_taken(db: &Connection, at: &Recorded, body: &PositionTaken) -> Resul
         at.seq
     ])?;
     proposals::spoken(db, at, body.claim_id)?;
+    guards::challenged(db, body)?;
     questions::answered(db, at, body)?;
     silence::heard(db, at, body)?;
     touch(db, at, body.claim_id)
@@ -455,6 +462,7 @@ fn outcome_recorded(db: &Connection, at: &Recorded, body: &OutcomeRecorded) -> R
          VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?
     .execute(params![claim, body.outcome, notes, at.agent, at.at, at.seq])?;
+    failures::decided(db, at, body)?;
     touch(db, at, body.claim_id)
 }
 
@@ -481,7 +489,7 @@ fn attention_seen(db: &Connection, at: &Recorded, body: &AttentionSeen) -> Resul
         "INSERT OR IGNORE INTO seen_notices (id, seen_by, seen_at, seq) VALUES (?1, ?2, ?3, ?4)",
     )?
     .execute(params![body.id.to_string(), at.agent, at.at, at.seq])?;
-    Ok(())
+    guards::settled(db, &body.id.to_string())
 }
 
 fn command_rejected(db: &Connection, at: &Recorded, body: &CommandRejected) -> Result<(), StoreError> {

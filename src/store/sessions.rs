@@ -200,9 +200,19 @@ pub(super) fn beliefs(db: &Connection, at: &Recorded, body: &BeliefsSnapshotted)
 pub(super) fn fired(db: &Connection, at: &Recorded, body: &GuardFired) -> Result<(), StoreError> {
     let Some(session) = at.session.as_ref().map(SessionId::as_str) else { return Ok(()) };
     db.prepare_cached(
-        "INSERT INTO firings (session, guard, seq, matched, agent, fired_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        "INSERT INTO firings (session, guard, seq, matched, agent, fired_at, kind, did) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?
-    .execute(params![session, body.guard.uuid().to_string(), at.seq, body.matched, at.agent, at.at])?;
+    .execute(params![
+        session,
+        body.guard.uuid().to_string(),
+        at.seq,
+        body.matched,
+        at.agent,
+        at.at,
+        body.kind.map(crate::domain::action::Kind::as_str),
+        body.did
+    ])?;
     Ok(())
 }
 

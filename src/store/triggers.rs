@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::rows::{Json, json};
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, guards};
 use crate::domain::action::{self, Action, DeadEnd};
 use crate::domain::claim::{Status, Trigger};
 use crate::domain::event::{ClaimCreated, Recorded};
@@ -28,12 +28,80 @@ pub(super) fn add(db: &Connection, at: &Recorded, body: &ClaimCreated) -> Result
 /// Removes the keys of a deprecated claim, so that it causes no warning.
 pub(super) fn moved(db: &Connection, claim: ClaimId, to: Status) -> Result<(), StoreError> {
     if to == Status::Deprecated {
+        db.prepare_cached(
+            "INSERT OR IGNORE INTO former_triggers (kind, key, claim_id, seq) \
+             SELECT kind, key, claim_id, seq FROM triggers WHERE claim_id = ?1",
+        )?
+        .execute([claim])?;
         db.prepare_cached("DELETE FROM triggers WHERE claim_id = ?1")?.execute([claim])?;
+        guards::over(db, claim)?;
     }
     Ok(())
 }
 
+/// A dead end whose trigger is near an action, in force or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NearDeadEnd {
+    /// The claim that reports it.
+    pub claim_id: ClaimId,
+    /// Its statement.
+    pub statement: String,
+    /// The agent that reported it.
+    pub owner: String,
+    /// The session in which it was reported.
+    pub session: Option<String>,
+    /// Whether the action meets its trigger.
+    pub is_met: bool,
+    /// Why it warns no more.
+    pub over: Option<String>,
+}
+
 impl Reader {
+    /// The dead ends with a trigger under a key of the action, also those that the action does not meet and those that
+    /// are over.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn dead_ends_near(&self, action: &Action) -> Result<Vec<NearDeadEnd>, StoreError> {
+        let keys = Json(action.keys());
+        let of = |table: &str| {
+            format!(
+                "SELECT t.claim_id AS id FROM json_each(?1) CROSS JOIN {table} t \
+                 ON t.kind = json_each.value ->> 0 AND t.key = json_each.value ->> 1"
+            )
+        };
+        let sql = format!(
+            "SELECT c.id, c.statement, c.owner, c.session, c.status, c.superseded_by, c.mended, c.trigger_when \
+             FROM ({} UNION {} LIMIT ?2) near CROSS JOIN claims c ON c.id = near.id",
+            of("triggers"),
+            of("former_triggers")
+        );
+        let mut statement = self.db.prepare_cached(&sql)?;
+        self.kept_of(statement.query(params![keys, MAX_CANDIDATES])?, |row| {
+            let (claim_id, status): (ClaimId, Status) = (row.get("id")?, row.get("status")?);
+            let trigger: Trigger = json(row, "trigger_when")?;
+            let (successor, is_mended): (Option<ClaimId>, Option<bool>) =
+                (row.get("superseded_by")?, row.get("mended")?);
+            let over = match (status, successor) {
+                _ if self.is_expired(claim_id) => Some("its time is over".to_owned()),
+                (Status::Deprecated, Some(by)) if is_mended == Some(true) => {
+                    Some(format!("it is mended: {by}"))
+                }
+                (Status::Deprecated, Some(by)) => Some(format!("it is superseded by {by}")),
+                (Status::Deprecated, None) => Some("it is deprecated".to_owned()),
+                _ => None,
+            };
+            Ok::<_, StoreError>(NearDeadEnd {
+                claim_id,
+                statement: row.get("statement")?,
+                owner: row.get("owner")?,
+                session: row.get("session")?,
+                is_met: action::met(&trigger, action).is_some(),
+                over,
+            })
+        })
+    }
+
     /// The dead ends in force whose trigger an action meets, the most exact trigger first, then the newest.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! The entries that need an agent: one list. Each entry has the agents that must act, and the commands that settle it.
 
+mod guards;
 mod list;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,6 +55,10 @@ word!(
         Unstable = "unstable",
         /// A proposal against a decision of the operator.
         Proposal = "proposal",
+        /// A guard that sessions ignore, or that is proved wrong.
+        Guard = "guard",
+        /// A guard that repeated failures suggest.
+        Suggestion = "suggestion",
         /// A lease of a task that ends soon.
         Lease = "lease",
         /// A queued command that the writer refused.
@@ -82,6 +87,8 @@ impl Kind {
             Self::FailedSince => ("proved claim", "hivemind://claims?status=confirmed"),
             Self::Unstable => ("unstable proof", "hivemind://claims?status=confirmed"),
             Self::Proposal => ("proposal", "hivemind://events?type=override.proposed"),
+            Self::Guard => ("guard", "hivemind://guards"),
+            Self::Suggestion => ("suggested guard", "hivemind://attention"),
             Self::Lease => ("lease", "hivemind://plan"),
             Self::Rejected => ("rejected", "hivemind://events?type=command.rejected"),
             Self::Policy => ("policy", "hivemind://events?type=policy.changed"),
@@ -179,6 +186,10 @@ pub(super) fn touched_by(event: &Event) -> bool {
                 | Event::PatternOpened(_)
                 | Event::PatternClosed(_)
                 | Event::PatternDismissed(_)
+                | Event::GuardAccepted(_)
+                | Event::GuardMuted(_)
+                | Event::CommandRan(_)
+                | Event::OutcomeRecorded(_)
         )
         || matches!(event, Event::ClaimCreated(made) if !made.asks.is_empty())
         || matches!(event, Event::ClaimSuperseded(link) if !link.asks.is_empty())
@@ -288,6 +299,9 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
         }
     }
     needs.extend(store.proposals(MAX_LIMIT)?.into_iter().map(proposal));
+    needs.extend(store.asking_guards(MAX_LIMIT)?.into_iter().map(guards::guard));
+    let lately = now.ms().saturating_sub(guards::SUGGESTED_FOR_MS);
+    needs.extend(store.suggestions(lately, MAX_LIMIT)?.into_iter().map(guards::suggestion));
     for task in store.held_tasks()? {
         let Some(until) = task.lease_until.filter(|until| until - now.ms() <= EXPIRES_SOON_MS) else {
             continue;

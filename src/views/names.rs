@@ -146,6 +146,12 @@ pub fn notice(reads: &mut Reads, text: &str) -> Result<Uuid, Rejection> {
     if let Ok(id) = Uuid::parse_str(given) {
         return Ok(id);
     }
+    if let (Ok(name), Some(store)) = (given.parse::<Name>(), reads.store().map_err(ViewError::from)?)
+        && matches!(name.of, Named::Guard | Named::Claim)
+        && let Some(id) = store.id_called(name).map_err(ViewError::from)?.and_then(|id| id.parse().ok())
+    {
+        return Ok(id);
+    }
     if let (Some(end), Some(store)) = (names::end(given), reads.store().map_err(ViewError::from)?) {
         let rejected = store.rejected_commands(super::MAX_LIMIT).map_err(ViewError::from)?;
         let mut ending = rejected.iter().filter(|rejected| rejected.command_id.to_string().ends_with(&end));

@@ -10,6 +10,7 @@ use super::markdown::{LIST_FIELD_CHARS, counted, inline, name};
 use super::{Answer, ViewError, to_json};
 use crate::domain::claim::Status;
 use crate::domain::event::MemoryDenied;
+use crate::domain::guard::Counts as GuardCounts;
 use crate::domain::time::Timestamp;
 use crate::ledger;
 use crate::reads::Reads;
@@ -39,6 +40,9 @@ pub(super) struct StatusView {
     pub agents_seen: u64,
     /// Queued commands in the spool.
     pub spooled: u64,
+    /// The outcomes of all guards. None before the first firing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guards: Option<GuardCounts>,
     /// Commands refused for a suspected secret.
     pub denials: u64,
     /// Refused queued commands, newest first.
@@ -83,6 +87,7 @@ fn status(reads: &mut Reads, now: Timestamp) -> Result<(StatusView, LeftOut), Vi
         counts: Counts::default(),
         agents_seen: 0,
         spooled,
+        guards: None,
         denials,
         rejected: Vec::new(),
         jobs,
@@ -94,6 +99,7 @@ fn status(reads: &mut Reads, now: Timestamp) -> Result<(StatusView, LeftOut), Vi
         status.folded_seq = store.folded()?.seq;
         status.counts = store.counts()?;
         status.agents_seen = store.agents()?.len() as u64;
+        status.guards = Some(store.guard_totals()?).filter(|counts| counts.fired > 0);
         status.rejected = store.rejected_commands(REJECTED_SHOWN)?;
         Ok(())
     });
@@ -133,6 +139,16 @@ fn text(status: &StatusView) -> String {
         count(Status::Deprecated),
         counted(status.counts.negative, "dead end"),
     );
+    if let Some(guards) = &status.guards {
+        let rate =
+            guards.false_share().map_or_else(String::new, |share| format!(" ({:.0} % false)", share * 100.0));
+        let GuardCounts { fired, followed, ignored, proved_wrong, proved_right, .. } = guards;
+        let _ = writeln!(
+            text,
+            "guards:    {fired} fired, {followed} followed, {ignored} ignored, {proved_wrong} proved wrong{rate}, \
+             {proved_right} proved right"
+        );
+    }
     if let Some(fault) = &status.damage {
         let waiting = if status.stops_writes { " (writes wait in the spool)" } else { "" };
         let _ = writeln!(text, "damaged:   {fault}{waiting}: {}", Damage::FIX);

@@ -130,6 +130,13 @@ fn a_secret_in_any_text_of_any_command_is_refused() {
     let closed: Vec<String> = closed.into_iter().collect();
     expect![[r#"
         abandon_plan: plan_id
+        accept_guard: action
+        accept_guard: condition.claim_type
+        accept_guard: condition.event_types.0
+        accept_guard: condition.status
+        accept_guard: guard_id
+        accept_guard: source_claim
+        accept_guard: source_pattern
         add_evidence: claim_id
         add_evidence: evidence_ref
         add_evidence: relation
@@ -161,6 +168,7 @@ fn a_secret_in_any_text_of_any_command_is_refused() {
         dismiss_pattern: pattern_id
         forget: event_id
         keep_claim: claim_id
+        mute_guard: guard.rule
         observe: event_id
         observe: seen.what
         record_decision: alternatives.0.claim_id
@@ -170,6 +178,7 @@ fn a_secret_in_any_text_of_any_command_is_refused() {
         record_experiment: outcome.state
         record_experiment: run_id
         record_firing: guard.claim
+        record_firing: kind
         record_message: event_id
         record_outcome: decision_id
         record_outcome: outcome

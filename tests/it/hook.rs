@@ -47,6 +47,16 @@ impl Session<'_> {
         answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
     }
 
+    /// The whole answer at an event; null for silence.
+    pub(crate) fn answer(&self, event: &str, more: Value) -> Value {
+        let output = self.raw(self.payload(event, more).to_string().as_bytes());
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        if output.stdout.is_empty() {
+            return Value::Null;
+        }
+        serde_json::from_slice(&output.stdout).expect("one JSON object")
+    }
+
     pub(crate) fn start(&self) -> String {
         self.told("SessionStart", json!({ "source": "startup" }))
     }

@@ -39,6 +39,7 @@ mod forget;
 mod frames;
 mod gate;
 mod gates;
+mod guards;
 mod harness;
 mod hints;
 mod hook;

@@ -6,22 +6,23 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard};
 
 use hivemind::config::Config;
-use hivemind::domain::action::{Action, Attempt};
+use hivemind::domain::action::{Action, Attempt, Kind};
 use hivemind::domain::agent::AgentId;
 use hivemind::domain::checkout::Checkout;
 use hivemind::domain::claim::{
     ClaimType, Outcome, Position, Relation, ReportKind, SearchMode, Share, Status, Trigger,
 };
 use hivemind::domain::command::{
-    AddEvidence, AddPhase, AddPlan, AddTask, AliasTarget, Alternative, AttachExperiment, CancelExperiment,
-    ClaimTask, Command, CreateClaim, DeclareIntent, DeprecateClaim, EndSession, LockScopes, Observe,
-    RecordDecision, RecordExperiment, RecordFiring, RecordOutcome, RecordTurn, ReportEvent, RunExperiment,
-    SaveAnchor, Seen as Observed, SpawnResearcher, SplitSession, StartSession, Submission, TakePosition,
-    UpdateTask,
+    AcceptGuard, AddEvidence, AddPhase, AddPlan, AddTask, AliasTarget, Alternative, AttachExperiment,
+    CancelExperiment, ClaimTask, Command, CreateClaim, DeclareIntent, DeprecateClaim, EndSession, LockScopes,
+    Observe, RecordDecision, RecordExperiment, RecordFiring, RecordOutcome, RecordTurn, ReportEvent,
+    RunExperiment, SaveAnchor, Seen as Observed, SpawnResearcher, SplitSession, StartSession, Submission,
+    TakePosition, UpdateTask,
 };
-use hivemind::domain::event::{FileEdited, Guard};
+use hivemind::domain::event::{CommandRan, FileEdited, Guard};
 use hivemind::domain::experiment::{RunOutcome, RunState};
-use hivemind::domain::ids::{ClaimId, EventId, PhaseId, PlanId, RunId, SessionId, TaskId};
+use hivemind::domain::guard::{Condition, Effect};
+use hivemind::domain::ids::{ClaimId, EventId, GuardId, PhaseId, PlanId, RunId, SessionId, TaskId};
 use hivemind::domain::names::Sort;
 use hivemind::domain::plan::{TaskStatus, Trajectory};
 use hivemind::domain::scope::Scope;
@@ -126,6 +127,14 @@ const ALLOWED: &[Allowed] = &[
         scan: "SCAN q USING INDEX questions_seq",
         because: Because::Ends,
     },
+    Allowed {
+        statement: "SELECT DISTINCT claim_id FROM triggers",
+        scan: "SCAN triggers USING COVERING INDEX triggers_claim",
+        because: Because::Ends,
+    },
+    Allowed { statement: "SELECT g.id, g.condition", scan: "SCAN g", because: Because::Ends },
+    // One row for each guard that ever fired.
+    Allowed { statement: "SELECT coalesce(sum(fired)", scan: "SCAN guard_counts", because: Because::All },
     Allowed { statement: "SELECT id, title, sot_path", scan: "SCAN plans", because: Because::Ends },
     // Facts the team keeps are named by hand.
     Allowed { statement: "SELECT key, value, agent", scan: "SCAN anchors", because: Because::All },
@@ -410,6 +419,24 @@ fn write_everything(committer: &mut Committer) -> (Vec<ClaimId>, RunId) {
     (ids, recorded.expect("a run was recorded"))
 }
 
+/// A command that failed with an error of its own.
+fn failed(index: usize) -> CommandRan {
+    CommandRan {
+        command: format!("make part{index}").parse().expect("a command line"),
+        exit_code: Some(1),
+        error_signature: Some(format!("error in part{}", index % 50).parse().expect("an error")),
+        failed: true,
+        of_last: false,
+        unseen: false,
+        runs: Vec::new(),
+        tail: None,
+        output_sha256: None,
+        answer_sha256: None,
+        took_ms: None,
+        checkout: Checkout::default(),
+    }
+}
+
 /// Sessions with everything that happens in one, so many that a scan of them shows.
 fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
     let title = |text: &str| text.parse().expect("a title");
@@ -471,8 +498,29 @@ fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
                 // Every fourth claim is a dead end.
                 guard: Guard::Claim(claims[index / 4 * 4 + 3]),
                 matched: "cargo test".parse().expect("a command"),
+                kind: Some(Kind::Command),
+                did: Some("cargo test".parse().expect("a command")),
+            }),
+            Command::Observe(Observe {
+                event_id: EventId::from_uuid(system::new_id()),
+                seen: Observed::Command(failed(index)),
             }),
         ]);
+        // The architect accepts guards.
+        if index % 3 == 2 {
+            group.push(Command::AcceptGuard(AcceptGuard {
+                guard_id: GuardId::from_uuid(system::new_id()),
+                condition: Condition {
+                    commands: vec![format!("make part{index}").parse().expect("a command line")],
+                    ..Condition::default()
+                },
+                action: Effect::Warn,
+                text: "ask first".parse().expect("an advice"),
+                source_claim: None,
+                source_pattern: None,
+                until: None,
+            }));
+        }
         let turn = |at: usize| {
             Command::RecordTurn(RecordTurn {
                 role: Role::User,
@@ -613,6 +661,8 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
         View::Profiles,
         View::Experiment(run),
         View::Negative(None, None),
+        View::Guards,
+        View::Guard(ids[3].uuid()),
         View::Negative(Some(scope), Some(300)),
         View::Agents,
         View::Event(ids[0].creation_event()),
@@ -662,6 +712,8 @@ const fn kind(view: &View) -> &'static str {
         // What lies in files asks no database.
         View::Output(..) | View::Profiles => "files",
         View::Negative(..) => "negative",
+        View::Guards => "guards",
+        View::Guard(_) => "guard",
         View::Agents => "agents",
         View::Events(_) => "events",
         View::Event(_) => "event",

@@ -6,9 +6,10 @@ use std::process::{Command, Output, Stdio};
 use hivemind::domain::claim::ContradictionKind;
 use hivemind::spool::Spool;
 use hivemind::views::AttentionKind;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::harness::{creation, wait_until};
+use crate::hook::{claude, spool_is_empty};
 use crate::shell::Shell;
 use crate::terminal::by_a_human;
 
@@ -49,6 +50,8 @@ fn scenes(kind: AttentionKind) -> Vec<Scene> {
                 would_supersede,
             ]
         }
+        AttentionKind::Guard => vec![guard_ignored, guard_proved_wrong],
+        AttentionKind::Suggestion => vec![error_repeated, decision_failed],
         AttentionKind::Lease => vec![lease],
         AttentionKind::Pattern => vec![crate::patterns::a_loop, a_handoff_loop],
         AttentionKind::Rejected => vec![rejected],
@@ -338,6 +341,58 @@ fn rejected(shell: &Shell) {
             .as_array()
             .is_some_and(|events| !events.is_empty())
     });
+}
+
+/// A guard that escalates each time it fires.
+fn guard_ignored(shell: &Shell) {
+    does(
+        shell,
+        "hm guard accept --command \"cargo doc\" --action escalate --text \"ask first\" --agent architect",
+    );
+    let session = claude(shell, "s-1", "devops");
+    session.start();
+    spool_is_empty(shell);
+    assert!(session.about_to_run("cargo doc --all").contains("ask first"));
+    spool_is_empty(shell);
+}
+
+fn guard_proved_wrong(shell: &Shell) {
+    does(
+        shell,
+        "hm claim create \"cargo doc is broken\" --type negative --scope src --trigger-command \"cargo doc\" --agent analyst",
+    );
+    let session = claude(shell, "s-1", "devops");
+    session.start();
+    for _ in 0..3 {
+        session.prompt("go on");
+        spool_is_empty(shell);
+        assert!(session.about_to_run("cargo doc --all").contains("broken"));
+        spool_is_empty(shell);
+        let done = json!({ "tool_name": "Bash", "tool_input": { "command": "cargo doc --all" }, "tool_response": {} });
+        session.told("PostToolUse", done);
+        spool_is_empty(shell);
+    }
+}
+
+fn error_repeated(shell: &Shell) {
+    let session = claude(shell, "s-1", "devops");
+    session.start();
+    for _ in 0..3 {
+        let failed = json!({
+            "tool_name": "Bash", "tool_input": { "command": "cargo build" },
+            "error": "Exit code 101\nerror[E0433]: failed to resolve: use of undeclared crate `foo`"
+        });
+        session.told("PostToolUseFailure", failed);
+        spool_is_empty(shell);
+    }
+}
+
+fn decision_failed(shell: &Shell) {
+    let decision = id_of(
+        shell,
+        "hm decision record \"we vendor openssl\" --rationale \"it builds anywhere\" --scope vendor --agent architect",
+    );
+    does(shell, &format!("hm decision outcome {decision} failure --agent architect"));
 }
 
 fn loosened(shell: &Shell) {

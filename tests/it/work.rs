@@ -741,6 +741,8 @@ fn work() -> BoxedStrategy<Command> {
         1 => (0..3u8).prop_map(|at| Command::RecordFiring(RecordFiring {
             guard: Guard::Claim(ClaimId::from_uuid(id(0xa00, at))),
             matched: "cargo test".parse().expect("a command"),
+            kind: Some(hivemind::domain::action::Kind::Command),
+            did: Some("cargo test".parse().expect("a command")),
         })),
         1 => (0..3u8).prop_map(|at| {
             let mut fact = fact(&format!("fact {at}"));

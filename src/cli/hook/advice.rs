@@ -3,21 +3,24 @@
 use super::Hooked;
 use super::waiting::Waiting;
 use crate::cli::output::Failure;
-use crate::domain::action::{Action, MAX_TOLD, advise, edited_since, is_own_call};
+use crate::domain::action::{
+    Action, Kind, MAX_TOLD, advise, age, edited_since, is_own_call, quoted, targets_of,
+};
 use crate::domain::command::{Command, RecordFiring};
 use crate::domain::event::Guard;
+use crate::domain::guard::{Effect, MAX_A_TURN, Rule, Subject};
 use crate::domain::lock::{MACHINE, Notice, is_same_thing};
 use crate::domain::privacy;
 use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, Worktree};
 use crate::domain::time::Timestamp;
 use crate::hooks::{Answer, Moment};
-use crate::store::{EditBehind, LockView, Myself};
+use crate::store::{EditBehind, Fix, LockView, Myself};
 use crate::system;
 use crate::views;
 
 impl Hooked {
-    /// Dead ends, once a session, and locks, once a turn. In case of doubt the advice is not repeated.
+    /// Guards, dead ends and locks, once a turn. In case of doubt the advice is not repeated.
     pub(super) fn advice(&mut self, action: &Action) -> Result<(Answer, Vec<Command>), Failure> {
         let Some(session) = self.session.clone() else { return Ok((Answer::Silence, Vec::new())) };
         let known = self.known()?;
@@ -26,6 +29,10 @@ impl Hooked {
         let is_seated = self.speaker.unpinned.is_some();
         let me = Myself { agent: agent.as_str(), session: session.as_str(), is_seated };
         let waiting = Waiting::of(&self.context, &session);
+        // All committed warnings belong to an earlier turn while a prompt is queued.
+        let turn = if waiting.is_new_turn { u64::MAX } else { since };
+        let may_block = self.context.config.allow_block && matches!(self.call.moment, Moment::BeforeTool(_));
+        let subject = Subject::of_action(action, self.written());
         let now = system::now();
         let here = self.context.workspace.worktree();
         let loads_machine = self.loads_machine(action);
@@ -39,10 +46,34 @@ impl Hooked {
             for dead_end in store.dead_ends_for(action)? {
                 let id = dead_end.claim_id;
                 let is_own = me.said(&dead_end.owner, dead_end.session.as_deref());
-                if !is_own && !waiting.has_told(id) && !store.was_told(me, id)? {
+                if !is_own
+                    && !waiting.has_fired(Guard::Claim(id))
+                    && !store.knows_dead_end(me, id, turn)?
+                    && !store.is_muted(&id.to_string(), &subject, now)?
+                {
                     dead_ends.push(dead_end);
                 }
             }
+            let mut rules = Vec::new();
+            let mut refusal = None;
+            for (rule, met) in store.guards_for(&subject)? {
+                let Ok((kind, met)) = met else { continue };
+                let is_over = rule.until.is_some_and(|until| until <= now);
+                if is_over || store.is_muted(&rule.id.to_string(), &subject, now)? {
+                    continue;
+                }
+                let is_fresh = fresh(Guard::Rule(rule.id))?;
+                if may_block && rule.effect == Effect::Block {
+                    refusal.get_or_insert((rule, kind, met, is_fresh));
+                } else if is_fresh {
+                    rules.push((rule, kind, met));
+                }
+            }
+            // What stops an action is said before what only advises.
+            rules.sort_by_key(|(rule, ..)| std::cmp::Reverse(rule.effect));
+            let spoken =
+                if waiting.is_new_turn { 0 } else { store.guards_spoken(session.as_str(), since)? };
+            let room = MAX_A_TURN.saturating_sub(spoken + waiting.guards_spoken());
             let mut held: Vec<(Guard, String, LockView)> = Vec::new();
             for lock in store.locks()? {
                 let is_known = |guard| held.iter().any(|(told, ..)| *told == guard);
@@ -61,16 +92,36 @@ impl Hooked {
             for path in &action.paths {
                 edits.extend(store.edits_behind(me, here.as_ref(), path)?);
             }
-            Ok((dead_ends, held, edits))
+            Ok((refusal, rules, dead_ends, room, held, edits))
         })?;
-        let Some((mut dead_ends, mut held, edits)) = found else { return Ok((Answer::Silence, Vec::new())) };
+        let Some((refusal, mut rules, mut dead_ends, room, mut held, edits)) = found else {
+            return Ok((Answer::Silence, Vec::new()));
+        };
+        // A refusal holds for each attempt, and is recorded once a turn.
+        if let Some((rule, kind, met, is_fresh)) = refusal {
+            let firing = self.firing(Guard::Rule(rule.id), (kind, &met), action);
+            return Ok((
+                Answer::Deny(line_of(&rule, &met)),
+                firing.filter(|_| is_fresh).into_iter().collect(),
+            ));
+        }
         let edits = self.news_of(edits, me, &waiting)?;
         // The rest is told the next time.
-        dead_ends.truncate(MAX_TOLD);
+        rules.truncate(room);
+        dead_ends.truncate(room - rules.len());
         held.truncate(MAX_TOLD);
-        let mut said = advise(&dead_ends, now);
-        let mut fired: Vec<(Guard, String)> =
-            dead_ends.into_iter().map(|dead_end| (Guard::Claim(dead_end.claim_id), dead_end.met)).collect();
+        let mut firings = Vec::new();
+        for (rule, kind, met) in &rules {
+            firings.extend(self.firing(Guard::Rule(rule.id), (*kind, met), action));
+        }
+        for dead_end in &dead_ends {
+            let guard = Guard::Claim(dead_end.claim_id);
+            firings.extend(self.firing(guard, (dead_end.kind, &dead_end.met), action));
+        }
+        let mut said: String = rules.iter().map(|(rule, _, met)| line_of(rule, met) + "\n").collect();
+        said.push_str(&advise(&dead_ends, now));
+        said.truncate(said.trim_end().len());
+        let mut fired: Vec<(Guard, String)> = Vec::new();
         for (guard, met, lock) in held {
             if !said.is_empty() {
                 said.push('\n');
@@ -89,10 +140,58 @@ impl Hooked {
         }
         let commands = fired.into_iter().filter_map(|(guard, matched)| {
             let matched = self.matched(&matched)?;
-            Some(Command::RecordFiring(RecordFiring { guard, matched }))
+            Some(Command::RecordFiring(RecordFiring::told(guard, matched)))
         });
-        let commands = commands.collect();
+        firings.extend(commands);
+        let commands = firings;
         Ok((if said.is_empty() { Answer::Silence } else { Answer::Warning(said) }, commands))
+    }
+
+    /// The command line of the call, or the text that it writes.
+    fn written(&self) -> &str {
+        let tool = match &self.call.moment {
+            Moment::BeforeTool(tool) | Moment::AfterTool(tool, _) => tool,
+            Moment::SessionStart { .. }
+            | Moment::Prompt { .. }
+            | Moment::Stop { .. }
+            | Moment::SessionEnd { .. }
+            | Moment::Other => return "",
+        };
+        tool.command.as_deref().or(tool.text.as_deref()).unwrap_or_default()
+    }
+
+    /// The record of a firing that gets an outcome.
+    fn firing(&self, guard: Guard, (kind, met): (Kind, &str), action: &Action) -> Option<Command> {
+        // A hook sees which files an edit changes, and not which symbols.
+        let did = match kind {
+            Kind::Symbol => action.paths.first().map_or(met, Scope::as_str),
+            Kind::Command | Kind::Error | Kind::Path | Kind::Write => met,
+        };
+        let (matched, did) = (self.matched(met)?, self.matched(did));
+        Some(Command::RecordFiring(RecordFiring { guard, matched, kind: did.as_ref().map(|_| kind), did }))
+    }
+
+    /// What another session found out about the error of a failed command, once a session.
+    pub(super) fn known_fix(&mut self, action: &Action) -> Result<Option<(String, Command)>, Failure> {
+        let (Some(session), Some(error)) = (self.session.clone(), &action.error) else { return Ok(None) };
+        let Some(matched) = self.matched(error.as_str()) else { return Ok(None) };
+        let waiting = Waiting::of(&self.context, &session);
+        if waiting.has_told_of_error(&matched) {
+            return Ok(None);
+        }
+        let lines: Vec<CommandLine> =
+            action.commands.iter().filter_map(|run| run.to_string().parse().ok()).collect();
+        let targets = targets_of(&lines);
+        let fix = self.store(|store| {
+            if store.was_told_of_error(session.as_str(), matched.as_str())? {
+                return Ok(None);
+            }
+            store.fix_of(error.as_str(), &targets, session.as_str())
+        })?;
+        Ok(fix.flatten().map(|fix| {
+            let record = RecordFiring::told(Guard::Fix(fix.id), matched);
+            (line_of_fix(&fix, system::now()), Command::RecordFiring(record))
+        }))
     }
 
     /// Whether a command will load the machine. After a command the lock comes too late, and a notice would use up
@@ -143,6 +242,28 @@ impl Hooked {
         }
         Ok(news)
     }
+}
+
+/// The line of a guard that an action meets.
+fn line_of(rule: &Rule, met: &str) -> String {
+    let says = match rule.effect {
+        Effect::Suggest => "suggests",
+        Effect::Warn | Effect::Escalate | Effect::Block => "warns",
+    };
+    let (text, met) = (quoted(rule.text.as_str(), 400), quoted(met, 120));
+    format!("hivemind: guard {} {says}: {text} (it is about `{met}`).", rule.id)
+}
+
+/// The line about the command that succeeded where this one failed.
+fn line_of_fix(fix: &Fix, now: Timestamp) -> String {
+    let changed = fix.path.as_deref().map(|path| format!(" after a change of {}", quoted(path, 120)));
+    format!(
+        "hivemind: the same error was here before, and then `{}` succeeded{} ({}, {}).",
+        quoted(&fix.command, 160),
+        changed.unwrap_or_default(),
+        quoted(&fix.agent, 40),
+        age(Timestamp::from_ms(fix.at), now),
+    )
 }
 
 /// The line about a lock that an action meets.

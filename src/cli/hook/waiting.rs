@@ -18,6 +18,10 @@ pub(super) struct Waiting {
     pub(super) fired: Vec<Guard>,
     /// The claims of warnings, with their matches.
     pub(super) told: Vec<(ClaimId, CommandLine)>,
+    /// Firings that get an outcome, since the last prompt.
+    spoken: usize,
+    /// The errors of which the session was told what is known.
+    errors: Vec<CommandLine>,
     /// Whether the spool cannot be read.
     pub(super) is_unknown: bool,
 }
@@ -29,6 +33,8 @@ impl Waiting {
             is_new_turn: false,
             fired: Vec::new(),
             told: Vec::new(),
+            spoken: 0,
+            errors: Vec::new(),
             is_unknown: false,
         };
         let Some(submissions) = Spool::of(&context.workspace).submissions() else {
@@ -38,10 +44,15 @@ impl Waiting {
             if let Command::RecordTurn(RecordTurn { role: Role::User, .. }) = submission.command {
                 waiting.is_new_turn = true;
                 waiting.fired.clear();
+                waiting.spoken = 0;
             } else if let Command::StartSession(_) = submission.command {
                 waiting.is_started = true;
             } else if let Command::RecordFiring(firing) = &submission.command {
                 waiting.fired.push(firing.guard);
+                waiting.spoken += usize::from(firing.did.is_some());
+                if let Guard::Fix(_) = firing.guard {
+                    waiting.errors.push(firing.matched.clone());
+                }
                 if let Guard::Claim(id) = firing.guard {
                     waiting.told.push((id, firing.matched.clone()));
                 }
@@ -54,8 +65,13 @@ impl Waiting {
         self.is_unknown || self.fired.contains(&guard)
     }
 
-    pub(super) fn has_told(&self, claim: ClaimId) -> bool {
-        self.is_unknown || self.told.iter().any(|(told, _)| *told == claim)
+    /// The number of guards and dead ends that spoke at an action since the last prompt.
+    pub(super) fn guards_spoken(&self) -> usize {
+        self.spoken
+    }
+
+    pub(super) fn has_told_of_error(&self, error: &CommandLine) -> bool {
+        self.is_unknown || self.errors.contains(error)
     }
 
     pub(super) fn has_told_of_edit(&self, claim: ClaimId, path: &CommandLine) -> bool {

@@ -61,6 +61,7 @@ fn sentence(dead_end: &DeadEnd, now: Timestamp) -> String {
         Kind::Error => "the error",
         Kind::Symbol => "the symbol",
         Kind::Path => "a change of",
+        Kind::Write => "what you wrote:",
     };
     format!(
         "{} {} reported: \"{}\" (claim {}{}; it is about {what} `{}`).",

@@ -19,6 +19,24 @@ pub fn trigger_run(lines: &[CommandLine], trigger: &Trigger) -> Option<String> {
     met(&only, &action).filter(|(kind, _)| *kind == Kind::Command).map(|(_, line)| line)
 }
 
+/// The files of the workspace that these commands name.
+pub fn files_named(commands: &[NormalCommand]) -> impl Iterator<Item = Scope> {
+    commands.iter().flat_map(paths)
+}
+
+/// The places of some commands: the files that they name, or else the last command itself. Its failure and its success
+/// are about the same place.
+pub fn targets_of(lines: &[CommandLine]) -> Vec<String> {
+    let commands = commands(lines);
+    let mut files: Vec<String> = files_named(&commands).map(String::from).collect();
+    files.sort();
+    files.dedup();
+    if files.is_empty() {
+        files.extend(commands.last().map(ToString::to_string));
+    }
+    files
+}
+
 fn commands(lines: &[CommandLine]) -> Vec<NormalCommand> {
     let of = |line: &CommandLine| normalise(line.as_str(), SOME_WORKSPACE, SOME_WORKSPACE);
     lines.iter().flat_map(of).collect()

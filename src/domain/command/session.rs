@@ -1,11 +1,10 @@
-//! Commands about sessions: start and end, anchors, hand-overs and warnings.
+//! Commands about sessions: start and end, anchors, and hand-overs.
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::event::Guard;
 use crate::domain::ids::SessionId;
 use crate::domain::session::{Role, Source};
-use crate::domain::text::{AnchorKey, AnchorValue, CommandLine, Reason, Said, ToolName, Turn0};
+use crate::domain::text::{AnchorKey, AnchorValue, Reason, Said, ToolName, Turn0};
 
 /// Record that the session started, or started again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,12 +71,3 @@ pub struct SplitSession {
 /// Record the agent's current beliefs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnapshotBeliefs {}
-
-/// Record that a session was warned right before an action. Hooks send it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RecordFiring {
-    /// The subject of the warning.
-    pub guard: Guard,
-    /// The match.
-    pub matched: CommandLine,
-}

@@ -8,6 +8,10 @@ use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::State;
 
 pub(super) fn see(state: &State, agent: &AgentId, see: &SeeAttention) -> Result<Accepted, Rejection> {
+    let may_note = [AgentId::architect(), AgentId::operator()].contains(agent);
+    if may_note && super::guard::is_guard(state, see.id) {
+        return Ok(Accepted { events: vec![AttentionSeen { id: see.id }.into()], ..Accepted::default() });
+    }
     let Some(concerns) = state.notice(see.id) else {
         return Err(Rejection::invalid(
             "id",

@@ -257,10 +257,11 @@ pub(super) fn record_firing(state: &State, firing: &RecordFiring) -> Result<Acce
         Guard::Task(id) => {
             super::plan::known_task(state, id)?;
         }
-        Guard::Lock(id) => super::known_event(state, id)?,
+        Guard::Lock(id) | Guard::Fix(id) => super::known_event(state, id)?,
+        Guard::Rule(id) => super::guard::known_guard(state, id)?,
     }
-    let RecordFiring { guard, matched } = firing.clone();
-    Ok(one(GuardFired { guard, matched }.into()))
+    let RecordFiring { guard, matched, kind, did } = firing.clone();
+    Ok(one(GuardFired { guard, matched, kind, did }.into()))
 }
 
 pub(super) fn observe(state: &State, observe: &Observe) -> Result<Accepted, Rejection> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Accepted, Speaker};
-use crate::domain::action;
+use crate::domain::action::{self, Kind};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{ClaimType, Status};
@@ -118,7 +118,7 @@ fn scopes_of<'a>(state: &'a State, made: ClaimId, events: &'a [Event]) -> &'a [S
 }
 
 /// Records the dead ends that a receipt shows to the caller's session. Later hooks and receipts omit them.
-pub(super) fn remember(state: &State, speaker: Speaker<'_>, decision: &mut Accepted) {
+pub(super) fn remember(state: &State, speaker: Speaker<'_>, command: &Command, decision: &mut Accepted) {
     if speaker.1.is_none() {
         return;
     }
@@ -128,7 +128,11 @@ pub(super) fn remember(state: &State, speaker: Speaker<'_>, decision: &mut Accep
         is_news(state, speaker, id, claim).then_some(Guard::Claim(id))
     };
     let matched = RECEIPT.parse().expect("a short text without control characters");
-    let fired = |guard| GuardFired { guard, matched: Clone::clone(&matched) }.into();
+    // The outcome of the warning is that of the written claim.
+    let did = made(command).and_then(|(id, _)| id.to_string().parse().ok());
+    let kind = did.as_ref().map(|_| Kind::Write);
+    let fired =
+        |guard| GuardFired { guard, matched: Clone::clone(&matched), kind, did: Clone::clone(&did) }.into();
     decision.events.extend(decision.warnings.iter().filter_map(told).map(fired));
 }
 
@@ -164,7 +168,7 @@ pub(super) fn edited(
             claim_id: Some(*id),
         });
         if session.is_some() {
-            decision.events.push(GuardFired { guard: Guard::Claim(*id), matched }.into());
+            decision.events.push(GuardFired::told(Guard::Claim(*id), matched).into());
         }
     }
 }

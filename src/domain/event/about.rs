@@ -161,6 +161,10 @@ impl Event {
             }
             Self::Turn0Continued(of) => About::session(&of.child).with_words(),
             Self::BeliefsSnapshotted(of) => About { session: of.session.as_ref(), ..About::default() },
+            Self::GuardAccepted(new) => {
+                About { claims: [new.source_claim, None], ..About::made(new.guard_id.uuid()) }.with_words()
+            }
+            Self::GuardMuted(of) => About::changed(of.guard.uuid()).with_words(),
             Self::GuardFired(of) => About::changed(of.guard.uuid()).with_words(),
             Self::EventReported(_)
             | Self::MessageSent(_)

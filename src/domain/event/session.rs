@@ -1,13 +1,12 @@
 //! Events of sessions: start and end, seats, anchors, hand-overs and warnings.
 
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
-use crate::domain::ids::{ClaimId, EventId, SessionId, TaskId};
+use crate::domain::ids::{ClaimId, SessionId};
 use crate::domain::session::{Belief, EndCause, Role, Source};
-use crate::domain::text::{AnchorKey, AnchorValue, CommandLine, Reason, Said, ToolName, Turn0};
+use crate::domain::text::{AnchorKey, AnchorValue, Reason, Said, ToolName, Turn0};
 
 /// A session started, or started again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,37 +129,4 @@ pub struct BeliefsSnapshotted {
     pub session: Option<SessionId>,
     /// The most confident beliefs first, at most 500.
     pub beliefs: Vec<Belief>,
-}
-
-/// The subject of a warning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Guard {
-    /// A negative claim.
-    Claim(ClaimId),
-    /// A task: a warning about its locked files, or a reminder for its own session to settle it.
-    Task(TaskId),
-    /// A lock without a task, by the event that took it.
-    Lock(EventId),
-}
-
-impl Guard {
-    /// The id of the subject.
-    pub const fn uuid(self) -> Uuid {
-        match self {
-            Self::Claim(id) => id.uuid(),
-            Self::Task(id) => id.uuid(),
-            Self::Lock(id) => id.uuid(),
-        }
-    }
-}
-
-/// An agent got a warning or a reminder. A hook or a receipt warns of a dead end, or of a file that another agent
-/// holds. At the end of a turn, a hook reminds the session of a task that it still holds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GuardFired {
-    /// The subject of the warning.
-    pub guard: Guard,
-    /// The match: the command, the path or the error. It is `end of turn` for a reminder, and `receipt` in a receipt.
-    pub matched: CommandLine,
 }

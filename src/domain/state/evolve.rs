@@ -20,6 +20,7 @@ impl State {
         self.work.evolve(recorded);
         self.edits.evolve(recorded);
         self.seats.evolve(recorded);
+        self.guards.evolve(recorded);
         self.hear(recorded);
         let Some(event) = &recorded.event else { return };
         match event {
@@ -88,6 +89,8 @@ impl State {
                 self.notices.remove(&seen.id);
             }
             Event::GuardFired(fired) => self.told.evolve(recorded, fired),
+            // `guards` has folded these events.
+            Event::GuardAccepted(_) | Event::GuardMuted(_) => {}
             // `edits` has folded it.
             Event::CommitSeen(_)
             | Event::PlaceCited(_)

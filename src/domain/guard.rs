@@ -1,0 +1,477 @@
+//! Guards: a condition on actions and writes, what happens where it is met, and the outcome of each firing.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::action::{self, Action, Kind};
+use crate::domain::claim::{ClaimType, Status, Trigger, word};
+use crate::domain::event::Event;
+use crate::domain::ids::{ClaimId, GuardId};
+use crate::domain::scope::Scope;
+use crate::domain::session::Role;
+use crate::domain::text::{Advice, CommandLine, ErrorSignature, Phrase};
+use crate::domain::time::Timestamp;
+
+/// The most guards that speak in one turn of a session. More warnings are read past.
+pub const MAX_A_TURN: usize = 2;
+/// How often a session ignores a guard before the guard escalates to the architect.
+pub const ESCALATES_AFTER: u64 = 3;
+/// How often in a row sessions ignore a guard before its retirement is proposed.
+pub const RETIRES_AFTER: u64 = 50;
+/// How often in a row a guard is proved wrong before a challenge of its claim is proposed.
+pub const DOUBTED_AFTER: u64 = 3;
+/// Failures with one error signature before a guard is suggested.
+pub const SUGGESTED_AFTER: u64 = 3;
+
+word!(
+    /// What a guard does where its condition is met.
+    Effect("action of a guard") {
+        /// It warns the agent.
+        Warn = "warn",
+        /// It gives the agent advice.
+        Suggest = "suggest",
+        /// It warns the agent, and the architect is told.
+        Escalate = "escalate",
+        /// It stops the action, where the configuration allows that.
+        Block = "block",
+    }
+);
+
+word!(
+    /// What came of a firing.
+    Outcome("outcome of a firing") {
+        /// The action did not happen within the turn.
+        Followed = "followed",
+        /// The action happened, and its end shows nothing.
+        Ignored = "ignored",
+        /// The action happened and succeeded.
+        ProvedWrong = "proved_wrong",
+        /// The action happened and failed.
+        ProvedRight = "proved_right",
+    }
+);
+
+word!(
+    /// An event that a guard looks at.
+    Moment("event type of a guard") {
+        /// An agent runs a command.
+        CommandRan = "command.ran",
+        /// An agent changes files.
+        FileEdited = "file.edited",
+        /// An agent makes a claim.
+        ClaimCreated = "claim.created",
+        /// An agent records a decision.
+        DecisionRecorded = "decision.recorded",
+        /// An agent asks for a run.
+        ExperimentQueued = "experiment.queued",
+    }
+);
+
+/// When a guard fires. All fields that are set must be met.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Condition {
+    /// The place of the action: a file that it changes or names, or a scope of the claim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
+    /// Paths or globs, one of which the action changes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<Scope>,
+    /// Commands, one of which the action runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<CommandLine>,
+    /// The events that the guard looks at. Empty for all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub event_types: Vec<Moment>,
+    /// The type of the claim that is made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim_type: Option<ClaimType>,
+    /// The status of the claim that the command is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
+    /// The type of a pattern that is open in the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern_type: Option<Phrase>,
+    /// The error with which the action ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_signature: Option<ErrorSignature>,
+    /// A phrase in the command, in the written text, or in the statement. Letter case does not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text_includes: Option<Phrase>,
+}
+
+/// The part of a condition that is not met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unmet(pub &'static str);
+
+/// An action or a write that a guard looks at.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Subject {
+    /// Its commands, paths and error.
+    pub action: Action,
+    /// What happens.
+    pub moments: Vec<Moment>,
+    /// The scopes of the claim that is written. Empty for an action.
+    pub scopes: Vec<Scope>,
+    /// Its type.
+    pub claim_type: Option<ClaimType>,
+    /// The status of the claim that the command is about.
+    pub status: Option<Status>,
+    /// The types of the patterns that are open in the session.
+    pub patterns: Vec<String>,
+    /// The command line, the written text or the statement.
+    pub text: String,
+}
+
+impl Subject {
+    /// An action of an agent. `text` is its command line or the text that it writes.
+    pub fn of_action(action: &Action, text: &str) -> Self {
+        let mut moments = Vec::new();
+        if !action.commands.is_empty() || action.error.is_some() {
+            moments.push(Moment::CommandRan);
+        }
+        if !action.paths.is_empty() {
+            moments.push(Moment::FileEdited);
+        }
+        Self { action: action.clone(), moments, text: text.to_owned(), ..Self::default() }
+    }
+
+    /// The files and scopes of the subject: those that it changes, names, or is about.
+    pub fn places(&self) -> Vec<Scope> {
+        let named = action::files_named(&self.action.commands);
+        self.action.paths.iter().chain(&self.scopes).cloned().chain(named).collect()
+    }
+}
+
+impl Condition {
+    /// The most entries in each list.
+    pub const MAX_ENTRIES: usize = Trigger::MAX_ENTRIES;
+
+    /// Whether no field is set.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The field that the condition must not have as it is: a path that covers the whole workspace, or a list that is
+    /// too long.
+    pub fn fault(&self) -> Option<(&'static str, String)> {
+        let is_whole = |scope: &Scope| scope.is_whole() || scope.as_str() == "**";
+        if self.scope.as_ref().is_some_and(is_whole) {
+            return Some((
+                "condition.scope",
+                "the whole workspace means every action: name a part".to_owned(),
+            ));
+        }
+        if self.paths.iter().any(|path| is_whole(path) || !path.is_path()) {
+            return Some(("condition.paths", "name a path or glob below the root".to_owned()));
+        }
+        if self.paths.len().max(self.commands.len()) > Self::MAX_ENTRIES {
+            return Some(("condition", format!("at most {} entries in a list", Self::MAX_ENTRIES)));
+        }
+        None
+    }
+
+    /// The keys under which the guard is stored. [`Action::keys`] of an action that it meets has one of them; a guard
+    /// without any is compared with each action.
+    pub fn keys(&self) -> Vec<(Kind, String)> {
+        let by = |trigger: &Trigger| action::keys(trigger);
+        let commands = by(&Trigger { commands: self.commands.clone(), ..Trigger::default() });
+        if !commands.is_empty() {
+            return commands;
+        }
+        let error = by(&Trigger { error_signature: self.error_signature.clone(), ..Trigger::default() });
+        if !error.is_empty() {
+            return error;
+        }
+        by(&Trigger { paths: self.paths.clone(), ..Trigger::default() })
+    }
+
+    /// Whether all fields that are set are met: the kind of the match, and the match in words.
+    ///
+    /// # Errors
+    /// [`Unmet`] names the first field that is not.
+    pub fn met(&self, subject: &Subject) -> Result<(Kind, String), Unmet> {
+        let mut met = None;
+        let parts = [
+            ("commands", Trigger { commands: self.commands.clone(), ..Trigger::default() }),
+            (
+                "error_signature",
+                Trigger { error_signature: self.error_signature.clone(), ..Trigger::default() },
+            ),
+            ("paths", Trigger { paths: self.paths.clone(), ..Trigger::default() }),
+        ];
+        for (field, trigger) in parts.iter().filter(|(_, trigger)| !trigger.is_empty()) {
+            let one = action::met(trigger, &subject.action).ok_or(Unmet(field))?;
+            met.get_or_insert(one);
+        }
+        let places = if self.scope.is_some() { subject.places() } else { Vec::new() };
+        let place = self.scope.as_ref().map(|scope| {
+            places.iter().find(|place| scope.covers(place) || scope == *place).ok_or(Unmet("scope"))
+        });
+        let place = place.transpose()?.cloned();
+        let is_of = |moments: &[Moment]| moments.iter().any(|moment| subject.moments.contains(moment));
+        if !self.event_types.is_empty() && !is_of(&self.event_types) {
+            return Err(Unmet("event_types"));
+        }
+        if self.claim_type.is_some() && self.claim_type != subject.claim_type {
+            return Err(Unmet("claim_type"));
+        }
+        if self.status.is_some() && self.status != subject.status {
+            return Err(Unmet("status"));
+        }
+        let is_open = |wanted: &Phrase| subject.patterns.iter().any(|open| open == wanted.as_str());
+        if self.pattern_type.as_ref().is_some_and(|wanted| !is_open(wanted)) {
+            return Err(Unmet("pattern_type"));
+        }
+        let text = subject.text.to_lowercase();
+        if self.text_includes.as_ref().is_some_and(|phrase| !text.contains(&phrase.as_str().to_lowercase())) {
+            return Err(Unmet("text_includes"));
+        }
+        Ok(met.unwrap_or_else(|| subject.names(place)))
+    }
+}
+
+impl Subject {
+    /// The kind of the subject, and the part by which an outcome recognises it.
+    fn names(&self, place: Option<Scope>) -> (Kind, String) {
+        if let Some(command) = self.action.commands.last().filter(|_| self.scopes.is_empty()) {
+            return (Kind::Command, command.to_string());
+        }
+        match self.action.paths.first().cloned().or(place) {
+            Some(path) if self.scopes.is_empty() => (Kind::Path, path.to_string()),
+            _ => (Kind::Write, self.text.chars().take(80).collect()),
+        }
+    }
+}
+
+/// A guard in force.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Rule {
+    /// The guard.
+    pub id: GuardId,
+    /// When it fires.
+    pub condition: Condition,
+    /// What it does.
+    pub effect: Effect,
+    /// What it says.
+    pub text: Advice,
+    /// The claim or the decision behind it.
+    pub claim_id: Option<ClaimId>,
+    /// When it ends.
+    pub until: Option<Timestamp>,
+}
+
+/// A silence of a guard: everywhere or at a scope, for ever or until a time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mute {
+    /// Only there.
+    pub scope: Option<Scope>,
+    /// Only until then.
+    pub until: Option<Timestamp>,
+}
+
+impl Mute {
+    /// Whether the guard is silent for a subject.
+    pub fn silences(&self, subject: &Subject, now: Timestamp) -> bool {
+        let is_over = self.until.is_some_and(|until| until <= now);
+        !is_over && self.scope.as_ref().is_none_or(|scope| subject.places().iter().any(|at| scope.covers(at)))
+    }
+}
+
+/// A firing whose outcome is open: what it was about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Firing {
+    /// The kind of the match.
+    pub kind: Kind,
+    /// The command, the path, the error, or the id of the written claim or run.
+    pub did: CommandLine,
+}
+
+/// The outcome that an event of the same session gives to a firing. `None` while it stays open.
+pub fn outcome(firing: &Firing, event: &Event) -> Option<Outcome> {
+    let did = firing.did.as_str();
+    let is_write = firing.kind == Kind::Write;
+    if let Event::CommandRan(ran) = event {
+        return match firing.kind {
+            Kind::Error => {
+                let again = ran.error_signature.as_ref().is_some_and(|error| error.as_str() == did);
+                again.then_some(Outcome::Ignored)
+            }
+            Kind::Command => {
+                let trigger = Trigger { commands: vec![firing.did.clone()], ..Trigger::default() };
+                let lines = if ran.runs.is_empty() { std::slice::from_ref(&ran.command) } else { &ran.runs };
+                action::trigger_run(lines, &trigger)?;
+                Some(match (ran.unseen || ran.of_last, ran.failed) {
+                    (true, _) => Outcome::Ignored,
+                    (false, true) => Outcome::ProvedRight,
+                    (false, false) => Outcome::ProvedWrong,
+                })
+            }
+            Kind::Symbol | Kind::Path | Kind::Write => None,
+        };
+    }
+    if let Event::FileEdited(edited) = event {
+        let is_edit = matches!(firing.kind, Kind::Path | Kind::Symbol);
+        let did: Option<Scope> = did.parse().ok();
+        let is_it = did.is_some_and(|did| edited.paths.iter().any(|path| did.covers(path)));
+        return (is_edit && is_it).then_some(Outcome::Ignored);
+    }
+    if let Event::StatusChanged(change) = event {
+        let is_it = is_write && change.claim_id.to_string() == did;
+        return (is_it && change.to == Status::Deprecated).then_some(Outcome::Followed);
+    }
+    if let Event::ExperimentCancelRequested(cancel) = event {
+        return (is_write && cancel.run_id.to_string() == did).then_some(Outcome::Followed);
+    }
+    let is_turn = |role| matches!(role, Role::User | Role::Assistant);
+    let ends_turn = matches!(event, Event::TurnRecorded(turn) if is_turn(turn.role));
+    let is_over = ends_turn || matches!(event, Event::SessionEnded(_));
+    is_over.then_some(if is_write { Outcome::Ignored } else { Outcome::Followed })
+}
+
+/// Whether an event can decide an outcome.
+pub fn decides(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::CommandRan(_)
+            | Event::FileEdited(_)
+            | Event::StatusChanged(_)
+            | Event::ExperimentCancelRequested(_)
+            | Event::TurnRecorded(_)
+            | Event::SessionEnded(_)
+    )
+}
+
+/// The outcomes of a guard or of a dead end so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Firings at an action or a write.
+    pub fired: u64,
+    /// Firings after which the action did not happen.
+    pub followed: u64,
+    /// Firings after which the action happened, with an unknown end.
+    pub ignored: u64,
+    /// Firings after which the action happened and succeeded.
+    pub proved_wrong: u64,
+    /// Firings after which the action happened and failed.
+    pub proved_right: u64,
+    /// The last outcomes in a row in which the action happened and the guard was not proved right.
+    #[serde(skip)]
+    pub ignored_in_row: u64,
+    /// The last outcomes in a row that proved the guard wrong.
+    #[serde(skip)]
+    pub wrong_in_row: u64,
+}
+
+impl Counts {
+    /// Counts an outcome.
+    pub fn add(&mut self, outcome: Outcome) {
+        let count = match outcome {
+            Outcome::Followed => &mut self.followed,
+            Outcome::Ignored => &mut self.ignored,
+            Outcome::ProvedWrong => &mut self.proved_wrong,
+            Outcome::ProvedRight => &mut self.proved_right,
+        };
+        *count += 1;
+        let (is_ignored, is_wrong) =
+            (matches!(outcome, Outcome::Ignored | Outcome::ProvedWrong), outcome == Outcome::ProvedWrong);
+        self.ignored_in_row = if is_ignored { self.ignored_in_row + 1 } else { 0 };
+        self.wrong_in_row = if is_wrong { self.wrong_in_row + 1 } else { 0 };
+    }
+
+    /// The share of decided firings that were proved wrong, 0 to 1. None before the first outcome.
+    pub fn false_share(&self) -> Option<f64> {
+        let decided = self.followed + self.ignored + self.proved_wrong + self.proved_right;
+        (decided > 0).then(|| self.proved_wrong as f64 / decided as f64)
+    }
+
+    /// Whether its retirement is proposed.
+    pub const fn is_spent(&self) -> bool {
+        self.ignored_in_row >= RETIRES_AFTER
+    }
+
+    /// Whether a challenge of its claim is proposed.
+    pub const fn is_doubted(&self) -> bool {
+        self.wrong_in_row >= DOUBTED_AFTER
+    }
+}
+
+impl Outcome {
+    /// Whether a session did what the guard warned of, and was not proved right in doing so.
+    pub const fn escalates(self) -> bool {
+        matches!(self, Self::Ignored | Self::ProvedRight)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Condition, Counts, Mute, Outcome, RETIRES_AFTER, Subject};
+    use crate::domain::action::{Action, Attempt};
+    use crate::domain::time::Timestamp;
+
+    fn subject(line: &str) -> Subject {
+        let attempt = Attempt { command: Some(line), ..Attempt::default() };
+        Subject::of_action(&Action::of(attempt, "/w", "/w"), line)
+    }
+
+    #[test]
+    fn rows_of_outcomes_ask_and_another_outcome_ends_them() {
+        let mut counts = Counts::default();
+        for _ in 1..RETIRES_AFTER {
+            counts.add(Outcome::Ignored);
+        }
+        assert!(!counts.is_spent());
+        counts.add(Outcome::Ignored);
+        assert!(counts.is_spent());
+        counts.add(Outcome::Followed);
+        assert!(!counts.is_spent());
+        for expected in [false, false, true] {
+            counts.add(Outcome::ProvedWrong);
+            assert_eq!(counts.is_doubted(), expected);
+        }
+        counts.add(Outcome::ProvedRight);
+        assert!(!counts.is_doubted());
+        let share = counts.false_share().expect("outcomes");
+        assert!((share - 3.0 / 55.0).abs() < 1e-9, "{share}");
+    }
+
+    #[test]
+    fn each_field_of_a_condition_excludes() {
+        let condition =
+            |json: serde_json::Value| -> Condition { serde_json::from_value(json).expect("a condition") };
+        let unmet = |json: serde_json::Value, line: &str| {
+            condition(json).met(&subject(line)).map_or_else(|unmet| unmet.0, |_| "met")
+        };
+        let publish = "cargo publish src/db/a.rs --force";
+        for (json, expected) in [
+            (serde_json::json!({ "commands": ["cargo publish"] }), "met"),
+            (serde_json::json!({ "commands": ["cargo bench"] }), "commands"),
+            (serde_json::json!({ "commands": ["cargo publish"], "scope": "src/db" }), "met"),
+            (serde_json::json!({ "commands": ["cargo publish"], "scope": "src/web" }), "scope"),
+            (serde_json::json!({ "commands": ["cargo publish"], "paths": ["src/db"] }), "paths"),
+            (serde_json::json!({ "text_includes": "--FORCE" }), "met"),
+            (serde_json::json!({ "text_includes": "--dry-run" }), "text_includes"),
+            (serde_json::json!({ "event_types": ["command.ran"] }), "met"),
+            (serde_json::json!({ "event_types": ["file.edited"] }), "event_types"),
+            (serde_json::json!({ "claim_type": "fact" }), "claim_type"),
+            (serde_json::json!({ "status": "contested" }), "status"),
+            (serde_json::json!({ "pattern_type": "loop" }), "pattern_type"),
+            (serde_json::json!({ "error_signature": "pool timed out" }), "error_signature"),
+        ] {
+            assert_eq!(unmet(json.clone(), publish), expected, "{json}");
+        }
+    }
+
+    #[test]
+    fn a_silence_has_a_place_and_an_end() {
+        let now = Timestamp::from_ms(1_000);
+        let mute = |scope: Option<&str>, until: Option<i64>| Mute {
+            scope: scope.map(|scope| scope.parse().expect("a scope")),
+            until: until.map(Timestamp::from_ms),
+        };
+        let at = subject("rustfmt --check src/db/a.rs");
+        assert!(mute(None, None).silences(&at, now));
+        assert!(mute(Some("src/db"), Some(1_001)).silences(&at, now));
+        assert!(!mute(Some("src/web"), None).silences(&at, now));
+        assert!(!mute(None, Some(1_000)).silences(&at, now));
+    }
+}

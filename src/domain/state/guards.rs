@@ -1,0 +1,81 @@
+//! The guards in force, their silences, and the ones that spoke in the turn of each session.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use uuid::Uuid;
+
+use crate::domain::event::{Event, Guard, Recorded};
+use crate::domain::guard::{Mute, Rule, Subject};
+use crate::domain::ids::{GuardId, SessionId};
+use crate::domain::session::Role;
+use crate::domain::time::Timestamp;
+
+/// The accepted guards.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Guards {
+    rules: BTreeMap<GuardId, Rule>,
+    mutes: BTreeMap<Uuid, Vec<Mute>>,
+    /// The guards that spoke in the current turn of a session.
+    spoke: BTreeMap<SessionId, BTreeSet<GuardId>>,
+}
+
+impl Guards {
+    pub(super) fn evolve(&mut self, recorded: &Recorded) {
+        let Some(event) = &recorded.event else { return };
+        if let Event::GuardAccepted(accepted) = event {
+            let rule = Rule {
+                id: accepted.guard_id,
+                condition: accepted.condition.clone(),
+                effect: accepted.action,
+                text: accepted.text.clone(),
+                claim_id: accepted.source_claim,
+                until: accepted.until,
+            };
+            self.rules.insert(rule.id, rule);
+        } else if let Event::GuardMuted(muted) = event {
+            let mute = Mute { scope: muted.scope.clone(), until: muted.until };
+            self.mutes.entry(muted.guard.uuid()).or_default().push(mute);
+        } else if let (Event::GuardFired(fired), Some(session)) = (event, &recorded.session) {
+            if let Guard::Rule(id) = fired.guard {
+                self.spoke.entry(session.clone()).or_default().insert(id);
+            }
+        } else if let Some(session) = &recorded.session {
+            let is_prompt = matches!(event, Event::TurnRecorded(turn) if turn.role == Role::User);
+            if is_prompt || matches!(event, Event::SessionEnded(_)) {
+                self.spoke.remove(session);
+            }
+        }
+    }
+
+    /// The guard with this id, in force or not.
+    pub fn rule(&self, id: GuardId) -> Option<&Rule> {
+        self.rules.get(&id)
+    }
+
+    /// The number of guards that spoke in the current turn of a session.
+    pub fn spoken(&self, session: Option<&SessionId>) -> usize {
+        session.and_then(|session| self.spoke.get(session)).map_or(0, BTreeSet::len)
+    }
+
+    /// The guards that a write meets and that did not speak in this turn yet, oldest first.
+    pub fn met<'a>(
+        &'a self,
+        subject: &'a Subject,
+        session: Option<&'a SessionId>,
+        now: Timestamp,
+    ) -> impl Iterator<Item = (&'a Rule, String)> {
+        let spoke = session.and_then(|session| self.spoke.get(session));
+        self.rules.values().filter_map(move |rule| {
+            let is_over = rule.until.is_some_and(|until| until <= now);
+            let has_spoken = spoke.is_some_and(|spoke| spoke.contains(&rule.id));
+            if is_over || has_spoken || self.is_muted(rule.id.uuid(), subject, now) {
+                return None;
+            }
+            rule.condition.met(subject).ok().map(|(_, met)| (rule, met))
+        })
+    }
+
+    fn is_muted(&self, guard: Uuid, subject: &Subject, now: Timestamp) -> bool {
+        self.mutes.get(&guard).is_some_and(|mutes| mutes.iter().any(|mute| mute.silences(subject, now)))
+    }
+}

@@ -1,0 +1,164 @@
+//! Failed commands by error: the command that later succeeded at the same place, and the errors that repeat.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::guards::Suggestion;
+use super::rows::{bound, json, only};
+use super::{Reader, StoreError};
+use crate::domain::action;
+use crate::domain::claim::Outcome;
+use crate::domain::event::{CommandRan, OutcomeRecorded, Recorded};
+use crate::domain::guard::SUGGESTED_AFTER;
+use crate::domain::ids::{EventId, SessionId};
+
+/// Folds the end of a command.
+pub(super) fn ran(db: &Connection, at: &Recorded, body: &CommandRan) -> Result<(), StoreError> {
+    let Some(session) = at.session.as_ref().map(SessionId::as_str) else { return Ok(()) };
+    let lines = if body.runs.is_empty() { std::slice::from_ref(&body.command) } else { &body.runs };
+    let targets = action::targets_of(lines);
+    match &body.error_signature {
+        Some(error) if body.failed => {
+            for target in targets {
+                db.prepare_cached(
+                    "INSERT INTO failures (signature, target, session, seq) VALUES (?1, ?2, ?3, ?4) \
+                     ON CONFLICT (signature, target, session) DO UPDATE SET seq = ?4",
+                )?
+                .execute(params![error.as_str(), target, session, at.seq])?;
+            }
+            db.prepare_cached(
+                "INSERT INTO repeated_errors (signature, failures, id, command, first_at, last_at, seq) \
+                 VALUES (?1, 1, ?2, ?3, ?4, ?4, ?5) ON CONFLICT (signature) DO UPDATE SET \
+                 failures = failures + 1, id = ?2, command = ?3, last_at = ?4, seq = ?5",
+            )?
+            .execute(params![error.as_str(), at.id, body.command, at.at, at.seq])?;
+        }
+        _ if body.failed || body.unseen || body.of_last => {}
+        _ => {
+            for target in targets {
+                db.prepare_cached(
+                    "UPDATE failures SET fix_seq = ?2, fix_id = ?3, fix_agent = ?4, fix_session = ?5, \
+                     fix_command = ?6, fix_at = ?7, fix_path = (SELECT f.path FROM session_files f \
+                     WHERE f.session = ?5 AND f.seq > failures.seq ORDER BY f.seq DESC LIMIT 1) \
+                     WHERE target = ?1 AND fix_seq IS NULL",
+                )?
+                .execute(params![
+                    target,
+                    at.seq,
+                    at.id,
+                    at.agent,
+                    session,
+                    body.command,
+                    at.at
+                ])?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Keeps the decisions whose last outcome is a failure.
+pub(super) fn decided(db: &Connection, at: &Recorded, body: &OutcomeRecorded) -> Result<(), StoreError> {
+    db.prepare_cached("DELETE FROM failed_decisions WHERE claim_id = ?1")?.execute([body.claim_id])?;
+    if body.outcome == Outcome::Failure {
+        db.prepare_cached("INSERT INTO failed_decisions (claim_id, at, seq) VALUES (?1, ?2, ?3)")?
+            .execute(params![body.claim_id, at.at, at.seq])?;
+    }
+    Ok(())
+}
+
+/// The command that succeeded where another one had failed with an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fix {
+    /// The event of the command that succeeded.
+    pub id: EventId,
+    /// Its agent.
+    pub agent: String,
+    /// The command.
+    pub command: String,
+    /// The file that its session changed between the failure and the success.
+    pub path: Option<String>,
+    /// When it succeeded, epoch ms.
+    pub at: i64,
+}
+
+impl Reader {
+    /// The first success after a failure with this error at one of these places, by another session. A success at the
+    /// place itself comes before one elsewhere.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn fix_of(
+        &self,
+        signature: &str,
+        targets: &[String],
+        session: &str,
+    ) -> Result<Option<Fix>, StoreError> {
+        let mut known = self.db.prepare_cached(
+            "SELECT target, fix_id, fix_agent, fix_command, fix_path, fix_at FROM failures \
+             WHERE signature = ?1 AND fix_seq IS NOT NULL AND fix_session <> ?2 ORDER BY fix_seq DESC LIMIT 50",
+        )?;
+        let found = self.kept_of(known.query(params![signature, session])?, |row| {
+            let target: String = row.get("target")?;
+            let fix = Fix {
+                id: row.get("fix_id")?,
+                agent: row.get("fix_agent")?,
+                command: row.get("fix_command")?,
+                path: row.get("fix_path")?,
+                at: row.get("fix_at")?,
+            };
+            Ok::<_, rusqlite::Error>((target, fix))
+        })?;
+        Ok(found.into_iter().find(|(target, _)| targets.contains(target)).map(|(_, fix)| fix))
+    }
+
+    /// Whether a session was told what is known of an error.
+    pub fn was_told_of_error(&self, session: &str, signature: &str) -> Result<bool, StoreError> {
+        let mut told = self.db.prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM firings WHERE session = ?1 AND matched = ?2 AND kind IS NULL)",
+        )?;
+        Ok(told.query_row(params![session, signature], only)?)
+    }
+
+    /// Guards to propose: errors that repeat, and decisions that failed, since a time. Those that a dead end or a guard
+    /// covers are left out.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn suggestions(&self, since: i64, limit: usize) -> Result<Vec<Suggestion>, StoreError> {
+        let mut often = self.db.prepare_cached(
+            "SELECT signature, failures, id, command, last_at FROM repeated_errors e \
+             WHERE failures >= 3 AND last_at >= ?1 \
+             AND NOT EXISTS (SELECT 1 FROM triggers t WHERE t.kind = 'error' AND t.key = e.signature) \
+             AND NOT EXISTS (SELECT 1 FROM guard_keys k WHERE k.kind = 'error' AND k.key = e.signature) \
+             ORDER BY last_at DESC LIMIT ?2",
+        )?;
+        let mut found = self.kept_of(often.query(params![since, bound(limit)])?, |row| {
+            Ok::<_, StoreError>(Suggestion {
+                id: row.get("id")?,
+                signature: Some(row.get("signature")?),
+                what: row.get("command")?,
+                failures: row.get("failures")?,
+                scopes: Vec::new(),
+                since: row.get("last_at")?,
+            })
+        })?;
+        debug_assert!(found.iter().all(|error| error.failures >= SUGGESTED_AFTER));
+        let mut failed = self.db.prepare_cached(
+            "SELECT o.claim_id, o.at FROM failed_decisions o WHERE o.at >= ?1 \
+             AND NOT EXISTS (SELECT 1 FROM guards g WHERE g.claim_id = o.claim_id) ORDER BY o.at DESC LIMIT ?2",
+        )?;
+        let failed: Vec<(String, i64)> = self
+            .kept_of(failed.query(params![since, bound(limit)])?, |row| {
+                Ok::<_, StoreError>((row.get("claim_id")?, row.get("at")?))
+            })?;
+        for (id, at) in failed {
+            let mut claim = self.db.prepare_cached("SELECT statement, scopes FROM claims WHERE id = ?1")?;
+            let decided = claim
+                .query_row([&id], |row| Ok((row.get::<_, String>("statement")?, json(row, "scopes")?)))
+                .optional()?;
+            let Some((what, scopes)) = decided else { continue };
+            found.push(Suggestion { id, signature: None, what, failures: 1, scopes, since: at });
+        }
+        Ok(found)
+    }
+}

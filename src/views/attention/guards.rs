@@ -1,0 +1,69 @@
+//! Guards that ask for an agent, and guards that are suggested.
+
+use super::{Kind, Need, challenge, end_of, move_of, noted};
+use crate::domain::action::quoted;
+use crate::domain::agent::AgentId;
+use crate::domain::guard::ESCALATES_AFTER;
+use crate::domain::scope::Scope;
+use crate::store::{AskingGuard, Suggestion};
+
+/// A suggestion leaves the list this long after the last failure, in milliseconds: a week.
+pub(super) const SUGGESTED_FOR_MS: i64 = 7 * 24 * 3_600_000;
+/// Characters of a failed command or a decision in the text of a suggested guard.
+const WHAT_CHARS: usize = 160;
+
+/// A guard that sessions ignore, that is proved wrong, or that escalates each time.
+pub(super) fn guard(asking: AskingGuard) -> Need {
+    let AskingGuard { guard, owner, escalated, since } = asking;
+    let counts = guard.counts;
+    let mut what = vec![format!("{}: {}", guard.by, guard.text)];
+    if counts.is_doubted() {
+        what.push(format!("proved wrong {} times in a row", counts.wrong_in_row));
+    }
+    if counts.is_spent() {
+        what.push(format!("ignored {} times in a row: retire it", counts.ignored_in_row));
+    }
+    if escalated {
+        what.push(format!("it is to escalate, or a session ignored it {ESCALATES_AFTER} times"));
+    }
+    let architect = AgentId::architect();
+    let doubt = guard.claim_id.zip(owner).filter(|_| counts.is_doubted()).map(|(claim, owner)| {
+        // An owner cannot challenge its own claim.
+        if owner == architect.as_str() { end_of(claim, None, &[]) } else { challenge(claim) }
+    });
+    let mut moves = move_of(architect.as_str(), doubt.into_iter().chain([noted(&guard.id)]));
+    moves.extend(move_of(AgentId::operator().as_str(), [format!("hm guard mute {}", guard.id)]));
+    Need::new(Kind::Guard, vec![guard.id], since, moves, what)
+}
+
+/// A guard that repeated failures suggest, with the command that accepts it. Its trigger is filled in.
+pub(super) fn suggestion(suggested: Suggestion) -> Need {
+    let Suggestion { id, signature, what, failures, scopes, since } = suggested;
+    let word = |text: &str| shell_words::quote(&text.replace('`', "'")).into_owned();
+    let short = quoted(&what, WHAT_CHARS);
+    let (accept, says) = match signature {
+        Some(error) => {
+            let text = format!("this error came {failures} times, last of: {short}");
+            let accept = format!("hm guard accept --error {} --text {}", word(&error), word(&text));
+            (accept, format!("{failures} commands failed with: {error}"))
+        }
+        None => {
+            let is_place =
+                |scope: &&String| scope.parse::<Scope>().is_ok_and(|at| at.is_path() && !at.is_whole());
+            let paths: String =
+                scopes.iter().filter(is_place).map(|at| format!(" --path {}", word(at))).collect();
+            let place = if paths.is_empty() {
+                scopes.iter().take(1).map(|scope| format!(" --scope {}", word(scope))).collect()
+            } else {
+                paths
+            };
+            let text = word(&format!("this decision failed: {short}"));
+            (
+                format!("hm guard accept --claim {id}{place} --text {text}"),
+                format!("a decision failed: {what}"),
+            )
+        }
+    };
+    let moves = move_of(AgentId::architect().as_str(), [accept]);
+    Need::new(Kind::Suggestion, vec![id], since, moves, vec![says])
+}

@@ -1,0 +1,346 @@
+//! Guards through the real binary: they warn at the action, their firings get outcomes, and a silence has a reason.
+
+use hivemind::mcp::{Era, Pane};
+use serde_json::{Value, json};
+
+use crate::bench::Bench;
+use crate::hook::{Session, claude, spool_is_empty, within};
+use crate::shell::Shell;
+
+const ADVICE: &str = "ask the operator before a release";
+
+fn accept(shell: &Shell, condition: &str) -> Value {
+    let made =
+        shell.json(&format!("hm --json --agent architect guard accept {condition} --text \"{ADVICE}\""));
+    assert_eq!(made["state"], "committed", "{made}");
+    made
+}
+
+fn prompt(session: &Session<'_>, shell: &Shell) {
+    session.prompt("go on");
+    spool_is_empty(shell);
+}
+
+/// The client runs a command, from the warning before it to the observation after it.
+fn runs(session: &Session<'_>, shell: &Shell, line: &str, failure: Option<&str>) -> (String, String) {
+    let before = session.about_to_run(line);
+    spool_is_empty(shell);
+    let after = ran(session, shell, line, failure);
+    (before, after)
+}
+
+/// The client reports the end of a command.
+fn ran(session: &Session<'_>, shell: &Shell, line: &str, failure: Option<&str>) -> String {
+    let mut payload = json!({ "tool_name": "Bash", "tool_input": { "command": line } });
+    let told = match failure {
+        Some(error) => {
+            payload["error"] = format!("Exit code 1\n{error}").into();
+            session.told("PostToolUseFailure", payload)
+        }
+        None => {
+            payload["tool_response"] = json!({ "stdout": "ok", "stderr": "", "interrupted": false });
+            session.told("PostToolUse", payload)
+        }
+    };
+    spool_is_empty(shell);
+    told
+}
+
+fn guard(shell: &Shell, name: &str) -> Value {
+    shell.json(&format!("hm --json guard show {name}"))
+}
+
+fn outcomes(shell: &Shell, name: &str) -> Vec<String> {
+    let shown = guard(shell, name);
+    let firings = shown["firings"].as_array().expect("firings").iter().rev();
+    firings.map(|firing| firing["outcome"].as_str().unwrap_or("open").to_owned()).collect()
+}
+
+fn attention(shell: &Shell, kind: &str) -> Vec<Value> {
+    let all = shell.json("hm --json attention");
+    all["needs"].as_array().expect("needs").iter().filter(|need| need["kind"] == kind).cloned().collect()
+}
+
+fn started<'s>(shell: &'s Shell, id: &'static str, agent: &'static str) -> Session<'s> {
+    let session = claude(shell, id, agent);
+    session.start();
+    prompt(&session, shell);
+    session
+}
+
+#[test]
+fn a_guard_warns_once_a_turn_and_each_firing_gets_its_outcome() {
+    let shell = Shell::new();
+    let made = accept(&shell, "--command \"cargo publish\"");
+    assert_eq!(made["name"], "G1", "{made}");
+    let session = started(&shell, "s-1", "devops");
+    let (before, _) = runs(&session, &shell, "cargo publish --dry-run", None);
+    assert!(before.contains("guard G1 warns") && before.contains(ADVICE), "{before}");
+    assert_eq!(session.about_to_run("cargo publish"), "", "once a turn");
+    prompt(&session, &shell);
+    assert!(runs(&session, &shell, "cargo publish", Some("error: no token")).0.contains(ADVICE));
+    prompt(&session, &shell);
+    assert!(session.about_to_run("cargo publish").contains(ADVICE));
+    spool_is_empty(&shell);
+    ran(&session, &shell, "cargo build", None);
+    assert_eq!(outcomes(&shell, "G1"), ["proved_wrong", "proved_right", "open"]);
+    prompt(&session, &shell);
+    assert_eq!(outcomes(&shell, "G1"), ["proved_wrong", "proved_right", "followed"]);
+    assert!(session.about_to_run("cargo publish").contains(ADVICE));
+    spool_is_empty(&shell);
+    // The pipe hides the end of the command.
+    ran(&session, &shell, "cargo publish | tail", None);
+    assert_eq!(outcomes(&shell, "G1")[3], "ignored");
+    let listed = shell.run("hm guard list");
+    let listed = String::from_utf8(listed.stdout).expect("text");
+    let flat = listed.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        flat.contains("G1 warn") && flat.contains("fired 4, followed 1, ignored 1, wrong 1, right 1"),
+        "{listed}"
+    );
+    let status = String::from_utf8(shell.run("hm status").stdout).expect("text");
+    assert!(status.contains("4 fired") && status.contains("25 % false"), "{status}");
+}
+
+#[test]
+fn an_edit_against_a_guard_is_ignored_and_a_dead_end_is_a_guard_too() {
+    let shell = Shell::new();
+    accept(&shell, "--path \"vendor/**\"");
+    shell.json(
+        "hm --json --agent analyst claim create \"vendoring breaks the build\" --type negative --scope tag:build \
+         --trigger-command \"make vendor\"",
+    );
+    let session = started(&shell, "s-1", "devops");
+    assert!(session.about_to_edit("vendor/a/b.rs").contains(ADVICE));
+    spool_is_empty(&shell);
+    let input = json!({ "file_path": format!("{}/vendor/a/b.rs", session.cwd()), "old_string": "a", "new_string": "b" });
+    session.told("PostToolUse", json!({ "tool_name": "Edit", "tool_input": input, "tool_response": {} }));
+    spool_is_empty(&shell);
+    assert_eq!(outcomes(&shell, "G1"), ["ignored"]);
+    runs(&session, &shell, "make vendor", Some("make: *** no rule"));
+    assert_eq!(outcomes(&shell, "C1"), ["proved_right"]);
+    let listed = shell.json("hm --json guard list");
+    let names: Vec<&Value> = listed["guards"].as_array().expect("guards").iter().collect();
+    assert_eq!(names.len(), 2, "one list: {listed}");
+}
+
+#[test]
+fn all_fields_of_a_condition_must_be_met_and_two_guards_speak_in_a_turn() {
+    let shell = Shell::new();
+    accept(&shell, "--command \"cargo publish\" --includes \"--no-verify\"");
+    accept(&shell, "--includes frobnicate --event command.ran");
+    accept(&shell, "--command \"cargo doc\" --scope src/db");
+    let session = started(&shell, "s-1", "devops");
+    assert_eq!(session.about_to_run("cargo publish"), "", "the phrase is missing");
+    assert_eq!(session.about_to_run("cargo doc src/web/a.md"), "", "another place");
+    assert!(session.about_to_run("cargo publish --no-verify").contains("G1"));
+    spool_is_empty(&shell);
+    assert!(session.about_to_run("cargo doc src/db/a.md").contains("G3"));
+    spool_is_empty(&shell);
+    assert_eq!(session.about_to_run("frobnicate now"), "", "two guards spoke in this turn");
+    let why = within(&shell, "s-1", "hm --json --agent devops guard why -- frobnicate now");
+    assert_eq!(why["guards"][0]["why"], "2 guards spoke in this turn already", "{why}");
+    prompt(&session, &shell);
+    assert!(session.about_to_run("frobnicate now").contains("G2"));
+    spool_is_empty(&shell);
+}
+
+#[test]
+fn a_muted_guard_is_silent_and_why_says_so() {
+    let shell = Shell::new();
+    accept(&shell, "--command \"cargo publish\"");
+    accept(&shell, "--command \"cargo doc\"");
+    shell.json(
+        "hm --json --agent devops claim create \"the pool deadlocks\" --type negative --scope src/db \
+         --trigger-command \"cargo bench\"",
+    );
+    for (agent, code) in [("architect", "not_allowed"), ("devops", "not_allowed")] {
+        let refused = shell.json(&format!("hm --json --agent {agent} guard mute G1"));
+        assert_eq!(refused["code"], code, "{refused}");
+    }
+    assert!(shell.run("hm guard mute G1 --agent operator").status.success());
+    assert!(shell.run("hm guard mute G2 --scope src/db --until 2h --agent operator").status.success());
+    let session = started(&shell, "s-1", "devops");
+    assert_eq!(session.about_to_run("cargo publish"), "");
+    assert_eq!(session.about_to_run("cargo doc src/db/a.md"), "", "muted there");
+    assert!(session.about_to_run("cargo doc src/web/a.md").contains("G2"), "and nowhere else");
+    spool_is_empty(&shell);
+    let why = |line: &str| {
+        let why = within(&shell, "s-1", &format!("hm --json --agent devops guard why {line}"));
+        why["guards"][0]["why"].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!(why("-- cargo publish"), "it is muted here");
+    assert_eq!(why("-- cargo doc src/web/a.md"), "it spoke in this turn already");
+    assert_eq!(why("-- cargo bench"), "it is your own");
+    ran(&session, &shell, "cargo publish", None);
+    assert_eq!(why(""), "it is muted here", "the last action");
+    let claim = shell.json("hm --json claim show C1")["id"].as_str().expect("an id").to_owned();
+    shell.json(&format!("hm --json --agent devops claim deprecate {claim} --reason \"it was mended\""));
+    assert_eq!(why("-- cargo bench"), "it is deprecated");
+}
+
+#[test]
+fn a_guard_is_accepted_by_the_architect_with_a_condition_that_is_known() {
+    let shell = Shell::new();
+    let refusal = |line: &str| shell.json(line)["code"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(refusal("hm --json --agent devops guard accept --command x --text y"), "not_allowed");
+    assert_eq!(refusal("hm --json --agent architect guard accept --text y"), "invalid_argument");
+    assert_eq!(refusal("hm --json --agent architect guard accept --scope . --text y"), "invalid_argument");
+    assert_eq!(refusal("hm --json --agent architect guard show G7"), "unknown_guard");
+    let condition = json!({ "commands": ["x"], "comands": ["y"] });
+    let unknown = serde_json::from_value::<hivemind::domain::guard::Condition>(condition);
+    assert!(unknown.is_err_and(|error| error.to_string().contains("comands")));
+}
+
+#[test]
+fn a_session_that_ignores_a_guard_three_times_escalates_it_once() {
+    let shell = Shell::new();
+    accept(&shell, "--command \"cargo publish\"");
+    let session = started(&shell, "s-1", "devops");
+    for turn in 0..3 {
+        assert!(attention(&shell, "guard").is_empty(), "turn {turn}");
+        runs(&session, &shell, "cargo publish", Some("error: no token"));
+        prompt(&session, &shell);
+    }
+    let asked = attention(&shell, "guard");
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    assert!(asked[0]["moves"]["architect"].is_array(), "{asked:?}");
+    assert!(shell.run("hm attention --seen G1 --agent architect").status.success());
+    runs(&session, &shell, "cargo publish", Some("error: no token"));
+    assert!(attention(&shell, "guard").is_empty(), "once");
+}
+
+#[test]
+fn a_guard_that_is_wrong_three_times_in_a_row_proposes_a_challenge() {
+    let shell = Shell::new();
+    shell.json(
+        "hm --json --agent analyst claim create \"vendoring breaks the build\" --type negative --scope tag:build \
+         --trigger-command \"make vendor\"",
+    );
+    let session = started(&shell, "s-1", "devops");
+    for turn in 0..3 {
+        assert!(attention(&shell, "guard").is_empty(), "turn {turn}");
+        runs(&session, &shell, "make vendor", None);
+        prompt(&session, &shell);
+    }
+    let asked = attention(&shell, "guard");
+    let moves = asked[0]["moves"]["architect"].to_string();
+    assert!(moves.contains("hm claim challenge") || moves.contains("challenge"), "{asked:?}");
+}
+
+#[test]
+fn a_refusal_holds_only_where_the_configuration_allows_it() {
+    let shell = Shell::new();
+    accept(&shell, "--action block --command \"cargo publish\"");
+    let session = started(&shell, "s-1", "devops");
+    assert!(session.about_to_run("cargo publish").contains(ADVICE), "it only warns");
+    spool_is_empty(&shell);
+    shell.end_writer();
+    std::fs::write(shell.workspace().config(), "[guards]\nallow_block = true\n").expect("a configuration");
+    let payload = json!({ "tool_name": "Bash", "tool_input": { "command": "cargo publish" } });
+    for attempt in 0..2 {
+        let answer = session.answer("PreToolUse", payload.clone());
+        let output = &answer["hookSpecificOutput"];
+        assert_eq!(output["permissionDecision"], "deny", "attempt {attempt}: {answer}");
+        assert!(output["permissionDecisionReason"].to_string().contains(ADVICE), "{answer}");
+    }
+    assert_eq!(
+        session.answer("PreToolUse", json!({ "tool_name": "Bash", "tool_input": { "command": "make" } })),
+        Value::Null
+    );
+}
+
+#[test]
+fn a_write_that_meets_a_guard_is_warned_in_its_receipt() {
+    let shell = Shell::new();
+    accept(&shell, "--scope src/db --event claim.created");
+    accept(&shell, "--claim-type decision");
+    let session = started(&shell, "s-1", "devops");
+    let create =
+        "hm --json --agent devops claim create \"the pool holds 20 connections\" --scope src/db/pool.rs";
+    let receipt = within(&shell, "s-1", create);
+    let told: Vec<&Value> =
+        receipt["warnings"].as_array().expect("warnings").iter().filter(|it| it["code"] == "guard").collect();
+    assert_eq!(told.len(), 1, "{receipt}");
+    assert!(told[0]["message"].to_string().contains(ADVICE), "{receipt}");
+    let again = within(&shell, "s-1", &create.replace("20", "twenty-one"));
+    assert!(!again.to_string().contains(ADVICE), "once a turn: {again}");
+    let decide = "hm --json --agent devops decision record \"we use sqlite\" --rationale \"it is one file\" --target db";
+    assert!(within(&shell, "s-1", decide).to_string().contains(ADVICE));
+    prompt(&session, &shell);
+    assert_eq!(outcomes(&shell, "G1"), ["ignored"], "the claim stands at the end of the turn");
+}
+
+const ERROR: &str = "error[E0433]: failed to resolve: use of undeclared crate `foo`";
+
+#[test]
+fn after_a_failure_the_session_is_told_what_mended_the_same_error() {
+    let shell = Shell::new();
+    let (one, other) = (started(&shell, "s-1", "devops"), started(&shell, "s-2", "analyst"));
+    ran(&one, &shell, "cargo test --test pool", Some(ERROR));
+    assert!(!ran(&one, &shell, "cargo test --test pool", Some(ERROR)).contains("same error"), "no fix yet");
+    ran(&one, &shell, "cargo test --test pool", None);
+    let told = ran(&other, &shell, "cargo test --test pool", Some(ERROR));
+    assert!(told.contains("cargo test --test pool") && told.contains("succeeded"), "{told}");
+    assert!(told.chars().count() <= 600, "{told}");
+    assert!(
+        !ran(&other, &shell, "cargo test --test pool", Some(ERROR)).contains("succeeded"),
+        "once a session"
+    );
+    assert!(!ran(&one, &shell, "cargo test --test pool", Some(ERROR)).contains("succeeded"), "its own fix");
+}
+
+#[test]
+fn an_error_that_repeats_and_a_decision_that_failed_suggest_a_guard() {
+    let shell = Shell::new();
+    let session = started(&shell, "s-1", "devops");
+    for _ in 0..2 {
+        ran(&session, &shell, "cargo test --test pool", Some(ERROR));
+    }
+    assert!(attention(&shell, "suggestion").is_empty());
+    ran(&session, &shell, "cargo test --test pool", Some(ERROR));
+    let suggested = attention(&shell, "suggestion");
+    assert_eq!(suggested.len(), 1, "{suggested:?}");
+    assert!(
+        suggested[0]["moves"]["architect"][0].to_string().contains("hm guard accept --error"),
+        "{suggested:?}"
+    );
+    let made = shell.json(
+        "hm --json --agent architect decision record \"we vendor openssl\" --rationale \"it builds anywhere\" --scope vendor",
+    );
+    let id = made["entity_id"].as_str().expect("an id");
+    assert!(shell.run(&format!("hm --agent architect decision outcome {id} failure")).status.success());
+    let suggested = attention(&shell, "suggestion");
+    assert!(suggested.iter().any(|it| it["moves"].to_string().contains("--path vendor")), "{suggested:?}");
+}
+
+#[tokio::test]
+async fn a_guard_that_blocks_makes_a_contested_claim_wait_for_the_run() {
+    let bench = Bench::new();
+    let passes = "description = \"a test\"\nargv = [\"true\"]\nscopes = [\"src/**\"]\ntimeout_ms = 20000\n[expect]\nexit = 0\n";
+    bench.profile("passes", passes);
+    let offered = Pane::offered(bench.binary(), bench.root(), Some("architect"), Era::Modern, "core,guard");
+    let architect = offered.await.expect("a pane");
+    let owner = bench.pane(Some("devops"), Era::Modern).await;
+    let misspelt = json!({ "condition": { "comands": ["x"] }, "action": "warn", "text": ADVICE });
+    let refused = architect.call("accept_guard", misspelt).await.expect("an answer");
+    assert!(refused.refused && refused.text.contains("comands"), "{}", refused.text);
+    let condition = json!({ "event_types": ["experiment.queued"], "status": "contested" });
+    let given = json!({ "condition": condition, "action": "block", "text": ADVICE });
+    bench.accepted(&architect, "accept_guard", given).await;
+    let id = bench.claim(&owner, "the pool gives connections back", "src/pool").await;
+    let run = json!({ "profile": "passes", "claim_id": id, "wait": true });
+    let beside = owner.call("run_experiment", run.clone()).await.expect("an answer");
+    assert!(!beside.text.contains(ADVICE), "the claim is not contested: {}", beside.text);
+    bench.accepted(&architect, "challenge", json!({ "claim_id": id, "reason": "I saw otherwise" })).await;
+    let answer = owner.call("run_experiment", run).await.expect("an answer");
+    assert!(answer.text.contains("the claim waits for this run"), "{}", answer.text);
+    let claim = owner.read(&format!("hivemind://claims/{id}?format=json")).await.expect("an answer");
+    let claim: Value = serde_json::from_str(&claim).expect("JSON");
+    assert_eq!(claim["status"], "confirmed", "{claim}");
+    assert_eq!(claim["history"][2]["to"], "pending_proof", "{claim}");
+    let listed = owner.read("hivemind://guards").await.expect("an answer");
+    assert!(listed.contains("G1 block") && listed.contains(ADVICE), "{listed}");
+    let one = owner.read("hivemind://guards/G1").await.expect("an answer");
+    assert!(one.contains("experiment.queued"), "{one}");
+}
