@@ -53,7 +53,7 @@ pub use digest::Said;
 pub use experiments::{Attachment, ExperimentFilter, ExperimentPage, ExperimentView};
 pub use failures::Fix;
 pub use fold::{FOLD_VERSION, Projection};
-pub use guards::{AskingGuard, FiringView, GuardView, Suggestion};
+pub use guards::{AskingGuard, FiringView, GuardView, LookedAt, Suggestion};
 pub use integrity::{ClaimNamed, TABLES_ABOUT_CLAIMS};
 pub use locks::LockView;
 pub use names::Matches;

@@ -191,6 +191,9 @@ fn write(
     Ok(())
 }
 
+/// A guard that was compared with a subject: its match, or the field that does not fit.
+pub type LookedAt = (Rule, Result<(Kind, String), Unmet>);
+
 /// A guard, or a dead end with a trigger, as lists show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GuardView {
@@ -273,10 +276,7 @@ impl Reader {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn guards_for(
-        &self,
-        subject: &Subject,
-    ) -> Result<Vec<(Rule, Result<(Kind, String), Unmet>)>, StoreError> {
+    pub fn guards_for(&self, subject: &Subject) -> Result<Vec<LookedAt>, StoreError> {
         let mut keys: Vec<(String, String)> =
             subject.action.keys().into_iter().map(|(kind, key)| (kind.to_string(), key)).collect();
         keys.push(Default::default());

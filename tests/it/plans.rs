@@ -662,7 +662,7 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
         View::Experiment(run),
         View::Negative(None, None),
         View::Guards,
-        View::Guard(ids[3].uuid()),
+        View::Guard(ids[7].uuid()),
         View::Negative(Some(scope), Some(300)),
         View::Agents,
         View::Event(ids[0].creation_event()),
