@@ -93,6 +93,7 @@ pub(crate) const VERBS: &[Verb] = &[
         &[
             ("profile", Place),
             ("args", After("--arg")),
+            ("cwd", After("--cwd")),
             ("claim_id", After("--claim")),
             ("blocking", Flag("--blocking")),
             ("prediction", After("--prediction")),

@@ -171,6 +171,9 @@ pub struct Plan {
     pub profile_sha256: Option<String>,
     /// The program and its arguments.
     pub argv: Vec<String>,
+    /// The same command with the bare name of its program, and with the paths to which links lead. Only where it differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_as: Option<Vec<String>>,
     /// The working directory, canonical.
     pub cwd: PathBuf,
     /// Whether the caller chose another directory than the profile's own.
@@ -405,6 +408,9 @@ pub struct RunOutcome {
     /// program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
+    /// The file of the program that ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<PathBuf>,
     /// Standard output.
     #[serde(default)]
     pub stdout: RunStream,
@@ -443,6 +449,7 @@ impl RunOutcome {
             duration_ms: None,
             git: None,
             tool: None,
+            program: None,
             stdout: RunStream::default(),
             stderr: RunStream::default(),
             meta_sha256: None,

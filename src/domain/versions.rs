@@ -169,6 +169,12 @@ impl Sights {
         open.into_iter().map(|(agent, sight)| (agent, sight, since((agent, sight)))).collect()
     }
 
+    /// The position of the first challenge that no proof answered.
+    pub(super) fn first_open_challenge(&self, answered: &BTreeSet<AgentId>) -> Option<u64> {
+        let open = self.challenges.iter().filter(|(agent, _)| !answered.contains(*agent));
+        open.map(|(_, sight)| sight.seq).min()
+    }
+
     /// The work tree in which an agent looked when it last challenged the claim, where that is known.
     pub(super) fn challenged_in(&self, agent: &AgentId) -> Option<&Checkout> {
         self.challenges.get(agent)?.seen_in.as_ref()

@@ -181,6 +181,7 @@ impl Report {
                 })
             }),
             tool: meta.tool.clone().or_else(|| meta.program.as_ref()?.sha256.clone()),
+            program: meta.program.as_ref().map(|program| program.path.clone()),
             stdout: meta.stdout.facts(),
             stderr: meta.stderr.facts(),
             meta_sha256: Some(self.meta_sha256.clone()),

@@ -278,13 +278,18 @@ pub fn run(
         watched.state = State::Aborted;
         watched.problem = Some(why);
     }
-    let hidden = |texts: &[String]| texts.iter().map(|text| redacted(text, &secrets)).collect();
+    let hidden =
+        |texts: &[String]| -> Vec<String> { texts.iter().map(|text| redacted(text, &secrets)).collect() };
     // The gate refuses a record with a secret. Names in the repository must not cost the record of a finished run.
     let hidden_name = |name: Option<String>| name.map(|name| redacted(&name, &secrets));
     let mut meta = Meta {
         schema_version: Meta::SCHEMA_VERSION.to_owned(),
         run_id: order.run_id,
-        plan: Plan { argv: hidden(&order.plan.argv), ..order.plan },
+        plan: Plan {
+            argv: hidden(&order.plan.argv),
+            same_as: order.plan.same_as.as_deref().map(hidden),
+            ..order.plan
+        },
         state: watched.state,
         exit: watched.exit,
         problem: watched.problem.map(|problem| redacted(&problem, &secrets)),
@@ -292,7 +297,10 @@ pub fn run(
         finished_at,
         duration_ms,
         left_behind: watched.left_behind,
-        program,
+        program: program.map(|program| {
+            let path = redacted(&program.path.to_string_lossy(), &secrets).into();
+            Program { path, ..program }
+        }),
         tool: tool.map(|tool| redacted(&tool, &secrets)),
         git: git.map(|git| Git {
             branch: hidden_name(git.branch),

@@ -202,6 +202,9 @@ pub struct ClaimView {
     /// Its scopes without a version, with the reason.
     #[serde(skip)]
     pub unversioned: Vec<(String, String)>,
+    /// Where its proof ran, if that is another work tree than the reader's or one with uncommitted changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proof_ran: Option<String>,
     /// The changes of its status.
     pub history: Vec<StatusChange>,
 }
@@ -287,6 +290,7 @@ impl Reader {
             affirmed_seq,
             still_meant: None,
             unversioned: Vec::new(),
+            proof_ran: None,
             asks,
             answered,
             objection_until: objection_until.filter(|_| !waits),

@@ -463,36 +463,50 @@ pub(super) fn completed(
         [Some((&key.test, &key.content)), key.check.as_ref().map(|check| (&check.test, &check.content))];
     for (test, content) in keys.into_iter().flatten() {
         if let Some(tally) = &body.unstable {
-            flag(db, at, ("content_key", content), Some((at.at, tally)))?;
+            flag(db, at, content, Some((at.at, tally)))?;
         } else if body.stable_again {
-            flag(db, at, ("test_key", test), None)?;
+            clear(db, at, body, test)?;
         }
     }
     Ok(())
 }
 
-/// Marks the evidence and the confirmed claims of some runs as unstable, or removes the mark.
+/// Removes the marks of a test that is stable again. A run about the same claim keeps its mark if the claim's files held
+/// something else then: it is content that passed and failed.
+fn clear(db: &Connection, at: &Recorded, body: &ExperimentCompleted, test: &str) -> Result<(), StoreError> {
+    let own = body.outcome.git.as_ref().and_then(|git| git.own.as_deref());
+    let of_test = "SELECT DISTINCT content_key FROM experiments WHERE test_key = ?1 AND content_key IS NOT NULL \
+         EXCEPT SELECT content_key FROM experiments WHERE test_key = ?1 AND claim_id = \
+         (SELECT claim_id FROM experiments WHERE id = ?2) AND json_extract(outcome, '$.git.own') <> ?3";
+    let contents: Vec<String> = db
+        .prepare_cached(of_test)?
+        .query_map(params![test, body.run_id, own], only::<String>)?
+        .collect::<Result<_, _>>()?;
+    contents.iter().try_for_each(|content| flag(db, at, content, None))
+}
+
+/// Marks the evidence and the confirmed claims of the runs on some content as unstable, or removes the mark.
 fn flag(
     db: &Connection,
     at: &Recorded,
-    (column, key): (&str, &str),
+    key: &str,
     unstable: Option<(Timestamp, &Tally)>,
 ) -> Result<(), StoreError> {
     let (since, tally) = unstable.unzip();
-    db.prepare_cached(&format!(
+    db.prepare_cached(
         "UPDATE claim_evidence SET unstable_at = ?2, unstable = ?3 WHERE run_id IS NOT NULL AND evidence_ref IN \
-         (SELECT completed_ref FROM experiments WHERE {column} = ?1)"
-    ))?
+         (SELECT completed_ref FROM experiments WHERE content_key = ?1)",
+)?
     .execute(params![key, since, tally.map(Json)])?;
-    db.prepare_cached(&format!(
+    db.prepare_cached(
         "UPDATE claims SET unstable_at = ?2, seq = ?3 WHERE proof_run IN \
-         (SELECT id FROM experiments WHERE {column} = ?1)"
-    ))?
+         (SELECT id FROM experiments WHERE content_key = ?1)",
+    )?
     .execute(params![key, since, at.seq])?;
-    let mut resting = db.prepare_cached(&format!(
+    let mut resting = db.prepare_cached(
         "SELECT DISTINCT claim_id FROM claim_evidence WHERE evidence_ref IN \
-         (SELECT completed_ref FROM experiments WHERE {column} = ?1)"
-    ))?;
+         (SELECT completed_ref FROM experiments WHERE content_key = ?1)",
+    )?;
     for claim in resting.query_map([key], only::<String>)? {
         super::files::weigh(db, &claim?)?;
     }

@@ -26,7 +26,7 @@ const CHUNK: usize = 2_000;
 /// questions and silence, globs among scopes, short names and descriptions of tasks and plans, and stems that part
 /// letters from digits, 12 what a pane answers for under its other names, the policy on record, positions that are
 /// held no more, and short names of claims, runs, contradictions and sessions.
-pub const FOLD_VERSION: u32 = 14;
+pub const FOLD_VERSION: u32 = 15;
 
 /// Read models without any event, in memory.
 pub(super) fn empty() -> Result<Connection, StoreError> {

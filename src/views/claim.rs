@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 
 use super::asking::Asking;
 use super::contradictions::{held_by, owner_of};
@@ -19,7 +20,7 @@ use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::reads::Reads;
 use crate::session_news::SessionNews;
-use crate::store::{Answered, ClaimSummary, ClaimView, Contradiction, DecisionView, Evidence, PlaceNow};
+use crate::store::{Answered, ClaimSummary, ClaimView, Contradiction, DecisionView, Evidence, PlaceNow, Reader, StoreError};
 
 /// Number of shown digits of a hash: enough to tell two files apart. JSON has all digits.
 const HASH_CHARS: usize = 12;
@@ -41,6 +42,7 @@ pub(super) fn answer(asking: &mut Asking<'_>, id: ClaimId) -> Result<Answer, Vie
         }
         versions::mark_before_change(&mut claim, &before_change);
         claim.still_meant = still_meant.clone().flatten();
+        claim.proof_ran = proof_ran(asked.store, asked.workspace.root(), &claim.summary)?;
         asked.store.mark_at_now(std::iter::once(&mut claim.summary))?;
         let json = || {
             let mut json = claims::with_trust(to_json(&claim), &claim.summary, asked.now);
@@ -113,6 +115,9 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
         for (scope, why) in &claim.unversioned {
             fact("without a version", &format!("`{}` {why}", inline(scope, 200)));
         }
+    }
+    if let Some(place) = &claim.proof_ran {
+        fact("proof", place);
     }
     if let Some(caveat) = versions::not_compared(claim) {
         fact("proof", &caveat);
@@ -253,6 +258,22 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
         }),
     );
     text
+}
+
+/// Where the proof of a claim ran, if a reader at `root` may have other files.
+fn proof_ran(store: &Reader, root: &Path, claim: &ClaimSummary) -> Result<Option<String>, StoreError> {
+    let Some(proof) = &claim.proof else { return Ok(None) };
+    let Some(run) = store.experiment(proof.run_id)? else { return Ok(None) };
+    let other = run.cwd.as_deref().filter(|cwd| !Path::new(cwd).starts_with(root));
+    let is_dirty = run.outcome.and_then(|outcome| outcome.git).is_some_and(|git| git.dirty);
+    let changes = if is_dirty { " with uncommitted changes" } else { "" };
+    Ok(match (other, is_dirty) {
+        (None, false) => None,
+        (None, true) => Some(format!("run `{}` ran in a work tree with uncommitted changes", run.run_id)),
+        (Some(cwd), _) => {
+            Some(format!("run `{}` ran in another work tree{changes}: {}", run.run_id, inline(cwd, 200)))
+        }
+    })
 }
 
 /// The origin of a claim: its owner, its age, its places and its evidence. The confidence follows if it is below 1.

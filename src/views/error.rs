@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::markdown::inline;
 use crate::domain::agent::AgentId;
+use crate::domain::experiment::RunState;
 use crate::domain::ids::{ClaimId, EventId, PatternId, RunId, TaskId};
 use crate::domain::names::Sort;
 use crate::domain::rejection::{Code, Rejection};
@@ -82,6 +83,12 @@ impl ViewError {
 
     pub(super) fn no_output(id: RunId) -> Self {
         Self::not_found(Code::UnknownRun, format!("run {id} left no such file"))
+    }
+
+    pub(super) fn no_output_yet(id: RunId, status: RunState) -> Self {
+        let message = format!("run {id} is {status} and has written no file yet");
+        let hint = format!("wait for its end, or look later: `hivemind://experiments/{id}`");
+        Self::NotFound(Box::new(Rejection::new(Code::UnknownRun, message, hint)))
     }
 
     pub(super) fn no_task(id: TaskId) -> Self {

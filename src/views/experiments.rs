@@ -150,6 +150,9 @@ fn page(run: &ExperimentView, now: Timestamp) -> String {
         if let Some(problem) = &outcome.problem {
             fact("problem", inline(problem.as_str(), 500));
         }
+        if let Some(program) = &outcome.program {
+            fact("program", inline(&program.to_string_lossy(), 2_000));
+        }
         if let Some(ms) = outcome.duration_ms {
             fact("took", format!("{ms} ms"));
         }
@@ -165,7 +168,9 @@ fn page(run: &ExperimentView, now: Timestamp) -> String {
                 ),
             );
         }
-        for (name, stream) in [("stdout", &outcome.stdout), ("stderr", &outcome.stderr)] {
+        // A run without files has no hashes of them.
+        let streams = [("stdout", &outcome.stdout), ("stderr", &outcome.stderr)];
+        for (name, stream) in streams.into_iter().filter(|(_, stream)| !stream.sha256.is_empty()) {
             let cut = if stream.truncated { ", cut" } else { "" };
             let redacted = if stream.redacted > 0 {
                 format!(", {} secrets redacted", stream.redacted)
@@ -231,6 +236,11 @@ fn doubt(run: &ExperimentView) -> Option<String> {
     if !run.args.is_empty() {
         again["args"] = run.args.iter().map(|(name, value)| json!(format!("{name}={value}"))).collect();
     }
+    // The directory of a run at the top of the work tree is that of its profile.
+    let git = run.outcome.as_ref().and_then(|outcome| outcome.git.as_ref());
+    if let (Some(_), Some(cwd)) = (git.and_then(|git| git.prefix.as_ref()), &run.cwd) {
+        again["cwd"] = json!(cwd);
+    }
     let again = way::call("run_experiment", &again);
     Some(format!("it {INTERRUPTED}, so that one run of its check on this content proves nothing: {again}"))
 }
@@ -239,7 +249,18 @@ fn doubt(run: &ExperimentView) -> Option<String> {
 pub(super) fn output(asking: &mut Asking<'_>, run: RunId, stream: Stream) -> Result<Answer, ViewError> {
     let seq = head(asking.reads)?;
     let file = asking.reads.workspace().artifacts(run).join(stream.file());
-    let bytes = std::fs::read(&file).map_err(|_| ViewError::no_output(run))?;
+    let bytes = match std::fs::read(&file) {
+        Ok(bytes) => bytes,
+        Err(_) => {
+            let known = asking.reads.ask(asking.now, |store| store.experiment(run)).ok();
+            let known =
+                known.and_then(|(known, _)| known.flatten()).filter(|known| known.completed_at.is_none());
+            return Err(known.map_or_else(
+                || ViewError::no_output(run),
+                |known| ViewError::no_output_yet(run, known.status),
+            ));
+        }
+    };
     let whole = String::from_utf8_lossy(&bytes);
     let chars = whole.chars().count();
     let end: String = whole.chars().skip(chars.saturating_sub(SHOWN_CHARS)).collect();

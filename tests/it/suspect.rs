@@ -1,13 +1,13 @@
 //! Runs and files that make a proof suspect: the same check under another name, a run that did not end by itself, a link
 //! that leads elsewhere, and content that was not compared.
 
-use hivemind::mcp::{Era, Pane};
+use hivemind::mcp::{Era, Pane, ToolAnswer};
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
 use crate::false_proof::{FILE, GLOBS, begin, end, settle, stands, step};
 use crate::harness::wait_until;
-use crate::proof::{EXPECTING, assert_rebuilds_to_the_same, committed, json_of, profile, run};
+use crate::proof::{EXPECTING, assert_rebuilds_to_the_same, committed, json_of, profile, run, shown};
 
 /// A profile that runs a script with `sh`.
 fn scripted(bench: &Bench, name: &str, description: &str) {
@@ -275,4 +275,216 @@ async fn an_edit_below_a_directory_that_git_ignores_is_other_content() {
     run(&panes[0], thrice).await;
     assert_eq!(stands(&panes[0], &id).await.0, "confirmed (proved)", "{:?}", stands(&panes[0], &id).await);
     assert_rebuilds_to_the_same(&bench);
+}
+
+/// A pass of the check for a claim that waits for it, repeated if `times` is more than one.
+async fn passes(bench: &Bench, owner: &Pane, id: &str, times: u32) -> (String, String, ToolAnswer) {
+    bench.write("flip", "");
+    let mut given = of("one", "tests/t.sh", Some(id));
+    if times > 1 {
+        given["repeat"] = json!(times);
+    }
+    let answer = run(owner, given).await;
+    let (status, reason) = stands(owner, id).await;
+    (status, reason, answer)
+}
+
+/// Red before: a failure that was not about the claim counted only on exactly the same content.
+#[tokio::test]
+async fn a_failure_of_the_same_check_since_the_challenge_counts_whatever_it_was_about() {
+    for about in ["nothing", "another", "replaced"] {
+        let (bench, panes) = scene("test -e flip\n").await;
+        let [owner, other] = &panes;
+        let mut id = contested(&bench, &panes, FILE).await;
+        let failing = match about {
+            "nothing" => of("one", "tests/t.sh", None),
+            "another" => {
+                let another = bench.claim(other, "b multiplies", FILE).await;
+                let mut given = of("one", "tests/t.sh", None);
+                given["claim_id"] = json!(another);
+                given
+            }
+            _ => of("one", "tests/t.sh", Some(&id)),
+        };
+        let failed = run(other, failing).await;
+        assert_eq!(failed.body["run_state"], "failed", "{}", failed.text);
+        if about == "replaced" {
+            let again = json!({ "statement": "a divides exactly", "claim_type": "fact", "scopes": [FILE],
+                "supersedes": id, "mends": true });
+            id = bench.accepted(owner, "create_claim", again).await.field("claim_id").to_owned();
+            bench.accepted(other, "challenge", json!({ "claim_id": id, "reason": "it failed" })).await;
+        }
+        bench.write("src/junk", "");
+        let (status, reason, answer) = passes(&bench, owner, &id, 1).await;
+        assert_eq!(status, "contested", "{about}: {reason}");
+        for told in [&reason, &answer.text] {
+            assert!(
+                told.contains(failed.field("run_id")) || told.contains(&bench.name(failed.field("run_id")))
+            );
+            assert!(told.contains("repeat"), "{about}: {told}");
+        }
+        assert!(answer.text.contains("unless run"), "the receipt of {about}: {}", answer.text);
+        let (status, reason, _) = passes(&bench, owner, &id, 3).await;
+        assert_eq!(status, "confirmed (proved)", "{about}: {reason}");
+        assert_rebuilds_to_the_same(&bench);
+    }
+}
+
+/// A failure from before the challenge costs no more runs, and neither does one before a mend of the claim's file.
+#[tokio::test]
+async fn a_failure_from_before_the_challenge_or_of_other_content_does_not_count() {
+    for mended in [false, true] {
+        let (bench, panes) = scene("test -e flip\n").await;
+        let id = bench.claim(&panes[0], "a divides", FILE).await;
+        let challenge = json!({ "claim_id": id, "reason": "it rounds" });
+        if mended {
+            bench.accepted(&panes[1], "challenge", challenge.clone()).await;
+        }
+        run(&panes[1], of("one", "tests/t.sh", None)).await;
+        bench.write("src/junk", "");
+        if mended {
+            bench.write(FILE, "mended\n");
+            for pane in &panes {
+                bench.accepted(pane, "still", json!({ "claim_id": id })).await;
+            }
+        } else {
+            bench.accepted(&panes[1], "challenge", challenge).await;
+        }
+        let (status, reason, _) = passes(&bench, &panes[0], &id, 1).await;
+        assert_eq!(status, "confirmed (proved)", "mended {mended}: {reason}");
+    }
+}
+
+/// Red before: a symbolic link or another path of the program made another check.
+#[tokio::test]
+async fn the_same_check_is_the_same_through_a_link_and_by_the_path_of_its_program() {
+    for way in ["link", "directory", "program"] {
+        let (bench, panes) = scene("test -e flip\n").await;
+        let id = contested(&bench, &panes, FILE).await;
+        let given = match way {
+            "link" => {
+                link(&bench, "t.sh", "tests/u.sh");
+                of("one", "tests/u.sh", None)
+            }
+            "directory" => {
+                link(&bench, "../tests", "src/below");
+                of("one", "src/below/t.sh", None)
+            }
+            _ => {
+                let text = "description = 'a test'\nargv = ['/bin/sh', 'tests/t.sh']\nscopes = ['src/**', 'tests/**']\n\
+                            timeout_ms = 20000\n[expect]\nexit = 0\nfails = [1]\n";
+                bench.profile("path", text);
+                json!({ "profile": "path" })
+            }
+        };
+        let failed = run(&panes[1], given).await;
+        assert_eq!(failed.body["run_state"], "failed", "{}", failed.text);
+        let (status, reason, _) = passes(&bench, &panes[0], &id, 1).await;
+        assert_eq!(status, "contested", "{way}: {reason}");
+        assert!(reason.contains("1 passed, 1 failed on the same content"), "{way}: {reason}");
+        assert_rebuilds_to_the_same(&bench);
+    }
+}
+
+/// Red before: the operator's run of the same command line did not count.
+#[tokio::test]
+async fn a_typed_run_of_the_same_command_line_counts() {
+    let (bench, panes) = scene("test -e flip\n").await;
+    let id = contested(&bench, &panes, FILE).await;
+    let typed = ["experiment", "run", "--agent", "operator", "--thread-id", "RS-1", "--test-id", "T1", "--"];
+    bench.hm(&[&typed[..], &["sh", "tests/t.sh"]].concat());
+    let (status, reason, answer) = passes(&bench, &panes[0], &id, 1).await;
+    assert_eq!(status, "contested", "{reason}");
+    assert!(answer.text.contains("unless run"), "{}", answer.text);
+    let (status, reason, _) = passes(&bench, &panes[0], &id, 3).await;
+    assert_eq!(status, "confirmed (proved)", "{reason}");
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: five equal runs on other content of the claim's file cleared the proof on the content that came out both
+/// ways.
+#[tokio::test]
+async fn equal_runs_on_other_content_do_not_clear_the_content_that_came_out_both_ways() {
+    let (bench, panes) = scene("test -e flip\n").await;
+    let id = contested(&bench, &panes, FILE).await;
+    assert_eq!(passes(&bench, &panes[0], &id, 1).await.0, "confirmed (proved)");
+    std::fs::remove_file(bench.root().join("flip")).expect("a file");
+    let mut plain = of("one", "tests/t.sh", None);
+    plain["claim_id"] = json!(id);
+    run(&panes[1], plain.clone()).await;
+    bench.write("flip", "");
+    run(&panes[1], plain.clone()).await;
+    assert_eq!(shown(&panes[0], &id).await["unstable"], true);
+    bench.write(FILE, "two\n");
+    let mut five = plain.clone();
+    five["repeat"] = json!(5);
+    run(&panes[0], five).await;
+    bench.write(FILE, "one\n");
+    assert_eq!(shown(&panes[0], &id).await["unstable"], true);
+    let again = run(&panes[0], plain).await;
+    assert!(again.text.contains("1 failed on the same content"), "{}", again.text);
+    assert_eq!(shown(&panes[0], &id).await["unstable"], true);
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: the page named the command as typed, and not the program that the search path gave.
+#[tokio::test]
+async fn the_page_of_a_run_names_the_program_that_ran() {
+    let (_bench, [owner, _]) = scene("exit 0\n").await;
+    let ran = run(&owner, of("one", "tests/t.sh", None)).await;
+    let page = owner.read(&format!("hivemind://experiments/{}", ran.field("run_id"))).await.expect("a page");
+    let told = page.lines().find(|line| line.starts_with("- program: /")).expect("a program");
+    assert!(told.ends_with("/sh"), "{told}");
+}
+
+/// Red before: the page of a claim named the run, and not the uncommitted changes or the work tree that it ran in.
+#[tokio::test]
+async fn a_claim_tells_where_its_proof_ran() {
+    let (bench, panes) = scene("exit 0\n").await;
+    let id = contested(&bench, &panes, FILE).await;
+    bench.write(FILE, "one\n");
+    bench.write("src/other.rs", "");
+    run(&panes[0], of("one", "tests/t.sh", Some(&id))).await;
+    let page = panes[0].read(&format!("hivemind://claims/{id}")).await.expect("a page");
+    assert!(page.contains("in a work tree with uncommitted changes"), "{page}");
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: the hint after an interrupted run left out its directory.
+#[tokio::test]
+async fn a_hint_repeats_a_run_in_its_directory() {
+    let (bench, [owner, _]) = scene("exit 0\n").await;
+    bench.write("sub/k.sh", "kill -9 $$\n");
+    let mut given = of("one", "k.sh", None);
+    given["cwd"] = json!("sub");
+    let ran = run(&owner, given).await;
+    let page = owner.read(&format!("hivemind://experiments/{}", ran.field("run_id"))).await.expect("a page");
+    for told in [&page, &ran.text] {
+        assert!(told.contains("\"cwd\":\"") && told.contains("/sub\""), "{told}");
+    }
+}
+
+/// Red before: the text of a note ended the quotes of the command that a hint prints.
+#[tokio::test]
+async fn a_back_quote_in_a_note_does_not_break_the_command_of_a_hint() {
+    let (bench, [owner, _]) = scene("exit 0\n").await;
+    let decided =
+        json!({ "statement": "use sqlite", "target": "db", "rationale": "it is the best choice here" });
+    let id = bench.accepted(&owner, "record_decision", decided).await.field("claim_id").to_owned();
+    let failed = json!({ "decision_id": id, "outcome": "failure", "notes": "the call to `fsync` hangs" });
+    let answer = bench.accepted(&owner, "record_outcome", failed).await;
+    assert!(answer.text.contains("the call to 'fsync' hangs"), "{}", answer.text);
+}
+
+/// Red before: the answer was that the run left no file, and a lost run had an empty hash.
+#[tokio::test]
+async fn the_output_of_a_run_under_way_is_said_to_come() {
+    let (bench, [owner, other]) = scene("touch began; while ! test -e done; do sleep 0.05; done\n").await;
+    let ran = bench.accepted(&owner, "run_experiment", of("one", "tests/t.sh", None)).await;
+    let id = ran.field("run_id").to_owned();
+    wait_until("the check runs", || bench.root().join("began").exists());
+    let refused = other.read(&format!("hivemind://experiments/{id}/stdout")).await.expect_err("no file");
+    assert!(format!("{refused:?}").contains("is running"), "{refused:?}");
+    bench.write("done", "");
+    over(&owner, &id).await;
 }

@@ -64,6 +64,12 @@ pub(super) fn contradicted(
         let since = since(&like, claim, run);
         return Some(format!("run {id} contradicted it{since}: {}", repeated(claim_id, run, &settling)));
     }
+    if !are_enough && let Some(id) = failed_since(state, (claim_id, claim), (run_id, run)) {
+        return Some(format!(
+            "one run proves nothing, because run {id} of the same check {FAILED_SINCE}: {}",
+            repeated(claim_id, run, &settling)
+        ));
+    }
     let id = interrupted(state, (claim_id, claim), (run_id, run)).filter(|_| !are_enough)?;
     Some(format!(
         "one run proves nothing, because run {id} of the same check {INTERRUPTED}, and the content may be the same: {}",
@@ -73,6 +79,9 @@ pub(super) fn contradicted(
 
 /// How a reason tells that a run was interrupted.
 pub(crate) const INTERRUPTED: &str = "did not end by itself";
+
+/// How a reason tells that an earlier run of the same check had the other outcome.
+const FAILED_SINCE: &str = "had the other outcome since the challenge, on content that may be the same";
 
 /// The end of the reason for which a claim stays contested after an interrupted run.
 pub(super) fn doubt_of((claim_id, run): (ClaimId, &Run)) -> String {
@@ -97,6 +106,57 @@ pub(super) fn last_interrupted(state: &State, claim_id: ClaimId, plan: &Plan) ->
     let check = Some(plan.check());
     let is_of = |run: &Run| run.interrupted && run.claim == Some(claim_id) && run.check == check;
     state.runs().filter(|(_, run)| is_of(run)).map(|(id, _)| id).max()
+}
+
+/// The last run of the check that a plan has with an outcome against the prediction, if it counts whatever it was about.
+pub(super) fn last_failed(
+    state: &State,
+    (claim_id, claim): (ClaimId, &Claim),
+    plan: &Plan,
+    prediction: Prediction,
+) -> Option<RunId> {
+    let (check, command) = (Some(plan.check()), plan.command_line());
+    let against = match prediction {
+        Prediction::Passes => RunState::Failed,
+        Prediction::Fails => RunState::Succeeded,
+    };
+    let is_of = |run: &Run| run.check == check || run.profile.is_none() && run.command == command;
+    let runs = state.runs().filter(|(_, run)| run.state == against && is_of(run));
+    runs.filter(|(_, run)| is_since_challenge(state, (claim_id, claim), run)).map(|(id, _)| id).max()
+}
+
+/// The last run of the same check with the other outcome since the challenge, whatever it was about. Other files may have
+/// changed since, and they need not be the cause.
+fn failed_since(
+    state: &State,
+    (claim_id, claim): (ClaimId, &Claim),
+    (run_id, run): (RunId, &Run),
+) -> Option<RunId> {
+    // What the operator retracted counts no more.
+    let is_retracted = |other: &Run| {
+        let is_single = other.claim == Some(claim_id) && other.undecided.is_none() && other.series.is_none();
+        let mut said = claim.evidence.iter().map(|(event, _)| event).chain(&claim.taken_back);
+        is_single && other.completed.is_some_and(|end| !said.any(|it| state.are_one_event(*it, end)))
+    };
+    let is_other = |other: &Run| other.state.is_conclusive() && other.state != run.state;
+    let others = state.runs().filter(|(id, other)| {
+        *id != run_id
+            && is_other(other)
+            && !is_retracted(other)
+            && is_same_test(other, run)
+            && is_since_challenge(state, (claim_id, claim), other)
+    });
+    let others = others.filter(|(_, other)| !differ(&run.saw.versions, &other.saw.versions));
+    others.map(|(id, _)| id).max()
+}
+
+/// Whether a run ended after the first open challenge of a claim, or was about a claim that this one replaced.
+fn is_since_challenge(state: &State, (claim_id, claim): (ClaimId, &Claim), run: &Run) -> bool {
+    let since = claim.sights.first_open_challenge(&claim.answered);
+    let is_since = run.ended.zip(since).is_some_and(|(ended, since)| ended > since);
+    let successor = |id: ClaimId| state.claim(id)?.superseded_by;
+    is_since
+        || std::iter::successors(run.claim.and_then(successor), |id| successor(*id)).any(|id| id == claim_id)
 }
 
 /// The last interrupted run of the same check that may have hidden a failure on the content of this run. A run that was
@@ -150,6 +210,10 @@ pub(super) fn repeated(claim_id: ClaimId, run: &Run, more: &[(&str, Value)]) -> 
 }
 
 fn is_same_test(one: &Run, other: &Run) -> bool {
+    let is_typed = one.profile.is_none() || other.profile.is_none();
+    if is_typed && one.command == other.command {
+        return true;
+    }
     match (&one.key, &other.key) {
         (Some(one), Some(other)) => one.is_same_test(other),
         _ => one.what == other.what || one.check.is_some() && one.check == other.check,

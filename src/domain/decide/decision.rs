@@ -424,7 +424,8 @@ pub(super) fn record_outcome(state: &State, record: &RecordOutcome) -> Result<Ac
     }
     let offer = || {
         let notes = record.notes.as_ref().map_or_else(|| "say what failed".to_owned(), ToString::to_string);
-        let statement = format!("decision {id} failed: {notes}");
+        // A back-quote would end the call in the hint.
+        let statement = format!("decision {id} failed: {notes}").replace('`', "'");
         let dead_end =
             json!({ "statement": statement, "claim_type": ClaimType::Negative, "scopes": claim.scopes });
         format!("spare others the dead end: {}", way::call("create_claim", &dead_end))

@@ -89,7 +89,8 @@ pub(super) fn run(
         events.push(waiting((run, last), claim, plan, (is_own, may_predict_failure))?);
     }
     let meaning = claim.zip(prediction).map(|((id, claim), prediction)| {
-        let against = run.blocking.then(|| unless(state, (id, claim), plan, of)).flatten();
+        let against = run.blocking.then(|| unless(state, (id, claim), (plan, prediction), of));
+        let against = against.flatten();
         meaning((id, claim), statement.as_ref(), (plan, prediction), (run.blocking, against))
     });
     let next = Some(format!("how it goes: `hivemind://experiments/{}`", run.run_id));
@@ -161,12 +162,27 @@ fn about_deprecated(id: ClaimId, claim: &Claim) -> Rejection {
 
 /// What may prevent that the next runs prove a claim: the last run on record that contradicts it, or one of the same check
 /// that was interrupted. What it is worth depends on the content, which is known once the run is over.
-fn unless(state: &State, (claim_id, claim): (ClaimId, &Claim), plan: &Plan, runs: u32) -> Option<String> {
+fn unless(
+    state: &State,
+    (claim_id, claim): (ClaimId, &Claim),
+    (plan, prediction): (&Plan, Prediction),
+    runs: u32,
+) -> Option<String> {
     let against = claim.evidence.iter().filter(|(_, relation)| *relation == Relation::Contradicts);
     let against = against.filter_map(|(event, _)| state.run_that_ended_with(*event));
     let against = against.chain(against::cited_failures(state, claim)).map(|(id, _)| id).max();
     if let Some(run) = against {
         return Some(format!("unless run {run} contradicts it on the same content"));
+    }
+    if let Some(run) = against::last_failed(state, (claim_id, claim), plan, prediction) {
+        let times = REPEATS_AFTER_A_TOUCH;
+        let which = format!("unless run {run} of the same check, which had the other outcome,");
+        return Some(match runs < times {
+            true => format!(
+                "{which} may have had the same content: then repeat it {times} times (repeat: {times})"
+            ),
+            false => format!("{which} had the same content"),
+        });
     }
     let run = against::last_interrupted(state, claim_id, plan).filter(|_| runs < REPEATS_AFTER_A_TOUCH)?;
     let (told, times) = (INTERRUPTED, REPEATS_AFTER_A_TOUCH);

@@ -44,7 +44,8 @@ impl Plan {
     /// [`CheckKey`], so its form never changes.
     pub fn check(&self) -> String {
         let cwd = self.cwd.to_string_lossy();
-        let argv: Vec<String> = self.argv.iter().map(|argument| normal(argument, &cwd)).collect();
+        let argv = self.same_as.as_ref().unwrap_or(&self.argv);
+        let argv: Vec<String> = argv.iter().map(|argument| normal(argument, &cwd)).collect();
         let expected = self.expect.as_ref().map_or(0, |expect| expect.exit);
         let elsewhere = if self.elsewhere { &*cwd } else { "" };
         let environment: Vec<&str> = match &self.env {

@@ -76,6 +76,8 @@ pub struct Run {
     pub interrupted: bool,
     /// The position of its start in the ledger.
     pub started: Option<u64>,
+    /// The position of its end in the ledger.
+    pub ended: Option<u64>,
     /// Whether its end was erased, so that its files must go.
     pub is_erased: bool,
 }
@@ -139,6 +141,7 @@ impl State {
             undecided: None,
             interrupted: false,
             started: None,
+            ended: None,
             is_erased: false,
         };
         if let Some(session) = &recorded.session {
@@ -186,6 +189,7 @@ impl State {
             undecided: None,
             interrupted: false,
             started: None,
+            ended: None,
             is_erased: false,
         });
         run.command = completed.command.clone();
@@ -197,6 +201,7 @@ impl State {
         run.reproducible_at = completed.outcome.reproducible_at().map(str::to_owned);
         // A repeated end has the place of the first one.
         let place = completed.restates.unwrap_or(Place { seq: recorded.seq, at: recorded.at });
+        run.ended = Some(place.seq);
         // The end of a run counts as the last event of the session that requested it.
         if let Some(session) = &run.session
             && self.last_done.get(session).is_none_or(|(seq, _)| *seq < place.seq)

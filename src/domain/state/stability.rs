@@ -56,7 +56,8 @@ impl Stability {
         let mut cleared_on: Vec<String> = Vec::new();
         for past in pasts.into_iter().rev() {
             let of = content_of(past);
-            let counts = cleared_on.iter().all(|content| *content == of);
+            // The content in question keeps its own runs, whatever other content showed since.
+            let counts = of == key.content || cleared_on.iter().all(|content| *content == of);
             if counts && past.place.at.is_within(COUNTS_FOR, now) {
                 contents.entry(of.clone()).or_default().add(past.passed);
             }
@@ -177,7 +178,16 @@ mod tests {
             Some(Tally { passed: 4, failed: 1, earlier: false })
         );
         ran(&mut seen, "b", true, now);
-        assert_eq!(seen.of(&key("c"), Some(true), now), Steadiness::default(), "cleared for all content");
+        assert_eq!(
+            seen.of(&key("c"), Some(true), now),
+            Steadiness::default(),
+            "cleared for all other content"
+        );
+        // Red before: the content that came out both ways was cleared too.
+        assert_eq!(
+            seen.of(&key("a"), Some(true), now).unstable,
+            Some(Tally { passed: 2, failed: 1, earlier: false })
+        );
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! Turns a request for a profile into a plan: the arguments, the directory, and the limits.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::param::BadValue;
 use super::{Element, Environment, Limits, OUTPUT_CAP_BYTES, Piece, Plan, Profile, ProfileName, TIMEOUT_MS};
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
+use crate::runner::spawn;
+use crate::system;
 
 /// A request of an agent. It can only narrow what the profile allows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -108,7 +110,9 @@ impl Profile {
             None => (own()?, false),
         };
         let argument = |name: &str| self.argument(name, request, root, &cwd);
-        let argv = self.argv.iter().map(|element| element.rendered(argument)).collect::<Result<_, _>>()?;
+        let argv: Vec<String> =
+            self.argv.iter().map(|element| element.rendered(argument)).collect::<Result<_, _>>()?;
+        let same_as = Some(without_links(&argv, &cwd)).filter(|same| *same != argv);
         let timeout_ms = narrowed("timeout_ms", request.timeout_ms, self.timeout_ms, *TIMEOUT_MS.start())?;
         let cap = self.limits.output_cap_bytes;
         let output_cap_bytes =
@@ -122,6 +126,7 @@ impl Profile {
             profile: Some(self.name.clone()),
             profile_sha256: None,
             argv,
+            same_as,
             cwd,
             elsewhere,
             without: self.env_pass.difference(passed).cloned().collect(),
@@ -161,6 +166,7 @@ impl Plan {
             profile: None,
             profile_sha256: None,
             argv,
+            same_as: None,
             cwd,
             elsewhere: false,
             without: Vec::new(),
@@ -174,6 +180,46 @@ impl Plan {
             scopes: Vec::new(),
             version: Vec::new(),
         })
+    }
+}
+
+/// The command with the bare name of a program that the search path has, and with the files to which symbolic links lead.
+fn without_links(argv: &[String], cwd: &Path) -> Vec<String> {
+    let search = system::variables().find(|(name, _)| name == "PATH").map(|(_, path)| path);
+    let is_found = |name: &str, program: &str| {
+        let found = spawn::find(name, cwd, search.as_deref()).ok().and_then(|path| path.canonicalize().ok());
+        found.is_some() && found == cwd.join(program).canonicalize().ok()
+    };
+    let mut same: Vec<String> = argv.iter().map(|argument| target(argument, cwd)).collect();
+    if let Some(program) = argv.first().filter(|program| program.contains('/'))
+        && let Some(name) = Path::new(program).file_name().and_then(|name| name.to_str())
+        && is_found(name, program)
+    {
+        name.clone_into(&mut same[0]);
+    }
+    same
+}
+
+/// An argument with the file to which its path leads, if a symbolic link is on the way. The path may follow `--option=`,
+/// and the name of a test may follow the path after `::`.
+fn target(argument: &str, cwd: &Path) -> String {
+    let (option, rest) = match argument.split_once('=') {
+        Some((option, _)) if !option.contains('/') => argument.split_at(option.len() + 1),
+        _ => ("", argument),
+    };
+    let (path, test) = rest.split_at(rest.find("::").unwrap_or(rest.len()));
+    let mut plain = PathBuf::new();
+    for part in cwd.join(path).components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    match cwd.join(path).canonicalize().ok().filter(|found| !path.is_empty() && *found != plain) {
+        Some(found) => format!("{option}{}{test}", found.display()),
+        None => argument.to_owned(),
     }
 }
 
