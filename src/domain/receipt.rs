@@ -46,6 +46,8 @@ pub enum WarningCode {
     Contradiction,
     /// The target is new, and its name resembles that of another one.
     SimilarTarget,
+    /// The decision that it replaces was on another target, which has no decision now.
+    TargetLeftOpen,
     /// Erased data could not be removed from every file yet.
     ErasureUnfinished,
     /// Events are missing from the ledger: nothing is appended until the operator decides how to continue.

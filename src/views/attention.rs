@@ -396,10 +396,13 @@ fn question(question: &Question) -> Need {
     }
     if let Some(old) = &question.instead_of {
         ids.push(old.to_string());
-        what = vec![format!(
-            "{} replaced a claim that you supported. The new one: {}",
-            claim.owner, claim.statement
-        )];
+        let yours = if question.ended_challenge {
+            "you challenged, and your challenge ended with it"
+        } else {
+            "you supported"
+        };
+        what =
+            vec![format!("{} replaced a claim that {yours}. The new one: {}", claim.owner, claim.statement)];
     }
     if question.is_challenged {
         what = vec![

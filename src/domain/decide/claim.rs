@@ -43,7 +43,7 @@ pub(super) fn create_claim(
     fresh_id(state, "claim_id", create.claim_id.creation_event())?;
     let scopes = target::canonical(state, &create.scopes);
     check_new(create, &scopes)?;
-    asking::check(state, (agent, session), create)?;
+    asking::check(state, (agent, session), create, replaced)?;
     refuse_twin(state, (agent, session), create, &scopes)?;
     let evidence_refs = evidence::all_named(state, session, &create.evidence_refs)?;
     if let Some(task) = create.origin_task_id {
