@@ -112,10 +112,11 @@ fn a_run_writes_nothing_into_its_own_memory() {
     shell.run("hm claim create \"the pool holds 20 connections\" --scope src --agent architect");
     let other = Shell::new();
     let elsewhere = other.workspace();
-    let elsewhere = elsewhere.root().display();
+    let (elsewhere, state) = (elsewhere.root().display(), other.state_home().display());
     let script = format!(
         "{hm} claim support C1 --agent analyst 2>&1; env -u HM_RUN_ID {hm} claim support C1 --agent analyst 2>&1; \
-         {hm} claim list; {hm} --dir {elsewhere} claim create 'it is cold' --scope src --agent analyst"
+         {hm} claim list; cd {elsewhere}; XDG_RUNTIME_DIR={elsewhere} XDG_STATE_HOME={state} {hm} claim create 'it is cold' --scope src \
+         --agent analyst 2>&1"
     );
     let profile = format!(
         "description = 'a test'\nargv = ['sh', '-c', \"{script}\"]\nscopes = ['src/**']\ntimeout_ms = 60000\n\
