@@ -137,9 +137,12 @@ impl Caller {
                 "pin the agent this pane is",
             ));
         }
-        // A process that can start a pane can also write the files, so a role would not restrict it.
+        // The names of targets are the operator's. A process that can start a pane can also write the files, so a lower
+        // role would not restrict it.
+        let is_operator = pinned.as_ref() == Some(&AgentId::operator());
+        let role = if is_operator { Role::Admin } else { Role::Agent };
         let (first_seats, of_work_tree, is_any_agent) = (BTreeMap::new(), None, false);
-        let (client, is_told, task, role) = (None, false, None, Role::Admin);
+        let (client, is_told, task) = (None, false, None);
         Ok(Self {
             roster,
             pinned,
@@ -200,6 +203,13 @@ impl Caller {
     pub fn may_call(&self, tool: &str, needed: Role) -> Result<(), Rejection> {
         if self.role >= needed {
             return Ok(());
+        }
+        if needed == Role::Admin {
+            return Err(Rejection::new(
+                Code::NotAllowed,
+                format!("{tool} is for the operator only"),
+                "ask the operator to do it in a terminal (hm target), or for a token of role admin (hm token add)",
+            ));
         }
         Err(Rejection::new(
             Code::NotAllowed,

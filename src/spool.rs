@@ -195,6 +195,17 @@ impl Spool {
         append_line(&self.rejected, &record)
     }
 
+    /// The rejected commands that can be read.
+    pub(crate) fn rejected(&self) -> Vec<Submission> {
+        #[derive(serde::Deserialize)]
+        struct Aside {
+            line: String,
+        }
+        let bytes = private::read(&self.rejected).unwrap_or_default();
+        let aside = whole_lines(&bytes).filter_map(|line| serde_json::from_slice::<Aside>(line).ok());
+        aside.filter_map(|aside| serde_json::from_str(&aside.line).ok()).collect()
+    }
+
     /// Keeps a line with a command of a newer version of hm, for the writer of that version.
     pub(crate) fn keep_for_later(&self, line: &str) -> Result<(), SpoolError> {
         append_line(&self.later, line)

@@ -1,6 +1,7 @@
 //! The one module that reads the clock, the environment, process ids and random bytes.
 #![expect(clippy::disallowed_methods, reason = "this is the one place that reads the clock")]
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -104,6 +105,9 @@ pub const SESSION_VARIABLES: [&str; 5] = [
     "QWEN_CODE_SESSION_ID",
 ];
 
+/// The variable in the environment of every process of a run. It holds the id of the run.
+pub const RUN_VARIABLE: &str = "HM_RUN_ID";
+
 /// Other variables by which a process knows that a client of agents started it. The last two mark our own panes
 /// and runs. Variables that a person sets too, such as `CODEX_HOME` or `GEMINI_API_KEY`, are missing here, and
 /// so are variables that an editor sets for a person's terminal, such as `CURSOR_TRACE_ID`.
@@ -122,7 +126,7 @@ pub const CLIENT_VARIABLES: [&str; 15] = [
     "CLINE_ACTIVE",
     "AI_AGENT",
     "HM_SESSION",
-    "HM_RUN_ID",
+    RUN_VARIABLE,
 ];
 
 /// Programs that agents run in. Editors are missing here: people have terminals in them.
@@ -162,16 +166,59 @@ pub fn client_above() -> Option<String> {
             return Some(format!("process {process} above this one is {program}"));
         }
         // This is the environment at the start of the process; its shell may have removed the variable since.
-        let environ = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
-        let mut variables = environ.split(|byte| *byte == 0);
-        let name = variables.find_map(|variable| {
-            let (name, value) = std::str::from_utf8(variable).ok()?.split_once('=')?;
-            names().find(|known| *known == name && !value.is_empty())
-        })?;
+        let started_with = started_with(process);
+        let (name, _) = started_with
+            .iter()
+            .find(|(name, value)| names().any(|known| known == name.as_str()) && !value.is_empty())?;
         Some(format!("process {process} above this one was started with {name}"))
     });
     #[cfg(not(target_os = "linux"))]
     return None;
+}
+
+/// The variables with which a process was started; empty when the system does not show them.
+#[cfg(target_os = "linux")]
+fn started_with(process: u32) -> BTreeMap<String, String> {
+    let environ = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+    let variables = environ.split(|byte| *byte == 0);
+    let variables = variables.filter_map(|variable| std::str::from_utf8(variable).ok()?.split_once('='));
+    variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// The variables with which the client above this process was started; this system does not show them.
+#[cfg(not(target_os = "linux"))]
+pub const fn given_to_client() -> Option<BTreeMap<String, String>> {
+    None
+}
+
+/// The variables with which the nearest client above this process was started, or the first process of the run that it
+/// belongs to. The shell of an agent cannot change them. `None` without either, and where the system does not show them.
+#[cfg(target_os = "linux")]
+pub fn given_to_client() -> Option<BTreeMap<String, String>> {
+    let is_first_of_run = |process: u32| parent_of(process).is_some_and(is_runner);
+    let mut line = std::iter::once(std::process::id()).chain(processes_above());
+    let client = line.find(|process| client_program(*process).is_some() || is_first_of_run(*process))?;
+    Some(started_with(client)).filter(|variables| !variables.is_empty())
+}
+
+/// Whether a process is the helper of a run, `hm runner`.
+#[cfg(target_os = "linux")]
+fn is_runner(process: u32) -> bool {
+    let words = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    let mut words = words.split(|byte| *byte == 0).filter_map(|word| std::str::from_utf8(word).ok());
+    let program = words.next().and_then(|program| Path::new(program).file_stem());
+    program == Some("hm".as_ref()) && words.next() == Some("runner")
+}
+
+/// The values of a variable in the environment of this process and, on Linux, in those with which its ancestors were
+/// started.
+pub fn values_above(name: &str) -> Vec<String> {
+    let own = std::env::var(name).ok();
+    #[cfg(target_os = "linux")]
+    let above = processes_above().filter_map(|process| started_with(process).remove(name));
+    #[cfg(not(target_os = "linux"))]
+    let above = std::iter::empty();
+    own.into_iter().chain(above).collect()
 }
 
 /// The ancestors of this process, the nearest first; only the parent on this system.

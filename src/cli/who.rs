@@ -116,41 +116,79 @@ impl Context {
         Ok((agent, caller.session()))
     }
 
-    /// Refuses `--agent NAME` in the shell of a pane that is another agent. `HM_AGENT` and the override of the operator
-    /// are the word of a human, and a shell without a pane above it is free.
+    /// Refuses the name of another agent in the shell of a pane. `HM_AGENT` is the word of a human if the client was
+    /// started with it, and so is the override of the operator. A shell without a pane above it is free.
     fn refuse_name_of_another(&self, named: &AgentId) -> Result<(), Rejection> {
-        let is_free = self.global.agent.is_none()
-            || self.environment.agent.is_some()
-            || self.global.operator_override.is_some()
-            || *named == AgentId::operator();
-        if is_free {
+        let typed = match (&self.environment.agent, &self.global.agent) {
+            (Some(_), _) => "HM_AGENT",
+            (None, Some(_)) => "--agent",
+            (None, None) => return Ok(()),
+        };
+        if self.global.operator_override.is_some() || *named == AgentId::operator() {
             return Ok(());
         }
-        let pane = self.pane_sessions().into_iter().find_map(|session| self.agent_of(&session));
-        match pane.filter(|pane| pane != named && !pane.is_reserved()) {
+        let given = system::given_to_client();
+        // Where the environment of the client is unknown, the variable counts as given.
+        let pinned = match &given {
+            None if self.environment.agent.is_some() => return Ok(()),
+            None => None,
+            Some(given) => given.get("HM_AGENT").and_then(|name| self.config.roster.resolve(name).ok()),
+        };
+        let seated = || self.pane_sessions().into_iter().find_map(|session| self.agent_of(&session));
+        match pinned.or_else(seated).filter(|pane| pane != named && !pane.is_reserved()) {
             None => Ok(()),
             Some(pane) => Err(Rejection::new(
                 Code::AgentMismatch,
-                format!("this shell belongs to the pane of {pane}, and --agent names {named}"),
+                format!("this shell belongs to the pane of {pane}, and {typed} names {named}"),
                 format!(
-                    "drop --agent: you are {pane} here; what {named} thinks, {named} says in its own pane, and a human \
+                    "drop {typed}: you are {pane} here; what {named} thinks, {named} says in its own pane, and a human \
                      types it in a terminal of their own"
                 ),
             )),
         }
     }
 
-    /// The sessions that the pane of this shell may be in: that of the client's variable, and for each client above this
-    /// process the session that its hooks recorded and those of its servers.
+    /// Refuses `HM_SESSION` in the shell of a pane if it names a session of another agent. A client that was started
+    /// with it is that session, such as a researcher.
+    fn refuse_session_of_another(&self) -> Result<(), Rejection> {
+        let told =
+            self.environment.own_session.as_deref().and_then(|session| session.parse::<SessionId>().ok());
+        let Some(told) = told.filter(|_| self.global.operator_override.is_none()) else { return Ok(()) };
+        let given = system::given_to_client().and_then(|mut given| given.remove("HM_SESSION")?.parse().ok());
+        let of_client = given.map_or_else(|| self.noted_sessions(), |given| vec![given]);
+        let own = if of_client.is_empty() { self.pane_sessions() } else { of_client };
+        if own.contains(&told) {
+            return Ok(());
+        }
+        let pane = own.iter().find_map(|session| Some((session, self.agent_of(session)?)));
+        match (pane, self.agent_of(&told)) {
+            (Some((own, pane)), Some(other)) if pane != other && !pane.is_reserved() => Err(Rejection::new(
+                Code::AgentMismatch,
+                format!(
+                    "session {told} is {other}'s, and this shell belongs to the pane of {pane} (session {own})"
+                ),
+                "unset HM_SESSION; name a session that you split off, or a new one",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The sessions that the pane of this shell may be in: that of the client's variable, and those of
+    /// [`Context::noted_sessions`].
     fn pane_sessions(&self) -> Vec<SessionId> {
         let given = self.environment.session.iter().filter_map(|session| session.parse().ok());
+        given.chain(self.noted_sessions()).collect()
+    }
+
+    /// For each client above this process the session that its hooks recorded, and those of its servers.
+    fn noted_sessions(&self) -> Vec<SessionId> {
         // Other programs that run hooks, such as a script, may speak for several agents.
         let clients = system::processes_above().filter(|process| system::client_program(*process).is_some());
         let noted = clients.flat_map(|client| {
             let noted = ClientSession::of(&self.workspace, client).current();
             noted.into_iter().chain(ClientSession::of_servers_below(&self.workspace, client))
         });
-        given.chain(noted).collect()
+        noted.collect()
     }
 
     /// The agent of the client's session.
@@ -187,6 +225,7 @@ impl Context {
     pub(super) fn speaker(&self, verb: &str) -> Result<(AgentId, SessionId), Failure> {
         let (agent, session) = self.who()?;
         self.refuse_name_of_another(&agent)?;
+        self.refuse_session_of_another()?;
         if agent == AgentId::operator() {
             self.human(verb)?;
         } else if self.global.operator_override.is_some() {

@@ -46,6 +46,8 @@ pub enum WarningCode {
     Contradiction,
     /// The target is new, and its name resembles that of another one.
     SimilarTarget,
+    /// The decision that it replaces was on another target, which has no decision now.
+    TargetLeftOpen,
     /// Erased data could not be removed from every file yet.
     ErasureUnfinished,
     /// Events are missing from the ledger: nothing is appended until the operator decides how to continue.
@@ -64,6 +66,8 @@ pub enum WarningCode {
     EditedSince,
     /// A file of the claim has another content than at the time of the challenge or the claim.
     ChangedSince,
+    /// No file of the claim that it mends changed since a run contradicted that claim.
+    NothingChanged,
     /// The content of a file of the claim is unknown: it is too large, no regular file, or outside the work tree.
     Unversioned,
     /// The session took a seat and has its agent from now on.

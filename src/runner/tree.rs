@@ -14,9 +14,8 @@ use uuid::Uuid;
 
 use super::report::Exit;
 use crate::system;
+pub use crate::system::RUN_VARIABLE;
 
-/// The variable in the environment of every process of a run. It holds the id of the run.
-pub const RUN_VARIABLE: &str = "HM_RUN_ID";
 /// How long a run may take to end by itself after SIGTERM. All its processes must be gone 2 s after the
 /// timeout; the last half second is for those that ignore the signal.
 pub const GRACE: Duration = Duration::from_millis(1_500);

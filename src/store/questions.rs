@@ -17,9 +17,12 @@ pub struct Question {
     pub claim: ClaimSummary,
     /// The agent.
     pub agent: String,
-    /// The superseded claim that the agent supported.
+    /// The superseded claim on which the agent had a position.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<ClaimId>,
+    /// Whether the agent challenged the superseded claim.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ended_challenge: bool,
     /// Whether the agent challenges the claim, and is asked if it still means the challenge.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_challenged: bool,
@@ -45,7 +48,9 @@ impl Reader {
         let sql = format!(
             "SELECT q.claim_id, q.agent, q.instead_of, q.asked_at, c.objection_until, o.id AS would_replace, \
              EXISTS (SELECT 1 FROM consensus WHERE claim_id = q.claim_id AND agent = q.agent \
-             AND position = 'challenge') AS is_challenged FROM questions q \
+             AND position = 'challenge') AS is_challenged, \
+             EXISTS (SELECT 1 FROM consensus WHERE claim_id = q.instead_of AND agent = q.agent \
+             AND position = 'challenge') AS ended_challenge FROM questions q \
              JOIN claims c ON c.id = q.claim_id \
              LEFT JOIN claims o ON o.id = c.proposes_to_supersede AND o.owner = q.agent AND o.status <> 'deprecated' \
              WHERE {of_agent} AND NOT (q.instead_of IS NULL AND c.objection_until IS NULL AND EXISTS \
@@ -55,7 +60,9 @@ impl Reader {
         let mut statement = self.db.prepare_cached(&sql)?;
         let asked = self.kept_of(statement.query(params![agent, bound(limit)])?, asked)?;
         let mut questions = Vec::new();
-        for Asked { claim, agent, instead_of, is_challenged, would_replace, asked_at, until } in asked {
+        for asked in asked {
+            let Asked { claim, agent, instead_of, ended_challenge, is_challenged, .. } = asked;
+            let Asked { would_replace, asked_at, until, .. } = asked;
             // The claim may have expired.
             let summary = self.claim_summary(claim)?.filter(|claim| claim.status != Status::Deprecated);
             let waits_for = self.waits_for_operator(claim)?;
@@ -69,6 +76,7 @@ impl Reader {
                 claim,
                 agent,
                 instead_of,
+                ended_challenge,
                 is_challenged,
                 would_replace,
                 asked_at,
@@ -109,6 +117,7 @@ struct Asked {
     claim: ClaimId,
     agent: String,
     instead_of: Option<ClaimId>,
+    ended_challenge: bool,
     would_replace: Option<ClaimId>,
     is_challenged: bool,
     asked_at: i64,
@@ -120,6 +129,7 @@ fn asked(row: &Row<'_>) -> rusqlite::Result<Asked> {
         claim: row.get("claim_id")?,
         agent: row.get("agent")?,
         instead_of: row.get("instead_of")?,
+        ended_challenge: row.get("ended_challenge")?,
         asked_at: row.get("asked_at")?,
         until: row.get("objection_until")?,
         would_replace: row.get("would_replace")?,

@@ -14,6 +14,7 @@ use super::context::EXPIRES_SOON_MS;
 use super::{Answer, MAX_LIMIT, ViewError, patterns, versions};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, ContradictionKind, Override, Status, word};
+use crate::domain::command::{Command, Submission};
 use crate::domain::event::Event;
 use crate::domain::experiment::Prediction;
 use crate::domain::ids::{ClaimId, EventId};
@@ -23,10 +24,12 @@ use crate::domain::state::EQUAL_RUNS;
 use crate::domain::time::Timestamp;
 use crate::domain::way;
 use crate::schedule::{JobOutcome, JobRuns};
+use crate::spool::Spool;
 use crate::store::{
     CitedPlace, ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, ExperimentFilter,
     ExperimentView, PatternView, ProposalView, Question, Reader, SideView, Silence, StoreError,
 };
+use crate::views::markdown::inline;
 use list::{MAX_SHOWN, chosen, text};
 
 /// The name of a damaged ledger in the list of faults.
@@ -35,6 +38,8 @@ pub(super) const LEDGER: &str = "ledger";
 const REJECTED_FOR_MS: i64 = 24 * 3_600_000;
 /// Maximum length of a shown step, in characters. A cut step would be useless.
 pub(super) const COMMAND_CHARS: usize = 4_000;
+/// Maximum length of the statement of a command that did not pass, in characters.
+const STATEMENT_CHARS: usize = 120;
 /// How long a loosened rule stays in the list, in milliseconds: a week is enough for the operator to see it.
 const POLICY_FOR_MS: i64 = 7 * 24 * 3_600_000;
 
@@ -197,7 +202,8 @@ pub(super) fn touched_by(event: &Event) -> bool {
 
 fn needs_of(asked: &Asked<'_>, agent: Option<&AgentId>) -> Result<Vec<Need>, StoreError> {
     let &Asked { store, runs, now, .. } = asked;
-    let mut needs = needs(store, now)?;
+    let rejected = || asked.files().map(|workspace| Spool::of(workspace).rejected()).unwrap_or_default();
+    let mut needs = needs(store, now, rejected)?;
     needs.extend(faults(runs));
     let silences = store.silences(MAX_LIMIT)?;
     needs.extend(
@@ -244,7 +250,12 @@ fn told_at(store: &Reader, agent: &AgentId) -> Result<(Option<i64>, Option<i64>)
     Ok((all, news))
 }
 
-fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
+/// The entries of all agents. `rejected` returns the queued commands that did not pass, as far as they are kept.
+fn needs(
+    store: &Reader,
+    now: Timestamp,
+    rejected: impl FnOnce() -> Vec<Submission>,
+) -> Result<Vec<Need>, StoreError> {
     let of_status = |status| ClaimFilter { status: vec![status], limit: MAX_LIMIT, ..ClaimFilter::default() };
     let pending = store.claims(&of_status(Status::PendingProof))?.claims;
     let contested = store.claims(&of_status(Status::Contested))?.claims;
@@ -319,9 +330,18 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
     }
     let refused = store.rejected_commands(MAX_LIMIT)?.into_iter();
     let refused = refused.filter(|refused| now.ms() - refused.rejected_at <= REJECTED_FOR_MS);
-    needs.extend(refused.map(|refused| {
-        let what =
-            format!("{} was queued and did not pass ({}): {}", refused.kind, refused.code, refused.message);
+    let refused: Vec<_> = refused.collect();
+    let rejected = if refused.is_empty() { Vec::new() } else { rejected() };
+    needs.extend(refused.into_iter().map(|refused| {
+        let kept = rejected.iter().find(|kept| kept.command_id == refused.command_id);
+        let what = format!(
+            "{}{} was queued and did not pass ({}): {}{}",
+            refused.kind,
+            kept.and_then(|kept| kept.command.minted()).map(|id| format!(" {id}")).unwrap_or_default(),
+            refused.code,
+            refused.message,
+            kept.map(|kept| statement_of(&kept.command)).unwrap_or_default()
+        );
         Need {
             hint: Some("the record: `hivemind://events?type=command.rejected`".to_owned()),
             ..Need::new(
@@ -420,10 +440,13 @@ fn question(question: &Question) -> Need {
     }
     if let Some(old) = &question.instead_of {
         ids.push(old.to_string());
-        what = vec![format!(
-            "{} replaced a claim that you supported. The new one: {}",
-            claim.owner, claim.statement
-        )];
+        let yours = if question.ended_challenge {
+            "you challenged, and your challenge ended with it"
+        } else {
+            "you supported"
+        };
+        what =
+            vec![format!("{} replaced a claim that {yours}. The new one: {}", claim.owner, claim.statement)];
     }
     if question.is_challenged {
         what = vec![
@@ -439,6 +462,20 @@ fn question(question: &Question) -> Need {
         hint: hint.or_else(|| claim.agreed_by_silence.then(|| "agreed by silence so far".to_owned())),
         ..Need::new(Kind::Question, ids, question.asked_at, move_of(&question.agent, settle), what)
     }
+}
+
+/// The statement of the claim that a command would have made, as the end of a sentence. Empty for any other command.
+fn statement_of(command: &Command) -> String {
+    let statement = if let Command::CreateClaim(create) = command {
+        Some(&create.statement)
+    } else if let Command::RecordDecision(record) = command {
+        record.statement.as_ref()
+    } else {
+        None
+    };
+    let said =
+        statement.map(|statement| format!("; it said: {}", inline(statement.as_str(), STATEMENT_CHARS)));
+    said.unwrap_or_default()
 }
 
 /// A claim that silence confirms unless the reader objects.

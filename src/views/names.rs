@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use uuid::Uuid;
 
 use super::{View, ViewError};
+use crate::domain::command::Submission;
 use crate::domain::evidence::EvidenceName;
 use crate::domain::ids::{CommandId, EventId};
 use crate::domain::names::{self, Name, Named, Reference, Sort};
@@ -182,8 +183,8 @@ pub fn evidence(reads: &mut Reads, argument: &str, text: &str) -> Result<Evidenc
     }
 }
 
-/// A text for humans and models, with a name in place of each whole id of ours. An entity without a name, or a queued
-/// one, is named by the end of its id. Any other id stays.
+/// A text for humans and models, with a name in place of each whole id of ours. An entity without a name, or one that
+/// is queued or did not pass, is named by the end of its id. Any other id stays.
 pub fn shortened<'t>(reads: &mut Reads, text: &'t str) -> Cow<'t, str> {
     names::shortened(text, |word, id| called(reads, word, id))
 }
@@ -198,8 +199,9 @@ fn called(reads: &mut Reads, word: &str, id: Option<Uuid>) -> Option<String> {
     if let Some(seq) = reads.readable_ledger().and_then(|ledger| ledger.seq_of(event).ok().flatten()) {
         return Some(format!("#{seq}"));
     }
-    let queued = Spool::of(reads.workspace()).submissions()?;
-    let is_queued = queued.iter().any(|queued| queued.command.minted() == id);
+    let spool = Spool::of(reads.workspace());
+    let makes_it = |queued: &Submission| queued.command.minted() == id;
+    let is_queued = spool.submissions()?.iter().any(makes_it) || spool.rejected().iter().any(makes_it);
     let command = CommandId::from_uuid(event.uuid());
     let is_command = |ledger: &ledger::Reader| ledger.has_command(command).unwrap_or(false);
     (is_queued || reads.readable_ledger().is_some_and(is_command))

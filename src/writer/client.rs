@@ -7,7 +7,7 @@ mod connection;
 mod watch;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use interprocess::local_socket::tokio::Stream;
@@ -22,16 +22,16 @@ use crate::domain::checkout::Checkout;
 use crate::domain::claim::{ClaimType, Position};
 use crate::domain::command::{Command, DenyRecord, Submission};
 use crate::domain::event::Event;
-use crate::domain::ids::{ClaimId, CommandId, SessionId};
+use crate::domain::ids::{ClaimId, CommandId, RunId, SessionId};
 use crate::domain::privacy::{self, Denial, Secrets};
 use crate::domain::receipt::{Receipt, Warning, WarningCode};
-use crate::domain::rejection::Rejection;
+use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::versions::{Looks, Versions};
 use crate::identity::Speaker;
 use crate::reads::Reads;
 use crate::spool::Spool;
-use crate::system;
+use crate::system::{self, RUN_VARIABLE};
 use crate::versions::{seen, seen_at_once};
 use crate::workspace::Workspace;
 
@@ -54,8 +54,10 @@ struct Shared {
     connector: Arc<Connector>,
     spool: Spool,
     secrets: Secrets,
-    /// Read handle for the scopes of claims.
+    /// Read handle for the scopes of claims, and for the runs that this process belongs to.
     reads: Mutex<Reads>,
+    /// The runs of any memory that this process belongs to.
+    runs: OnceLock<Vec<RunId>>,
 }
 
 impl Front {
@@ -70,7 +72,8 @@ impl Front {
         let spool = Spool::of(&workspace);
         let reads = Mutex::new(Reads::of(workspace.clone()));
         let connector = Arc::new(Connector::new(workspace.clone(), binary));
-        Self { shared: Arc::new(Shared { workspace, connector, spool, secrets, reads }) }
+        let runs = OnceLock::new();
+        Self { shared: Arc::new(Shared { workspace, connector, spool, secrets, reads, runs }) }
     }
 
     /// Submits a command. `committed` means durable in the ledger; `queued` means durable in the spool.
@@ -79,6 +82,7 @@ impl Front {
     /// `privacy_deny_sensitive` before the command leaves this process; a refusal by the writer; `unavailable` when
     /// neither the writer nor the spool can take the command.
     pub async fn submit(&self, submission: Submission) -> Result<Receipt, Rejection> {
+        self.refuse_inside_a_run()?;
         let submission = self.citing(submission).await?;
         self.pass(submission).await
     }
@@ -134,6 +138,9 @@ impl Front {
         patience: Duration,
         submissions: Vec<Submission>,
     ) -> Result<Vec<Receipt>, Rejection> {
+        if !submissions.is_empty() {
+            self.refuse_inside_a_run()?;
+        }
         let mut connection = match opened {
             Some(Ok(stream)) => Some(Connection::over(stream, self.shared.connector.patience)),
             Some(Err(Unreachable::Refused(rejection))) => return Err(rejection),
@@ -213,6 +220,38 @@ impl Front {
         let unversioned =
             unversioned.into_iter().filter(|_| is_to_be_proved(&submission.command)).take(1).collect();
         (Submission { checkout, versions, ..submission }, unversioned)
+    }
+
+    /// Refuses a write from inside a run of this memory: a run is evidence, and its code takes no positions. A researcher
+    /// is an agent and writes as itself.
+    fn refuse_inside_a_run(&self) -> Result<(), Rejection> {
+        let runs = self.shared.runs.get_or_init(|| {
+            let marks = system::values_above(RUN_VARIABLE);
+            marks.iter().filter_map(|mark| mark.parse().ok()).collect()
+        });
+        if runs.is_empty() {
+            return Ok(());
+        }
+        let mut reads = self.shared.reads.lock().unwrap_or_else(PoisonError::into_inner);
+        let Ok(Some(store)) = reads.store() else { return Ok(()) };
+        let is_researcher = |run: RunId| {
+            let session = SessionId::of_researcher(run);
+            store.researchers_of(session.as_str()).is_ok_and(|found| !found.is_empty())
+        };
+        let of_memory = |run: &RunId| store.experiment(*run).ok().flatten();
+        let inside = runs.iter().filter(|run| !is_researcher(**run)).find_map(of_memory);
+        let Some(run) = inside else { return Ok(()) };
+        let name = run.name.unwrap_or_else(|| run.run_id.to_string());
+        Err(Rejection::new(
+            Code::NotAllowed,
+            format!(
+                "this process is part of run {name}, and a run does not write into the memory that started it"
+            ),
+            format!(
+                "print what it finds: the output of a run is its evidence, and {} says the rest outside of it",
+                run.requested_by
+            ),
+        ))
     }
 
     /// The current content of the files that a command is about. Runs on a blocking thread, because it reads a
@@ -298,6 +337,7 @@ impl Front {
     /// # Errors
     /// The writer's refusal; `unavailable` when no writer could be started.
     pub async fn submit_unqueued(&self, submission: Submission) -> Result<Receipt, Rejection> {
+        self.refuse_inside_a_run()?;
         if let Some(denial) = privacy::deny(&submission, &self.shared.secrets) {
             let Submission { agent, unpinned, session, .. } = submission;
             return Err(self.refuse(denial, Speaker { agent, unpinned }, session).await);

@@ -27,6 +27,7 @@ mod decisions;
 mod demo;
 mod disk;
 mod doctor;
+mod evasions;
 mod evidence;
 mod experiments;
 mod explained;

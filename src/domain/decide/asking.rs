@@ -35,11 +35,12 @@ pub(super) fn asked_with_owner(create: &CreateClaim, supersession: Option<&Super
     asked.into_iter().collect()
 }
 
-/// Whether a claim may ask these agents, and may be confirmed by silence.
+/// Whether a claim may ask these agents, and may be confirmed by silence. `replaced` are the claims whose place it takes.
 pub(super) fn check(
     state: &State,
     (agent, session): Speaker<'_>,
     create: &CreateClaim,
+    replaced: &[ClaimId],
 ) -> Result<(), Rejection> {
     let asked = asked(create);
     if asked.len() > MAX_ASKED {
@@ -63,6 +64,15 @@ pub(super) fn check(
     if let Some(lives_for) = lives_for.filter(|lives_for| *lives_for <= minutes) {
         let why = format!(
             "its time ends after {lives_for} minutes: give less than that for objections, or more in ttl_hours"
+        );
+        return Err(Rejection::invalid("unless_objection_minutes", why));
+    }
+    let mut replaced = create.supersedes.iter().chain(replaced);
+    let challenged = |id: &ClaimId| Some((*id, state.claim(*id)?.challengers().find(|by| *by != agent)?));
+    if let Some((old_id, challenger)) = replaced.find_map(challenged) {
+        let why = format!(
+            "{challenger} challenges claim {old_id}, and silence does not end a challenge: leave this out, and add \
+             {challenger} to asks"
         );
         return Err(Rejection::invalid("unless_objection_minutes", why));
     }
@@ -184,6 +194,15 @@ fn stands_against(state: &State, id: ClaimId, claim: &Claim) -> Option<String> {
     if let Some((rival, _)) = state.claims().filter(|(_, other)| waits(other)).min_by_key(|(rival, _)| *rival)
     {
         return Some(format!("claim {rival} is to take its place"));
+    }
+    let replaces = |(old_id, old): &(ClaimId, &Claim)| {
+        old.superseded_by == Some(id) || claim.proposes_to_supersede == Some(*old_id)
+    };
+    let mut replaced = state.claims().filter(replaces);
+    let challenged =
+        replaced.find_map(|(old, held)| Some((old, held.challengers().find(|by| **by != claim.owner)?)));
+    if let Some((old, challenger)) = challenged {
+        return Some(format!("{challenger} challenges claim {old}, whose place it takes"));
     }
     if let Some(proposal) = state.proposals(id).next() {
         return Some(format!("{} asked the operator to {} it", proposal.agent, proposal.asks));

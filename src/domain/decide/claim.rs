@@ -2,16 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::json;
+
 use super::evidence::About;
 use super::quorum::{Policy, supports_needed};
 use super::supersession::{Successor, Supersession, supersede};
 use super::{
-    Accepted, Speaker, asking, challenge, check_list, contradiction, decision, evidence, fresh_id,
+    Accepted, Speaker, against, asking, challenge, check_list, contradiction, decision, evidence, fresh_id,
     instead_of, known_claim, overrule, plan, support, target, told,
 };
 use crate::domain::action;
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ClaimType, HYPOTHESIS_TTL, Override, Share, Status, Trigger};
+use crate::domain::claim::{ClaimType, HYPOTHESIS_TTL, Override, Relation, Share, Status, Trigger};
 use crate::domain::command::{CreateClaim, DeprecateClaim};
 use crate::domain::event::{ClaimCreated, EvidenceAdded, StatusChanged};
 use crate::domain::ids::{ClaimId, EventId, SessionId, TaskId};
@@ -43,7 +45,7 @@ pub(super) fn create_claim(
     fresh_id(state, "claim_id", create.claim_id.creation_event())?;
     let scopes = target::canonical(state, &create.scopes);
     check_new(create, &scopes)?;
-    asking::check(state, (agent, session), create)?;
+    asking::check(state, (agent, session), create, replaced)?;
     refuse_twin(state, (agent, session), create, &scopes)?;
     let evidence_refs = evidence::all_named(state, session, &create.evidence_refs)?;
     if let Some(task) = create.origin_task_id {
@@ -70,6 +72,8 @@ pub(super) fn create_claim(
         decision.events.extend(events);
         decision.warnings.extend(warning);
     }
+    let mended = create.supersedes.filter(|_| create.mends);
+    decision.warnings.extend(mended.and_then(|old| unmended(state, old, create.claim_id, versions)));
     let reading = Reading::of(create.statement.as_str());
     contradiction::on_creation(state, agent, create, (&reading, &scopes), replaced, &mut decision);
     if create.claim_type != ClaimType::Negative {
@@ -110,6 +114,30 @@ fn check_new(create: &CreateClaim, scopes: &[Scope]) -> Result<(), Rejection> {
     }
     check_list("evidence_refs", create.evidence_refs.len())?;
     check_trigger(create)
+}
+
+/// The warning of a claim that mends another one, if each file of that claim has the content on which a run contradicted
+/// it.
+fn unmended(state: &State, old_id: ClaimId, new_id: ClaimId, versions: &Versions) -> Option<Warning> {
+    let old = state.claim(old_id)?;
+    let contradicting = old.evidence.iter().filter(|(_, relation)| *relation == Relation::Contradicts);
+    let runs = contradicting.filter_map(|(event, _)| state.run_that_ended_with(*event));
+    let (run_id, run) = runs.max_by_key(|(id, _)| *id)?;
+    let mut files = old.scopes.iter().filter(|scope| scope.is_path()).peekable();
+    files.peek()?;
+    let is_same =
+        |scope: &Scope| versions.get(scope).is_some_and(|now| run.saw.versions.get(scope) == Some(now));
+    if !files.all(is_same) {
+        return None;
+    }
+    let again = match run.profile {
+        Some(_) => format!(": {}", against::repeated(new_id, run, &[("blocking", json!(true))])),
+        None => String::new(),
+    };
+    let message = format!(
+        "no file of claim {old_id} changed since run {run_id} contradicted it, so nothing shows that it is mended{again}"
+    );
+    Some(Warning { code: WarningCode::NothingChanged, message, claim_id: Some(old_id) })
 }
 
 /// Refuses a statement that a claim about the same scopes makes already.

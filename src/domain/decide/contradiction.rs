@@ -143,10 +143,29 @@ pub(super) fn left_behind<'a>(
     old: &'a Claim,
     (new_id, owner): (ClaimId, &'a AgentId),
 ) -> impl Iterator<Item = &'a AgentId> {
+    silent_on_new(state, old, Position::Support, (new_id, owner))
+}
+
+/// Agents that challenge the old claim and have no position on the new one.
+pub(super) fn challengers_left_behind<'a>(
+    state: &'a State,
+    old: &'a Claim,
+    new: (ClaimId, &'a AgentId),
+) -> impl Iterator<Item = &'a AgentId> {
+    silent_on_new(state, old, Position::Challenge, new)
+}
+
+/// Agents with a position on the old claim, other than the owner of the new claim, that have none on the new claim.
+fn silent_on_new<'a>(
+    state: &'a State,
+    old: &'a Claim,
+    position: Position,
+    (new_id, owner): (ClaimId, &'a AgentId),
+) -> impl Iterator<Item = &'a AgentId> {
     let has_spoken =
         move |agent: &AgentId| state.claim(new_id).is_some_and(|new| new.positions.contains_key(agent));
-    let supporters = old.positions.iter().filter(|(_, held)| **held == Position::Support);
-    supporters.map(|(agent, _)| agent).filter(move |agent| *agent != owner && !has_spoken(agent))
+    let holders = old.positions.iter().filter(move |(_, held)| **held == position);
+    holders.map(|(agent, _)| agent).filter(move |agent| *agent != owner && !has_spoken(agent))
 }
 
 /// Contradictions between each supporter of the old claim and the agent that superseded it.

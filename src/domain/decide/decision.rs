@@ -17,6 +17,7 @@ use crate::domain::event::{
     ClaimCreated, DecisionRecorded, OutcomeRecorded, OverrideProposed, RejectedAlternative,
 };
 use crate::domain::ids::ClaimId;
+use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, State};
@@ -211,6 +212,8 @@ pub(super) fn record(
         reject(state, record, alternative, &mut decision)?;
     }
     let (mut proposed, mut out_of_force) = (Vec::new(), Vec::new());
+    let left_open: Vec<Warning> =
+        replaced.iter().filter_map(|old| left_open(state, *old, &replaced, target.as_ref())).collect();
     for old_id in replaced {
         let new = Successor { id: record.claim_id, mends: record.mends };
         match supersede(state, speaker, old_id, new, policy)? {
@@ -240,7 +243,30 @@ pub(super) fn record(
         );
         decision.next = Some(decision.next.map_or(whole.clone(), |next| format!("{whole}; {next}")));
     }
+    decision.warnings.extend(left_open);
     Ok(decision)
+}
+
+/// The warning that a replaced decision was the last one on its target, and the new one is about another target or none.
+fn left_open(
+    state: &State,
+    old_id: ClaimId,
+    replaced: &BTreeSet<ClaimId>,
+    target: Option<&Scope>,
+) -> Option<Warning> {
+    let scopes = &state.claim(old_id)?.scopes;
+    let of_old = state.canonical(scopes.iter().find(|scope| scope.is_target())?);
+    let is_there = state.decisions_on(of_old).any(|id| id == old_id);
+    let is_last = is_there && state.decisions_on(of_old).all(|id| replaced.contains(&id));
+    if target == Some(of_old) || !is_last {
+        return None;
+    }
+    let again = json!({ "statement": way::STATEMENT, "target": of_old.name(), "rationale": way::REASON });
+    let again = way::call("record_decision", &again);
+    let message = format!(
+        "no decision is in force on {of_old} now: {old_id} was the last one there; to decide there: {again}"
+    );
+    Some(Warning { code: WarningCode::TargetLeftOpen, message, claim_id: Some(old_id) })
 }
 
 /// Names the decisions in force on the target that the new decision does not replace.

@@ -87,7 +87,9 @@ pub(super) fn replace(
     // supporters of a mended claim were right and are not asked.
     let is_own = old.owner == *owner;
     let left = contradiction::left_behind(state, old, (new_id, owner));
-    let asks = if is_own && !mends { left.cloned().collect() } else { Vec::new() };
+    let mut asks: Vec<AgentId> = if is_own && !mends { left.cloned().collect() } else { Vec::new() };
+    // Their challenge ends with the old claim, so the challengers are asked about the new one.
+    asks.extend(contradiction::challengers_left_behind(state, old, (new_id, owner)).cloned());
     let mut events = vec![ClaimSuperseded { claim_id: old_id, superseded_by: new_id, mends, asks }.into()];
     if old.status != Status::Deprecated {
         let how = if mends { "mended" } else { "superseded" };

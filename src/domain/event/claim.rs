@@ -87,7 +87,7 @@ pub struct ClaimSuperseded {
     /// Whether the superseded claim was right, and its problem is now mended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mends: bool,
-    /// Supporters of the old claim who are asked whether they support the new one.
+    /// Supporters and challengers of the old claim who are asked for a position on the new one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<AgentId>,
 }

@@ -34,7 +34,7 @@ fn target(argument: &str, name: &str) -> Result<Scope, Rejection> {
 #[tool_router(router = alias_target_route, vis = "pub(super)")]
 impl Server {
     #[tool(
-        description = "Say that two names mean one target of decisions.",
+        description = "Say that two names mean one target of decisions; for the operator only.",
         input_schema = schema::of::<AliasTargetArguments>(),
         annotations(destructive_hint = false, idempotent_hint = true)
     )]
@@ -49,7 +49,7 @@ impl Server {
     }
 
     #[tool(
-        description = "Separate a joined name: what was recorded under it belongs to it again.",
+        description = "Separate a joined name: what was recorded under it belongs to it again; for the operator only.",
         input_schema = schema::of::<PartTargetArguments>(),
         annotations(destructive_hint = false, idempotent_hint = true)
     )]

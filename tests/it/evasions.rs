@@ -1,0 +1,182 @@
+//! Ways in which an agent could end a dispute or a decision without a word to the agents that it concerns.
+
+use serde_json::{Value, json};
+
+use hivemind::mcp::{Era, Pane};
+
+use crate::bench::Bench;
+use crate::harness::wait_until;
+use crate::shell::Shell;
+
+fn text(shell: &Shell, line: &str) -> String {
+    let output = shell.run(line);
+    let told = [output.stdout, output.stderr].map(|text| String::from_utf8(text).expect("UTF-8")).concat();
+    told.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn does(shell: &Shell, line: &str) -> Value {
+    let output = shell.run(&format!("{line} --json"));
+    assert!(output.status.success(), "{line}: {output:?}");
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+fn challenged() -> Shell {
+    let shell = Shell::new();
+    does(&shell, "hm claim create \"the pool holds one\" --scope src --agent devops");
+    does(&shell, "hm claim challenge C1 --reason \"it holds two\" --agent analyst");
+    shell
+}
+
+/// Red before: the owner put a new claim in the place of the challenged one, and silence confirmed it.
+#[test]
+fn silence_does_not_confirm_what_takes_the_place_of_a_challenged_claim() {
+    let shell = challenged();
+    let line = "hm claim create \"the pool holds 1\" --scope src --supersedes C1 --mends \
+                --unless-objection-minutes 1 --agent devops";
+    let refused = text(&shell, line);
+    assert!(
+        refused.contains("analyst challenges claim C1, and silence does not end a challenge"),
+        "{refused}"
+    );
+    assert!(refused.contains("add analyst to asks"), "{refused}");
+    assert_eq!(shell.json("hm claim show C1 --json")["status"], "contested");
+    // The end of the challenged claim is no way around it.
+    does(&shell, "hm claim deprecate C1 --reason \"it is said anew\" --agent devops");
+    let refused = text(&shell, line);
+    assert!(refused.contains("analyst challenges claim C1"), "{refused}");
+}
+
+/// Red before: the challenger was not told that the challenge ended with the claim.
+#[test]
+fn a_challenger_is_told_what_took_the_place_of_the_claim() {
+    for how in ["", " --mends"] {
+        let shell = challenged();
+        does(
+            &shell,
+            &format!("hm claim create \"the pool holds 1\" --scope src --supersedes C1{how} --agent devops"),
+        );
+        let needs = text(&shell, "hm attention --agent analyst");
+        let sentence = "devops replaced a claim that you challenged, and your challenge ended with it. The new one: the pool holds 1";
+        assert!(needs.contains(sentence), "{how}: {needs}");
+        assert!(needs.contains("hm claim challenge C2"), "{how}: {needs}");
+        let news = text(&shell, "hm news --agent analyst");
+        assert!(news.contains("<question") && news.contains("C2"), "{how}: {news}");
+        does(&shell, "hm claim abstain C2 --agent analyst");
+        let answered = text(&shell, "hm attention --agent analyst");
+        assert!(!answered.contains("your challenge ended"), "{how}: {answered}");
+    }
+}
+
+/// Red before: every agent joined two targets over MCP, and the same words in a shell were for the operator only.
+#[tokio::test]
+async fn the_names_of_targets_are_the_operators_over_mcp_too() {
+    let bench = Bench::new();
+    let pane = Pane::offered(bench.binary(), bench.root(), Some("architect"), Era::Modern, "all").await;
+    let pane = pane.expect("a pane");
+    for (target, statement) in [("db", "use sqlite"), ("database", "use pg")] {
+        let decision =
+            json!({ "statement": statement, "target": target, "rationale": "because it is the best" });
+        bench.accepted(&pane, "record_decision", decision).await;
+    }
+    for (tool, given) in [
+        ("alias_target", json!({ "target": "db", "alias": "database" })),
+        ("part_target", json!({ "alias": "database" })),
+    ] {
+        let refused = pane.call(tool, given).await.expect("an answer");
+        assert_eq!((refused.refused, refused.field("code")), (true, "not_allowed"), "{}", refused.text);
+        assert!(refused.text.contains("for the operator only"), "{}", refused.text);
+        assert!(refused.text.contains("ask the operator"), "{}", refused.text);
+    }
+    assert!(bench.events().iter().all(|event| event.kind != "target.aliased"));
+}
+
+/// Red before: the receipt was silent about the target that had no decision from then on.
+#[test]
+fn a_decision_that_leaves_another_target_without_one_says_so() {
+    let shell = Shell::new();
+    let decides = |what: &str| {
+        let line =
+            format!("hm decision record {what} --rationale \"because it is the best choice\" --agent devops");
+        does(&shell, &line)["warnings"].clone()
+    };
+    assert_eq!(decides("\"use sqlite\" --target db"), json!([]));
+    assert_eq!(decides("\"use pg\" --target db --supersedes C1"), json!([]));
+    let warned = decides("\"paint it blue\" --target colour --supersedes C2");
+    assert_eq!(
+        (&warned[0]["code"], warned.as_array().map(Vec::len)),
+        (&json!("target_left_open"), Some(1)),
+        "{warned}"
+    );
+    let message = warned[0]["message"].as_str().expect("a sentence");
+    assert!(message.contains("no decision is in force on target:db now"), "{message}");
+    assert!(message.contains("hm decision record"), "{message}");
+}
+
+/// Red before: the receipt took the word of the owner that a claim was mended that a run had just contradicted.
+#[test]
+fn a_mending_without_a_change_says_so() {
+    for is_changed in [false, true] {
+        let shell = Shell::new();
+        let root = shell.workspace().root().to_owned();
+        let dir = shell.workspace().marker_dir().join("profiles");
+        let write = |path: &std::path::Path, text: &str| {
+            std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+            std::fs::write(path, text).expect("a file");
+        };
+        write(&root.join("src/pool.rs"), "1");
+        let profile = "description = 'a test'\nargv = ['sh', '-c', 'exit 1']\nscopes = ['src/**']\n\
+                       timeout_ms = 60000\n[expect]\nexit = 0\nfails = [1]\n";
+        write(&dir.join("fails.toml"), profile);
+        assert!(shell.run("hm profile trust fails --yes --agent operator").status.success());
+        does(&shell, "hm claim create \"the pool is fine\" --scope src/pool.rs --agent devops");
+        does(&shell, "hm claim challenge C1 --reason \"it is not\" --agent analyst");
+        shell.run("hm experiment run fails --claim C1 --blocking --agent devops");
+        let claim = shell.json("hm claim show C1 --json");
+        assert_eq!(claim["evidence_items"][0]["relation"], "contradicts", "{claim}");
+        if is_changed {
+            write(&root.join("src/pool.rs"), "2");
+        }
+        let line = "hm claim create \"the pool is fine again\" --scope src/pool.rs --supersedes C1 --mends --agent devops";
+        let receipt = does(&shell, line);
+        let warning = &receipt["warnings"][0];
+        if is_changed {
+            assert_eq!(*warning, Value::Null, "{receipt}");
+        } else {
+            assert_eq!(warning["code"], "nothing_changed", "{receipt}");
+            let message = warning["message"].as_str().expect("a sentence");
+            assert!(message.starts_with("no file of claim "), "{message}");
+            let made = receipt["claim_id"].as_str().expect("a claim");
+            let again = format!("hm experiment run fails --claim {made} --blocking");
+            assert!(message.contains(&again), "{message}");
+        }
+    }
+}
+
+/// Red before: the list named a queued decision that did not pass by another id than its receipt, and without its text.
+#[test]
+fn a_queued_decision_that_does_not_pass_is_named_as_on_its_receipt() {
+    let shell = Shell::new();
+    shell.end_writer();
+    let lock = std::fs::File::open(shell.workspace().writer_lock()).expect("a lock");
+    lock.lock().expect("a lock without a holder");
+    let queues = |what: &str, agent: &str| {
+        let line =
+            format!("hm decision record \"{what}\" --target q --rationale \"because it is best\" --json");
+        let output = shell.command(&line).env("HM_PATIENCE_MS", "300").env("HM_AGENT", agent).output();
+        let receipt: Value = serde_json::from_slice(&output.expect("a receipt").stdout).expect("JSON");
+        assert_eq!(receipt["state"], "queued", "{receipt}");
+        receipt["claim_id"].as_str().unwrap_or_else(|| panic!("{receipt}")).to_owned()
+    };
+    queues("use a", "devops");
+    let refused = queues("use b", "analyst");
+    drop(lock);
+    wait_until("the decision did not pass", || {
+        shell.run("hm rebuild");
+        text(&shell, "hm attention --agent analyst").contains("did not pass")
+    });
+    let needs = text(&shell, "hm attention --agent analyst");
+    let named = format!("record_decision {} was queued and did not pass", &refused[refused.len() - 8..]);
+    assert!(needs.contains(&named), "{named}: {needs}");
+    assert!(needs.contains("it said: use b"), "{needs}");
+    assert!(needs.contains("hm attention --seen"), "{needs}");
+}
