@@ -619,11 +619,16 @@ fn proposal(asked: ProposalView) -> Need {
     Need { hint, ..Need::new(Kind::Proposal, ids, asked.proposed_at, moves, what) }
 }
 
-/// A claim that waits for a run, with that run.
+/// Characters of an event's id that name it as evidence: enough to be unique in one claim.
+const EVIDENCE_END_CHARS: usize = 12;
+
 /// A claim whose evidence cites lines of files that are gone.
 fn orphaned(claim: &ClaimSummary, places: &[CitedPlace]) -> Need {
     let of_place = |place: &CitedPlace| {
-        let of_file = json!({ "claim_id": claim.id, "evidence_ref": place.event_id, "reason": way::REASON });
+        // The end of the id stands for it. A whole id would become `#2`, which a shell reads as a comment.
+        let id = place.event_id.to_string();
+        let end = &id[id.len() - EVIDENCE_END_CHARS..];
+        let of_file = json!({ "claim_id": claim.id, "evidence_ref": end, "reason": way::REASON });
         way::bare("retract_evidence", &of_file)
     };
     let mut moves = Moves::new();
@@ -640,6 +645,7 @@ fn orphaned(claim: &ClaimSummary, places: &[CitedPlace]) -> Need {
     )
 }
 
+/// A claim that waits for a run, with that run.
 fn pending_proof(store: &Reader, claim: &ClaimSummary) -> Result<Need, StoreError> {
     let of_claim = ExperimentFilter { claim: Some(claim.id), limit: MAX_SHOWN, ..Default::default() };
     let mut runs = store.experiments(&of_claim)?.experiments.into_iter();

@@ -20,7 +20,9 @@ use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::reads::Reads;
 use crate::session_news::SessionNews;
-use crate::store::{Answered, ClaimSummary, ClaimView, Contradiction, DecisionView, Evidence, PlaceNow, Reader, StoreError};
+use crate::store::{
+    Answered, ClaimSummary, ClaimView, Contradiction, DecisionView, Evidence, PlaceNow, Reader, StoreError,
+};
 
 /// Number of shown digits of a hash: enough to tell two files apart. JSON has all digits.
 const HASH_CHARS: usize = 12;

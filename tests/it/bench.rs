@@ -28,7 +28,8 @@ pub(crate) struct Bench {
 impl Bench {
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        Self::at(&dir.path().to_owned(), dir)
+        let root = dir.path().to_owned();
+        Self::at(&root, dir)
     }
 
     /// A workspace at a place in a temporary directory.
@@ -43,7 +44,8 @@ impl Bench {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let made = Command::new("git").args(["init", "-q", "-b", "main"]).current_dir(dir.path()).status();
         assert!(made.expect("git runs").success());
-        Self::at(&dir.path().to_owned(), dir)
+        let root = dir.path().to_owned();
+        Self::at(&root, dir)
     }
 
     pub(crate) fn root(&self) -> &Path {

@@ -66,6 +66,7 @@ impl Area {
 }
 
 impl Cluster {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a detector reads a few kinds of events")]
     pub(super) fn evolve(&mut self, state: &State, recorded: &Recorded, event: &Event, book: &mut Book) {
         match event {
             Event::ContradictionDetected(detected) if detected.tier == Tier::Strong => {

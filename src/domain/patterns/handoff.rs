@@ -81,6 +81,7 @@ fn subject(task: TaskId) -> Subject {
 }
 
 impl Handoff {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a detector reads a few kinds of events")]
     pub(super) fn evolve(&mut self, state: &State, recorded: &Recorded, event: &Event, book: &mut Book) {
         match event {
             Event::TaskAdded(added) => {

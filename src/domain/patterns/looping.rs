@@ -210,6 +210,7 @@ impl Act {
 }
 
 impl Looping {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a detector reads a few kinds of events")]
     pub(super) fn evolve(&mut self, state: &State, recorded: &Recorded, event: &Event, book: &mut Book) {
         if let Event::SessionEnded(ended) = event {
             if let Some(session) = self.sessions.remove(&ended.session) {
