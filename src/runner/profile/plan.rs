@@ -210,11 +210,10 @@ fn target(argument: &str, cwd: &Path) -> String {
     let (path, test) = rest.split_at(rest.find("::").unwrap_or(rest.len()));
     let mut plain = PathBuf::new();
     for part in cwd.join(path).components() {
-        match part {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            part => plain.push(part),
+        if part == Component::ParentDir {
+            plain.pop();
+        } else {
+            plain.push(part);
         }
     }
     match cwd.join(path).canonicalize().ok().filter(|found| !path.is_empty() && *found != plain) {
