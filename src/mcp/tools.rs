@@ -86,10 +86,10 @@ impl Toolset {
                 vec![(Role::Agent, Server::plan_route() + Server::ways_back_route() + Server::lock_route())]
             }
             Self::Session => vec![(Role::Agent, session())],
-            // The names of targets are the operator's, and guards the architect's.
+            // The names of targets are the operator's. Guards are also the architect's, which its rule decides.
             Self::Guard => vec![
-                (Role::Admin, Server::alias_target_route() + Server::guards_route()),
-                (Role::Agent, guard()),
+                (Role::Admin, Server::alias_target_route()),
+                (Role::Agent, guard() + Server::guards_route()),
             ],
             // A viewer reads resources, and this tool returns the same.
             Self::Read => vec![(Role::Viewer, Server::read_memory_route())],
@@ -214,7 +214,7 @@ mod tests {
             session spawn_researcher: agent admin
             session split_session: agent admin
             session start_session: agent admin
-            guard accept_guard: admin
+            guard accept_guard: agent admin
             guard alias_target: admin
             guard cancel_experiment: agent admin
             guard part_target: admin

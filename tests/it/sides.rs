@@ -255,6 +255,15 @@ fn check_attention(workspace: &TempWorkspace, oracle: &Oracle, reads: &mut Reads
                         }
                         _ => panic!("{need}"),
                     };
+                    // The challengers of a replaced claim are asked about its successor, whoever owns it.
+                    let position = |name: &String| oracle.positions.get(&(old.clone(), name.clone()));
+                    let asked: BTreeSet<String> = asked
+                        .into_iter()
+                        .filter(|name| position(name) != Some(&Position::Challenge))
+                        .collect();
+                    if asked.is_empty() {
+                        continue;
+                    }
                     // Another agent's successor waits: the owner of the old claim is asked, and did not answer.
                     if !oracle.successor.contains_key(old) {
                         assert_ne!(oracle.owner_of(old), oracle.owner_of(new), "{need}");

@@ -325,7 +325,10 @@ async fn events_say_in_which_work_tree_and_on_which_branch_they_happened() {
     let last = trees.payloads(&["file.edited"]).pop().expect("an edit").1;
     assert_eq!(
         last,
-        json!({ "paths": ["src/b.rs"], "worktree": "wt", "command_hash": last["command_hash"] })
+        json!({
+            "paths": ["src/b.rs"], "worktree": "wt", "versions": { "src/b.rs": "absent" },
+            "command_hash": last["command_hash"],
+        })
     );
     trees.assert_sound();
 }
