@@ -109,6 +109,7 @@ fn trouble() -> (TempWorkspace, Timestamp, Names) {
     // Queued, and no longer right when its turn came.
     let own = creation("analyst", "the pool size is 50");
     name(own.command_id.to_string(), "COMMAND");
+    name(own.command.minted().expect("a claim").to_string(), "MADE");
     let spool = Spool::of(&workspace);
     assert_eq!(spool.append(&own).expect("a spool"), None);
     hivemind::writer::replay(&mut committer, &spool).expect("a replay");
@@ -145,7 +146,7 @@ fn one_list_says_what_needs_whom_and_what_settles_it() {
         - contradiction, devops's move since 10m: `X2` `DISPUTED` `X1` devops: vendoring is ¦ slow | analyst challenges it: seen otherwise | reviewer challenges it: seen otherwise
         - pending proof, frontend's move since 7m: `WAITING` `RUN` the cache is cold
         - lease, frontend's move, ends in 0s unless its session writes: `SOON` mend the pool
-        - rejected, analyst's move since 1m: `COMMAND` create_claim was queued and did not pass (duplicate_claim): the same statement about the same scopes is already claim FIFTY
+        - rejected, analyst's move since 1m: `COMMAND` create_claim MADE was queued and did not pass (duplicate_claim): the same statement about the same scopes is already claim FIFTY; it said: the pool size is 50
         - fault, operator's move since 0s: `integrity` 1 finding: see integrity.log in the memory
     "#]].assert_eq(&names.mask(&all.text));
     let whole = ask(&workspace, None, now);
