@@ -106,6 +106,8 @@ pub struct ToolCall {
     pub paths: Vec<String>,
     /// The text it writes into them.
     pub text: Option<String>,
+    /// SHA-256 of the whole input, hex.
+    pub input_sha256: Option<String>,
 }
 
 /// How a call of a tool ended.

@@ -156,6 +156,7 @@ fn a_secret_in_any_text_of_any_command_is_refused() {
         declare_intent: plan_id
         declare_intent: task_ids.0
         deprecate_claim: claim_id
+        dismiss_pattern: pattern_id
         forget: event_id
         keep_claim: claim_id
         observe: event_id

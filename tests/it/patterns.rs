@@ -177,13 +177,18 @@ fn failed(session: &hook::Session<'_>, line: &str) -> String {
 
 /// Makes an open loop of the agent `devops`.
 pub(crate) fn a_loop(shell: &Shell) {
+    looped(shell);
+}
+
+/// What the session is told meanwhile.
+fn looped(shell: &Shell) -> String {
     let session = hook::claude(shell, "s-loop", "devops");
     session.start();
     session.prompt("mend the pool");
-    for line in ["cargo test pool", "cd . && cargo test pool", "cargo test pool"] {
-        failed(&session, line);
-    }
+    let lines = ["cargo test pool", "cd . && cargo test pool", "cargo test pool"];
+    let told: Vec<String> = lines.iter().map(|line| failed(&session, line)).collect();
     wait_until("the loop is found", || is_open(shell, "loop"));
+    told.concat()
 }
 
 fn text(shell: &Shell, line: &str) -> String {
@@ -206,9 +211,12 @@ fn is_open(shell: &Shell, kind: &str) -> bool {
 #[test]
 fn a_loop_is_told_to_its_agent_once_and_dismissed() {
     let shell = Shell::new();
-    a_loop(&shell);
+    // The writer may find the loop while the third hook still runs.
+    let before = looped(&shell);
     let session = hook::claude(&shell, "s-loop", "devops");
-    let told = session.about_to_run("cargo test pool");
+    let after = session.about_to_run("cargo test pool");
+    assert!(before.contains("L1") != after.contains("L1"), "told once: {before}; {after}");
+    let told = before + &after;
     assert!(told.contains("ran `cargo test pool` 3 times and got the same answer each time"), "{told}");
     assert!(told.contains("L1") && told.contains("hm pattern dismiss L1"), "a way out: {told}");
     assert!(!session.about_to_run("cargo test pool").contains("L1"), "once an episode");
