@@ -27,6 +27,7 @@ struct Options {
     bench: bool,
 }
 
+#[expect(clippy::print_stdout, reason = "a program that prints its figures")]
 fn main() {
     let options = Options::parse();
     if !options.bench {
@@ -82,7 +83,7 @@ fn event(seq: u64) -> Recorded {
         }
         3..=12 => ("file.edited", json!({ "paths": [format!("src/m{}.rs", seq % 90)] })),
         _ => {
-            let failed = seq % 3 == 0;
+            let failed = seq.is_multiple_of(3);
             let answer = format!("{:064x}", seq % 7);
             (
                 "command.ran",

@@ -237,10 +237,10 @@ fn own_loop(found: &PatternView, peers: &[String]) -> String {
     if !peers.is_empty() {
         let _ = write!(text, " ask {};", peers.join(" or "));
     }
-    let _ = write!(
+    let _ = writeln!(
         text,
         " or file what does not work: `hm claim create \"STATEMENT\" --type negative --scope PATH`. If it repeats on \
-         purpose: `{}`.\n",
+         purpose: `{}`.",
         dismissal(found)
     );
     text

@@ -165,7 +165,7 @@ impl Chain {
             let behind = behind.or_else(|| {
                 let view = EventView::from(stored.as_ref()?);
                 Some(match event {
-                    Some(Event::CommandRan(ran)) => Behind::Ran(view, ran),
+                    Some(Event::CommandRan(ran)) => Behind::Ran(view, Box::new(ran)),
                     _ => Behind::Event(view),
                 })
             });
@@ -213,7 +213,7 @@ enum Behind {
     Claim(Box<ClaimView>),
     Run(Box<ExperimentView>),
     Event(EventView),
-    Ran(EventView, CommandRan),
+    Ran(EventView, Box<CommandRan>),
 }
 
 impl Behind {

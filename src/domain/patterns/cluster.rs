@@ -66,6 +66,7 @@ impl Area {
 }
 
 impl Cluster {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the rule reads a few events of all")]
     pub(super) fn evolve(&mut self, state: &State, recorded: &Recorded, event: &Event, book: &mut Book) {
         match event {
             Event::ContradictionDetected(detected) if detected.tier == Tier::Strong => {

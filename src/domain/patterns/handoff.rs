@@ -81,6 +81,7 @@ fn subject(task: TaskId) -> Subject {
 }
 
 impl Handoff {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the rule reads a few events of all")]
     pub(super) fn evolve(&mut self, state: &State, recorded: &Recorded, event: &Event, book: &mut Book) {
         match event {
             Event::TaskAdded(added) => {

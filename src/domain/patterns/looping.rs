@@ -216,6 +216,7 @@ impl Act {
 }
 
 impl Looping {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the rule reads a few events of all")]
     pub(super) fn evolve(&mut self, state: &State, recorded: &Recorded, event: &Event, book: &mut Book) {
         if let Event::SessionEnded(ended) = event {
             if let Some(session) = self.sessions.remove(&ended.session) {

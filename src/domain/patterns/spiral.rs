@@ -53,6 +53,7 @@ pub(super) struct Spiral {
 }
 
 impl Spiral {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the rule reads a few events of all")]
     pub(super) fn evolve(&mut self, state: &State, recorded: &Recorded, event: &Event, book: &mut Book) {
         let claim = |id: ClaimId| state.claim(id).map(|claim| (claim.scopes.clone(), Some(id), None));
         let sharp = match event {
