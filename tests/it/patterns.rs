@@ -258,3 +258,31 @@ fn a_session_with_an_open_call_or_at_its_end_of_turn_is_busy() {
     session.prompt("go on");
     assert!(!busy(0));
 }
+
+/// A detector that reads empty fields is silent for weeks: each client's command has its normal form, its end and its
+/// answer.
+#[test]
+fn the_payloads_of_each_client_fill_what_the_detectors_read() {
+    use hivemind::domain::command::Seen;
+    use hivemind::hooks::{Call, Moment, seen};
+    for (client, file, exit, has_duration) in [
+        ("claude", "PostToolUseFailure.Bash", Some(101), true),
+        ("codex", "PostToolUse.told", Some(101), false),
+        ("gemini", "AfterTool.run_shell_command.failed", Some(2), false),
+        ("copilot", "postToolUse.bash", Some(127), false),
+        ("cursor", "postToolUse.Shell", Some(0), true),
+        ("qwen", "PostToolUseFailure.run_shell_command", Some(7), true),
+        ("opencode", "tool.execute.after.bash", Some(1), false),
+    ] {
+        let path = format!("{}/tests/fixtures/hooks/{client}/{file}.json", env!("CARGO_MANIFEST_DIR"));
+        let payload = std::fs::read_to_string(&path).expect("a recorded payload");
+        let call = Call::parse(client.parse().expect("a client"), false, &payload);
+        let Moment::AfterTool(tool, outcome) = &call.moment else { panic!("{path}: {:?}", call.moment) };
+        let action = call.action(call.cwd.as_deref().expect("a directory"));
+        let seen = seen(tool, outcome, action.as_ref(), Vec::new(), &Default::default());
+        let [Seen::Command(ran)] = seen.as_slice() else { panic!("{path}: {seen:?}") };
+        assert!(!ran.runs.is_empty() && ran.answer_sha256.is_some() && ran.tail.is_some(), "{path}: {ran:?}");
+        assert_eq!((ran.exit_code, ran.took_ms.is_some()), (exit, has_duration), "{path}");
+        assert!(ran.exit_code == Some(0) || ran.failed, "{path}: {ran:?}");
+    }
+}

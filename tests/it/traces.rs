@@ -156,7 +156,6 @@ fn generated_traces_meet_the_bar() {
 /// Prints how well the detectors do: `cargo test --test it -- traces::scores --ignored --nocapture`.
 #[test]
 #[ignore = "a report, and no test"]
-#[expect(clippy::print_stdout, reason = "a report")]
 fn scores() {
     let halves = [
         ("development half", generated(DEVELOPMENT)),
