@@ -271,7 +271,7 @@ fn the_payloads_of_each_client_fill_what_the_detectors_read() {
         ("gemini", "AfterTool.run_shell_command.failed", Some(2), false),
         ("copilot", "postToolUse.bash", Some(127), false),
         ("cursor", "postToolUse.Shell", Some(0), true),
-        ("qwen", "PostToolUseFailure.run_shell_command", Some(7), true),
+        ("qwen", "PostToolUseFailure.run_shell_command", Some(127), true),
         ("opencode", "tool.execute.after.bash", Some(1), false),
     ] {
         let path = format!("{}/tests/fixtures/hooks/{client}/{file}.json", env!("CARGO_MANIFEST_DIR"));
