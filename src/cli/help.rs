@@ -24,7 +24,7 @@ Work
   task            Take tasks and say how they go; plan, phase: what the tasks belong to
   lock            Ask the others to leave a path, a tag or the machine alone for some minutes
   intent          Say what is wanted now; anchor: keep facts where no compaction loses them
-  session         What the sessions of clients did and said; log: every event; pattern: loops and stalls
+  session         What sessions did and said; log: every event; pattern: loops and stalls
 Set up
   init, uninit, doctor, demo, trust, serve, token, hook, writer
 Look after
