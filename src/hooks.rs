@@ -107,6 +107,8 @@ pub struct ToolCall {
     pub paths: Vec<String>,
     /// The text that it writes into the files.
     pub text: Option<String>,
+    /// SHA-256 of the whole input, hex.
+    pub input_sha256: Option<String>,
 }
 
 /// The end of a call of a tool.

@@ -28,6 +28,7 @@ pub use client::{Front, Watch};
 pub use commit::Committer;
 pub use crash::CrashPoint;
 pub use error::WriterError;
+pub use patterns::mine;
 pub use replay::{Replayed, replay};
 pub use server::{ServeOptions, serve};
 pub use sweeps::{agree, close_overdue, sweep};

@@ -2,6 +2,7 @@
 //! never an error.
 
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use super::{Call, Client, Moment, ToolCall, ToolOutcome, patch};
 use crate::pack;
@@ -161,7 +162,9 @@ fn tool_call(payload: &Value) -> ToolCall {
         .flatten()
         .find_map(patch::read);
     let is_patch_tool = name.ends_with("apply_patch");
+    let input_sha256 = within.map(|_| hex::encode(Sha256::digest(input.to_string())));
     let mut call = ToolCall {
+        input_sha256,
         command: line.filter(|_| !is_patch_tool),
         dir: text(input, &DIR_FIELDS).filter(|_| within.is_some()),
         ..ToolCall::default()

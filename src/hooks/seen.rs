@@ -16,26 +16,26 @@ const MAX_RUNS: usize = 8;
 /// What the hook saw, without secrets. The ledger already holds what a call of `hm` did. `changed` are the files that
 /// the command changed while it ran.
 pub fn seen(
-    tool: &ToolCall,
+    call: &ToolCall,
     outcome: &ToolOutcome,
     action: Option<&Action>,
     changed: Vec<Scope>,
     secrets: &Secrets,
 ) -> Vec<Seen> {
-    if tool.command.as_deref().is_some_and(is_own_call) {
+    if call.command.as_deref().is_some_and(is_own_call) {
         return Vec::new();
     }
     let mut seen = Vec::new();
     let paths = action.map(|action| action.paths.clone()).unwrap_or_default();
     let clean = |text: &str| privacy::redacted(text, secrets);
-    if !paths.is_empty() && tool.command.is_none() && !outcome.failed {
+    if !paths.is_empty() && call.command.is_none() && !outcome.failed {
         seen.push(Seen::Files(FileEdited {
             paths,
             versions: Versions::new(),
             checkout: Checkout::default(),
         }));
     }
-    if let Some(line) = &tool.command {
+    if let Some(line) = &call.command {
         let cut: String = clean(line).chars().take(CommandLine::MAX_CHARS).collect();
         if let Ok(command) = cut.parse() {
             let commands = action.map(|action| action.commands.as_slice()).unwrap_or_default();
@@ -67,9 +67,12 @@ pub fn seen(
         }));
     }
     if seen.is_empty()
-        && let Ok(tool) = ToolName::try_from(clean(&tool.name))
+        && let Ok(tool) = ToolName::try_from(clean(&call.name))
     {
-        seen.push(Seen::Tool(ToolUsed { tool, failed: outcome.failed }));
+        let end = outcome.output_end.as_deref().and_then(|output| masked_end(output, secrets));
+        let input_sha256 = call.input_sha256.clone();
+        let answer_sha256 = end.map(|end| end.answer_sha256);
+        seen.push(Seen::Tool(ToolUsed { tool, failed: outcome.failed, input_sha256, answer_sha256 }));
     }
     seen
 }

@@ -134,7 +134,9 @@ impl PatternView {
 impl Reader {
     /// The open patterns, the oldest first.
     pub fn open_patterns(&self, limit: usize) -> Result<Vec<PatternView>, StoreError> {
-        let sql = format!("{PATTERN} WHERE p.closed_at IS NULL ORDER BY p.opened_seq LIMIT ?1");
+        let sql = format!(
+            "{PATTERN} WHERE p.closed_at IS NULL AND p.opened_seq > 0 ORDER BY p.opened_seq LIMIT ?1"
+        );
         let mut open = self.db.prepare_cached(&sql)?;
         self.kept_of(open.query([bound(limit)])?, PatternView::from_row)
     }

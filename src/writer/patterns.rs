@@ -8,7 +8,10 @@ use crate::domain::ids::{EventId, SessionId};
 use crate::session_news::SessionNews;
 
 /// Records what is due and returns the number of changes. The operation is idempotent.
-pub(super) fn mine(committer: &mut Committer) -> Result<usize, WriterError> {
+///
+/// # Errors
+/// [`WriterError`] when the state of the disk is unknown.
+pub fn mine(committer: &mut Committer) -> Result<usize, WriterError> {
     if committer.is_stopped() {
         return Ok(0);
     }

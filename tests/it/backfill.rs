@@ -77,7 +77,12 @@ fn made(bench: &Bench) -> BTreeSet<String> {
 }
 
 fn history() -> Vec<(&'static str, Command)> {
-    let seen = Seen::Tool(ToolUsed { tool: "Bash".parse().expect("a tool"), failed: false });
+    let seen = Seen::Tool(ToolUsed {
+        tool: "Bash".parse().expect("a tool"),
+        failed: false,
+        input_sha256: None,
+        answer_sha256: None,
+    });
     let turn = RecordTurn {
         role: Role::User,
         text: "FINDING: said in passing".parse().expect("a text"),

@@ -137,9 +137,19 @@ fn the_log_leaves_out_calls_of_hm_and_says_how_many() {
     for _ in 0..3 {
         see(ran("cargo test"));
         see(ran("cd src && hm claim list"));
-        see(Seen::Tool(ToolUsed { tool: "Read".parse().expect("a name"), failed: false }));
+        see(Seen::Tool(ToolUsed {
+            tool: "Read".parse().expect("a name"),
+            failed: false,
+            input_sha256: None,
+            answer_sha256: None,
+        }));
     }
-    see(Seen::Tool(ToolUsed { tool: "Fetch".parse().expect("a name"), failed: true }));
+    see(Seen::Tool(ToolUsed {
+        tool: "Fetch".parse().expect("a name"),
+        failed: true,
+        input_sha256: None,
+        answer_sha256: None,
+    }));
     let shown = |line: &str| {
         let log = shell.json(line);
         let places: Vec<u64> = log["events"]

@@ -654,7 +654,12 @@ fn work() -> BoxedStrategy<Command> {
     let status = proptest::sample::select(TaskStatus::ALL);
     let observed = (0..3u8, 0..3u8).prop_map(|(at, what)| {
         let seen = match what {
-            0 => Seen::Tool(ToolUsed { tool: "Bash".parse().expect("a tool"), failed: false }),
+            0 => Seen::Tool(ToolUsed {
+                tool: "Bash".parse().expect("a tool"),
+                failed: false,
+                input_sha256: None,
+                answer_sha256: None,
+            }),
             1 => Seen::Command(CommandRan {
                 command: "cargo test".parse().expect("a command"),
                 exit_code: Some(1),

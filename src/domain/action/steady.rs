@@ -108,8 +108,22 @@ fn parts(word: &str) -> (&str, &str, &str) {
 
 fn steady_word(word: &str, open: &str, close: &str) -> String {
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    // The name of a log of npm is the time of the run.
+    if word.ends_with("-debug-0.log") {
+        return "{log}".to_owned();
+    }
+    if let Some(at) = ["/tmp/", "/var/folders/"].iter().find_map(|dir| word.find(dir)).filter(|at| *at > 0) {
+        return format!("{}{}", &word[..at], masked(&word[at..]));
+    }
     if digits == 0 {
         return masked(word);
+    }
+    if word.split(['-', '_', '/', ':', '=', '.']).any(is_token) {
+        let parts = word.split_inclusive(['-', '_', '/', ':', '=', '.']);
+        let kept = parts.map(|part| {
+            if is_token(part.trim_end_matches(['-', '_', '/', ':', '=', '.'])) { "{id}" } else { part }
+        });
+        return masked(&kept.collect::<String>());
     }
     let is_bracketed = open.ends_with(['(', '[', '=']) && close.starts_with([')', ']', '=']);
     if is_number(word) && is_bracketed && word.len() >= DIGITS_OF_A_PID {
@@ -191,6 +205,15 @@ fn is_rate(word: &str) -> bool {
     })
 }
 
+/// A random token such as `8aX2kQ9zPm`: both cases and two digits at least.
+fn is_token(word: &str) -> bool {
+    word.len() >= 8
+        && word.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && word.bytes().filter(u8::is_ascii_digit).count() >= 2
+        && word.bytes().any(|byte| byte.is_ascii_lowercase())
+        && word.bytes().any(|byte| byte.is_ascii_uppercase())
+}
+
 /// An address without `0x`: eight or more hex digits, with letters and digits, or `7f1c2d3e4f5a`.
 fn is_address(word: &str) -> bool {
     word.len() >= 12 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -232,6 +255,12 @@ mod tests {
             ("downloaded 12 files 3.1 MB/s", "downloaded 12 files 44.0 MB/s"),
             ("Tests: 1 failed, 4 total\nTime: 1.2 s", "Tests: 1 failed, 4 total\nTime: 3 s"),
             ("took=31ms", "took=4ms"),
+            (
+                "npm error log: /home/t/.npm/_logs/2026-11-20T22_10_00_123Z-debug-0.log",
+                "npm error log: /home/t/.npm/_logs/2026-11-20T22_14_31_777Z-debug-0.log",
+            ),
+            ("PosixPath('/tmp/pytest-of-t/pytest-12/a0')", "PosixPath('/tmp/pytest-of-t/pytest-13/a0')"),
+            ("request req_8aX2kQ9zPm failed", "request req_9bY3lR8wQn failed"),
             ("connect ECONNREFUSED 127.0.0.1:40213", "connect ECONNREFUSED 127.0.0.1:51877"),
             ("Duration  1.31s (transform 91ms, setup 0ms)", "Duration  944ms (transform 80ms, setup 1ms)"),
         ] {

@@ -59,6 +59,12 @@ pub struct ToolUsed {
     /// Whether it failed.
     #[serde(default)]
     pub failed: bool,
+    /// SHA-256 of the input, hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_sha256: Option<String>,
+    /// SHA-256 of the steady part of the output, hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_sha256: Option<String>,
 }
 
 /// A hook saw a command.

@@ -6,7 +6,7 @@ use super::polls::{is_poll, searches, waits_for_a_child};
 use super::{Book, Found, Subject};
 use crate::domain::action::{error_signature, only_looks, steady};
 use crate::domain::agent::AgentId;
-use crate::domain::event::{CommandRan, Event, Recorded};
+use crate::domain::event::{CommandRan, Event, Recorded, ToolUsed};
 use crate::domain::ids::SessionId;
 use crate::domain::pattern::{PatternEnd, PatternKind, Repeats};
 use crate::domain::plan::TaskStatus;
@@ -23,6 +23,8 @@ const REPEATS: usize = 3;
 /// How often a command that succeeds and does something must run in a row. Agents repeat a passing test on purpose, in
 /// recorded work up to eight times.
 const PASSES: usize = 10;
+/// Looks that are further apart wait for something: ten minutes. Own choice.
+const LOOKS_WITHIN_MS: i64 = 10 * 60_000;
 /// The longest round of different actions.
 const MAX_PERIOD: usize = 4;
 /// Actions without a repetition after which a session has moved on.
@@ -31,6 +33,9 @@ const MOVED_ON: u32 = 20;
 const CHILD_LIVES: Hours = Hours(1);
 /// Lines at the end of two outputs that are compared where the lines cut the output in different ways.
 const LAST_LINES: usize = 3;
+/// Tools of clients that read a file or list a directory.
+const READS: [&str; 10] =
+    ["Read", "read", "view", "read_file", "Grep", "grep", "Glob", "glob", "LS", "list_directory"];
 /// The most sessions that are kept. The ones silent longest are dropped.
 const MAX_SESSIONS: usize = 256;
 
@@ -107,7 +112,8 @@ impl Ran {
 
     /// Whether the command failed, as far as its end and its output tell. A pipe hides the exit code.
     fn fails(&self) -> bool {
-        let is_hidden = self.of_last || self.exit.is_none();
+        // What a command only shows, such as a file, may speak of any error.
+        let is_hidden = (self.of_last || self.exit.is_none()) && !only_looks(&self.line);
         let is_failure = self.failed || is_hidden && self.says_failure();
         is_failure && !searches(&self.command)
     }
@@ -225,7 +231,7 @@ impl Looping {
             return;
         }
         let Some(id) = &recorded.session else { return };
-        if !matches!(event, Event::CommandRan(_)) && !self.sessions.contains_key(id) {
+        if !matches!(event, Event::CommandRan(_) | Event::ToolUsed(_)) && !self.sessions.contains_key(id) {
             return;
         }
         if self.sessions.len() >= MAX_SESSIONS && !self.sessions.contains_key(id) {
@@ -249,7 +255,7 @@ impl Looping {
                 session.keep(Act::Edit { paths: edited.paths.clone() });
                 session.idle(recorded.at, book);
             }
-            Event::ToolUsed(_) => session.is_interrupted = true,
+            Event::ToolUsed(used) => session.used(recorded, used, (id, book)),
             // The human sees what the agent does, and asks for it.
             Event::TurnRecorded(turn) if turn.role == Role::User => session.records.clear(),
             Event::TaskUpdated(updated) if updated.to == TaskStatus::Done => {
@@ -274,6 +280,44 @@ impl Session {
         self.records.clear();
         for subject in std::mem::take(&mut self.open).keys() {
             book.close(subject, why, at);
+        }
+    }
+
+    /// A tool other than the shell counts where it fails, and where it reads. Other tools may always answer the same.
+    fn used(&mut self, recorded: &Recorded, used: &ToolUsed, of: (&SessionId, &mut Book)) {
+        let (id, book) = of;
+        let tool = used.tool.as_str();
+        let (Some(input), Some(_)) = (&used.input_sha256, &used.answer_sha256) else {
+            self.is_interrupted = true;
+            return;
+        };
+        if !used.failed && !READS.contains(&tool) {
+            self.is_interrupted = true;
+            return;
+        }
+        // The hash tells two inputs apart, and is no text for people.
+        let command = format!("{tool} ({})", input.get(..8).unwrap_or(input));
+        let ran = Ran {
+            seq: recorded.seq,
+            at: recorded.at,
+            line: tool.to_owned(),
+            command,
+            exit: Some(i32::from(used.failed)),
+            failed: used.failed,
+            of_last: false,
+            answer: used.answer_sha256.clone(),
+            tail: None,
+            error: None,
+            after_other: self.is_interrupted,
+        };
+        self.add(recorded, id, ran, book);
+    }
+
+    fn add(&mut self, recorded: &Recorded, id: &SessionId, ran: Ran, book: &mut Book) {
+        self.go_on(&ran, book);
+        self.keep(Act::Ran(Box::new(ran)));
+        if let Some(round) = self.round() {
+            self.open(recorded, id, round, book);
         }
     }
 
@@ -305,11 +349,7 @@ impl Session {
             self.is_interrupted = true;
             return;
         }
-        self.go_on(&ran, book);
-        self.keep(Act::Ran(Box::new(ran)));
-        if let Some(round) = self.round() {
-            self.open(recorded, id, round, book);
-        }
+        self.add(recorded, id, ran, book);
     }
 
     /// Compares a command with those of the open loops.
@@ -433,9 +473,11 @@ impl Session {
             }
         }
         acts.reverse();
-        let looks = only_looks(&last.line) || searches(&last.command);
+        let looks = only_looks(&last.line) || READS.contains(&last.line.as_str()) || searches(&last.command);
         let needed = if looks { REPEATS } else { PASSES };
-        (acts.len() >= needed).then(|| Round::of(&acts))
+        let is_slow =
+            looks && acts.first().is_some_and(|first| last.at.ms() - first.at.ms() > LOOKS_WITHIN_MS);
+        (acts.len() >= needed && !is_slow).then(|| Round::of(&acts))
     }
 
     /// A round of two to four commands, three times, with nothing between.

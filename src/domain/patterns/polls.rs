@@ -57,7 +57,7 @@ const WORDS: [&str; 21] = [
     "progress",
 ];
 /// Words that look at something outside only beside certain programs.
-const OF_PROGRAM: [(&str, &[&str]); 7] = [
+const OF_PROGRAM: [(&str, &[&str]); 8] = [
     ("kubectl", &["get", "describe", "top", "events"]),
     ("gh", &["run", "checks", "view"]),
     ("glab", &["ci", "view"]),
@@ -65,6 +65,7 @@ const OF_PROGRAM: [(&str, &[&str]); 7] = [
     ("podman", &["inspect", "stats", "events", "top"]),
     ("aws", &["describe-stacks", "describe-tasks", "describe-services"]),
     ("terraform", &["show"]),
+    ("systemctl", &["is-active", "show"]),
 ];
 /// Of git, `log` and `status` read the work tree, and nothing changes it by itself but other agents.
 const NO_POLLS: [&str; 1] = ["git log"];
@@ -98,15 +99,26 @@ fn is_poll_alone(command: &str) -> bool {
         parts.any(|part| WORDS.contains(&part.to_ascii_lowercase().as_str()))
     };
     // A test or a file may have such a word in its name: of an argument only a bare word and an address count.
+    let asks = ASKING.contains(&program);
     let is_plain = |word: &&&str| {
+        if asks {
+            return true;
+        }
         !word.starts_with('-') && (word.contains("://") || !word.contains(['/', '.', ':', '_']))
     };
+    let reads_a_log = || only_looks(command) && arguments.iter().any(|word| is_log(word));
     PROGRAMS.contains(&program)
+        || reads_a_log()
         || says(program)
         || arguments.iter().any(|word| beside.is_some_and(|words| words.contains(word)))
         || arguments.iter().take(3).filter(is_plain).any(|word| says(word))
             && !["cargo", "pytest", "python", "python3", "go", "jest", "vitest", "node", "grep", "rg"]
                 .contains(&program)
+}
+
+/// Whether a file is written by a program that runs elsewhere.
+fn is_log(word: &str) -> bool {
+    word.ends_with(".log") || word.ends_with(".out") || word.starts_with("logs/") || word.contains("/logs/")
 }
 
 /// Whether a command that fails says nothing but that it found nothing, or that something is not there yet.
@@ -145,6 +157,9 @@ mod tests {
             "docker inspect db",
             "systemctl status shop",
             "curl -s http://localhost:8080/health",
+            "curl -s localhost:8080/healthz",
+            "cat build.log",
+            "systemctl is-active shop",
             "./scripts/deploy-status.sh staging",
             "npm run status",
             "hm news",

@@ -263,6 +263,14 @@ impl Pen {
         self.step(agent, Some(hook), None, Value::Null)
     }
 
+    fn failed_edit(&mut self, agent: &str, file: &str, old: &str) -> usize {
+        let fields = json!({ "tool_name": "Edit",
+            "tool_input": { "file_path": file, "old_string": old, "new_string": "new" },
+            "error": "String to replace not found in file." });
+        let hook = self.payload(agent, ["PostToolUseFailure", "", "", ""], fields);
+        self.step(agent, Some(hook), None, Value::Null)
+    }
+
     fn read(&mut self, agent: &str) {
         let hook = match self.client {
             "copilot" => json!({ "toolName": "view", "toolArgs": { "path": "README.md" },
@@ -457,6 +465,19 @@ pub(crate) const POSITIVE: &[Form] = &[
         for command in &commands[first..first + 3] {
             pen.noise(agent);
             by = pen.ran(agent, command, error, 1);
+        }
+        pen.expect(PatternKind::Loop, &[agent], from, by);
+    }),
+    ("loop_of_edits_that_fail", |pen| {
+        let [agent] = pen.agents();
+        pen.client = "claude";
+        pen.start(agent);
+        let file = pen.file();
+        let from = pen.steps.len();
+        let mut by = 0;
+        for _ in 0..3 {
+            by = pen.failed_edit(agent, file, "old");
+            pen.noise(agent);
         }
         pen.expect(PatternKind::Loop, &[agent], from, by);
     }),
@@ -713,6 +734,30 @@ pub(crate) const NEGATIVE: &[Form] = &[
         for _ in 0..6 {
             let (command, output) = LOOKS[1];
             pen.ran(agent, command, output, 0);
+            let file = pen.file();
+            pen.edit(agent, file);
+        }
+    }),
+    ("different_edits_that_fail", |pen| {
+        let [agent] = pen.agents();
+        pen.client = "claude";
+        pen.start(agent);
+        for round in 0..4 {
+            pen.failed_edit(agent, "src/cart/price.rs", &format!("old {round}"));
+        }
+    }),
+    ("a_log_that_is_read_again", |pen| {
+        let [agent] = pen.agents();
+        pen.start(agent);
+        for _ in 0..4 {
+            pen.ran(agent, "cat build/server.log", "error: not ready\n", 0);
+        }
+    }),
+    ("a_file_about_errors", |pen| {
+        let [agent] = pen.agents();
+        pen.start(agent);
+        for _ in 0..4 {
+            pen.ran(agent, "cat src/error.rs | head -40", "error: the pool is empty\n", 0);
             let file = pen.file();
             pen.edit(agent, file);
         }
