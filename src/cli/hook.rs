@@ -5,6 +5,7 @@ mod advice;
 mod seen;
 mod waiting;
 
+use std::cell::LazyCell;
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -180,7 +181,7 @@ struct Telling {
     told: Told,
     /// The ids whose texts the session knows from then on.
     opened: Vec<String>,
-    /// The ledger position that it knows that as of.
+    /// The ledger position of that text.
     as_of: u64,
 }
 
@@ -292,7 +293,8 @@ impl Hooked {
             return said;
         }
         let agent = self.reader();
-        let opened = news.opened();
+        // Few hooks find a pattern, so the file is read for those only.
+        let opened = LazyCell::new(|| news.opened());
         let of = (agent.as_str(), session.as_str());
         let found =
             self.store(|store| views::untold_patterns(store, of, in_turn, |id| opened.contains_key(id)));
@@ -396,7 +398,7 @@ impl Hooked {
         AgentId::recorded(known.map_or(UNSEATED, |session| &session.agent))
     }
 
-    /// The context within `budget` characters, or bytes for a client that counts bytes.
+    /// The context within `room` characters, or bytes for a client that counts bytes.
     fn pack(&mut self, room: usize) -> Result<views::Answer, Failure> {
         let mut budget = room;
         loop {

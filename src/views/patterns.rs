@@ -230,7 +230,7 @@ fn own_loop(found: &PatternView, peers: &[String]) -> String {
     if let Some(error) = &found.repeats.error {
         let _ = write!(
             text,
-            " look up the error: `hm search \"{}\"`;",
+            " look up the error: `hm claim search \"{}\"`;",
             inline(error.as_str(), 80).replace('"', "'")
         );
     }

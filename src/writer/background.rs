@@ -50,13 +50,13 @@ enum Lane {
     Writes(fn(&mut Committer) -> Result<Ended, WriterError>),
     /// On the background thread, with read handles of its own.
     Reads(Look),
-    /// There too. The committing thread records what it finds.
+    /// On the background thread too. The committing thread records the findings.
     Finds(Find),
 }
 
 type Look = fn(&Workspace, &AtomicBool) -> Result<Ended, ScanError>;
 type Find = fn(&Workspace, &AtomicBool) -> (Ended, Option<Recording>);
-/// Records what a job found, on the committing thread. It must take no time.
+/// Records the findings of a job, on the committing thread. Clients wait meanwhile, so it must be short.
 type Recording = Box<dyn FnOnce(&mut Committer) -> Result<(), WriterError> + Send>;
 
 /// How a job ended, and a sentence about it.
@@ -181,7 +181,7 @@ impl Background {
     }
 }
 
-/// JobRuns a job that only reads. A panic counts as a failure.
+/// Runs a job that only reads. A panic counts as a failure.
 fn run(look: impl FnOnce() -> Result<Ended, ScanError>) -> JobRun {
     let (last_run_at, began) = (system::now(), system::instant());
     let (outcome, detail) = match catch_unwind(AssertUnwindSafe(look)) {

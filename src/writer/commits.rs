@@ -14,7 +14,6 @@ use crate::domain::privacy::{self, Secrets};
 use crate::domain::scope::Scope;
 use crate::domain::text::{CommitAuthor, CommitSubject};
 use crate::domain::time::Timestamp;
-use crate::domain::versions::Content;
 use crate::reads::Reads;
 use crate::schedule::JobOutcome;
 use crate::store::StoreError;
@@ -62,7 +61,7 @@ pub(super) fn look(workspace: &Workspace, stop: &AtomicBool) -> Result<Looked, U
         return Ok((JobOutcome::Ok, "no git repository".to_owned(), Vec::new()));
     }
     let secrets = Secrets { own: config.own_secrets, ..Secrets::default() };
-    // It is of use to the main work tree and to those that branched off from it.
+    // The history of the main work tree is shared by those that branched off from it.
     let may_be_shown = |path: &Scope| privacy::scan(path.as_str(), &secrets).is_empty();
     if let Err(problem) = workspace.count_cochange(|| stop.load(Ordering::Relaxed), may_be_shown) {
         tracing::warn!(%problem, "what changes together stays as it was counted before");
@@ -92,7 +91,7 @@ pub(super) fn look(workspace: &Workspace, stop: &AtomicBool) -> Result<Looked, U
         for commit in news.iter_mut().filter(|_| !is_first) {
             for path in &commit.seen.files {
                 if read.len() < MAX_READ && read.insert(path.clone()) {
-                    commit.holds.insert(path.clone(), holds(tree, path));
+                    commit.holds.insert(path.clone(), look_small(tree.root(), path));
                 }
             }
         }
@@ -103,11 +102,6 @@ pub(super) fn look(workspace: &Workspace, stop: &AtomicBool) -> Result<Looked, U
         return Ok((JobOutcome::Failed, unread.join("; "), Vec::new()));
     }
     Ok((JobOutcome::Ok, format!("{} new commits in {} work trees", found.len(), trees.len()), found))
-}
-
-/// What a small file of a work tree holds; none where it is not read.
-fn holds(tree: &Workspace, path: &Scope) -> Option<Content> {
-    look_small(tree.root(), path)
 }
 
 /// A commit as the ledger keeps it: without mail addresses and secrets, and with limits.

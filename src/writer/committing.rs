@@ -181,7 +181,7 @@ impl Committing {
         Ok(())
     }
 
-    /// WorkItem that is due also without a request.
+    /// Work that is due also without a request.
     fn tick(&mut self) -> Result<(), WriterError> {
         // Spooled commands were accepted before the new ones, so they come first.
         if !self.spool.is_empty() && !self.committer.is_stopped() {

@@ -1,4 +1,4 @@
-//! Dispatcher of experiments: one at a time, each in a helper process.
+//! Runs of experiments: one at a time, each in a helper process.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -20,7 +20,7 @@ pub(super) fn statement(ledger: &Ledger, id: ClaimId) -> Option<Statement> {
     Some(created.statement)
 }
 
-/// The event that is to be erased, and the events of the same command, run, claim or task.
+/// The event that is to be erased, the events of the same command, run, claim or task, and the patterns that rest on it.
 pub(super) fn erasure(ledger: &Ledger, event_id: EventId) -> Result<Erasure, Rejection> {
     let unread = |error: LedgerError| {
         Rejection::new(Code::Unavailable, error.to_string(), "nothing was erased; `hm verify` tells more")
@@ -43,10 +43,23 @@ pub(super) fn erasure(ledger: &Ledger, event_id: EventId) -> Result<Erasure, Rej
         stored.retain(|event| of_it(event) == task);
     }
     stored.extend(ledger.find_command(target.causation).map_err(unread)?);
+    if let Some(Event::CommandRan(_) | Event::ToolUsed(_)) = body {
+        stored.extend(patterns_on(ledger, target.seq).map_err(unread)?);
+    }
     stored.sort_by_key(|event| event.seq);
     stored.dedup_by_key(|event| event.seq);
     let related = stored.iter().filter_map(recorded).collect();
     Ok(Erasure { target: Some(target), related })
+}
+
+/// The patterns that rest on an event. They name the commands that repeat.
+fn patterns_on(ledger: &Ledger, seq: u64) -> Result<Vec<Stored>, LedgerError> {
+    let mut opened = ledger.mentioning("\"rests_on\"")?;
+    opened.retain(|stored| {
+        let event = stored.recorded().ok().and_then(|recorded| recorded.event);
+        matches!(event, Some(Event::PatternOpened(pattern)) if pattern.rests_on.contains(&seq))
+    });
+    Ok(opened)
 }
 
 /// Adds to the answer to a challenge the run that would settle the dispute.

@@ -9,7 +9,7 @@ use super::wire::Reply;
 use crate::domain::command::Submission;
 use crate::runner::report::Report;
 
-/// WorkItem for the committing thread.
+/// A request to the committing thread.
 pub(super) enum WorkItem {
     /// Decide and append a command.
     Submit { id: u64, submission: Box<Submission>, reply_tx: UnboundedSender<Reply> },

@@ -32,20 +32,8 @@ use crate::shell::Shell;
 /// A command that a hook saw, in a session.
 fn ran(session: &str, line: &str) -> (EventId, Submission) {
     let event_id = EventId::from_uuid(system::new_id());
-    let seen = Seen::Command(CommandRan {
-        command: line.parse().expect("a command"),
-        exit_code: Some(0),
-        error_signature: None,
-        failed: false,
-        of_last: line.contains('|'),
-        unseen: false,
-        runs: vec![line.parse().expect("a command")],
-        tail: None,
-        output_sha256: None,
-        answer_sha256: None,
-        took_ms: None,
-        checkout: Checkout::default(),
-    });
+    let runs = vec![line.parse().expect("a command")];
+    let seen = Seen::Command(CommandRan { of_last: line.contains('|'), runs, ..crate::harness::ran(line) });
     (event_id, in_session(session, request("devops", Command::Observe(Observe { event_id, seen }))))
 }
 

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use expect_test::expect;
 use hivemind::domain::claim::{Outcome, Position, Relation, ReportKind};
 use hivemind::domain::command::{
-    AddEvidence, Command, DeprecateClaim, Forget, RecordDecision, RecordOutcome, ReportEvent, Submission,
-    TakePosition,
+    AddEvidence, Command, DeprecateClaim, Forget, Observe, RecordDecision, RecordOutcome, ReportEvent, Seen,
+    Submission, TakePosition,
 };
+use hivemind::domain::event::CommandRan;
 use hivemind::domain::ids::{ClaimId, EventId};
 use hivemind::domain::rejection::Code;
 use hivemind::domain::text::Reason;
@@ -18,7 +19,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::harness::{
-    HM, TempWorkspace, aborted, block_on, claim_of, committed, creation, dump, fact, folded, position,
+    HM, TempWorkspace, aborted, block_on, claim_of, committed, creation, dump, fact, folded, position, ran,
     request, wait_until, with_key,
 };
 use crate::shell::Shell;
@@ -510,4 +511,29 @@ fn an_import_erases_what_its_file_says_was_erased() {
     copy.end_writer();
     copy.assert_sound();
     assert_eq!(dump(&copy.ledger()), dump(&origin.ledger()));
+}
+
+/// Red before: a pattern names the command that repeats, and the receipt of an erasure did not name the pattern.
+#[test]
+fn an_erasure_names_the_patterns_that_repeat_the_command() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let mut first = None;
+    for _ in 0..3 {
+        let event_id = EventId::from_uuid(system::new_id());
+        let failed = CommandRan { exit_code: Some(101), failed: true, ..ran("cargo test of_ana") };
+        let seen = Seen::Command(failed);
+        let session = Some("loops".parse().expect("a session"));
+        let observe = request("devops", Command::Observe(Observe { event_id, seen }));
+        committer.commit(&[Submission { session, ..observe }]).expect("a group").remove(0).expect("an event");
+        first.get_or_insert(event_id);
+    }
+    assert_eq!(hivemind::writer::mine(&mut committer).expect("a look"), 1);
+    let pattern = workspace.events().into_iter().find(|event| event.kind == "pattern.opened");
+    let pattern = pattern.expect("a pattern").id;
+    let forgotten = committer.commit(&[forget(first.expect("an event"))]).expect("a group").remove(0);
+    let next = forgotten.expect("an erasure").next.expect("what else to forget");
+    assert!(next.contains(&format!("{pattern} (pattern.opened by system)")), "{next}");
+    let forgotten = committer.commit(&[forget(pattern)]).expect("a group").remove(0);
+    forgotten.expect("an erasure");
 }

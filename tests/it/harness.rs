@@ -10,7 +10,7 @@ use hivemind::domain::checkout::Checkout;
 use hivemind::domain::claim::{ClaimType, Position, Share};
 use hivemind::domain::command::{Command, CreateClaim, Submission, TakePosition};
 use hivemind::domain::decide::Policy;
-use hivemind::domain::event::Event;
+use hivemind::domain::event::{CommandRan, Event};
 use hivemind::domain::ids::{ClaimId, CommandId, EventId};
 use hivemind::domain::receipt::{Acceptance, Receipt};
 use hivemind::domain::rejection::Rejection;
@@ -72,19 +72,47 @@ impl Dice {
         Self(seed)
     }
 
-    /// A number below `bound`.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
+    /// Any number.
+    pub(crate) fn next(&mut self) -> u64 {
         // SplitMix64: neighbouring seeds give unrelated numbers.
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) as usize % bound
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `bound`.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.next() as usize % bound
+    }
+
+    /// A number in a range, its end included.
+    pub(crate) fn from(&mut self, least: usize, most: usize) -> usize {
+        least + self.below(most - least + 1)
     }
 
     /// One of these.
     pub(crate) fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         &of[self.below(of.len())]
+    }
+}
+
+/// A command that a hook saw succeed. It says nothing else.
+pub(crate) fn ran(line: &str) -> CommandRan {
+    CommandRan {
+        command: line.parse().expect("a command"),
+        exit_code: Some(0),
+        error_signature: None,
+        failed: false,
+        of_last: false,
+        unseen: false,
+        runs: Vec::new(),
+        tail: None,
+        output_sha256: None,
+        answer_sha256: None,
+        took_ms: None,
+        checkout: Checkout::default(),
     }
 }
 

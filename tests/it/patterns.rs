@@ -8,10 +8,10 @@ use hivemind::domain::state::State;
 use hivemind::domain::time::Timestamp;
 use serde_json::{Value, json};
 
-use crate::harness::wait_until;
+use crate::harness::{Dice, wait_until};
 use crate::hook;
 use crate::shell::Shell;
-use crate::traces::generate::{Dice, NEGATIVE, POSITIVE, trace};
+use crate::traces::generate::{NEGATIVE, POSITIVE, trace};
 use crate::traces::replay::{Replay, Step, Trace};
 
 /// Each form stands for a rule or for an exception: without it this test is red.

@@ -44,7 +44,7 @@ use rusqlite::{Connection, StatementStatus};
 use uuid::Uuid;
 
 use crate::answers::answer;
-use crate::harness::{TempWorkspace, agent, fact, fixed_sources, request};
+use crate::harness::{TempWorkspace, agent, fact, fixed_sources, ran, request};
 use crate::terminal::trust;
 
 /// A profile of the workspace.
@@ -422,18 +422,10 @@ fn write_everything(committer: &mut Committer) -> (Vec<ClaimId>, RunId) {
 /// A command that failed with an error of its own.
 fn failed(index: usize) -> CommandRan {
     CommandRan {
-        command: format!("make part{index}").parse().expect("a command line"),
         exit_code: Some(1),
         error_signature: Some(format!("error in part{}", index % 50).parse().expect("an error")),
         failed: true,
-        of_last: false,
-        unseen: false,
-        runs: Vec::new(),
-        tail: None,
-        output_sha256: None,
-        answer_sha256: None,
-        took_ms: None,
-        checkout: Checkout::default(),
+        ..ran(&format!("make part{index}"))
     }
 }
 

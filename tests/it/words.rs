@@ -2,9 +2,8 @@
 
 use std::io::Write;
 
-use hivemind::domain::checkout::Checkout;
 use hivemind::domain::command::{Command, Observe, Seen};
-use hivemind::domain::event::{CommandRan, ToolUsed};
+use hivemind::domain::event::ToolUsed;
 use hivemind::domain::ids::EventId;
 use hivemind::mcp::Era;
 use hivemind::system;
@@ -118,22 +117,7 @@ fn the_log_leaves_out_calls_of_hm_and_says_how_many() {
         let submission = request("devops", Command::Observe(Observe { event_id, seen }));
         block_on(front.submit(submission)).expect("a receipt");
     };
-    let ran = |line: &str| {
-        Seen::Command(CommandRan {
-            command: line.parse().expect("a command"),
-            exit_code: Some(0),
-            error_signature: None,
-            failed: false,
-            of_last: false,
-            unseen: false,
-            runs: Vec::new(),
-            tail: None,
-            output_sha256: None,
-            answer_sha256: None,
-            took_ms: None,
-            checkout: Checkout::default(),
-        })
-    };
+    let ran = |line: &str| Seen::Command(crate::harness::ran(line));
     for _ in 0..3 {
         see(ran("cargo test"));
         see(ran("cd src && hm claim list"));

@@ -31,7 +31,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use uuid::Uuid;
 
-use crate::harness::{self, TempWorkspace, agent, dump, fact, fixed_sources, folded, request, strings};
+use crate::harness::{self, TempWorkspace, agent, dump, fact, fixed_sources, folded, ran, request, strings};
 
 const MINUTE: i64 = 60_000;
 /// Who may speak in a law: three sessions, and who is in none.
@@ -660,20 +660,7 @@ fn work() -> BoxedStrategy<Command> {
                 input_sha256: None,
                 answer_sha256: None,
             }),
-            1 => Seen::Command(CommandRan {
-                command: "cargo test".parse().expect("a command"),
-                exit_code: Some(1),
-                error_signature: None,
-                failed: true,
-                of_last: false,
-                unseen: false,
-                runs: Vec::new(),
-                tail: None,
-                output_sha256: None,
-                answer_sha256: None,
-                took_ms: None,
-                checkout: Checkout::default(),
-            }),
+            1 => Seen::Command(CommandRan { exit_code: Some(1), failed: true, ..ran("cargo test") }),
             _ => Seen::Files(FileEdited {
                 paths: vec![Scope::parse("src/db", "").expect("a path")],
                 versions: Default::default(),

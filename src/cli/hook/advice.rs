@@ -143,8 +143,7 @@ impl Hooked {
             Some(Command::RecordFiring(RecordFiring::told(guard, matched)))
         });
         firings.extend(commands);
-        let commands = firings;
-        Ok((if said.is_empty() { Answer::Silence } else { Answer::Warning(said) }, commands))
+        Ok((if said.is_empty() { Answer::Silence } else { Answer::Warning(said) }, firings))
     }
 
     /// The command line of the call, or the text that it writes.

@@ -21,7 +21,7 @@ const MAX_NAMED: usize = 20;
 pub struct Erasure {
     /// The event to erase, if the ledger has it.
     pub target: Option<Recorded>,
-    /// Events of the same claim or command.
+    /// Events of the same claim or command, and the patterns that rest on it.
     pub related: Vec<Recorded>,
 }
 

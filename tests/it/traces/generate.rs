@@ -3,37 +3,8 @@
 use serde_json::{Value, json};
 
 use super::replay::{Expect, Header, Step, Trace};
+use crate::harness::Dice;
 use hivemind::domain::pattern::PatternKind;
-
-/// Random choices from a seed (SplitMix64).
-#[derive(Debug, Clone)]
-pub(crate) struct Dice(u64);
-
-impl Dice {
-    pub(crate) const fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word ^ (word >> 31)
-    }
-
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-
-    fn from(&mut self, from: usize, to: usize) -> usize {
-        from + self.below(to - from + 1)
-    }
-
-    fn pick<'a, T: ?Sized>(&mut self, of: &[&'a T]) -> &'a T {
-        of[self.below(of.len())]
-    }
-}
 
 const CLIENTS: [&str; 4] = ["claude", "codex", "gemini", "copilot"];
 const NAMES: [&str; 8] = ["dev-1", "dev-2", "dev-3", "backend", "frontend", "reviewer", "devops", "analyst"];
@@ -117,7 +88,7 @@ pub(crate) struct Pen {
 impl Pen {
     fn new(seed: u64) -> Self {
         let mut dice = Dice::new(seed);
-        let client = dice.pick(&CLIENTS);
+        let client = *dice.pick(&CLIENTS);
         Self { dice, at_s: 0.0, steps: Vec::new(), expect: Vec::new(), client, count: 1 }
     }
 
@@ -131,7 +102,7 @@ impl Pen {
     }
 
     fn file(&mut self) -> &'static str {
-        self.dice.pick(&FILES)
+        self.dice.pick::<&str>(&FILES)
     }
 
     fn step(&mut self, agent: &str, hook: Option<Value>, does: Option<&str>, args: Value) -> usize {
@@ -490,7 +461,7 @@ pub(crate) const POSITIVE: &[Form] = &[
         for agent in [one, other, one, other] {
             by = pen.write(agent, "claim_task", json!({ "task": "T1" }));
             pen.wait(60, 600);
-            let does = pen.dice.pick(&["release_task", "send_back"]);
+            let does = *pen.dice.pick(&["release_task", "send_back"]);
             pen.write(agent, does, json!({ "task": "T1", "to": other, "note": "not mine" }));
         }
         pen.expect(PatternKind::HandoffLoop, &[one, other], from, by);
@@ -911,7 +882,7 @@ pub(crate) const NEGATIVE: &[Form] = &[
         pen.start(agent);
         pen.task(agent, &["src/cart"]);
         pen.write(agent, "claim_task", json!({ "task": "T1" }));
-        let does = pen.dice.pick(&["done_task", "release_task", "fail_task"]);
+        let does = *pen.dice.pick(&["done_task", "release_task", "fail_task"]);
         pen.write(agent, does, json!({ "task": "T1" }));
         pen.wait(2_400, 9_000);
         pen.read(other);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::generate::Dice;
+use crate::harness::Dice;
 use hivemind::domain::agent::AgentId;
 use hivemind::domain::command::{Command, Observe, RecordTurn, StartSession};
 use hivemind::domain::decide::{Facts, Policy, decide, overdue};
