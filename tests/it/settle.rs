@@ -204,7 +204,7 @@ fn trusted(shell: &Shell, name: &str, argv: &str) {
     let profiles = shell.workspace().marker_dir().join("profiles");
     std::fs::create_dir_all(&profiles).expect("a directory");
     let profile = format!(
-        "description = \"a test\"\nscopes = [\"**\"]\nargv = [{argv}]\ntimeout_ms = 9000\n[expect]\nexit = 0\nfails = [1]\n"
+        "description = \"a test\"\nscopes = [\"**\"]\nargv = [{argv}]\ntimeout_ms = 60000\n[expect]\nexit = 0\nfails = [1]\n"
     );
     std::fs::write(profiles.join(format!("{name}.toml")), profile).expect("a profile");
     let trusted = by_a_human(&shell.command(&format!("hm profile trust {name} --yes")));
@@ -240,10 +240,16 @@ fn unstable_proof(shell: &Shell) {
 }
 
 fn pending_proof(shell: &Shell) {
-    trusted(shell, "check", "\"sleep\", \"2\"");
+    let waits = format!("until test -e {}; do sleep 0.1; done", go(shell).display());
+    trusted(shell, "check", &format!("\"sh\", \"-c\", \"{waits}\""));
     let claim = claim(shell, "devops", "the cache is cold");
     does(shell, &format!("hm claim challenge {claim} --reason \"it is warm\" --agent reviewer"));
     does(shell, &format!("hm experiment run check --claim {claim} --blocking --no-wait --agent devops"));
+}
+
+/// The file that lets the run of [`pending_proof`] end, however slow the machine is.
+fn go(shell: &Shell) -> std::path::PathBuf {
+    shell.state_home().join("go")
 }
 
 /// Red before: a dispute that was opened again said `hm experiment cancel` or nothing that helps.
@@ -482,6 +488,7 @@ fn check(kind: AttentionKind, scene: Scene) {
             .replace("'WHY, IN A SENTENCE'", "it-was-measured-so")
             .replace("--reason REASON", "--reason it-was-measured-so")
             .replace(" STATEMENT ", " what-holds-now ");
+        std::fs::write(go(&shell), "").expect("a file");
         let done = typed(&shell, by, command);
         assert!(done.status.success(), "{kind}, {by}: {command}: {done:?}");
         let is_it = |other: &Value| other["ids"] == need["ids"];
