@@ -11,7 +11,7 @@ pub use answer::Answer;
 pub use output::{MaskedOutput, masked_end};
 pub use seen::seen;
 
-use crate::domain::action::{Action, Attempt};
+use crate::domain::action::{Action, Attempt, only_looks};
 use crate::domain::claim::word;
 
 word!(
@@ -255,7 +255,13 @@ impl Call {
             Some(dir) if dir.starts_with('/') => dir.to_owned(),
             Some(dir) => format!("{session}/{dir}"),
         };
-        let failed = outcome.filter(|outcome| outcome.failed);
+        // Codex reports no exit code, so that its output alone can tell of an error.
+        let may_fail = |outcome: &&ToolOutcome| {
+            let hides_its_end = self.client == Client::Codex && outcome.exit.is_none() && !outcome.unseen;
+            let shows_files = tool.command.as_deref().is_none_or(only_looks);
+            outcome.failed || hides_its_end && !shows_files
+        };
+        let failed = outcome.filter(may_fail);
         let attempt = Attempt {
             command: tool.command.as_deref(),
             paths: &tool.paths,

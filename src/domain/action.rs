@@ -66,7 +66,7 @@ pub struct Attempt<'a> {
     pub paths: &'a [String],
     /// The text written into the files.
     pub text: Option<&'a str>,
-    /// The output of a failed action.
+    /// The output of an action that failed, or may have.
     pub output: Option<&'a str>,
 }
 

@@ -46,7 +46,7 @@ pub fn seen(
             seen.push(Seen::Command(CommandRan {
                 command,
                 exit_code: outcome.exit.and_then(|exit| i32::try_from(exit).ok()),
-                error_signature: action.and_then(|action| action.error.clone()),
+                error_signature: action.filter(|_| outcome.failed).and_then(|action| action.error.clone()),
                 failed: outcome.failed,
                 of_last: piped(line).is_some(),
                 unseen: outcome.unseen,

@@ -7,6 +7,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { learns } from "./learns.mjs";
 import { claude, codex, deltas, gemini, texts } from "./live.mjs";
 
 const [scratch, tools] = process.argv.slice(2);
@@ -278,6 +279,8 @@ async function story() {
     check(texts(begun.requests[0]).some((text) => text.includes("you are analyst")), "Gemini is told that it is the analyst", "it is not");
     const memories = [work, one, two].map((dir) => hm("status", "--dir", dir).memory);
     check(new Set(memories).size === 1, "the three work trees have one memory", memories);
+
+    await learns({ chapter, check, eventually, events, hm, first, second, third, fourth, of_claude, of_codex });
 
     chapter(`${QUIET_TURNS} turns with nothing new`);
     for (const pane of panes) {

@@ -290,6 +290,36 @@ fn after_a_failure_the_session_is_told_what_mended_the_same_error() {
     assert!(!ran(&one, &shell, "cargo test --test pool", Some(ERROR)).contains("succeeded"), "its own fix");
 }
 
+/// Codex reports no exit code. Red before: its model was told nothing.
+#[test]
+fn what_is_known_of_an_error_is_told_where_the_client_reports_no_exit_code() {
+    let shell = Shell::new();
+    let made = shell.run(
+        "hm claim create \"the certificate is renewed by hand\" --type negative --scope tag:release \
+         --trigger-error \"error: the certificate has expired\" --agent analyst",
+    );
+    assert!(made.status.success(), "{made:?}");
+    let session = Session { shell: &shell, client: "codex", id: "s-1", agent: "devops" };
+    session.start();
+    prompt(&session, &shell);
+    let behind = |line: &str| {
+        let ran = json!({
+            "tool_name": "Bash", "tool_input": { "command": line },
+            "tool_response": "error: the certificate has expired\n"
+        });
+        session.told("PostToolUse", ran)
+    };
+    assert!(!behind("cat release.log").contains("renewed by hand"), "a file is shown");
+    assert!(behind("./release.sh").contains("renewed by hand"));
+    spool_is_empty(&shell);
+    let ran = shell.json("hm --json log --type command.ran");
+    let ran = ran["events"].as_array().expect("events");
+    assert!(
+        ran.iter().all(|ran| ran["payload"].get("error_signature").is_none()),
+        "nothing says that it failed: {ran:?}"
+    );
+}
+
 #[test]
 fn an_error_that_repeats_and_a_decision_that_failed_suggest_a_guard() {
     let shell = Shell::new();

@@ -12,10 +12,10 @@ use crate::shell::Shell;
 
 /// A session of a client in a workspace.
 pub(crate) struct Session<'s> {
-    shell: &'s Shell,
-    client: &'static str,
-    id: &'static str,
-    agent: &'static str,
+    pub(crate) shell: &'s Shell,
+    pub(crate) client: &'static str,
+    pub(crate) id: &'static str,
+    pub(crate) agent: &'static str,
 }
 
 impl Session<'_> {
