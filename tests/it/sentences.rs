@@ -2,6 +2,7 @@
 
 use std::process::Output;
 
+use crate::hints::assert_typeable;
 use crate::proof::git;
 use crate::shell::Shell;
 use crate::terminal::by_a_human;
@@ -45,7 +46,9 @@ fn said(output: &Output) -> String {
 fn told(shell: &Shell, line: &str) -> String {
     let output = shell.run(&line.replace('\'', ""));
     assert!(output.status.success(), "{line}: {output:?}");
-    said(&output)
+    let said = said(&output);
+    assert_typeable(shell, line, &said);
+    said
 }
 
 /// A claim of devops about the file, challenged by analyst.
@@ -284,4 +287,19 @@ fn one_outcome_under_both_predictions_decides_nothing() {
     let receipt = told(&shell, &format!("{run} --blocking --prediction fails --agent devops"));
     assert!(receipt.contains("mentions claim C1"), "{receipt}");
     assert!(told(&shell, "hm claim list").contains("contested"));
+}
+
+/// Red before: the sentence named the placeholder PROFILE, also where no profile fits.
+#[test]
+fn attention_names_a_run_that_can_decide_or_none() {
+    let shell = scene();
+    contested(&shell, "src/a.rs");
+    let needs = told(&shell, "hm attention --all");
+    let run = "a run may decide instead: `hm experiment run chk --arg 'file=FILE' --claim C1 --blocking`";
+    assert!(needs.contains(run), "{needs}");
+    told(&shell, "hm claim deprecate C1 --reason over --agent devops");
+    told(&shell, "hm claim create \"the page is old\" --scope docs/a.md --agent devops");
+    told(&shell, "hm claim challenge C2 --reason \"it is new\" --agent analyst");
+    let needs = told(&shell, "hm attention --all");
+    assert!(needs.contains("the page is old") && !needs.contains("a run may decide"), "{needs}");
 }
