@@ -292,7 +292,7 @@ impl Caller {
                 let client =
                     seats_of(&self.first_seats, self.of_work_tree.as_ref(), client.unwrap_or_default());
                 let agent = client.first.clone().unwrap_or_else(|| AgentId::seat(&client.word, 1));
-                let unpinned = Unpinned { pane: None, client: Some(client), named };
+                let unpinned = Unpinned { client: Some(client), named, ..Unpinned::default() };
                 Ok(Speaker { agent, unpinned: Some(unpinned) })
             }
         }

@@ -219,8 +219,9 @@ impl Hooked {
         Ok(Some(hooked))
     }
 
-    /// A client that begins another session stays the same pane. A session that the read models know keeps its pane.
-    /// Codex is excluded: one process of it runs many panes.
+    /// A client that begins another session stays the same pane. A session that the read models know keeps its pane, and
+    /// the writer is told where the client was before. Servers of the client that spoke before its first hook belong to
+    /// the pane too. Codex is excluded: one process of it runs many panes.
     fn go_on(&mut self) {
         if self.speaker.unpinned.is_none() || self.context.environment.own_session.is_some() {
             return;
@@ -230,14 +231,26 @@ impl Hooked {
         else {
             return;
         };
+        let Some(session) = self.session.clone() else { return };
         let before = ClientSession::of(&self.context.workspace, process).last();
-        let before = before.filter(|before| self.session.as_ref().is_some_and(|session| session != before));
-        if before.is_none() || !matches!(self.known(), Ok(None)) {
+        let before = before.filter(|before| *before != session);
+        let is_turn = matches!(self.call.moment, Moment::SessionStart { .. } | Moment::Prompt { .. });
+        let mut servers: Vec<SessionId> = Vec::new();
+        if is_turn {
+            servers.extend(ClientSession::of_servers_below(&self.context.workspace, process));
+            servers.retain(|server| *server != session);
+        }
+        if before.is_none() && servers.is_empty() {
             return;
         }
-        if let Some(unpinned) = &mut self.speaker.unpinned {
-            unpinned.pane = before;
+        let Ok(known) = self.known() else { return };
+        let Some(unpinned) = &mut self.speaker.unpinned else { return };
+        if known.is_some() {
+            unpinned.came_from = before;
+        } else {
+            unpinned.pane = before.or_else(|| servers.pop());
         }
+        unpinned.servers = servers;
     }
 
     /// The context of the call: the work tree of the agent if it has the same memory as the session, or else the

@@ -34,7 +34,7 @@ pub use erasure::Erasure;
 pub use evidence::check_last;
 pub use facts::{Facts, Mission, PlannedRun};
 pub use loss::Loss;
-pub use quorum::{ACTIVE_WITHIN, OVERRIDES, Policy, Quorum};
+pub use quorum::{ACTIVE_WITHIN, OVERRIDES, Policy, Quorum, after_join};
 pub use session::overdue;
 
 use serde_json::json;

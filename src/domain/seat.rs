@@ -31,6 +31,12 @@ pub struct Unpinned {
     /// The agent that the caller names. It is checked and never trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub named: Option<AgentId>,
+    /// The session that the pane's client left for this one, where another pane may have been in this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub came_from: Option<SessionId>,
+    /// Sessions of the client's own servers, which spoke before its first hook.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<SessionId>,
 }
 
 /// The seats for panes of one client.
@@ -72,6 +78,8 @@ pub struct Seat {
     pub events: Vec<Event>,
     /// A notice for the pane, given once.
     pub told: Option<Warning>,
+    /// Whether panes with seats of their own count as one agent from now on.
+    pub joins: bool,
 }
 
 /// Resolves the agent of an unpinned caller in its session. `may_take` tells whether the command may take a seat. A
@@ -104,12 +112,12 @@ pub fn seat(
         (None, Some((parent, before)), Some(client)) if may_take => {
             let goes_on = before.is_seated && client.has(&before.agent) && !is_occupied(before, now, ground);
             if goes_on {
-                let mut seat = taken(state, parent, Some(before), client, now, ground);
+                let mut seat = taken(state, parent, Some(before), (client, &[]), now, ground);
                 seat.seated.session.clone_from(own);
                 seat.seated.pane = Some(parent.clone());
                 seat.into()
             } else {
-                let mut seat = taken(state, own, None, client, now, ground);
+                let mut seat = taken(state, own, None, (client, &unpinned.servers), now, ground);
                 seat.told.message.push_str(&format!(
                     "; you do not go on as {} of session {parent}: that pane is there, or no seat of your client",
                     before.agent
@@ -118,10 +126,12 @@ pub fn seat(
             }
         }
         (Some(pane), ..) if !pane.is_seated || seats.still_holds(own) || !may_take => {
-            Seat { agent: pane.agent.clone(), events: Vec::new(), told: None }
+            Seat { agent: pane.agent.clone(), events: Vec::new(), told: None, joins: false }
         }
         _ => match &unpinned.client {
-            Some(client) if may_take => taken(state, own, pane, client, now, ground).into(),
+            Some(client) if may_take => {
+                taken(state, own, pane, (client, &unpinned.servers), now, ground).into()
+            }
             _ => return Err(nobody(&format!("session {own} has no agent"))),
         },
     };
@@ -146,12 +156,54 @@ pub fn seat(
             _ => {
                 let client = unpinned.client.as_ref().map(|client| client.name.clone());
                 let (agent, session) = (seat.agent.clone(), session.clone());
-                let (pane, takes_over) = (Some(own.clone()), Vec::new());
-                seat.events.push(AgentSeated { agent, client, session, pane, takes_over }.into());
+                let (pane, joins, takes_over) = (Some(own.clone()), None, Vec::new());
+                seat.events.push(AgentSeated { agent, client, session, pane, joins, takes_over }.into());
             }
         }
     }
+    if may_take {
+        join(state, own, unpinned, &mut seat);
+    }
     Ok(seat)
+}
+
+/// Adds the events by which other panes count as one agent with that of the caller. The pane of a server that spoke before
+/// the first hook of its client becomes part of it. The pane in whose session the client was before keeps its own seat.
+fn join(state: &State, own: &SessionId, unpinned: &Unpinned, seat: &mut Seat) {
+    let seats = state.seats();
+    if seat.events.is_empty() && !seats.is_seated(Some(own)) {
+        return;
+    }
+    let is_other =
+        |other: &&SessionId| seats.first(other) != seats.first(own) && seats.is_seated(Some(other));
+    let servers: Vec<&SessionId> = unpinned.servers.iter().filter(is_other).collect();
+    let came_from = unpinned.came_from.as_ref().filter(is_other);
+    let came_from = came_from.filter(|from| !seats.are_one_agent(Some(own), Some(from)));
+    let others = servers.iter().copied().chain(came_from);
+    let mut names: Vec<&str> = others.filter_map(|other| Some(seats.pane(other)?.agent.as_str())).collect();
+    seat.joins = !names.is_empty();
+    names.retain(|name| *name != seat.agent.as_str());
+    if !names.is_empty() && seat.told.as_ref().is_none_or(|told| told.code == WarningCode::Seated) {
+        let message = format!(
+            "you are {} here, and spoke as {} before: both count as one agent from now on, so neither confirms what the \
+             other said",
+            seat.agent,
+            names.join(", ")
+        );
+        seat.told = Some(Warning { code: WarningCode::SeatTaken, message, claim_id: None });
+    }
+    let seated = |session: &SessionId, pane: Option<&SessionId>, joins: Option<&SessionId>| AgentSeated {
+        agent: seat.agent.clone(),
+        client: None,
+        session: session.clone(),
+        pane: pane.cloned(),
+        joins: joins.cloned(),
+        takes_over: Vec::new(),
+    };
+    let parts = servers.into_iter().map(|server| seated(server, Some(own), None));
+    let both = came_from.map(|from| seated(own, None, Some(from)));
+    let events: Vec<Event> = parts.chain(both).map(Event::from).collect();
+    seat.events.extend(events);
 }
 
 /// A seat that a pane takes, and what it is told.
@@ -162,21 +214,24 @@ struct Taken {
 
 impl From<Taken> for Seat {
     fn from(Taken { seated, told }: Taken) -> Self {
-        Self { agent: seated.agent.clone(), events: vec![seated.into()], told: Some(told) }
+        Self { agent: seated.agent.clone(), events: vec![seated.into()], told: Some(told), joins: false }
     }
 }
 
-/// The first free seat: the pane's former one, that of its client, or the lowest number.
+/// The first free seat: the pane's former one, that of its client, or the lowest number. `parts` are sessions that belong to
+/// the pane from now on.
 fn taken(
     state: &State,
     own: &SessionId,
     pane: Option<&Pane>,
-    client: &SeatsOf,
+    (client, parts): (&SeatsOf, &[SessionId]),
     now: Timestamp,
     ground: &Ground<'_>,
 ) -> Taken {
     let seats = state.seats();
-    let others = seats.panes().filter(|(first, _)| *first != seats.first(own));
+    let is_own =
+        |first: &SessionId| first == seats.first(own) || parts.iter().any(|part| first == seats.first(part));
+    let others = seats.panes().filter(|(first, _)| !is_own(first));
     let sat_on: BTreeSet<&AgentId> =
         others.filter(|(_, pane)| is_occupied(pane, now, ground)).map(|(_, pane)| &pane.agent).collect();
     // A challenge blocks a numbered seat while it is open: a position has one name, so another pane under that name could
@@ -222,7 +277,7 @@ fn taken(
             first.claim_id
         ));
     }
-    let seated = AgentSeated { agent, client: name, session, pane: None, takes_over };
+    let seated = AgentSeated { agent, client: name, session, pane: None, joins: None, takes_over };
     Taken { seated, told: Warning { code, message, claim_id: None } }
 }
 
@@ -264,7 +319,9 @@ fn is_heir(
             let mut others = seats.panes().filter(|(first, _)| *first != seats.first(own));
             others.any(|(_, pane)| pane.agent == owner.agent && is_there(pane))
         };
-        first != seats.first(own) && (!owner.is_seated || !client.has(&owner.agent) || is_back())
+        first != seats.first(own)
+            && !seats.are_one_agent(Some(first), Some(own))
+            && (!owner.is_seated || !client.has(&owner.agent) || is_back())
     });
     has_left && is_here && is_of_other
 }

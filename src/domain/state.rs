@@ -197,10 +197,10 @@ impl State {
         self.seats = before;
     }
 
-    /// Whether the claim is the caller's own: made under the caller's name, or by the same pane under another name. The
-    /// caller's support of its own claim does not count.
+    /// Whether the claim is the caller's own: made under the caller's name, or by the same pane under another name, or
+    /// by a pane that counts as one agent with it. The caller's support of its own claim does not count.
     pub fn is_own(&self, agent: &AgentId, session: Option<&SessionId>, claim: &Claim) -> bool {
-        claim.owner == *agent || self.seats.are_one_pane(session, claim.session.as_ref())
+        claim.owner == *agent || self.seats.are_one_agent(session, claim.session.as_ref())
     }
 
     /// Whether the caller has the rights of the claim's owner. The caller chooses the session that it names. So it has

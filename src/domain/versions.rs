@@ -191,6 +191,17 @@ pub fn differ(before: &Versions, now: &Versions) -> bool {
     before.iter().any(|(scope, content)| now.get(scope).is_some_and(|holds| holds != content))
 }
 
+/// The files of a claim that are not there, as the beginning of a sentence. `None` if all are.
+pub fn missing(versions: &Versions) -> Option<String> {
+    let missing = versions.iter().filter(|(_, content)| **content == Content::Absent);
+    let missing: Vec<String> = missing.map(|(scope, _)| format!("`{scope}`")).collect();
+    match missing.len() {
+        0 => None,
+        1 => Some(format!("{} does not exist", missing[0])),
+        _ => Some(format!("{} do not exist", missing.join(", "))),
+    }
+}
+
 /// The last edit of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {

@@ -2,6 +2,7 @@
 
 mod catalog;
 mod file;
+mod fitting;
 mod here;
 mod param;
 mod plan;
@@ -17,6 +18,7 @@ use crate::domain::scope::Scope;
 
 pub use crate::domain::experiment::{BadName, Environment, Expect, Limits, Plan, ProfileName};
 pub use catalog::{BadProfile, Catalog, Known, LoadProblem, Loaded, Origin, PROFILE_DIR, Problem, load_file};
+pub use fitting::{Fitting, Settling};
 pub use here::Here;
 pub use param::{BadValue, Kind, Param};
 pub use plan::{BadRequest, Request};

@@ -3,6 +3,7 @@
 mod guards;
 mod list;
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use super::asking::{Asked, Asking};
 use super::awaited::{self, Awaited};
 use super::context::EXPIRES_SOON_MS;
-use super::{Answer, MAX_LIMIT, ViewError, patterns, versions};
+use super::{Answer, MAX_LIMIT, ViewError, experiments, patterns, versions};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, ContradictionKind, Override, Status, word};
 use crate::domain::command::{Command, Submission};
@@ -23,6 +24,7 @@ use crate::domain::session::Role;
 use crate::domain::state::EQUAL_RUNS;
 use crate::domain::time::Timestamp;
 use crate::domain::way;
+use crate::runner::profile::Fitting;
 use crate::schedule::{JobOutcome, JobRuns};
 use crate::spool::Spool;
 use crate::store::{
@@ -203,7 +205,11 @@ pub(super) fn touched_by(event: &Event) -> bool {
 fn needs_of(asked: &Asked<'_>, agent: Option<&AgentId>) -> Result<Vec<Need>, StoreError> {
     let &Asked { store, runs, now, .. } = asked;
     let rejected = || asked.files().map(|workspace| Spool::of(workspace).rejected()).unwrap_or_default();
-    let mut needs = needs(store, now, rejected)?;
+    let profiles =
+        LazyCell::new(|| asked.files().map(|files| Fitting::of(files.root(), experiments::catalog(files))));
+    let mut needs = needs(store, now, rejected, &|claim, claim_type, scopes| {
+        proof_of(profiles.as_ref()?, (claim, claim_type, scopes))
+    })?;
     needs.extend(faults(runs));
     let silences = store.silences(MAX_LIMIT)?;
     needs.extend(
@@ -250,11 +256,15 @@ fn told_at(store: &Reader, agent: &AgentId) -> Result<(Option<i64>, Option<i64>)
     Ok((all, news))
 }
 
+/// Names the run that settles a contested claim with these scopes.
+type Settles<'s> = &'s dyn Fn(ClaimId, Option<ClaimType>, &[String]) -> Option<String>;
+
 /// The entries of all agents. `rejected` returns the queued commands that did not pass, as far as they are kept.
 fn needs(
     store: &Reader,
     now: Timestamp,
     rejected: impl FnOnce() -> Vec<Submission>,
+    settles: Settles<'_>,
 ) -> Result<Vec<Need>, StoreError> {
     let of_status = |status| ClaimFilter { status: vec![status], limit: MAX_LIMIT, ..ClaimFilter::default() };
     let pending = store.claims(&of_status(Status::PendingProof))?.claims;
@@ -273,7 +283,7 @@ fn needs(
             continue;
         }
         let about = if is_position { both.left.claim_id.creation_event() } else { both.id };
-        let mut dispute = dispute(&both);
+        let mut dispute = dispute(&both, settles);
         if is_position && dispute.hint.is_some() {
             dispute.hint = store.doubt_about(both.left.claim_id)?.or(dispute.hint);
         }
@@ -291,7 +301,7 @@ fn needs(
     for claim in contested.iter().filter(|claim| !disputed.contains(&claim.id)) {
         needs.push(Need {
             hint: match store.doubt_about(claim.id)? {
-                None => proof_of(claim.id, Some(claim.claim_type), &claim.scopes),
+                None => settles(claim.id, Some(claim.claim_type), &claim.scopes),
                 doubt => doubt,
             },
             ..Need::new(
@@ -545,7 +555,7 @@ pub(super) fn with_moves(both: &Contradiction) -> WithMoves<'_> {
     WithMoves { both, moves }
 }
 
-fn dispute(both: &Contradiction) -> Need {
+fn dispute(both: &Contradiction, settles: Settles<'_>) -> Need {
     let Contradiction { left, right, .. } = both;
     let said = |side: &SideView| {
         let owner = side.owner.as_deref().unwrap_or("an erased claim");
@@ -563,7 +573,7 @@ fn dispute(both: &Contradiction) -> Need {
         what.push(format!("{} challenges it{reason}", right.agent));
         // Only a contested claim waits for a run.
         if left.status == Some(Status::Contested) && !left.is_the_operators {
-            hint = proof_of(left.claim_id, left.claim_type, &left.scopes);
+            hint = settles(left.claim_id, left.claim_type, &left.scopes);
         }
     }
     if left.claim_id != right.claim_id {
@@ -759,13 +769,18 @@ fn challenge(claim: ClaimId) -> String {
     way::bare("challenge", &json!({ "claim_id": claim, "reason": "REASON" }))
 }
 
-/// The run that settles the contradiction instead. A run is about files, never about a decision.
-fn proof_of(claim: ClaimId, claim_type: Option<ClaimType>, scopes: &[String]) -> Option<String> {
-    let is_of_files = scopes.iter().any(|scope| scope.parse().is_ok_and(|scope: Scope| scope.is_path()));
-    (is_of_files && claim_type != Some(ClaimType::Decision)).then(|| {
-        let run = json!({ "profile": "PROFILE", "claim_id": claim, "blocking": true });
-        format!("a run may decide instead: {}", way::call("run_experiment", &run))
-    })
+/// The run that settles the contradiction instead. A run is about files, never about a decision. `None` where no profile
+/// fits.
+fn proof_of(
+    profiles: &Fitting<'_>,
+    (claim, claim_type, scopes): (ClaimId, Option<ClaimType>, &[String]),
+) -> Option<String> {
+    let scopes: Vec<Scope> = scopes.iter().filter_map(|scope| scope.parse().ok()).collect();
+    if !scopes.iter().any(Scope::is_path) {
+        return None;
+    }
+    let settling = profiles.settling(claim, claim_type?, &scopes)?;
+    Some(format!("a run may decide instead: {}", settling.run))
 }
 
 /// A number is written without `#`: a shell reads the rest of the line after `#` as a comment.

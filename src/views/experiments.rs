@@ -365,7 +365,7 @@ pub(super) fn profiles(asking: &mut Asking<'_>) -> Result<Answer, ViewError> {
     Ok(Answer::of(asking.format, seq, json, || profiles_for(workspace, &[])))
 }
 
-fn catalog(workspace: &Workspace) -> Catalog {
+pub(super) fn catalog(workspace: &Workspace) -> Catalog {
     Catalog::load(&workspace.marker_dir(), &workspace.trusted_profiles())
 }
 

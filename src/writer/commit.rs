@@ -472,6 +472,9 @@ impl Committer {
             decision.events.retain(|event| !matches!(event, Event::GuardFired(_)));
         }
         if let Some(seat) = seat {
+            if let (true, Some(session)) = (seat.joins, &submission.session) {
+                decision.events.extend(decide::after_join(&self.state, session, now, &self.policy));
+            }
             decision.events.extend(seat.events);
             decision.warnings.extend(seat.told);
         }

@@ -17,15 +17,9 @@ use crate::domain::scope::Scope;
 use crate::domain::state::{Researcher, Run};
 use crate::domain::text::Worktree;
 use crate::domain::way;
-use crate::runner::profile::{
-    AgentProfile, Catalog, Here, Kind, Known, Origin, PROMPT, Param, Profile, Request,
-};
-use crate::system;
+use crate::runner::profile::{AgentProfile, Catalog, Fitting, Known, PROMPT, Request, Settling};
 use crate::trusted::Trust;
 use crate::workspace::Workspace;
-
-/// The most profiles that the answer to a challenge names.
-const MAX_FITTING: usize = 5;
 
 /// The instructions that a researcher gets besides its prompt.
 const RESEARCHER: &str = include_str!("../../prompts/researcher.md");
@@ -216,8 +210,8 @@ impl Profiles {
         scopes: &[Scope],
         prediction: Prediction,
     ) -> Rejection {
-        let names: Vec<String> =
-            self.who_settles(scopes, prediction).into_iter().map(|(name, _)| name).collect();
+        let fitting = Fitting::of(self.workspace.root(), self.catalog()).names(scopes, prediction);
+        let names: Vec<String> = fitting.into_iter().map(|(name, _)| name).collect();
         if names.is_empty() {
             return refused;
         }
@@ -225,55 +219,15 @@ impl Profiles {
         Rejection { hint, ..refused }.with("profiles", names.join(", "))
     }
 
-    /// The profiles that can settle a claim with these scopes and can run here, at most [`MAX_FITTING`], each with
-    /// its arguments. Profiles without required arguments come first, because a hint can name them as a complete
-    /// command.
-    fn who_settles(&self, scopes: &[Scope], prediction: Prediction) -> Vec<(String, Vec<String>)> {
-        let catalog = self.catalog();
-        let path = system::variables().find(|(name, _)| name == "PATH").map(|(_, path)| path);
-        let here = Here::of(self.workspace.root(), path, scopes);
-        let fits = |Known { profile, trust, .. }: &&Known| {
-            *trust == Trust::Trusted
-                && profile.agent.is_none()
-                && profile.cannot_settle(scopes, prediction).is_none()
-                && here.can_run(profile)
-        };
-        let mut fitting: Vec<&Known> = catalog.profiles().filter(fits).collect();
-        // Profiles of the project come before built-in ones: they fit the project best.
-        fitting.sort_by_key(|known| (!needed(&known.profile).is_empty(), known.origin == Origin::BuiltIn));
-        let named = |known: &Known| (known.profile.name.to_string(), needed(&known.profile));
-        fitting.into_iter().take(MAX_FITTING).map(named).collect()
-    }
-
     /// A hint that names the run which would settle a dispute about these scopes; `None` when no profile can settle
     /// it.
     pub(super) fn settling(&self, id: ClaimId, claim_type: ClaimType, scopes: &[Scope]) -> Option<String> {
-        if claim_type == ClaimType::Decision {
-            return None;
-        }
-        let fitting = self.who_settles(scopes, Prediction::Passes);
-        let ((first, args), others) = fitting.split_first()?;
-        let mut run = json!({ "profile": first, "claim_id": id, "blocking": true });
-        if !args.is_empty() {
-            run["args"] = json!(args);
-        }
-        let others: Vec<&str> = others.iter().map(|(name, _)| name.as_str()).collect();
-        let run = way::call("run_experiment", &run);
+        let Settling { run, others } =
+            Fitting::of(self.workspace.root(), self.catalog()).settling(id, claim_type, scopes)?;
         let others =
             if others.is_empty() { String::new() } else { format!(" (or by {})", others.join(", ")) };
         Some(format!("or settle it by a run: {run}{others}"))
     }
-}
-
-/// The required arguments of a profile, each with its description: `name=the test to run`.
-fn needed(profile: &Profile) -> Vec<String> {
-    let needed = profile.params.iter().filter(|(_, param)| param.default.is_none());
-    let said = |(name, param): (&String, &Param)| match (&param.kind, &param.description) {
-        (Kind::Enum(words), _) if !words.is_empty() => format!("{name}={}", words[0]),
-        (_, Some(description)) => format!("{name}={description}"),
-        _ => format!("{name}={}", name.to_uppercase()),
-    };
-    needed.map(said).collect()
 }
 
 /// The trusted profile of this name, or the reason why it cannot run.

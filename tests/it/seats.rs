@@ -1,5 +1,6 @@
 //! Panes that nothing pins: each is the agent of its seat, no two are the same, and none confirms what it said itself.
 
+mod joined;
 mod shells;
 mod standing;
 
@@ -123,7 +124,7 @@ impl Search {
         let holds = Content::Sha256([u8::try_from(self.dice.below(2)).expect("0 or 1"); 32]);
         let versions = Versions::from([("src".parse().expect("a scope"), holds)]);
         let seat = match &unpinned {
-            None => Seat { agent: AgentId::recorded(agent), events: Vec::new(), told: None },
+            None => Seat { agent: AgentId::recorded(agent), events: Vec::new(), told: None, joins: false },
             Some(unpinned) => {
                 let may_take = !matches!(command, Command::EndSession(_));
                 let parent = if let Command::StartSession(start) = command {
@@ -234,7 +235,7 @@ impl Search {
     }
 
     fn unpinned(pane: Option<SessionId>) -> Option<Unpinned> {
-        Some(Unpinned { pane, client: Some(claude()), named: None })
+        Some(Unpinned { pane, client: Some(claude()), ..Unpinned::default() })
     }
 
     /// `/clear`: the client leaves its session for the next one.
@@ -310,9 +311,11 @@ impl Search {
         let is_shell = self.dice.below(6) == 0;
         let done = match is_shell {
             true => self.submit((set, None), &own, &command),
-            false => {
-                self.submit(("", Some(Unpinned { pane, client: Some(claude()), named })), &filed, &command)
-            }
+            false => self.submit(
+                ("", Some(Unpinned { pane, client: Some(claude()), named, ..Unpinned::default() })),
+                &filed,
+                &command,
+            ),
         };
         if done.is_err() {
             return;
@@ -353,11 +356,8 @@ impl Search {
         {
             return;
         }
-        let done = self.submit(
-            ("", Some(Unpinned { pane: None, client: Some(client), named: None })),
-            &who,
-            &command,
-        );
+        let done =
+            self.submit(("", Some(Unpinned { client: Some(client), ..Unpinned::default() })), &who, &command);
         if let (Ok(()), Command::CreateClaim(create)) = (&done, &command) {
             self.their_claims.push(create.claim_id);
         }
@@ -382,7 +382,7 @@ impl Search {
             client: None,
             parent_session: None,
         });
-        let unpinned = |client| Some(Unpinned { pane: None, client: Some(client), named: None });
+        let unpinned = |client| Some(Unpinned { client: Some(client), ..Unpinned::default() });
         for (agent, name) in PINNED {
             self.submit((agent, None), &session(name), &start).expect("a session starts");
         }
@@ -461,7 +461,7 @@ fn one_pane_is_no_quorum() {
 
 fn unpinned(session: &str, command: Command) -> Submission {
     let session = session.parse().ok();
-    let unpinned = Some(Unpinned { pane: None, client: Some(claude()), named: None });
+    let unpinned = Some(Unpinned { client: Some(claude()), ..Unpinned::default() });
     Submission { session, unpinned, ..request("architect", command) }
 }
 
@@ -1366,11 +1366,11 @@ fn a_client_in_its_next_session_is_the_pane_that_it_was() {
     one.hook_of("codex", "SessionStart", json!({ "source": "startup" }));
     assert_eq!(one.supports(&claim), "own_claim");
     assert_eq!(status(&shell, &claim), "proposed");
-    // A session that another client is in is not this one's.
+    // A session that another client is in is not this one's, and both clients count as one agent since.
     one.session = "s-two";
     one.starts("resume");
     assert_eq!(one.supports(&claim), "own_claim");
-    assert_eq!(two.supports(&claim), "done");
+    assert_eq!(two.supports(&claim), "own_claim");
     one.leaves();
     two.leaves();
 }

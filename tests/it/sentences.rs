@@ -2,6 +2,7 @@
 
 use std::process::Output;
 
+use crate::hints::assert_typeable;
 use crate::proof::git;
 use crate::shell::Shell;
 use crate::terminal::by_a_human;
@@ -45,7 +46,9 @@ fn said(output: &Output) -> String {
 fn told(shell: &Shell, line: &str) -> String {
     let output = shell.run(&line.replace('\'', ""));
     assert!(output.status.success(), "{line}: {output:?}");
-    said(&output)
+    let said = said(&output);
+    assert_typeable(shell, line, &said);
+    said
 }
 
 /// A claim of devops about the file, challenged by analyst.
@@ -245,4 +248,58 @@ fn evidence_that_only_mentions_a_claim_is_said_to_be_no_objection() {
     let receipt = told(&shell, "hm claim evidence C1 --ref R1 --relation contradicts --agent reviewer");
     let way = "this is no objection, and silence still confirms the claim; to object: `hm claim challenge C1";
     assert!(receipt.contains(way), "{receipt}");
+}
+
+/// Red before: a run proved a claim about a file that is not there, and no sentence said so.
+#[test]
+fn a_run_about_a_file_that_is_not_there_says_so() {
+    let shell = scene();
+    std::fs::write(shell.workspace().root().join("yes.sh"), "exit 0\n").expect("a script");
+    contested(&shell, "src/none.rs");
+    let receipt =
+        told(&shell, "hm experiment run chk --arg file=yes.sh --claim C1 --blocking --agent devops");
+    let said = "`src/none.rs` does not exist in the tree of";
+    assert!(receipt.contains(&format!("warning: {said} this run")), "{receipt}");
+    assert!(receipt.contains(&format!("supports claim C1 (observed): {said} the run")), "{receipt}");
+    let page = told(&shell, "hm claim show C1");
+    assert!(page.contains(&format!("{said} the run")), "{page}");
+    // A file that is there needs no word.
+    told(&shell, "hm claim create \"the pool is warm\" --scope src/a.rs --agent devops");
+    let receipt = told(&shell, "hm experiment run chk --arg file=yes.sh --claim C2 --agent devops");
+    assert!(!receipt.contains("does not exist"), "{receipt}");
+}
+
+/// Red before: the same outcome supported a claim under one prediction and contradicted it under the other.
+#[test]
+fn one_outcome_under_both_predictions_decides_nothing() {
+    let shell = scene();
+    told(&shell, "hm claim create \"the pool leaks\" --scope src/a.rs --agent devops");
+    let run = "hm experiment run chk --arg file=no.sh --claim C1";
+    let receipt = told(&shell, &format!("{run} --prediction fails --agent devops"));
+    assert!(receipt.contains("supports claim C1 (observed)"), "{receipt}");
+    let receipt = told(&shell, &format!("{run} --agent analyst"));
+    let same = "of the same check had the same outcome on the same content under the other prediction, so neither decides";
+    assert!(receipt.contains(&format!("mentions claim C1 (asserted): run R1 {same}")), "{receipt}");
+    let page = told(&shell, "hm claim show C1");
+    assert!(page.contains(&format!("run R1 {same}")) && page.contains(&format!("run R2 {same}")), "{page}");
+    // It settles nothing either, and a run on other content counts again.
+    told(&shell, "hm claim challenge C1 --reason \"it does not\" --agent reviewer");
+    let receipt = told(&shell, &format!("{run} --blocking --prediction fails --agent devops"));
+    assert!(receipt.contains("mentions claim C1"), "{receipt}");
+    assert!(told(&shell, "hm claim list").contains("contested"));
+}
+
+/// Red before: the sentence named the placeholder PROFILE, also where no profile fits.
+#[test]
+fn attention_names_a_run_that_can_decide_or_none() {
+    let shell = scene();
+    contested(&shell, "src/a.rs");
+    let needs = told(&shell, "hm attention --all");
+    let run = "a run may decide instead: `hm experiment run chk --arg 'file=FILE' --claim C1 --blocking`";
+    assert!(needs.contains(run), "{needs}");
+    told(&shell, "hm claim deprecate C1 --reason over --agent devops");
+    told(&shell, "hm claim create \"the page is old\" --scope docs/a.md --agent devops");
+    told(&shell, "hm claim challenge C2 --reason \"it is new\" --agent analyst");
+    let needs = told(&shell, "hm attention --all");
+    assert!(needs.contains("the page is old") && !needs.contains("a run may decide"), "{needs}");
 }

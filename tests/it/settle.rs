@@ -9,6 +9,7 @@ use hivemind::views::AttentionKind;
 use serde_json::{Value, json};
 
 use crate::harness::{creation, wait_until};
+use crate::hints::assert_typeable;
 use crate::hook::{claude, spool_is_empty};
 use crate::shell::Shell;
 use crate::terminal::by_a_human;
@@ -418,7 +419,15 @@ fn unreadable_row(shell: &Shell) {
 fn does(shell: &Shell, line: &str) -> Output {
     let output = shell.run(line);
     assert!(output.status.success(), "{line}: {output:?}");
+    assert_all_typeable(shell, line, &output);
     output
+}
+
+/// Each command that a line shows, in a receipt or a refusal, is one that the parser takes.
+fn assert_all_typeable(shell: &Shell, line: &str, output: &Output) {
+    for stream in [&output.stdout, &output.stderr] {
+        assert_typeable(shell, line, &String::from_utf8_lossy(stream));
+    }
 }
 
 fn id_of(shell: &Shell, line: &str) -> String {
@@ -442,7 +451,9 @@ fn typed(shell: &Shell, by: &str, command: &str) -> Output {
     }
     let bin = std::path::Path::new(env!("CARGO_BIN_EXE_hm")).parent().expect("a directory");
     typed.env("PATH", format!("{}:/usr/bin:/bin", bin.display())).env("HM_AGENT", by);
-    if by == "operator" { by_a_human(&typed) } else { typed.output().expect("a shell") }
+    let output = if by == "operator" { by_a_human(&typed) } else { typed.output().expect("a shell") };
+    assert_all_typeable(shell, command, &output);
+    output
 }
 
 /// The entries of a kind.

@@ -77,6 +77,37 @@ pub(super) fn contradicted(
     ))
 }
 
+/// The last run about a claim of the same check with the same outcome on the same content as this one, if the claim predicted
+/// the other outcome of it. The two predictions contradict each other, so the outcome decides nothing.
+pub(super) fn alike_under_other_prediction<'a>(
+    state: &'a State,
+    (claim_id, claim): (ClaimId, &Claim),
+    (run_id, run): (RunId, &Run),
+    prediction: Prediction,
+) -> Option<(RunId, &'a Run)> {
+    let is_same_request =
+        |other: &Run| run.series.zip(other.series).is_some_and(|(one, other)| one.first == other.first);
+    let alike = state.runs().filter(|(id, other)| {
+        *id != run_id
+            && other.claim == Some(claim_id)
+            && other.state == run.state
+            && other.prediction.is_some_and(|other| other != prediction)
+            && other.undecided.is_none()
+            && !is_same_request(other)
+            && is_same_test(other, run)
+            && matches!(likeness(claim, other, run), Likeness::Same)
+    });
+    alike.max_by_key(|(id, _)| *id)
+}
+
+/// How both of two runs tell that they decide nothing: `run` is the other one.
+pub(super) fn neither_decides(run: RunId) -> String {
+    format!(
+        "run {run} of the same check had the same outcome on the same content under the other prediction, so neither \
+         decides"
+    )
+}
+
 /// How a reason tells that a run was interrupted.
 pub(crate) const INTERRUPTED: &str = "did not end by itself";
 

@@ -286,7 +286,7 @@ fn said(state: &State, (run_id, run): (RunId, &Run), (id, claim): (ClaimId, &Cla
     if let Some(unlike) = versions::unlike_claim(run, claim) {
         let again = MeantAgain::of(!run.saw.versions.is_empty());
         let way = unlike.with_way(id, (claim.claim_type, &claim.scopes), again);
-        verdict = verdict.about_another_version(&way);
+        verdict = verdict.that_only_mentions(&way);
     }
     let relation = verdict.relation.unwrap_or(Relation::Mentions);
     let meaning = Some(format!("claim {id}: run {run_id} {}", verdict.why));

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::overrule;
+use super::{overrule, transition};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Position, Status};
-use crate::domain::ids::SessionId;
+use crate::domain::event::Event;
+use crate::domain::ids::{ClaimId, SessionId};
 use crate::domain::state::{Claim, State};
 use crate::domain::time::{Hours, Timestamp};
 
@@ -96,7 +97,7 @@ pub(super) fn settled_status(state: &State, claim: &Claim, now: Timestamp, polic
     }
 }
 
-/// The agents whose support counts. A support of content from before the last `still` keeps a confirmed claim
+/// The agents whose support counts, one of several that count as one agent. A support of content from before the last `still` keeps a confirmed claim
 /// confirmed, but does not confirm a claim again.
 pub(super) fn counting<'a>(state: &State, claim: &'a Claim, policy: &Policy) -> Vec<&'a AgentId> {
     let supporters = claim.positions.iter().filter(|(_, held)| **held == Position::Support);
@@ -104,7 +105,34 @@ pub(super) fn counting<'a>(state: &State, claim: &'a Claim, policy: &Policy) -> 
         .filter(|(agent, _)| claim.status == Status::Confirmed || !claim.sights.is_before_change(agent));
     let is_own = |agent: &AgentId| state.is_own(agent, claim.taken_in.get(agent), claim);
     let counts = |agent: &&AgentId| policy.quorum.owner_counts || !is_own(agent);
-    supporters.map(|(agent, _)| agent).filter(counts).collect()
+    let mut counting: Vec<&AgentId> = Vec::new();
+    for agent in supporters.map(|(agent, _)| agent).filter(counts) {
+        let there = claim.taken_in.get(agent);
+        let is_same = |other: &&AgentId| state.seats().are_one_agent(there, claim.taken_in.get(*other));
+        if !counting.iter().any(is_same) {
+            counting.push(agent);
+        }
+    }
+    counting
+}
+
+/// The changes of status where fewer supports count, because the pane of a session counts as one agent with another pane
+/// since now.
+pub fn after_join(state: &State, session: &SessionId, now: Timestamp, policy: &Policy) -> Vec<Event> {
+    let is_here = |there: &&SessionId| state.seats().are_one_agent(Some(session), Some(there));
+    let mut changes: Vec<(ClaimId, Status, Status)> = Vec::new();
+    for (id, claim) in state.claims().filter(|(_, claim)| claim.status == Status::Confirmed) {
+        let supporters = claim.positions.iter().filter(|(_, held)| **held == Position::Support);
+        let supported_in = supporters.filter_map(|(agent, _)| claim.taken_in.get(agent));
+        let words = claim.session.iter().chain(supported_in).filter(is_here).count();
+        let to = settled_status(state, claim, now, policy);
+        if words > 1 && to != claim.status {
+            changes.push((id, claim.status, to));
+        }
+    }
+    changes.sort_by_key(|(id, ..)| *id);
+    let why = "its owner and its supporters turned out to be one agent";
+    changes.into_iter().map(|(id, from, to)| transition(id, from, to, why)).collect()
 }
 
 pub(super) fn supports_needed(policy: &Policy) -> usize {

@@ -24,6 +24,17 @@ pub(super) fn refuse_anothers(
 ) -> Result<(), Rejection> {
     let there = claim.taken_in.get(agent);
     let is_challenge = claim.positions.get(agent) == Some(&Position::Challenge) && !agent.is_reserved();
+    let (seats, owner) = (state.seats(), claim.session.as_ref());
+    if is_challenge && seats.are_one_agent(session, owner) && !seats.are_one_pane(session, owner) {
+        return Err(Rejection::new(
+            Code::NotAllowed,
+            format!(
+                "the client of this pane was also in a session of {}, which owns claim {id}: an owner ends no challenge",
+                claim.owner
+            ),
+            format!("a blocking run answers it, or {}", operators_way(id, agent, verb)),
+        ));
+    }
     if !is_challenge || state.is_own_position(session, (id, claim), agent) {
         return Ok(());
     }

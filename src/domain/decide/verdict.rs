@@ -22,8 +22,8 @@ impl Verdict {
         Self { relation: None, unstable, why: format!("neither confirms nor contradicts it: {change}") }
     }
 
-    /// The verdict for a run cited for content that it may not have seen.
-    pub(crate) fn about_another_version(self, why: &str) -> Self {
+    /// The verdict for a run that does not decide, for a reason besides its outcome.
+    pub(crate) fn that_only_mentions(self, why: &str) -> Self {
         let why = format!("only mentions it: {why}");
         Self { relation: Some(Relation::Mentions), why, ..self }
     }

@@ -37,12 +37,23 @@ pub struct Seats {
     left: BTreeSet<AgentId>,
     /// Sessions with an event.
     heard: BTreeSet<SessionId>,
+    /// The first session of another pane, for each pane whose client was in a session of that other one.
+    joined: BTreeMap<SessionId, SessionId>,
 }
 
 impl Seats {
     /// The first session of the pane to which a session belongs.
     pub fn first<'a>(&'a self, session: &'a SessionId) -> &'a SessionId {
         self.first_of.get(session).unwrap_or(session)
+    }
+
+    /// The same for all sessions of one pane, and of panes that count as one agent.
+    fn root<'a>(&'a self, session: &'a SessionId) -> &'a SessionId {
+        let mut root = self.first(session);
+        while let Some(next) = self.joined.get(root) {
+            root = next;
+        }
+        root
     }
 
     /// The pane to which a session belongs.
@@ -66,9 +77,10 @@ impl Seats {
         self.panes.get(first).is_some_and(|pane| self.holders.get(&pane.agent) == Some(first))
     }
 
-    /// Whether the pane of this session was the last one to take the seat `agent`.
+    /// Whether the pane of this session, or a pane that counts as one agent with it, was the last one to take the seat
+    /// `agent`.
     pub fn sits_as(&self, session: &SessionId, agent: &AgentId) -> bool {
-        self.holders.get(agent) == Some(self.first(session))
+        self.holders.get(agent).is_some_and(|holder| self.root(holder) == self.root(session))
     }
 
     /// Whether the pane of a seat has left it: the pane has another agent now, or all of its sessions ended. No other
@@ -88,6 +100,12 @@ impl Seats {
     pub fn are_one_pane(&self, one: Option<&SessionId>, other: Option<&SessionId>) -> bool {
         let (Some(one), Some(other)) = (one, other) else { return false };
         self.first(one) == self.first(other) && self.pane(one).is_some_and(|pane| pane.is_seated)
+    }
+
+    /// Whether two sessions count as one agent: they belong to one pane, or one client was in sessions of both panes.
+    pub fn are_one_agent(&self, one: Option<&SessionId>, other: Option<&SessionId>) -> bool {
+        let (Some(one), Some(other)) = (one, other) else { return false };
+        self.root(one) == self.root(other) && self.pane(one).is_some_and(|pane| pane.is_seated)
     }
 
     /// Whether the pane of a session took over this challenge: the name, the claim, and the session `there`.
@@ -155,9 +173,16 @@ impl Seats {
     }
 
     pub(super) fn sit(&mut self, seated: &AgentSeated, at: Timestamp) {
-        if let Some(first) = &seated.pane {
-            let first = self.first(first).clone();
+        if let Some(pane) = &seated.pane {
+            let (first, other) = (self.first(pane).clone(), self.first(&seated.session).clone());
+            if first != other && self.panes.contains_key(&first) && self.is_seated(Some(&other)) {
+                self.join(&other, &first);
+                self.absorb(&first, &other);
+            }
             self.first_of.insert(seated.session.clone(), first);
+        }
+        if let Some(other) = &seated.joins {
+            self.join(&seated.session, other);
         }
         let first = self.first(&seated.session).clone();
         let pane = self.open(&first, &seated.session, &seated.agent, at);
@@ -172,6 +197,28 @@ impl Seats {
         }
         self.left.remove(&seated.agent);
         self.holders.insert(seated.agent.clone(), first);
+    }
+
+    /// The panes of two sessions count as one agent from now on.
+    fn join(&mut self, one: &SessionId, other: &SessionId) {
+        let (one, other) = (self.root(one).clone(), self.root(other).clone());
+        if one != other {
+            self.joined.insert(one, other);
+        }
+    }
+
+    /// Makes another pane part of the pane with this first session.
+    fn absorb(&mut self, first: &SessionId, other: &SessionId) {
+        let Some(gone) = self.panes.remove(other) else { return };
+        self.first_of.values_mut().filter(|into| *into == other).for_each(|into| into.clone_from(first));
+        self.first_of.insert(other.clone(), first.clone());
+        self.holders.retain(|_, holder| holder != other);
+        self.left.insert(gone.agent);
+        if let Some(pane) = self.panes.get_mut(first) {
+            pane.open.extend(gone.open);
+            pane.names.extend(gone.names);
+            pane.took_over.extend(gone.took_over);
+        }
     }
 
     fn open(&mut self, first: &SessionId, session: &SessionId, agent: &AgentId, at: Timestamp) -> &mut Pane {

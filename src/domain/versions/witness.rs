@@ -202,6 +202,17 @@ pub fn witnessed(
             let change = claim.and_then(|claim| {
                 changed_since(state, claim, blocking.then_some(u64::MAX), saw, checkout.worktree.as_ref())
             });
+            let missing = super::missing(saw).filter(|_| change.is_none());
+            let is_first =
+                !warnings.iter().any(|warning: &Warning| warning.code == WarningCode::ScopeMissing);
+            let missing = missing.filter(|_| is_first);
+            warnings.extend(missing.map(|missing| Warning {
+                code: WarningCode::ScopeMissing,
+                message: format!(
+                    "{missing} in the tree of this run: whatever comes out is about a tree without it"
+                ),
+                claim_id: Some(*claim_id),
+            }));
             if change.is_some() {
                 // What it would have meant is no more so.
                 decision.meaning = None;

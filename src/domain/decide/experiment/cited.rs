@@ -65,7 +65,7 @@ pub(in crate::domain::decide) fn cited(
     let mut verdict = verdict((Status::Proposed, scopes), run, prediction, unstable);
     let of_scopes = scopes.iter().filter_map(|scope| versions.get_key_value(scope));
     if let Some(unlike) = versions::unlike_new(run, of_scopes) {
-        verdict = verdict.about_another_version(&unlike.to_string());
+        verdict = verdict.that_only_mentions(&unlike.to_string());
     }
     // A new claim states the result of the run, so the run does not contradict it.
     let supports = verdict.relation == Some(Relation::Supports) && unstable.is_none();

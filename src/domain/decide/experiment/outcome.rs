@@ -76,6 +76,14 @@ pub(crate) fn ended(
     let waited = claim.status == Status::PendingProof && claim.pending_run == Some(run_id);
     let against = against::contradicted(state, (claim_id, claim), (run_id, &over))
         .filter(|_| waited && verdict.proves());
+    let is_judged = matches!(verdict.relation, Some(Relation::Supports | Relation::Contradicts));
+    let alike = against::alike_under_other_prediction(state, (claim_id, claim), (run_id, &over), prediction);
+    let alike = alike.filter(|_| is_judged);
+    if let Some((other, _)) = alike {
+        verdict = verdict.that_only_mentions(&against::neither_decides(other));
+    }
+    let missing = versions::missing(&run.saw.versions);
+    let missing = missing.map(|missing| format!("{missing} in the tree of the run"));
     let (proof, stays) = if waited && verdict.proves() && against.is_none() {
         proven(state, (claim_id, claim), (run_id, run), now)
     } else {
@@ -86,9 +94,14 @@ pub(crate) fn ended(
         let run = Some(behind((run_id, &over), prediction, &verdict));
         let weight = Share::FULL;
         // The reason of a proof is the name of its run: why nothing was replaced stands with the evidence.
-        let note = stays.map(|warning| reason(&warning.message));
+        let said = stays.map(|warning| warning.message).into_iter();
+        let said = said.chain(alike.map(|(other, _)| against::neither_decides(other)));
+        let said = said.chain(missing);
+        let said: Vec<String> = said.collect();
+        let note = (!said.is_empty()).then(|| reason(&said.join("; ")));
         events.push(EvidenceAdded { claim_id, evidence_ref, relation, weight, note, grade, run }.into());
     }
+    events.extend(alike.and_then(|alike| also_alike(claim_id, claim, alike, run_id)));
     if waited {
         if !proof.is_empty() {
             events.extend(proof);
@@ -125,6 +138,25 @@ pub(crate) fn ended(
         }
     }
     events
+}
+
+/// The word of an earlier run that a later one had its outcome under the other prediction.
+fn also_alike(
+    claim_id: ClaimId,
+    claim: &Claim,
+    (other_id, other): (RunId, &Run),
+    run_id: RunId,
+) -> Option<Event> {
+    let (evidence_ref, relation) = (other.completed?, Relation::Mentions);
+    let prediction = other.prediction?;
+    if claim.evidence.contains(&(evidence_ref, relation)) {
+        return None;
+    }
+    let why = against::neither_decides(run_id);
+    let verdict = Verdict { relation: Some(relation), unstable: None, why: why.clone() };
+    let run = Some(behind((other_id, other), prediction, &verdict));
+    let (weight, note, grade) = (Share::FULL, Some(reason(&why)), Some(Grade::Asserted));
+    Some(EvidenceAdded { claim_id, evidence_ref, relation, weight, note, grade, run }.into())
 }
 
 /// Why a run of several says nothing, as the last one tells it.
@@ -250,7 +282,7 @@ pub(super) fn grade(state: &State, run: &Run, claim_id: ClaimId, relation: Relat
     }
     let alike = |other: &Run| {
         other.requested_by != run.requested_by
-            && !state.seats().are_one_pane(other.session.as_ref(), run.session.as_ref())
+            && !state.seats().are_one_agent(other.session.as_ref(), run.session.as_ref())
             && other.what == run.what
             && other.state == run.state
             && other.reproducible_at == run.reproducible_at
