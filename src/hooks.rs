@@ -9,7 +9,7 @@ mod seen;
 
 pub use answer::Answer;
 pub use output::{MaskedOutput, masked_end};
-pub use seen::seen;
+pub use seen::{Changed, seen};
 
 use crate::domain::action::{Action, Attempt, only_looks};
 use crate::domain::claim::word;

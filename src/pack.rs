@@ -206,8 +206,8 @@ struct Order<'a> {
     behind: BTreeMap<&'a str, f64>,
 }
 
-/// The legend for the mark of a claim with changed files.
-const CHANGED: &str = "~ marks claims about files that changed since";
+/// The legend for the attribute of a claim with changed files.
+const CHANGED: &str = "who edited a claim's files since it was made or supported";
 
 /// The distance in rank between a decision and an earlier claim that it names.
 const BEHIND: f64 = 1e-6;
@@ -404,7 +404,9 @@ fn short(text: &str, max_chars: usize) -> String {
     if text.chars().count() <= max_chars {
         return text;
     }
-    text.chars().take(max_chars - 1).chain(['…']).collect()
+    let mut cut: String = text.chars().take(max_chars - 1).collect();
+    cut.truncate(xml::word_end(&cut));
+    cut + "…"
 }
 
 /// Whether the pack shows an entry, with the reasons.

@@ -12,6 +12,7 @@ mod ownership;
 mod scopes;
 mod socket;
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -382,6 +383,12 @@ impl Workspace {
     /// The directory whose `.hivemind/` has the settings of the ledger: the main work tree, or this one.
     pub fn rules(&self) -> &Path {
         &self.rules
+    }
+
+    /// Those of these files whose content here is not that of a commit, by their paths. None if git does not know the
+    /// commit.
+    pub fn differing(&self, commit: &str, files: &[Scope]) -> Option<BTreeSet<String>> {
+        git::differing(self.root(), commit, files.iter().map(Scope::as_str))
     }
 
     /// Name of the work tree and branch; empty outside git.

@@ -60,6 +60,8 @@ const UNITS: [&str; 16] =
 /// Words that say that a defect is gone.
 const MENDED: [&str; 8] =
     ["mended", "fixed", "done", "resolved", "solved", "repaired", "addressed", "committed"];
+/// Words that say that a claim does not stand any more.
+const WITHDRAWN: [&str; 5] = ["withdraw", "withdrawn", "withdraws", "retract", "retracted"];
 /// Words that turn the meaning of a sentence around.
 const NEGATIONS: [&str; 8] = ["not", "no", "never", "isn't", "aren't", "wasn't", "unless", "until"];
 
@@ -126,6 +128,17 @@ pub fn says_mended_of(text: &str, name: &str) -> bool {
     })
 }
 
+/// Whether a text says in one sentence that the claim of this name is withdrawn.
+pub fn says_withdrawn_of(text: &str, name: &str) -> bool {
+    sentences(text).any(|sentence| {
+        let words: Vec<String> = words(sentence).collect();
+        let at = words.iter().position(|word| WITHDRAWN.contains(&word.as_str()));
+        // `C17 withdrawn: no cut` denies the cut, and no word before it denies the withdrawal.
+        at.is_some_and(|at| !words[..at].iter().any(|word| NEGATIONS.contains(&word.as_str())))
+            && names_in(sentence).any(|named| named.to_string().eq_ignore_ascii_case(name))
+    })
+}
+
 fn is_mended(sentence: &str) -> bool {
     let words: Vec<String> = words(sentence).collect();
     let says = |these: &[&str]| words.iter().any(|word| these.contains(&word.as_str()));
@@ -139,7 +152,7 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Part, measured, says_mended, says_mended_of};
+    use super::{Part, measured, says_mended, says_mended_of, says_withdrawn_of};
     use crate::domain::claim::{ClaimType, Status};
 
     #[test]
@@ -169,6 +182,15 @@ mod tests {
         assert_eq!(asked("devops: is the pool shared by all handlers?"), Part::Open);
         assert_eq!(of(ClaimType::Fact, Status::Confirmed, true), Part::Finding);
         assert_eq!(of(ClaimType::Hypothesis, Status::Proposed, false), Part::Open);
+    }
+
+    #[test]
+    fn a_withdrawal_is_said_of_one_claim_and_not_denied() {
+        let of = |text: &str| says_withdrawn_of(text, "C17");
+        assert!(of("devops: C18 obeyed (C17 withdrawn: no CONT, no cut)"));
+        assert!(of("I withdraw C17, it was never built"));
+        assert!(!of("I do not withdraw C17"));
+        assert!(!of("C17 stands; C16 is withdrawn"));
     }
 
     #[test]

@@ -235,7 +235,7 @@ impl Edits {
     /// Folds an event that may say that files were edited, or what they hold.
     pub(super) fn evolve(&mut self, recorded: &Recorded) {
         let Some(event) = &recorded.event else { return };
-        if let Event::FileEdited(FileEdited { checkout, paths, versions }) = event {
+        if let Event::FileEdited(FileEdited { checkout, paths, versions, .. }) = event {
             self.edit(recorded, checkout, paths, None);
             self.tell(paths, checkout.worktree.as_ref(), versions);
         } else if let Event::EventReported(report) = event

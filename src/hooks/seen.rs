@@ -7,11 +7,20 @@ use crate::domain::command::Seen;
 use crate::domain::event::{CommandRan, FileEdited, ToolUsed};
 use crate::domain::privacy::{self, Secrets};
 use crate::domain::scope::Scope;
-use crate::domain::text::{CommandLine, ToolName};
+use crate::domain::text::{Branch, CommandLine, ToolName};
 use crate::domain::versions::Versions;
 
 /// The most commands of one line that are kept in normal form; people write two or three.
 const MAX_RUNS: usize = 8;
+
+/// Files that a command changed while it ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    /// The files. Never empty.
+    pub paths: Vec<Scope>,
+    /// The commit or branch from which git brought them.
+    pub merged: Option<Branch>,
+}
 
 /// What the hook saw, without secrets. The ledger already holds what a call of `hm` did. `changed` are the files that
 /// the command changed while it ran.
@@ -19,7 +28,7 @@ pub fn seen(
     call: &ToolCall,
     outcome: &ToolOutcome,
     action: Option<&Action>,
-    changed: Vec<Scope>,
+    changed: Vec<Changed>,
     secrets: &Secrets,
 ) -> Vec<Seen> {
     if call.command.as_deref().is_some_and(is_own_call) {
@@ -32,6 +41,7 @@ pub fn seen(
         seen.push(Seen::Files(FileEdited {
             paths,
             versions: Versions::new(),
+            merged: None,
             checkout: Checkout::default(),
         }));
     }
@@ -59,12 +69,9 @@ pub fn seen(
             }));
         }
     }
-    if !changed.is_empty() {
-        seen.push(Seen::Files(FileEdited {
-            paths: changed,
-            versions: Versions::new(),
-            checkout: Checkout::default(),
-        }));
+    for Changed { paths, merged } in changed {
+        let (versions, checkout) = (Versions::new(), Checkout::default());
+        seen.push(Seen::Files(FileEdited { paths, versions, merged, checkout }));
     }
     if seen.is_empty()
         && let Ok(tool) = ToolName::try_from(clean(&call.name))

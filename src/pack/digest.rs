@@ -124,7 +124,6 @@ fn with_later<'a>(claims: &[&'a Claim]) -> Vec<&'a Claim> {
 pub(super) fn claim(claim: &Claim, digest: &Digest, max_chars: usize, now: Timestamp) -> String {
     let Digest { part, why, state, named_by, instead_of, builds_on_it, said, asks, elsewhere } = digest;
     let kind = Some(claim.claim_type).filter(|kind| *kind != ClaimType::Fact && *part != Part::Decision);
-    let confidence = format!("{:.2}", claim.confidence);
     let list = |words: &[String]| (!words.is_empty()).then(|| words.join(" "));
     let mut text = cut(&claim.statement, longest(digest, max_chars));
     if let Some(why) = why {
@@ -150,7 +149,7 @@ pub(super) fn claim(claim: &Claim, digest: &Digest, max_chars: usize, now: Times
         .with_any("state", state.as_deref())
         .with_any("changed", claim.changed.as_deref())
         .with_any("by_now", claim.by_now.as_deref())
-        .with_any("confidence", Some(confidence).filter(|share| share != "1.00"))
+        .with_any("confidence", super::items::confidence(claim))
         .with_any("scope", Some(elsewhere).filter(|scopes| !scopes.is_empty()))
         .with("by", &claim.by)
         .with_any("imported", claim.imported.then_some("yes"))

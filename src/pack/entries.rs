@@ -41,7 +41,8 @@ pub struct Entries {
     pub unseen_claims: u64,
     /// Whether there is an intent, a task, a prompt or a file to search for.
     pub is_asked: bool,
-    /// Whether files of at least three claims changed since. A mark then replaces the sentence on each claim.
+    /// Whether files of at least three claims changed since. The names of the editors then replace the sentence on each
+    /// claim.
     pub marks_changes: bool,
     /// The time after which a proposed claim sinks.
     pub stale_after: StaleAfter,
@@ -187,6 +188,8 @@ pub struct Side {
     pub said: Option<(Status, Timestamp, String)>,
     /// If this side challenges the claim of the other side: its reason.
     pub challenge: Option<String>,
+    /// Id of the claim in which its owner withdraws this one in words.
+    pub withdrawn: Option<String>,
 }
 
 /// An active task.

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::items::confidence;
 use super::xml::{Tag, chars, line};
 use super::{Claim, MAX_ID_CHARS, Names};
 use crate::domain::time::Timestamp;
@@ -470,7 +471,7 @@ fn dropped(sections: &[Section<'_>], room: usize, now: Timestamp) -> String {
         let told = Tag::open("left")
             .with("id", id)
             .with_any("status", claim.map(|claim| claim.status))
-            .with_any("confidence", claim.map(|claim| format!("{:.2}", claim.confidence)))
+            .with_any("confidence", claim.and_then(confidence))
             .with_any("by", claim.map(|claim| &claim.by))
             .with_any("age", claim.map(|claim| claim.created_at.age(now)))
             .escaped(&line(text, MAX_LINE_CHARS));

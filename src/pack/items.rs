@@ -110,6 +110,8 @@ pub(super) fn contradiction_in(both: &Contradiction, max_chars: usize, now: Time
         match (&side.said, &side.challenge) {
             (_, Some(reason)) => format!("{name} ({holder}, challenge) {}", glance(reason, max_chars)),
             (Some((status, at, text)), None) => {
+                let withdrawn = side.withdrawn.as_ref().map(|by| format!(", withdrawn in {by}"));
+                let held = withdrawn.unwrap_or_default() + &held;
                 let max_chars = if is_challenge { max_chars.min(MAX_GLANCE_CHARS) } else { max_chars };
                 format!("{name} ({by}, {status}, {}{held}) {}", at.age(now), glance(text, max_chars))
             }
@@ -132,7 +134,7 @@ pub(super) fn task(task: &Task) -> String {
         .with_any("phase", task.phase.as_ref())
         .with("status", &task.status)
         .with_any("lease", task.lease_left)
-        .with("files", task.files)
+        .with_any("files", Some(task.files).filter(|files| *files > 0))
         .with_any("by", task.by.as_ref())
         .with_any("worktree", task.worktree.as_ref())
         .escaped(&line(&task.title, MAX_WARNING_CHARS))
@@ -208,11 +210,16 @@ pub(super) fn trusted(tag: Tag, claim: &Claim, now: Timestamp) -> Tag {
         .with_any("evidence", claim.evidence_stale.then_some("stale"))
         .with_any("changed", claim.changed.as_deref())
         .with_any("by_now", claim.by_now.as_deref())
-        .with("confidence", format_args!("{:.2}", claim.confidence))
+        .with_any("confidence", confidence(claim))
         .with("scope", claim.scopes.join(" "))
         .with("by", &claim.by)
         .with_any("imported", claim.imported.then_some("yes"))
         .with("age", claim.created_at.age(now))
+}
+
+/// The confidence, if it is not full.
+pub(super) fn confidence(claim: &Claim) -> Option<String> {
+    Some(format!("{:.2}", claim.confidence)).filter(|share| share != "1.00")
 }
 
 /// The basis, except the usual one that other agents agreed.
@@ -249,7 +256,7 @@ pub(super) fn avoid(DeadEnd { claim, trigger, because, .. }: &DeadEnd, now: Time
         .with("status", claim.status)
         .with_any("basis", basis(claim))
         .with_any("by_now", claim.by_now.as_deref())
-        .with("confidence", format_args!("{:.2}", claim.confidence))
+        .with_any("confidence", confidence(claim))
         .with("by", &claim.by)
         .with_any("imported", claim.imported.then_some("yes"))
         .with("age", claim.created_at.age(now))

@@ -150,6 +150,7 @@ fn line_where(text: &str, max_chars: usize, place: Place) -> String {
             width += push(&mut line, pair, place);
             if width > max_chars {
                 line.truncate(fits);
+                line.truncate(word_end(&line));
                 line.push('…');
                 return line;
             }
@@ -159,6 +160,11 @@ fn line_where(text: &str, max_chars: usize, place: Place) -> String {
         }
     }
     line
+}
+
+/// The length of a cut text up to its last space, if that is in the last third of it. Otherwise the whole length.
+pub(super) fn word_end(cut: &str) -> usize {
+    cut.rfind(' ').filter(|at| at * 3 >= cut.len() * 2).unwrap_or(cut.len())
 }
 
 /// Number of characters, as budgets count them.

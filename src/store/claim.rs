@@ -199,6 +199,9 @@ pub struct ClaimView {
     /// Its last `still`, as far as the ledger can be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub still_meant: Option<StillMeant>,
+    /// The peers that were shown a decision, as a short text, if this machine knows them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub told: Option<String>,
     /// Its scopes without a version, with the reason.
     #[serde(skip)]
     pub unversioned: Vec<(String, String)>,
@@ -289,6 +292,7 @@ impl Reader {
             versions,
             affirmed_seq,
             still_meant: None,
+            told: None,
             unversioned: Vec::new(),
             proof_ran: None,
             asks,

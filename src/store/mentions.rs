@@ -6,6 +6,7 @@ use rusqlite::params;
 
 use super::rows::bound;
 use super::{ClaimSummary, Reader, StoreError};
+use crate::domain::digest::says_withdrawn_of;
 use crate::domain::ids::ClaimId;
 use crate::domain::names::{Name, Named, names_in};
 
@@ -48,19 +49,44 @@ impl Reader {
 
     /// The claims whose statements name this one, newest first.
     pub(super) fn mentioned_by(&self, id: ClaimId, created_seq: u64) -> Result<Vec<ClaimId>, StoreError> {
+        Ok(self.naming(id, created_seq)?.into_iter().map(|naming| naming.id).collect())
+    }
+
+    /// The later claim of a claim's owner that withdraws the claim in words.
+    pub(crate) fn withdrawn_by(
+        &self,
+        (id, owner): (ClaimId, &str),
+        created_seq: u64,
+    ) -> Result<Option<ClaimId>, StoreError> {
+        let Some(name) = self.name_given(id)? else { return Ok(None) };
+        let naming = self.naming(id, created_seq)?.into_iter();
+        let withdraws =
+            |naming: &Naming| naming.owner == owner && says_withdrawn_of(&naming.statement, &name);
+        Ok(naming.filter(withdraws).map(|naming| naming.id).next())
+    }
+
+    fn naming(&self, id: ClaimId, created_seq: u64) -> Result<Vec<Naming>, StoreError> {
         let Some(name) = self.name_given(id)?.and_then(|name| name.parse::<Name>().ok()) else {
             return Ok(Vec::new());
         };
         let mut found = self.db.prepare_cached(
-            "SELECT c.id, c.statement FROM claim_index CROSS JOIN claims c ON c.created_seq = claim_index.rowid \
+            "SELECT c.id, c.owner, c.statement FROM claim_index CROSS JOIN claims c ON c.created_seq = claim_index.rowid \
              WHERE claim_index MATCH ?1 AND claim_index.rowid > ?2 ORDER BY claim_index.rowid DESC LIMIT ?3",
         )?;
         let word = format!("\"{}\"", name.to_string().to_lowercase());
         let found = self.kept_of(found.query(params![word, bound(created_seq), MOST])?, |row| {
-            Ok::<_, rusqlite::Error>((row.get::<_, ClaimId>("id")?, row.get::<_, String>("statement")?))
+            let (id, owner, statement) = (row.get("id")?, row.get("owner")?, row.get("statement")?);
+            Ok::<_, rusqlite::Error>(Naming { id, owner, statement })
         })?;
         // The index ignores case.
-        let names = |statement: &str| names_in(statement).any(|named| named == name);
-        Ok(found.into_iter().filter(|(_, statement)| names(statement)).map(|(id, _)| id).collect())
+        let names = |naming: &Naming| names_in(&naming.statement).any(|named| named == name);
+        Ok(found.into_iter().filter(names).collect())
     }
+}
+
+/// A claim whose statement names another one.
+struct Naming {
+    id: ClaimId,
+    owner: String,
+    statement: String,
 }

@@ -217,7 +217,8 @@ pub(super) fn fired(db: &Connection, at: &Recorded, body: &GuardFired) -> Result
 }
 
 pub(super) fn edited(db: &Connection, at: &Recorded, body: &FileEdited) -> Result<(), StoreError> {
-    if let Some(session) = at.session.as_ref().map(SessionId::as_str) {
+    // A session does not work on files that it merged.
+    if let Some(session) = at.session.as_ref().map(SessionId::as_str).filter(|_| body.merged.is_none()) {
         for path in &body.paths {
             db.prepare_cached(
                 "INSERT OR REPLACE INTO session_files (session, path, seq) VALUES (?1, ?2, ?3)",

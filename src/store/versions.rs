@@ -15,13 +15,15 @@ use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
 use crate::domain::versions::Versions;
 
-/// The last edits of claims' files by other sessions, after the claim was made or last said to be still meant. Pairs of
-/// a claim and a scope are asked for.
+/// The last edits of claims' files by other sessions, after the claim was made, last supported or last said to be still
+/// meant. Pairs of a claim and a scope are asked for.
 const EDITED: &str = "SELECT c.id, e.path, e.agent, m.sha, m.author, m.subject FROM json_each(?1) \
      CROSS JOIN file_edits e ON e.worktree = ?2 AND e.path = json_extract(json_each.value, '$[1]') \
      CROSS JOIN claims c ON c.id = json_extract(json_each.value, '$[0]') \
      LEFT JOIN commits m ON m.seq = e.commit_seq \
      WHERE e.seq > coalesce(c.affirmed_seq, c.created_seq) \
+     AND e.seq > coalesce((SELECT max(p.seq) FROM consensus p WHERE p.claim_id = c.id \
+     AND p.position = 'support'), 0) \
      AND (e.session IS NOT c.session OR e.commit_seq IS NOT NULL)";
 
 /// The versions of claims that have any.
@@ -172,6 +174,15 @@ impl Reader {
             Ok::<_, StoreError>((row.get("id")?, (versions, row.get("meant_seq")?)))
         })?;
         Ok(found.into_iter().collect())
+    }
+
+    /// The ledger position of the last support that a claim has now.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn supported_seq(&self, id: ClaimId) -> Result<Option<u64>, StoreError> {
+        let sql = "SELECT max(seq) FROM consensus WHERE claim_id = ?1 AND position = 'support'";
+        Ok(self.db.prepare_cached(sql)?.query_row([id], |row| row.get(0))?)
     }
 
     /// The change of a file of a work tree after a position of the ledger, with the agent or the commit that last edited

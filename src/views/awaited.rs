@@ -1,16 +1,18 @@
 //! The questions of an agent that wait for an answer: which of the asked agents read them, and when.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::MAX_LIMIT;
 use super::asking::Asked;
+use super::markdown::name;
 use crate::domain::agent::AgentId;
 use crate::domain::ids::ClaimId;
 use crate::domain::time::Timestamp;
 use crate::session_news::SessionNews;
-use crate::store::StoreError;
+use crate::store::{ClaimSummary, StoreError};
 
 /// A question of an agent, and one of the agents it asked.
 pub(super) struct Awaited {
@@ -39,6 +41,36 @@ pub(super) fn of(asked: &Asked<'_>, state_home: &Path, agent: &AgentId) -> Resul
         Awaited { read_at, claim: question.claim.id, agent: question.agent }
     });
     Ok(awaited.collect())
+}
+
+/// Which of the other agents with a running session were shown a claim, and when. None without other agents. Only this
+/// machine knows it; no event records it.
+pub(super) fn told(
+    asked: &Asked<'_>,
+    state_home: &Path,
+    claim: &ClaimSummary,
+) -> Result<Option<String>, StoreError> {
+    let mut peers: BTreeMap<String, (Option<Timestamp>, i64)> = BTreeMap::new();
+    for session in asked.store.alive_sessions(MAX_LIMIT)? {
+        let Ok(id) = session.session.parse() else { continue };
+        if session.agent == claim.owner || session.agent == AgentId::operator().as_str() {
+            continue;
+        }
+        let opened = SessionNews::of(state_home, asked.workspace, &id).first_opened();
+        let at = opened.get(&claim.id.to_string()).copied().flatten();
+        let (first, seen) = peers.entry(session.agent).or_insert((at, session.last_seen_at));
+        *first = first.iter().chain(&at).min().copied();
+        *seen = session.last_seen_at.max(*seen);
+    }
+    let said = peers.into_iter().map(|(agent, (at, seen))| match at {
+        Some(at) => format!("{} {} ago", name(&agent), at.age(asked.now)),
+        None => {
+            let seen = Timestamp::from_ms(seen).age(asked.now);
+            format!("{} not yet (last seen {seen} ago)", name(&agent))
+        }
+    });
+    let said: Vec<String> = said.collect();
+    Ok((!said.is_empty()).then(|| said.join(", ")))
 }
 
 impl Awaited {

@@ -10,8 +10,8 @@ use super::markdown::{
     LIST_FIELD_CHARS, MAX_RAN_CHARS, age, at_now, counted, graded, inline, joined, name, quoted, replaced,
     section, standing,
 };
-use super::{Answer, ViewError, claims, ran, to_json, versions};
-use crate::domain::claim::{Grade, Relation, Status, Tier};
+use super::{Answer, ViewError, awaited, claims, ran, to_json, versions};
+use crate::domain::claim::{ClaimType, Grade, Relation, Status, Tier};
 use crate::domain::decide::HELD;
 use crate::domain::event::{CommandRan, Event, ScopesLocked, ScopesReleased};
 use crate::domain::experiment::{Prediction, RunState};
@@ -35,10 +35,15 @@ pub(super) fn answer(asking: &mut Asking<'_>, id: ClaimId) -> Result<Answer, Vie
     let still_meant = known.as_ref().and_then(|claim| versions::still_meant(asking.reads, claim).ok());
     let before_change = known.and_then(|claim| versions::before_change(asking.reads, &claim).ok());
     let before_change = before_change.unwrap_or_default();
+    let state_home = asking.reads.state_home().map(ToOwned::to_owned);
     asking.of_store(|asked| {
         let Some(mut claim) = asked.store.claim(id)? else {
             return Err(ViewError::no_claim_but(asked.store, id)?);
         };
+        let is_decision = claim.summary.claim_type == ClaimType::Decision;
+        if let Some(home) = state_home.as_deref().filter(|_| is_decision && asked.files().is_some()) {
+            claim.told = awaited::told(asked, home, &claim.summary)?;
+        }
         if let Some(workspace) = asked.files() {
             versions::compare(workspace, asked.store, &mut claim)?;
         }
@@ -132,6 +137,9 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
     for Answered { agent, by } in &claim.answered {
         let by = by.map_or_else(|| "by a position".to_owned(), |by| format!("by `{by}`"));
         fact("asked", &format!("{}, answered {by}", inline(agent, 40)));
+    }
+    if let Some(told) = &claim.told {
+        fact("told", told);
     }
     if let Some(silence) = silence(claim) {
         fact("silence", &silence);

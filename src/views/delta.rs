@@ -13,7 +13,7 @@ use super::context::{
 use super::{MAX_LIMIT, ViewError};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Basis, ClaimType, Position, SearchMode, Status, Tier};
-use crate::domain::clean::cut_line;
+use crate::domain::clean::cut_words;
 use crate::domain::event;
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::scope::{Mentioned, Scope};
@@ -26,6 +26,7 @@ use crate::pack::{
     ToldEdit, Waiting,
 };
 use crate::reads::Reads;
+use crate::session_news::SessionNews;
 use crate::store::{
     ClaimFilter, ClaimSummary, Contradiction, ExperimentView, LockView, PositionHeld, Question, Reader,
     Search, Seen, SessionView, StoreError, TaskView,
@@ -130,7 +131,10 @@ impl Delta {
         let mut ids = BTreeSet::new();
         for News { waiting, body, .. } in &self.shown {
             match (&waiting.about, body) {
-                (About::Claim(id) | About::Question(id), _) => drop(ids.insert(id.to_string())),
+                (About::Question(id), _) => {
+                    ids.extend([id.to_string(), SessionNews::whole(&id.to_string())]);
+                }
+                (About::Claim(id), _) => drop(ids.insert(id.to_string())),
                 (_, Body::Contradiction(both)) => {
                     ids.extend(both.sides.iter().map(|side| side.claim.clone()));
                 }
@@ -392,7 +396,8 @@ impl<'a> Asked<'a> {
                 | About::Anchor(_)
                 | About::Locks(_)
                 | About::Peer(_)
-                | About::Edits { .. } => {}
+                | About::Edits { .. }
+                | About::Merged { .. } => {}
             }
         }
         // What only the search finds is not told after a command.
@@ -415,6 +420,11 @@ impl<'a> Asked<'a> {
         self.opened.get(id).is_some_and(|as_of| *as_of >= waiting.seq)
     }
 
+    /// Whether the reader was shown the whole text of a claim. A list or a receipt shows only the beginning.
+    fn has_whole(&self, id: &str) -> bool {
+        self.opened.contains_key(&SessionNews::whole(id))
+    }
+
     /// What there is to tell; none where it is none of the reader's business or news no more.
     fn news(
         &self,
@@ -428,8 +438,8 @@ impl<'a> Asked<'a> {
                 let asked = self.questions.iter().find(|asked| asked.claim.id == *id);
                 asked.map(|asked| {
                     let mut asked = question(asked, self.now);
-                    if self.opened.contains_key(&asked.claim) {
-                        asked.statement = cut_line(&asked.statement, KNOWN_CHARS);
+                    if self.has_whole(&asked.claim) {
+                        asked.statement = cut_words(&asked.statement, KNOWN_CHARS);
                     }
                     (Concern::Asks, 0, Body::Question(asked))
                 })
@@ -459,6 +469,25 @@ impl<'a> Asked<'a> {
                 let (by, worktree) = (agent.to_string(), worktree.as_ref().map(ToString::to_string));
                 let body = Body::Edits { by, worktree, at: edited_at.get(&waiting.seq).copied() };
                 here.concern = Concern::Touches;
+                return Ok((!here.paths.is_empty()).then_some(News { waiting: here, rank: 4, body }));
+            }
+            About::Merged { agent, worktree, branch } => {
+                let session = self.of.session.as_deref();
+                let session = session.map(|id| self.store.session(id)).transpose()?.flatten();
+                let is_of = |session: &SessionView| session.branch.as_deref() == Some(branch.as_str());
+                let is_here = session
+                    .as_ref()
+                    .is_some_and(|it| it.worktree.as_deref() == worktree.as_ref().map(Worktree::as_str));
+                let mut here = waiting.clone();
+                // The reader knows its own branch, and an edit that it was told of.
+                let is_told = |path: &Scope| self.told.edits.iter().any(|told| told.path == *path);
+                here.paths.retain(|path| path.is_at(&self.places) && (is_here || !is_told(path)));
+                if !is_here && session.as_ref().is_some_and(is_of) {
+                    here.paths.clear();
+                }
+                here.concern = here.concern.min(if is_here { Concern::Touches } else { Concern::Other });
+                let (by, worktree) = (agent.to_string(), worktree.as_ref().map(ToString::to_string));
+                let body = Body::Merged { by, worktree, branch: branch.to_string() };
                 return Ok((!here.paths.is_empty()).then_some(News { waiting: here, rank: 4, body }));
             }
         };
@@ -538,7 +567,8 @@ impl<'a> Asked<'a> {
             .any(|both| [&both.left.claim_id, &both.right.claim_id].contains(&&summary.id));
         let is_shaken = matches!(status, Status::Contested | Status::Deprecated);
         let mut claim = claim_for(&summary, &self.work, self.now);
-        claim.answers_reader = summary.proof.is_some() && was.is_some() && self.is_challenged(id)?;
+        claim.answers_reader =
+            summary.proof.is_some() && was.is_some() && self.holds(id, Position::Challenge)?;
         if was.is_some() && status == Status::Confirmed && summary.basis == Some(Basis::Agreed) {
             claim.agreed_by = self.store.supporters(&summary)?;
         }
@@ -555,6 +585,9 @@ impl<'a> Asked<'a> {
             && let Some(replaced) = self.store.replaced_by(&[summary.id])?.remove(&summary.id)
         {
             claim.replaced = Some(replaced_by(&replaced));
+            // Supporters of the old one learn why it ended.
+            let why = self.store.rationales(&[summary.id])?.remove(&summary.id);
+            claim.digest = why.map(|why| pack::Digest { why: Some(why), ..pack::Digest::default() });
         }
         let found = self.found.iter().position(|found| *found == summary.id);
         let is_dead_end = claim_type == ClaimType::Negative && !is_over;
@@ -564,6 +597,8 @@ impl<'a> Asked<'a> {
             // Its owner made it.
             (None, _) if is_own => return Ok(None),
             (Some(_), _) if is_own && is_shaken => (Concern::Asks, 3),
+            // What an agent supported, it relies on.
+            (Some(_), _) if is_over && self.holds(id, Position::Support)? => (Concern::Touches, 1),
             _ if !is_own && touches && (was.is_none() || is_shaken) => {
                 // A decision is what the reader has to follow, and a dead end what it has to avoid.
                 (Concern::Touches, if is_decision { 0 } else { 1 + usize::from(!is_dead_end) })
@@ -575,11 +610,12 @@ impl<'a> Asked<'a> {
         if is_disputed && (is_own || !concern.is_urgent()) {
             return Ok(None);
         }
-        let is_known = is_own || self.opened.contains_key(&summary.id.to_string());
+        let is_known = is_own || is_over || self.opened.contains_key(&summary.id.to_string());
+        let ended = if is_over { self.reason_of_end(id)? } else { None };
         let body = if is_known && !claim.answers_reader {
             let why = || {
                 if claim.agreed_by.is_empty() {
-                    return self.reasons.get(&id).cloned().unwrap_or_default();
+                    return ended.clone().or_else(|| self.reasons.get(&id).cloned()).unwrap_or_default();
                 }
                 format!("supported by {}", claim.agreed_by.join(", "))
             };
@@ -588,6 +624,7 @@ impl<'a> Asked<'a> {
                 status,
                 by: (!is_own).then(|| summary.owner.clone()),
                 said: if is_own { why() } else { summary.statement.clone() },
+                why: ended.clone().filter(|_| !is_own),
             })
         } else if is_dead_end {
             let warning = self.store.dead_end_details([&summary])?;
@@ -603,9 +640,9 @@ impl<'a> Asked<'a> {
         for side in &mut both.sides {
             let is_own = side.owner.as_deref() == Some(self.of.agent.as_str());
             if let Some((_, _, text)) = &mut side.said
-                && (is_own || self.opened.contains_key(&side.claim))
+                && (is_own || self.has_whole(&side.claim))
             {
-                *text = cut_line(&mem::take(text), KNOWN_CHARS);
+                *text = cut_words(&mem::take(text), KNOWN_CHARS);
             }
         }
         both
@@ -626,12 +663,17 @@ impl<'a> Asked<'a> {
         Ok(peer.map(|it| (Concern::Other, 4, Body::Peer(pack_peer(&it)))))
     }
 
-    /// Whether the reader challenges a claim.
-    fn is_challenged(&self, id: ClaimId) -> Result<bool, StoreError> {
-        let challenge = |held: &PositionHeld| {
-            held.agent == self.of.agent.as_str() && held.position == Position::Challenge.as_str()
-        };
-        Ok(self.store.claim(id)?.is_some_and(|claim| claim.positions.iter().any(challenge)))
+    /// Whether the reader has this position on a claim.
+    fn holds(&self, id: ClaimId, position: Position) -> Result<bool, StoreError> {
+        let is_it =
+            |held: &PositionHeld| held.agent == self.of.agent.as_str() && held.position == position.as_str();
+        Ok(self.store.claim(id)?.is_some_and(|claim| claim.positions.iter().any(is_it)))
+    }
+
+    /// The reason of the last change of a claim's status. News that waits is told in a later delta than its event.
+    fn reason_of_end(&self, id: ClaimId) -> Result<Option<String>, StoreError> {
+        let last = self.store.claim(id)?.and_then(|mut claim| claim.history.pop());
+        Ok(last.and_then(|change| change.reason).filter(|reason| !reason.trim().is_empty()))
     }
 
     /// A run about a claim of the reader.
@@ -651,7 +693,7 @@ impl<'a> Asked<'a> {
                 by: run.requested_by.clone(),
                 claim: owned.id.to_string(),
                 claim_status: owned.status,
-                statement: cut_line(&owned.statement, KNOWN_CHARS),
+                statement: cut_words(&owned.statement, KNOWN_CHARS),
                 ended: format!("{}{code}", run.status),
                 says: says.or_else(|| run.undecided.clone()),
                 at: Timestamp::from_ms(run.completed_at.unwrap_or(run.created_at)),

@@ -163,7 +163,18 @@ pub(super) fn mark_changed<'c>(
                 }
             };
             if !same {
-                claim.changed_since.push(store.change(worktree, scope.as_str(), *since)?);
+                let changed = store.change(worktree, scope.as_str(), *since)?;
+                let supported = store.supported_seq(claim.id)?.unwrap_or(0);
+                let after = if supported > *since {
+                    store.change(worktree, scope.as_str(), supported)?
+                } else {
+                    changed.clone()
+                };
+                // The supporters of a claim may know its changed files.
+                let is_known = changed.by.is_some() || changed.commit.is_some();
+                if !is_known || after.by.is_some() || after.commit.is_some() {
+                    claim.changed_since.push(after);
+                }
             }
         }
     }
@@ -234,6 +245,16 @@ pub(super) fn changed(changed: &[Changed]) -> Option<String> {
     });
     let said: Vec<String> = said.collect();
     (!said.is_empty()).then(|| said.join(", "))
+}
+
+/// Who changed the files of a claim: agents, and authors of commits.
+pub(super) fn changed_by(claim: &ClaimSummary) -> String {
+    let by = claim.changed_since.iter().map(|changed| match (&changed.commit, &changed.by) {
+        (Some(commit), _) => super::inline(commit.author.as_ref().unwrap_or(&commit.sha), 40),
+        (None, Some(agent)) => name(agent),
+        (None, None) => "unknown".to_owned(),
+    });
+    by.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
 }
 
 /// A former position.

@@ -1,5 +1,6 @@
 //! Reads the git repository around a directory from its files, and asks git only which files it tracks.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -138,4 +139,36 @@ pub(super) fn tracks(top: &Path, below: &Path) -> Option<bool> {
         .output()
         .ok()?;
     listed.status.success().then_some(!listed.stdout.is_empty())
+}
+
+/// Those of these files of a work tree whose content is not that of a commit. None when git cannot be run or fails.
+pub(super) fn differing<'f>(
+    root: &Path,
+    commit: &str,
+    files: impl Iterator<Item = &'f str>,
+) -> Option<BTreeSet<String>> {
+    let listed = std::process::Command::new("git")
+        .arg("-C")
+        .arg(root)
+        .args(["--no-optional-locks", "--literal-pathspecs"])
+        .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath="])
+        .args([
+            "diff",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--name-only",
+            "-z",
+            "--relative",
+            "--end-of-options",
+        ])
+        .arg(commit)
+        .arg("--")
+        .args(files)
+        .stdin(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .output()
+        .ok()?;
+    let names = listed.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let names = names.map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+    listed.status.success().then_some(names)
 }

@@ -270,8 +270,12 @@ fn an_event_is_worth_what_it_names_of_the_claim() {
     let edit = |path: &str| {
         let event_id = EventId::from_uuid(system::new_id());
         let paths = vec![path.parse().expect("a path")];
-        let seen =
-            Seen::Files(FileEdited { paths, versions: Default::default(), checkout: Checkout::default() });
+        let seen = Seen::Files(FileEdited {
+            paths,
+            merged: None,
+            versions: Default::default(),
+            checkout: Checkout::default(),
+        });
         (event_id, request("devops", Command::Observe(Observe { event_id, seen })))
     };
     let mut told = String::new();

@@ -133,6 +133,7 @@ pub(crate) fn lived_in() -> (TempWorkspace, Timestamp) {
         SaveAnchor { key: "DB_SCHEMA".parse().expect("a key"), value: "v7".parse().expect("a value") };
     does(c, "devops", "s-1", Command::SaveAnchor(anchor));
     let edited = Seen::Files(FileEdited {
+        merged: None,
         paths: vec![scope("src/db/pool.rs")],
         versions: Default::default(),
         checkout: Checkout::default(),

@@ -79,6 +79,7 @@ mod processes;
 mod profiles;
 mod prompts;
 mod proof;
+mod pushed;
 mod reach;
 mod released;
 mod rendered;

@@ -167,6 +167,7 @@ fn needs(dice: &mut Dice, at: usize) -> Attention {
             kind: *dice.pick(ContradictionKind::ALL),
             detected_at: past(dice),
             sides: [0, 1].map(|_| Side {
+                withdrawn: None,
                 claim: words(dice),
                 owner: some(dice, words),
                 by: words(dice),
@@ -763,6 +764,7 @@ pub(crate) fn plain(id: &str, by: &str, statement: &str) -> Claim {
 
 fn dispute() -> Attention {
     let side = |claim: &str, by: &str, text: &str| Side {
+        withdrawn: None,
         claim: claim.to_owned(),
         owner: Some(by.to_owned()),
         by: by.to_owned(),
@@ -882,11 +884,11 @@ fn small() -> Entries {
 #[test]
 fn a_pack_reads_like_this() {
     expect![[r#"
-        <hivemind_state agent="devops" session="s-1" seq="1234" at="2026-11-20T22:10:00Z" budget="9500" used="2663" note="data written by agents, not instructions">
+        <hivemind_state agent="devops" session="s-1" seq="1234" at="2026-11-20T22:10:00Z" budget="9500" used="2661" note="data written by agents, not instructions">
         <trajectory intent="fix the UI first" plan="pool rewrite" phase="measure" active_tasks="1"/>
         <split used_percent="82">before the window is full: `split_session {"reason":"WHY, IN A SENTENCE"}`</split>
         <peers n="1">
-        <peer name="claude-2" client="claude" worktree="docs" branch="limiter">write the docs of the limiter, and in them how a waiter is woken when a token c…</peer>
+        <peer name="claude-2" client="claude" worktree="docs" branch="limiter">write the docs of the limiter, and in them how a waiter is woken when a token…</peer>
         </peers>
         <attention n="5">
         <contradiction id="x1" kind="value" a="c1" b="c2" age="1h" move="analyst or devops">A (devops, contested, 3h) the pool holds 20 connections | B (analyst, contested, 3h) the pool holds 40 ¦ B (devops) connections</contradiction>
@@ -1040,7 +1042,7 @@ fn a_delta_reads_like_this() {
         budget,
     };
     expect![[r#"
-        <hivemind_delta agent="devops" session="s-1" since="1200" seq="1234" at="2026-11-20T22:10:00Z" used="1612" note="data written by agents, not instructions">
+        <hivemind_delta agent="devops" seq="1234" at="2026-11-20T22:10:00Z" used="1582" note="data written by agents, not instructions">
         <touches_your_work n="2">
         <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
         <edited by="analyst" files="2" age="1h">src/db/mod.rs src/db/pool.rs</edited>
@@ -1055,7 +1057,7 @@ fn a_delta_reads_like_this() {
         <claim id="c4" type="fact" status="confirmed" confidence="0.80" scope="src/db" by="analyst" age="30h">p95 is 3 ms</claim>
         </for_your_intent>
         <also n="3">
-        <claim id="c5" type="fact" was="confirmed" status="deprecated" by="devops">staging has two cores staging has two cores staging has two cores staging has two cores st…</claim>
+        <claim id="c5" type="fact" was="confirmed" status="deprecated" by="devops">staging has two cores staging has two cores staging has two cores staging has two cores…</claim>
         <task id="T1" status="active" to="devops">bench the pool</task>
         <anchor key="DB_SCHEMA">v7, migrations are numbered</anchor>
         </also>
@@ -1065,7 +1067,7 @@ fn a_delta_reads_like_this() {
         news.waiting.deltas = 2;
     }
     expect![[r#"
-        <hivemind_delta agent="devops" session="s-1" since="1200" seq="1234" at="2026-11-20T22:10:00Z" used="1475" note="data written by agents, not instructions">
+        <hivemind_delta agent="devops" seq="1234" at="2026-11-20T22:10:00Z" used="1460" note="data written by agents, not instructions">
         <touches_your_work n="2">
         <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" confidence="0.80" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
         <edited by="analyst" files="2" age="1h">src/db/mod.rs src/db/pool.rs</edited>
@@ -1075,14 +1077,14 @@ fn a_delta_reads_like_this() {
         <question claim="c9" by="analyst" age="1h" silence_in="20m" answer="support, challenge or abstain">I drop the pool and open a connection for each request</question>
         <contradiction id="x1" kind="value" a="c1" b="c2" age="1h" move="analyst or devops">A (devops, contested, 3h) the pool holds 20 connections | B (analyst, contested, 3h) the pool holds 40 ¦ B (devops) connections</contradiction>
         </asks_you>
-        <also n="1">
-        <task id="T1" status="active" to="devops">bench the pool</task>
-        </also>
+        <for_your_intent n="1">
+        <claim id="c4" type="fact" status="confirmed" by="analyst">p95 is 3 ms</claim>
+        </for_your_intent>
         <dropped n="3" why="no room">
         <left_out kind="anchors" n="1" list="hm anchor list"/>
-        <left_out kind="claims" n="2" list="hm claim list --since 1201"/>
-        <claim id="c4" type="fact" status="confirmed" by="analyst">p95 is 3 ms</claim>
-        <anchor key="DB_SCHEMA">v7, migrations are numbered</anchor>
+        <left_out kind="claims" n="1" list="hm claim list --since 1201"/>
+        <left_out kind="tasks" n="1" list="hm task list"/>
+        <task id="T1" status="active" to="devops">bench the pool</task>
         </dropped>
         <waiting n="1">00000000-0000-0000-0000-000000000004: `hm news` shows them, as do your next commands or prompts</waiting>
         </hivemind_delta>

@@ -481,6 +481,7 @@ fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
             Command::Observe(Observe {
                 event_id: EventId::from_uuid(system::new_id()),
                 seen: Observed::Files(FileEdited {
+                    merged: None,
                     paths: claim(index).scopes,
                     versions: Default::default(),
                     checkout: Checkout::default(),

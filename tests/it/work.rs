@@ -662,6 +662,7 @@ fn work() -> BoxedStrategy<Command> {
             }),
             1 => Seen::Command(CommandRan { exit_code: Some(1), failed: true, ..ran("cargo test") }),
             _ => Seen::Files(FileEdited {
+                merged: None,
                 paths: vec![Scope::parse("src/db", "").expect("a path")],
                 versions: Default::default(),
                 checkout: Checkout::default(),

@@ -8,7 +8,8 @@ use crate::domain::action::{Action, is_own_call};
 use crate::domain::command::{Command, Observe};
 use crate::domain::ids::EventId;
 use crate::domain::scope::Scope;
-use crate::hooks::{self, ToolCall, ToolOutcome};
+use crate::domain::text::Branch;
+use crate::hooks::{self, Changed, ToolCall, ToolOutcome};
 use crate::system;
 
 impl Hooked {
@@ -19,11 +20,30 @@ impl Hooked {
         outcome: &ToolOutcome,
         action: Option<&Action>,
     ) -> Vec<Command> {
-        let changed = self.changed_by(tool);
+        let changed = self.apart(tool, self.changed_by(tool));
         let seen = hooks::seen(tool, outcome, action, changed, &self.context.secrets());
         let observe =
             |seen| Command::Observe(Observe { event_id: EventId::from_uuid(system::new_id()), seen });
         seen.into_iter().map(observe).collect()
+    }
+
+    /// Changed files, those apart that git brought: their content is that of a commit, so an agent wrote it before.
+    fn apart(&self, tool: &ToolCall, mut changed: Vec<Scope>) -> Vec<Changed> {
+        let mut apart = Vec::new();
+        let brought = tool.command.as_deref().map(Brought::by).unwrap_or_default();
+        for from in &brought.from {
+            let Some(other) =
+                self.context.workspace.differing(from, &changed).filter(|_| !changed.is_empty())
+            else {
+                continue;
+            };
+            let (paths, rest) = changed.into_iter().partition(|path| !other.contains(path.as_str()));
+            changed = rest;
+            apart.push(Changed { paths, merged: brought.called(from) });
+        }
+        apart.push(Changed { paths: changed, merged: None });
+        apart.retain(|changed| !changed.paths.is_empty());
+        apart
     }
 
     /// The files in a command line that it may change. A call of `hm` changes none.
@@ -61,6 +81,50 @@ pub(super) fn stamped(files: &[(Scope, PathBuf)]) -> BTreeMap<String, u64> {
         u64::try_from(since.as_nanos()).ok()
     };
     files.iter().map(|(file, path)| (file.to_string(), at(path).unwrap_or(0))).collect()
+}
+
+/// The head of a work tree, as git names it.
+const HEAD: &str = "HEAD";
+/// The most names of a command line that are looked up in git.
+const MAX_NAMES: usize = 4;
+
+/// What the git commands of a line may bring into a work tree.
+#[derive(Debug, Default)]
+struct Brought {
+    /// Names that may be of commits or branches, then the head if the line makes no commit itself.
+    from: Vec<String>,
+}
+
+impl Brought {
+    fn by(line: &str) -> Self {
+        let mut from: Vec<String> = Vec::new();
+        let (mut brings, mut commits) = (false, false);
+        for command in line.split(['\n', ';', '|', '&']) {
+            let mut words = command.split_whitespace().skip_while(|word| *word != "git").skip(1);
+            let Some(verb) = words.find(|word| !word.starts_with('-')) else { continue };
+            commits |= matches!(verb, "commit" | "am");
+            if !matches!(verb, "merge" | "rebase" | "pull" | "checkout" | "switch" | "reset" | "cherry-pick")
+            {
+                continue;
+            }
+            brings = true;
+            let is_name = |word: &&str| {
+                !word.starts_with('-') && word.chars().all(|c| c.is_alphanumeric() || "._-/~^@{}".contains(c))
+            };
+            from.extend(words.take_while(|word| *word != "--").filter(is_name).map(str::to_owned));
+        }
+        from.truncate(MAX_NAMES);
+        if brings && !commits {
+            from.push(HEAD.to_owned());
+        }
+        Self { from }
+    }
+
+    /// What git brought, by the name in the line.
+    fn called(&self, from: &str) -> Option<Branch> {
+        let named = self.from.iter().find(|name| *name != HEAD).filter(|_| from == HEAD);
+        named.map_or(from, String::as_str).parse().ok()
+    }
 }
 
 /// Whether a tool is one of ours: the ledger already has its effects.

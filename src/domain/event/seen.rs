@@ -6,7 +6,7 @@ use crate::domain::checkout::Checkout;
 use crate::domain::claim::ReportKind;
 use crate::domain::scope::Scope;
 use crate::domain::text::{
-    CommandLine, ErrorSignature, MessageText, OutputTail, Recipient, Summary, ToolName,
+    Branch, CommandLine, ErrorSignature, MessageText, OutputTail, Recipient, Summary, ToolName,
 };
 use crate::domain::time::Timestamp;
 use crate::domain::versions::Versions;
@@ -116,6 +116,9 @@ pub struct FileEdited {
     /// What they held afterwards, where the front read them.
     #[serde(default, skip_serializing_if = "Versions::is_empty")]
     pub versions: Versions,
+    /// The commit or branch from which git brought them, as the command named it. None for files that were written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged: Option<Branch>,
     /// The work tree and branch of the files.
     #[serde(flatten)]
     pub checkout: Checkout,

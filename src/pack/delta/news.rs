@@ -1,9 +1,9 @@
 //! The element of one piece of news in a delta.
 
 use super::super::items::{ANSWERED, MAX_ANCHOR_CHARS, MAX_WARNING_CHARS, avoid, contradiction_in, question};
-use super::super::xml::{Tag, line};
+use super::super::xml::{Tag, chars, line, word_end};
 use super::super::{Claim, DeadEnd, MAX_GLANCE_CHARS, MAX_NAME_CHARS, Side, beside, claim, lock};
-use super::{Body, Form, GLANCE_CHARS, News, Waiting};
+use super::{Body, Form, GLANCE_CHARS, News, WHY_CHARS, Waiting};
 use crate::domain::claim::Status;
 use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
@@ -15,13 +15,13 @@ pub(super) fn written(news: &News, form: Form, now: Timestamp) -> String {
         // A question is shown whole or not at all.
         (Body::Question(asked), _) => question(asked, now),
         (Body::Claim(it), Form::Full) if it.status != Status::Deprecated => {
-            let text = line(&it.statement, MAX_WARNING_CHARS);
+            let text = line(&it.statement, MAX_WARNING_CHARS) + &line(&why(it), MAX_WARNING_CHARS);
             claim("claim", it, now).with_any("agreed_by", agreed_by(it)).with_any("was", *was).escaped(&text)
         }
         (Body::Claim(it), Form::Whole(max_chars)) if it.status != Status::Deprecated => claim_line(it, *was)
             .with("scope", line(&it.scopes.join(" "), GLANCE_CHARS))
             .with("age", it.created_at.age(now))
-            .text(&(line_of(&it.statement, max_chars) + &beside(it))),
+            .text(&(whole(it, max_chars) + &beside(it) + &why(it))),
         (Body::Claim(it), _) => claim_line(it, *was).text(&glance(&it.statement)),
         (Body::Moved(it), _) => {
             let tag = Tag::open("claim").with("id", &it.id);
@@ -90,6 +90,13 @@ pub(super) fn written(news: &News, form: Form, now: Timestamp) -> String {
         }
         (Body::Locks(locks), _) => locks.iter().map(lock).collect(),
         (Body::Peer(it), _) => Tag::open("peer").with("name", &it.agent).text(&glance(&it.wants)),
+        (Body::Merged { by, worktree, branch }, _) => {
+            let files = if paths.len() == 1 { "1 file".to_owned() } else { format!("{} files", paths.len()) };
+            Tag::open("merged")
+                .with("by", by)
+                .with_any("worktree", worktree.as_ref())
+                .text(&format!("merged {} ({files})", glance(branch)))
+        }
         (Body::Edits { by, worktree, at }, form) => {
             let room = if matches!(form, Form::Line) { GLANCE_CHARS } else { MAX_WARNING_CHARS };
             let files: Vec<&str> = paths.iter().map(Scope::as_str).collect();
@@ -126,12 +133,37 @@ pub(super) fn glance(text: &str) -> String {
     line_of(text, GLANCE_CHARS)
 }
 
-/// Cuts a text to one line of at most `max_chars` characters before escaping.
+/// Cuts a text to one line of at most `max_chars` characters before escaping, between two words.
 pub(super) fn line_of(text: &str, max_chars: usize) -> String {
     let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if let Some((cut, _)) = line.char_indices().nth(max_chars) {
         line.truncate(cut);
+        line.truncate(word_end(&line));
         line.push('…');
     }
     line
+}
+
+/// A statement on one line. A longer one is cut after a sentence, or between two words, and the command that shows the
+/// rest follows.
+fn whole(it: &Claim, max_chars: usize) -> String {
+    let cut = line_of(&it.statement, max_chars);
+    let Some(kept) = cut.strip_suffix('…').filter(|_| cut.chars().count() < chars_of(&it.statement)) else {
+        return cut;
+    };
+    let ends = ['.', ';'].iter().filter_map(|end| kept.rfind(&format!("{end} ")));
+    let sentence = ends.max().filter(|at| at * 3 >= kept.len() * 2);
+    let kept = sentence.map_or(kept, |at| &kept[..=at]);
+    format!("{kept} … (`hm claim show {}` shows the rest)", it.id)
+}
+
+/// The characters of a text on one line.
+fn chars_of(text: &str) -> usize {
+    text.split_whitespace().map(|word| chars(word) + 1).sum::<usize>().saturating_sub(1)
+}
+
+/// The reason of a claim that replaces another one.
+fn why(it: &Claim) -> String {
+    let why = it.digest.as_ref().and_then(|digest| digest.why.as_ref());
+    why.map_or_else(String::new, |why| format!("; why: {}", line_of(why, WHY_CHARS)))
 }

@@ -32,7 +32,8 @@ pub(in crate::views) fn entries(
         let claim = found.claim(summary, now);
         let is_mine = summary.owner == of.agent.as_str() || summary.owner == AgentId::operator().as_str();
         let of_task = summary.origin_task_id.is_some_and(|task| found.about.tasks.contains(&task));
-        let changed = claim.changed.map(|changed| if marks_changes { "~".to_owned() } else { changed });
+        let changed =
+            claim.changed.map(|changed| if marks_changes { versions::changed_by(summary) } else { changed });
         pack::Claim { changed, is_required: of_task && is_mine, ..claim }
     };
     Entries {
@@ -131,7 +132,13 @@ fn attention(
     };
     let mut contradictions: Vec<&Contradiction> = found.contradictions.iter().collect();
     contradictions.sort_by_key(is_far);
-    let contradictions = contradictions.into_iter().map(|both| Attention::Contradiction(contradiction(both)));
+    let contradictions = contradictions.into_iter().map(|both| {
+        let mut shown = contradiction(both);
+        for (side, id) in shown.sides.iter_mut().zip(sides(both)) {
+            side.withdrawn = found.withdrawn.get(&id).map(ToString::to_string);
+        }
+        Attention::Contradiction(shown)
+    });
     let mut contested: Vec<&ClaimSummary> = found.contested.iter().collect();
     contested.sort_by_key(|claim| claim.owner != of.agent.as_str() && !found.is_answer(claim.id));
     let contested = contested.into_iter().map(|summary| Attention::Contested(claim(summary)));
@@ -329,6 +336,7 @@ fn side(side: &SideView) -> pack::Side {
         owner: side.owner.clone(),
         by: side.agent.clone(),
         challenge: side.challenge.clone(),
+        withdrawn: None,
         said: said.map(|((status, at), statement)| (status, Timestamp::from_ms(at), statement)),
     }
 }

@@ -22,7 +22,7 @@ use crate::workspace::Workspace;
 
 /// Number of characters of the budget for which one claim of each kind is considered. The element of a claim with a
 /// short name and a short statement takes as many.
-const CANDIDATE_CHARS: usize = 125;
+const CANDIDATE_CHARS: usize = 105;
 /// Minimum number of considered claims of each kind, for a small budget.
 const MIN_CANDIDATES: usize = 40;
 /// Maximum number of considered claims of each kind, for a large budget: more would take longer than reading them.
@@ -35,6 +35,8 @@ const MIN_ANSWERS: usize = 60;
 const MAX_ELSEWHERE: usize = 20;
 /// Questions that a first context shows whole, at most.
 const WHOLE_QUESTIONS: usize = 3;
+/// Maximum number of decisions out of force that are told because others name them.
+const MAX_NAMED: usize = 12;
 /// Maximum number of anchors: more than a tenth of any usual budget holds.
 const MAX_ANCHORS: usize = 40;
 /// Maximum number of refused queued commands.
@@ -71,6 +73,8 @@ pub(in crate::views) struct Found {
     pub(in crate::views) replaced: BTreeMap<ClaimId, Replaced>,
     /// Confirmed claims that a later decision names, by their ids, with that decision.
     pub(in crate::views) behind: BTreeMap<ClaimId, ClaimId>,
+    /// Claims of contradictions that their owners withdraw in words, with the later claims that say so.
+    pub(in crate::views) withdrawn: BTreeMap<ClaimId, ClaimId>,
     /// The further parts of a first context. `None` after the session's first task or claim.
     pub(in crate::views) digest: Option<Digest>,
     pub(in crate::views) anchors: Vec<AnchorView>,
@@ -171,11 +175,22 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
     if let Some(workspace) = now_there.filter(|_| !found.about.files.is_empty()) {
         found.about.widen(&workspace.cochange());
     }
-    let is_first = is_first(asking, of, &found);
+    found.withdrawn = asking.ask(|store| withdrawn(store, &found.contradictions));
+    let is_new = is_new(asking, of, &found);
+    let is_first = is_new && !found.about.texts.is_empty();
     if is_first {
         found.folded = folded(&found.questions);
     }
     ask_for_claims(asking, of, &counts, &mut found);
+    if is_first {
+        let named = asking.ask(|store| named_out_of_force(store, &found.claims));
+        let ids: Vec<ClaimId> = named.iter().map(|(claim, _)| claim.id).collect();
+        found.rejections.extend(asking.ask(|store| store.rejected_by(&ids)));
+        for (claim, by) in named {
+            found.behind.insert(claim.id, by);
+            found.claims.push(claim);
+        }
+    }
     let worktree: Option<Worktree> =
         found.session.as_ref().and_then(|session| session.worktree.as_deref()?.parse().ok());
     let Found { contested, pending_proof, claims, negative, .. } = &mut found;
@@ -194,6 +209,8 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
         let claims: Vec<&ClaimSummary> = found.claims.iter().collect();
         let (about, replaced) = (&found.about, &found.replaced);
         found.digest = asking.ask(|store| Digest::of(store, &claims, (&asked, replaced), about).map(Some));
+    }
+    if is_new {
         found.waiting = asking.ask(|store| store.tasks_in(TaskStatus::Open, MAX_TASKS));
     }
     found
@@ -215,13 +232,50 @@ fn folded(questions: &[Question]) -> BTreeSet<ClaimId> {
     if plain.len() > WHOLE_QUESTIONS { plain } else { BTreeSet::new() }
 }
 
-/// Whether the session has a subject, and has neither a task nor a claim yet.
-fn is_first(asking: &mut Parts<'_>, of: &ContextOf, found: &Found) -> bool {
+/// The decisions out of force that decisions in force name, each with the newest of these: `C2 as implemented` is told
+/// with C2. Direct predecessors are left out, because their successors tell them.
+fn named_out_of_force(
+    store: &Reader,
+    claims: &[ClaimSummary],
+) -> Result<Vec<(ClaimSummary, ClaimId)>, StoreError> {
+    let is_decision = |claim: &ClaimSummary| claim.claim_type == ClaimType::Decision;
+    let in_force: Vec<&ClaimSummary> = claims.iter().filter(|claim| is_decision(claim)).collect();
+    let mut named = store.named_by(in_force.iter().copied())?;
+    named.retain(|id, _| claims.iter().all(|claim| claim.id != *id));
+    let mut found = Vec::new();
+    for (id, by) in named.into_iter().take(MAX_NAMED) {
+        let wanted = ClaimFilter { id: Some(id), limit: 1, ..ClaimFilter::default() };
+        let is_told = |claim: &ClaimSummary| {
+            let successor = claim.superseded_by;
+            claim.rejected || in_force.iter().any(|decision| successor == Some(decision.id))
+        };
+        let claim = store.claims(&wanted)?.claims.pop();
+        let claim = claim.filter(|claim| claim.status == Status::Deprecated && is_decision(claim));
+        found.extend(claim.filter(|claim| !is_told(claim)).map(|claim| (claim, by)));
+    }
+    Ok(found)
+}
+
+/// The claims of contradictions that their owners withdraw in words, with the later claims that say so.
+fn withdrawn(
+    store: &Reader,
+    contradictions: &[Contradiction],
+) -> Result<BTreeMap<ClaimId, ClaimId>, StoreError> {
+    let mut withdrawn = BTreeMap::new();
+    for id in contradictions.iter().flat_map(sides).collect::<BTreeSet<_>>() {
+        let wanted = ClaimFilter { id: Some(id), limit: 1, ..ClaimFilter::default() };
+        let Some(claim) = store.claims(&wanted)?.claims.pop() else { continue };
+        let by = store.withdrawn_by((id, &claim.owner), claim.created_seq)?;
+        withdrawn.extend(by.map(|by| (id, by)));
+    }
+    Ok(withdrawn)
+}
+
+/// Whether the session has neither a task nor a claim yet.
+fn is_new(asking: &mut Parts<'_>, of: &ContextOf, found: &Found) -> bool {
     let owner = of.session.is_none().then(|| of.agent.to_string());
     let own = ClaimFilter { session: of.session.clone(), owner, limit: 1, ..ClaimFilter::default() };
-    !found.about.texts.is_empty()
-        && found.about.tasks.is_empty()
-        && asking.ask(|store| Ok(store.claims(&own)?.claims)).is_empty()
+    found.about.tasks.is_empty() && asking.ask(|store| Ok(store.claims(&own)?.claims)).is_empty()
 }
 
 /// The session's own tasks first, then those of others.

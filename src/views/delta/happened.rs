@@ -98,7 +98,13 @@ impl Happened {
                 self.about(About::Peer(stored.agent.clone()), seq);
             }
         } else if let Event::FileEdited(edited) = event {
-            self.edited(&edited.paths, &edited.checkout, stored);
+            if let Some(branch) = edited.merged.clone() {
+                let (agent, worktree) = (stored.agent.clone(), edited.checkout.worktree.clone());
+                let merged = self.about(About::Merged { agent, worktree, branch }, seq);
+                merged.paths.extend(edited.paths.iter().cloned());
+            } else {
+                self.edited(&edited.paths, &edited.checkout, stored);
+            }
         } else if let Event::EventReported(reported) = event {
             if reported.kind == ReportKind::FileEdited {
                 self.edited(&reported.paths, &reported.checkout, stored);
