@@ -22,6 +22,7 @@ use crate::checkpoints::Checkpoints;
 use crate::config::Config;
 use crate::domain::checkout::Checkout;
 pub use crate::domain::checkout::MARKER;
+use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
 use crate::private;
 use crate::system::Environment;
