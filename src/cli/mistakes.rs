@@ -43,11 +43,15 @@ const SAYING: [&str; 6] = ["--reason", "--note", "--notes", "--rationale", "--wh
 pub(super) fn with_line(mut problem: Error, words: &[OsString], command: &Command) -> Error {
     let typed: Option<Vec<String>> = words.iter().map(|word| word.to_str().map(str::to_owned)).collect();
     let Some(typed) = typed else { return problem };
-    let tried = match problem.kind() {
-        ErrorKind::InvalidSubcommand => other_verbs(&problem, &typed),
-        ErrorKind::UnknownArgument => placed(&problem, &typed),
-        ErrorKind::MissingRequiredArgument => vec![typed],
-        _ => return problem,
+    let kind = problem.kind();
+    let tried = if kind == ErrorKind::InvalidSubcommand {
+        other_verbs(&problem, &typed)
+    } else if kind == ErrorKind::UnknownArgument {
+        placed(&problem, &typed)
+    } else if kind == ErrorKind::MissingRequiredArgument {
+        vec![typed]
+    } else {
+        return problem;
     };
     if let Some(line) = tried.into_iter().find_map(|line| completed(line, command)) {
         let line = format!("this works: hm {}", shell_words::join(&line[1..]));

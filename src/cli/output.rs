@@ -114,7 +114,9 @@ pub(super) fn said_of(typed: &str, failure: Failure, as_json: bool) -> u8 {
         }
         Failure::Usage(text) => Failure::Usage(named(text)),
         Failure::Internal(text) => Failure::Internal(named(text)),
-        other => other,
+        other @ (Failure::Broken | Failure::Several(_) | Failure::Unheard | Failure::NeverStarted { .. }) => {
+            other
+        }
     };
     failure.printed(as_json)
 }
