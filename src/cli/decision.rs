@@ -69,7 +69,7 @@ pub(super) struct Record {
     /// The claim, of type decision, that says it already
     #[arg(hide_short_help = true, long, value_name = "CLAIM", conflicts_with = "statement")]
     claim: Option<String>,
-    /// Why, in 10 characters or more; 15 or more where it supersedes
+    /// Why, in 10 characters or more, 15 to supersede
     #[arg(long, aliases = ["reason", "note", "why"], value_name = "TEXT")]
     rationale: String,
     /// The problem it settles
