@@ -2,6 +2,7 @@
 
 mod backfill;
 mod backup;
+mod because;
 mod claim;
 mod context;
 mod contradictions;
@@ -19,6 +20,7 @@ mod import;
 mod init;
 mod lock;
 mod log;
+mod mistakes;
 mod names;
 mod news;
 mod output;
@@ -195,6 +197,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         #[cfg(unix)]
         Verb::Runner => runner::run(),
         Verb::Options => output::print(global.json, &help::options(), &help::options().into()),
+        Verb::Agent => output::print(global.json, help::AGENT, &help::AGENT.into()),
         Verb::Serve(args) => guarded(global, |context| args.run(context)),
         Verb::Token(verb) => guarded(global, |context| verb.run(context)),
         Verb::Status => guarded(global, status::run),

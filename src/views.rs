@@ -73,7 +73,7 @@ pub use markdown::{inline, listed};
 pub use names::{event, evidence, notice, resolve, session, shortened};
 pub use patterns::untold as untold_patterns;
 pub use receipt::{cited_lines, mark_at_now, receipt_json, receipt_line, without_known};
-pub use rows::{ROWS, Room, Rows, Stage, held as held_row, rows};
+pub use rows::{Latest, ROWS, Room, Rows, Stage, held as held_row, rows};
 pub use search::found_through;
 pub use unfinished::{gate, peers, presence, unproven};
 pub use why::why;
@@ -292,7 +292,7 @@ pub fn touched_by(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result
 pub fn claims(
     (reads, config): (&mut Reads, &Config),
     filter: &ClaimFilter,
-    latest: Option<usize>,
+    latest: Option<Latest>,
     reader: Option<&AgentId>,
     now: Timestamp,
 ) -> Result<Listed<ClaimPage>, ViewError> {

@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 
+use super::because::{Because, Several};
 use super::names::Called;
 use super::output::{self, Failure};
 use super::search::Search;
@@ -16,7 +17,7 @@ use crate::domain::rejection::{Code, Rejection};
 use crate::domain::time::Hours;
 use crate::store::{ClaimFilter, ClaimPage};
 use crate::system;
-use crate::views::{self, Body, DEFAULT_LIMIT, Listed, MAX_LIMIT, ROWS, View};
+use crate::views::{self, Body, DEFAULT_LIMIT, Latest, Listed, MAX_LIMIT, ROWS, View};
 
 /// Rows of a list at a place, where the claims that are over are shown too.
 const ROWS_AT_A_PLACE: usize = 30;
@@ -26,10 +27,10 @@ const ROWS_AT_A_PLACE: usize = 30;
 pub(super) enum Claim {
     /// State a fact, a decision, a hypothesis or a dead end
     #[command(
-        aliases = ["add", "record"],
-        after_help = "A dead end (--type negative) warns where it is met again: by --trigger-path PATH,\n\
-        --trigger-command COMMAND, --trigger-symbol NAME (each may be repeated), --trigger-error TEXT.\n\
-        Example: hm claim create \"the pool holds 20 connections\" --scope src/db/pool.rs"
+        aliases = ["add", "record", "new", "propose"],
+        after_long_help = "A dead end (--type negative) warns where it is met again: by --trigger-path PATH,\n\
+        --trigger-command COMMAND, --trigger-symbol NAME (each may be repeated), --trigger-error TEXT.",
+        after_help = "Example: hm claim create \"the pool holds 20 connections\" --scope src/db/pool.rs"
     )]
     Create(Create),
     /// Show claims with everything known about them
@@ -39,6 +40,8 @@ pub(super) enum Claim {
         #[arg(required = true, value_name = "CLAIM")]
         ids: Vec<String>,
     },
+    /// Say what a claim rests on
+    ///
     /// Say what a claim rests on, down to events, runs with their hashes, and other claims
     #[command(after_help = "Example: hm claim why C47")]
     Why {
@@ -46,44 +49,58 @@ pub(super) enum Claim {
         id: Called,
     },
     /// List the 20 claims that changed last
+    ///
+    /// List the 20 claims that changed last: decisions in force, facts in force, contested claims, the rest
     #[command(after_help = "Example: hm claim list --status contested --scope src/db")]
     List(List),
+    /// Find claims by what they say
+    ///
     /// Find claims by what they say, best first
     #[command(after_help = "Example: hm claim search connection pool limit --scope src/db")]
     Search(Search),
-    /// Say that a claim is right
-    #[command(after_help = "Example: hm claim support C47")]
-    Support(Stance),
+    /// Say that claims are right
+    #[command(after_help = "Example: hm claim support C47 C48 \"I counted\"")]
+    Support(Stances),
     /// Say that a claim is wrong, and why
     #[command(after_help = "Example: \
-        hm claim challenge C47 --reason \"the limit is 50 since v2\"")]
-    Challenge(Stance),
-    /// Say that a claim you own or challenge is still meant, about its files as they are now
+        hm claim challenge C47 \"the limit is 50 since v2\"")]
+    Challenge(Challenge),
+    /// Say that claims are still meant
+    ///
+    /// Say that claims you own or challenge are still meant, about their files as they are now
     #[command(after_help = "Example: hm claim still C47")]
-    Still {
+    Still(Several),
+    /// Withdraw your positions
+    #[command(after_help = "Example: hm claim abstain C47")]
+    Abstain(Stances),
+    /// Take back a claim of yours, or your position on the claim of another agent
+    #[command(
+        hide = true,
+        alias = "retract",
+        after_help = "Example: hm claim withdraw C47 \"I misread the test\""
+    )]
+    Withdraw {
         /// The claim
         id: Called,
-        /// Why
-        #[arg(long, aliases = REASON_TOO, value_name = "TEXT")]
-        reason: Option<String>,
+        #[command(flatten)]
+        because: Because,
     },
-    /// Withdraw your position on a claim
-    #[command(after_help = "Example: hm claim abstain C47")]
-    Abstain(Stance),
     /// Put a claim out of force, for good
     #[command(after_help = "Example: \
-        hm claim deprecate C47 --reason \"the pool is gone\"")]
+        hm claim deprecate C47 \"the pool is gone\"")]
     Deprecate {
         /// The claim
         id: Called,
-        /// Why
-        #[arg(long, aliases = REASON_TOO, value_name = "TEXT")]
-        reason: String,
+        #[command(flatten)]
+        because: Because,
     },
-    /// Keep a claim you stand by against what agents proposed (operator only)
+    /// Keep a claim against proposals (operator only)
     ///
-    /// A claim that was to take its place goes out of force. To propose the same again takes a new claim.
-    #[command(after_help = "Example: hm claim keep C47")]
+    /// Keep a claim you stand by against what agents proposed (operator only)
+    #[command(
+        after_long_help = "A claim that was to take its place goes out of force. To propose the same again takes a new claim.",
+        after_help = "Example: hm claim keep C47"
+    )]
     Keep {
         /// The claim
         id: Called,
@@ -97,9 +114,11 @@ pub(super) enum Claim {
         after_help = "Example: hm claim evidence C47 --ref last --relation supports"
     )]
     Evidence(Evidence),
+    /// Take evidence back
+    ///
     /// Take evidence back that you tied to a claim; it stays in the history with your reason
     #[command(after_help = "Example: hm claim retract-evidence C47 R11 \
-        --reason \"that was the run before the fix\"")]
+        \"that was the run before the fix\"")]
     RetractEvidence {
         /// The claim
         id: Called,
@@ -108,9 +127,8 @@ pub(super) enum Claim {
         /// Only where the event stands in several relations to the claim
         #[arg(long, value_name = "RELATION")]
         relation: Option<String>,
-        /// Why
-        #[arg(long, aliases = REASON_TOO, value_name = "TEXT")]
-        reason: String,
+        #[command(flatten)]
+        because: Because,
     },
 }
 
@@ -126,19 +144,19 @@ pub(super) struct Create {
     #[arg(long = "scope", value_name = "SCOPE", default_value = ".", hide_default_value = true)]
     scopes: Vec<String>,
     /// How sure you are, 0 to 1
-    #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
+    #[arg(hide_short_help = true, long, value_name = "SHARE", default_value_t = 1.0)]
     confidence: f64,
     /// The claim it replaces
     #[arg(long, value_name = "CLAIM")]
     supersedes: Option<String>,
     /// The claim it replaces was right; what it is about is mended
-    #[arg(long, requires = "supersedes")]
+    #[arg(hide_short_help = true, long, requires = "supersedes")]
     mends: bool,
     /// The task it came out of (env HM_TASK)
-    #[arg(long, value_name = "TASK")]
+    #[arg(hide_short_help = true, long, value_name = "TASK")]
     task: Option<String>,
     /// Hours until it expires; 168 for a hypothesis, else never
-    #[arg(long, value_name = "HOURS")]
+    #[arg(hide_short_help = true, long, value_name = "HOURS")]
     ttl_hours: Option<u32>,
     /// What supports it: last (command or run), R11, #1234; repeatable
     #[arg(long, alias = "ref", value_name = "EVENT")]
@@ -159,10 +177,10 @@ pub(super) struct Create {
     #[arg(long = "ask", alias = "asks", value_name = "NAME")]
     asks: Vec<String>,
     /// Agreed by silence after so many minutes (1 to 10,080)
-    #[arg(long, value_name = "N")]
+    #[arg(hide_short_help = true, long, value_name = "N")]
     unless_objection_minutes: Option<u32>,
     /// Your name for this request: sent twice, it is done once
-    #[arg(long, value_name = "KEY")]
+    #[arg(hide_short_help = true, long, value_name = "KEY")]
     key: Option<String>,
 }
 
@@ -182,40 +200,55 @@ pub(super) struct List {
     #[arg(long, alias = "holder", value_name = "NAME")]
     owner: Option<String>,
     /// Made in this session
-    #[arg(long, value_name = "SESSION")]
+    #[arg(hide_short_help = true, long, value_name = "SESSION")]
     session: Option<String>,
     /// Come out of this task
-    #[arg(long, value_name = "TASK")]
+    #[arg(hide_short_help = true, long, value_name = "TASK")]
     task: Option<String>,
-    /// Changed then or later: made, supported, challenged, tied to evidence, moved in status; a time, a date, how long
-    /// ago (2m, 90m, 3d), or #57
+    /// Changed then or later: made, supported, challenged, tied to evidence, moved in status; a time, an age (90m, 3d), or #57
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Made then or earlier
-    #[arg(long, value_name = "TIME")]
+    #[arg(hide_short_help = true, long, value_name = "TIME")]
     until: Option<String>,
     /// Statements whole, however long
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     whole: bool,
     /// At most so many, newest first
     #[arg(long, value_name = "N",
         value_parser = clap::value_parser!(u64).range(1..=MAX_LIMIT as u64))]
     limit: Option<u64>,
     /// Where the page before ended, as it says
-    #[arg(long, value_name = "N")]
+    #[arg(hide_short_help = true, long, value_name = "N")]
     cursor: Option<u64>,
     /// All, newest first, deprecated claims too
     #[arg(long)]
     all: bool,
+    /// Last change first, whatever the claims are
+    #[arg(hide_short_help = true, long)]
+    by_change: bool,
 }
 
-/// A position on a claim.
+/// A position on claims.
 #[derive(Debug, Args)]
-pub(super) struct Stance {
+pub(super) struct Stances {
+    #[command(flatten)]
+    on: Several,
+    /// What it rests on: last (your last command or run), R11, C47 or #1234
+    #[arg(long, alias = "ref", value_name = "EVENT")]
+    evidence: Option<String>,
+}
+
+/// An objection to a claim.
+#[derive(Debug, Args)]
+pub(super) struct Challenge {
     /// The claim
     id: Called,
-    /// Why; a challenge needs it
-    #[arg(long, aliases = REASON_TOO, value_name = "TEXT")]
+    /// Why (or --reason TEXT); evidence may stand for it
+    #[arg(value_name = "REASON", conflicts_with = "reason")]
+    words: Option<String>,
+    /// Why
+    #[arg(long, hide = true, aliases = REASON_TOO, value_name = "TEXT")]
     reason: Option<String>,
     /// What it rests on: last (your last command or run), R11, C47 or #1234
     #[arg(long, alias = "ref", value_name = "EVENT")]
@@ -234,7 +267,7 @@ pub(super) struct Evidence {
     #[arg(long, value_name = "RELATION", default_value = "supports")]
     relation: String,
     /// How much it says, 0 to 1
-    #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
+    #[arg(hide_short_help = true, long, value_name = "SHARE", default_value_t = 1.0)]
     weight: f64,
     /// In your words
     #[arg(long, aliases = NOTE_TOO, value_name = "TEXT")]
@@ -264,32 +297,39 @@ impl Claim {
             }
             Self::List(list) => list.run(context),
             Self::Search(search) => search.run(context),
-            Self::Support(stance) => {
-                context.submit("supported", stance.command(context, Position::Support)?, None)
-            }
-            Self::Challenge(stance) => {
-                context.submit("challenged", stance.command(context, Position::Challenge)?, None)
-            }
-            Self::Still { id, reason } => {
-                let (claim_id, reason) =
-                    (context.claim_named(id)?, parse_optional("reason", reason.as_deref())?);
+            Self::Support(stances) => stances.run(context, "supported", Position::Support),
+            Self::Challenge(challenge) => context.submit("challenged", challenge.command(context)?, None),
+            Self::Still(claims) => claims.each(context, |id| {
+                let (claim_id, reason) = (context.claim_named(id)?, claims.reason()?);
                 let command = Command::AffirmClaim(AffirmClaim { claim_id, reason });
                 context.submit("still meant:", command, None)
+            }),
+            Self::Abstain(stances) => stances.run(context, "abstained", Position::Abstain),
+            Self::Withdraw { id, because } => {
+                let claim_id = context.claim_named(id)?;
+                if context.owns(claim_id)? {
+                    let command = DeprecateClaim { claim_id, reason: because.reason()? };
+                    return context.submit("deprecated", Command::DeprecateClaim(command), None);
+                }
+                let position = TakePosition {
+                    claim_id,
+                    position: Position::Abstain,
+                    reason: Some(because.reason()?),
+                    evidence_ref: None,
+                };
+                context.submit("abstained", Command::TakePosition(position), None)
             }
-            Self::Abstain(stance) => {
-                context.submit("abstained", stance.command(context, Position::Abstain)?, None)
-            }
-            Self::Deprecate { id, reason } => {
-                let (claim_id, reason) = (context.claim_named(id)?, parse("reason", reason)?);
+            Self::Deprecate { id, because } => {
+                let (claim_id, reason) = (context.claim_named(id)?, because.reason()?);
                 let command = Command::DeprecateClaim(DeprecateClaim { claim_id, reason });
                 context.submit("deprecated", command, None)
             }
-            Self::RetractEvidence { id, evidence, relation, reason } => {
+            Self::RetractEvidence { id, evidence, relation, because } => {
                 let command = Command::RetractEvidence(RetractEvidence {
                     claim_id: context.claim_named(id)?,
                     evidence_ref: context.evidence_named("evidence", evidence)?,
                     relation: parse_optional("relation", relation.as_deref())?,
-                    reason: parse("reason", reason)?,
+                    reason: because.reason()?,
                 });
                 context.submit("evidence retracted from", command, None)
             }
@@ -339,14 +379,39 @@ impl Create {
     }
 }
 
-impl Stance {
-    fn command(&self, context: &Context, position: Position) -> Result<Command, Failure> {
+impl Stances {
+    fn run(&self, context: &Context, done: &str, position: Position) -> Result<(), Failure> {
+        self.on.each(context, |id| {
+            let command = TakePosition {
+                claim_id: context.claim_named(id)?,
+                position,
+                reason: self.on.reason()?,
+                evidence_ref: context.any_evidence_named("evidence", self.evidence.as_deref())?,
+            };
+            context.submit(done, Command::TakePosition(command), None)
+        })
+    }
+}
+
+impl Challenge {
+    fn command(&self, context: &Context) -> Result<Command, Failure> {
+        let reason = self.words.as_deref().or(self.reason.as_deref());
         Ok(Command::TakePosition(TakePosition {
             claim_id: context.claim_named(&self.id)?,
-            position,
-            reason: parse_optional("reason", self.reason.as_deref())?,
+            position: Position::Challenge,
+            reason: parse_optional("reason", reason)?,
             evidence_ref: context.any_evidence_named("evidence", self.evidence.as_deref())?,
         }))
+    }
+}
+
+impl Context {
+    /// Whether the speaker is the owner of a claim, by name.
+    fn owns(&self, claim: ClaimId) -> Result<bool, Failure> {
+        let (me, _) = self.who()?;
+        let mut reads = self.models()?;
+        let found = reads.store()?.map(|store| store.claim(claim)).transpose()?.flatten();
+        Ok(found.is_some_and(|claim| claim.summary.owner == me.as_str()))
     }
 }
 
@@ -377,7 +442,12 @@ impl List {
             return context.show(&View::Claims(filter));
         }
         let (mut reads, reader) = (context.models()?, context.reader()?);
-        let latest = is_latest.then_some(if filter.is_by_stage() { ROWS_AT_A_PLACE } else { ROWS });
+        let latest = is_latest.then_some(match filter.is_by_stage() {
+            true => Latest::ByChange(ROWS_AT_A_PLACE),
+            // Who asks for changes gets them in their order.
+            false if self.by_change || self.since.is_some() => Latest::ByChange(ROWS),
+            false => Latest::InForceFirst(ROWS),
+        });
         let asked = (&mut reads, &context.config);
         let found = views::claims(asked, &filter, latest, reader.as_ref(), system::now())?;
         let by_stage = is_latest && filter.is_by_stage();

@@ -16,7 +16,7 @@ use crate::views::{self, View};
 #[derive(Debug, Subcommand)]
 pub(super) enum Decision {
     /// Record a decision, why it was taken and what was not chosen
-    #[command(aliases = ["add", "create"], after_help = "Example: hm decision record \"we keep SQLite\" --target database \
+    #[command(aliases = ["add", "create", "new", "propose"], after_help = "Example: hm decision record \"we keep SQLite\" --target database \
         --rationale \"one file, no server to run\" --not-chosen \"Postgres: a server to operate\"")]
     Record(Record),
     /// Record what became of a decision
@@ -36,8 +36,11 @@ pub(super) enum Decision {
         /// The decision
         id: Called,
     },
-    /// List decisions, newest first
-    #[command(after_help = "Example: hm decision list --target database")]
+    /// The design on one page: decisions in force, newest first, each with why and who supports it
+    #[command(
+        alias = "ls",
+        after_help = "With --json: all decisions.\nExample: hm decision list --target database"
+    )]
     List {
         /// Only on this target
         #[arg(long, value_name = "NAME")]
@@ -48,7 +51,10 @@ pub(super) enum Decision {
         /// Older than this: what the page before calls its cursor
         #[arg(long, value_name = "SEQ")]
         cursor: Option<u64>,
-        /// Statements whole, not their first 700 characters
+        /// Those replaced or withdrawn too, each statement cut at 700 characters
+        #[arg(long)]
+        all: bool,
+        /// With --all: statements whole
         #[arg(long)]
         whole: bool,
     },
@@ -61,13 +67,13 @@ pub(super) struct Record {
     #[arg(required_unless_present = "claim")]
     statement: Option<String>,
     /// The claim, of type decision, that says it already
-    #[arg(long, value_name = "CLAIM", conflicts_with = "statement")]
+    #[arg(hide_short_help = true, long, value_name = "CLAIM", conflicts_with = "statement")]
     claim: Option<String>,
-    /// Why, in 10 characters or more; in 15 or more where it supersedes a decision
-    #[arg(long, visible_alias = "reason", aliases = ["note", "why"], value_name = "TEXT")]
+    /// Why, in 10 characters or more, 15 to supersede
+    #[arg(long, aliases = ["reason", "note", "why"], value_name = "TEXT")]
     rationale: String,
     /// The problem it settles
-    #[arg(long, value_name = "TEXT")]
+    #[arg(hide_short_help = true, long, value_name = "TEXT")]
     context: Option<String>,
     /// What it decides about; one decision in force for each
     #[arg(long, value_name = "NAME")]
@@ -82,16 +88,16 @@ pub(super) struct Record {
     #[arg(long, value_name = "DECISION")]
     supersedes: Vec<String>,
     /// Those it replaces were right; what they are about is mended
-    #[arg(long, requires = "supersedes")]
+    #[arg(hide_short_help = true, long, requires = "supersedes")]
     mends: bool,
     /// An agent that is asked for a position; repeatable
     #[arg(long = "ask", alias = "asks", value_name = "NAME")]
     asks: Vec<String>,
     /// Agreed by silence after so many minutes (1 to 10,080)
-    #[arg(long, value_name = "N")]
+    #[arg(hide_short_help = true, long, value_name = "N")]
     unless_objection_minutes: Option<u32>,
     /// Your name for this request: sent twice, it is done once
-    #[arg(long, value_name = "KEY")]
+    #[arg(hide_short_help = true, long, value_name = "KEY")]
     key: Option<String>,
 }
 
@@ -111,12 +117,13 @@ impl Decision {
                 context.submit("recorded outcome of", Command::RecordOutcome(command), None)
             }
             Self::Show { id } => context.show(&View::Claim(context.claim_named(id)?)),
-            Self::List { target, limit, cursor, whole } => {
+            Self::List { target, limit, cursor, all, whole } => {
                 let target = target.as_deref().map(|name| target::scope("target", name)).transpose()?;
                 context.show(&View::Decisions(DecisionFilter {
                     target,
                     before: *cursor,
                     limit: *limit,
+                    in_force: !all && !context.global.json,
                     whole: *whole,
                 }))
             }

@@ -38,8 +38,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 pub(super) enum Experiment {
     /// Run a profile, or any command after -- as the operator
     #[command(
-        after_help = "The operator may type a command: --thread-id RS-1 --test-id T1 [--out-file FILE] [--no-cap] -- COMMAND.\n\
-        Example: hm experiment run cargo-test --claim C47 --blocking"
+        after_long_help = "The operator may type a command: --thread-id RS-1 --test-id T1 [--out-file FILE] [--no-cap] -- COMMAND.",
+        after_help = "Example: hm experiment run cargo-test --claim C47 --blocking"
     )]
     Run(Run),
     /// Record a past run, as the operator
@@ -103,10 +103,10 @@ pub(super) struct Run {
     #[arg(long, value_name = "PREDICTION", requires = "claim")]
     prediction: Option<String>,
     /// Number of runs, 2 to 20; they are judged together
-    #[arg(long, value_name = "N", requires = "profile")]
+    #[arg(hide_short_help = true, long, value_name = "N", requires = "profile")]
     repeat: Option<u32>,
     /// Return before the run ends
-    #[arg(long, requires = "profile")]
+    #[arg(hide_short_help = true, long, requires = "profile")]
     no_wait: bool,
     /// Thread of a typed command
     #[arg(long, hide = true, value_name = "ID", requires = "argv")]
@@ -115,10 +115,10 @@ pub(super) struct Run {
     #[arg(long, hide = true, value_name = "ID", requires = "argv")]
     test_id: Option<TestId>,
     /// Time limit in seconds; a profile's own can only be shortened
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(hide_short_help = true, long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     timeout: Option<u64>,
     /// Directory; for a profile below the workspace's root
-    #[arg(long, value_name = "PATH")]
+    #[arg(hide_short_help = true, long, value_name = "PATH")]
     cwd: Option<PathBuf>,
     /// File of the result, instead of artifacts/THREAD/experiments/TEST/
     #[arg(long, hide = true, value_name = "FILE", requires = "argv")]
@@ -130,7 +130,7 @@ pub(super) struct Run {
     #[arg(last = true, value_name = "ARGV", requires = "thread_id", requires = "test_id")]
     argv: Vec<String>,
     /// Your key for this request: a retry with the same key runs once
-    #[arg(long, value_name = "KEY", requires = "profile")]
+    #[arg(hide_short_help = true, long, value_name = "KEY", requires = "profile")]
     key: Option<String>,
 }
 

@@ -1,16 +1,17 @@
-//! Help pages. Each fits a screen; the options of every verb have a page of their own.
+//! Help pages. Each fits a screen: `-h` shows what most calls need, `--help` all of a verb. The options of every verb
+//! stand on the page of `hm`.
 
 use std::ffi::OsString;
 
 use clap::{Arg, ArgAction, Args, Command, CommandFactory, FromArgMatches};
 
-use super::{Cli, Global};
+use super::{Cli, Global, mistakes};
 
 /// The page of `hm` itself: its verbs, grouped by purpose.
 pub(super) const VERBS: &str = "\
 {about}
-
-Usage: hm <VERB>; of one verb: hm VERB --help; options of every verb: hm help options
+Agents start with: hm help agent
+Usage: hm <VERB>; of one verb: hm VERB -h, all of it: hm VERB --help
 
 Know
   context         What an agent should know now; attention: what needs you; status: how the workspace is doing
@@ -30,8 +31,33 @@ Set up
 Look after
   verify, rebuild, backup, export, import, backfill, forget, repair
 
-Example: hm claim search connection pool
-Start with: hm init, then hm demo
+Options of every verb: --json, --agent NAME, --dir PATH, --at TIME (see hm help options)
+Example: hm claim search connection pool; in a new project start with hm init, then hm demo
+";
+
+/// What an agent needs, on one page.
+pub(super) const AGENT: &str = "\
+hm is the memory of your team. C47 is a claim, T7 a task, R11 a run: each name goes into any verb.
+
+Know    hm news                                what is new for you; hm news --wait 5m (poll no list)
+        hm context --intent \"mend the pool\"    what the team knows about it
+Find    hm claim search connection pool
+        hm claim show C47 C48                  whole, with reasons; hm claim list --scope src/db
+        hm decision list                       the design in force
+Say     hm claim create \"the pool holds 20\" --scope src/db/pool.rs --ask NAME
+        hm claim create \"a retry deadlocks\" --type negative --scope src/db --trigger-path src/db/retry.rs
+        hm claim create \"it no longer leaks\" --supersedes C47 --mends
+Answer  hm claim support C47 C48 \"I counted\"
+        hm claim challenge C47 \"it is 50 since v2\" --evidence last
+        hm claim withdraw C47 \"I misread\"     your own claim, or your position on another
+Decide  hm decision record \"one file\" --target storage --rationale \"no server to run\" --not-chosen \"Postgres: a server\"
+Work    hm task add \"mend the pool\" --scope src/db
+        hm task claim T7                       hold it; then hm task done T7 \"42 tests\"
+        hm lock src/db --for 10m --why \"a migration\"
+Prove   hm profile list; hm experiment run PROFILE --claim C47
+Open    hm attention                           what waits for you, and the command that settles each
+
+The last command or run is the evidence `last`. More of a verb: hm claim create -h, all of it: --help.
 ";
 
 /// The page of any other verb.
@@ -40,21 +66,61 @@ const PAGE: &str = "\
 {usage-heading} {usage}
 
 {all-args}{after-help}
-Options of every verb: hm help options
 ";
 
 /// The verb and options of this command line.
 pub(super) fn parsed(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let mut command = with_pages(Cli::command()).help_template(VERBS);
-    let mut matches = command.try_get_matches_from_mut(words)?;
+    let words: Vec<OsString> = words.into_iter().collect();
+    let is_brief = words.iter().take_while(|word| *word != "--").any(|word| word == "-h");
+    let mut command = with_pages(Cli::command(), "hm", is_brief).help_template(VERBS);
+    let mut matches = match command.try_get_matches_from_mut(&words) {
+        Ok(matches) => matches,
+        Err(problem) => return Err(mistakes::with_line(problem, &words, &command)),
+    };
     Cli::from_arg_matches_mut(&mut matches).map_err(|problem| problem.format(&mut command))
 }
 
-/// Gives a command and its subcommands our help pages. No page spends a line on `--help`.
-fn with_pages(command: Command) -> Command {
-    let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).hide(true).help("Print help");
-    let command = command.help_template(PAGE).disable_help_flag(true).arg(help);
-    command.mut_subcommands(with_pages)
+/// Gives a command and its subcommands our help pages. No page spends a line on `--help`, and long pages have the
+/// form of short ones: an option in a line.
+fn with_pages(command: Command, line: &str, is_brief: bool) -> Command {
+    let help =
+        Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).hide(true).help("Print help");
+    let command = command.disable_help_flag(true).disable_help_subcommand(line != "hm");
+    let has_more = |command: &Command| command.get_long_about().is_some();
+    let is_cut = has_more(&command)
+        || command.get_after_long_help().is_some()
+        || command.get_arguments().any(Arg::is_hide_short_help_set)
+        || command.get_subcommands().any(has_more);
+    let command = match is_brief {
+        true if is_cut => command.help_template(format!("{PAGE}All of it: {line} --help\n")),
+        true => command.help_template(PAGE),
+        false => whole(command.help_template(PAGE)),
+    };
+    command.arg(help).mut_subcommands(|verb| {
+        let line = format!("{line} {}", verb.get_name());
+        with_pages(verb, &line, is_brief)
+    })
+}
+
+/// A command whose page shows all its arguments and texts. What follows the first paragraph of its text takes the place
+/// of that paragraph.
+fn whole(command: Command) -> Command {
+    let about = command.get_long_about().map(ToString::to_string);
+    let about = about.and_then(|about| Some(about.split_once("\n\n")?.1.to_owned()));
+    let more = command.get_after_long_help().map(|more| match command.get_after_help() {
+        Some(example) => format!("{more}\n{example}"),
+        None => more.to_string(),
+    });
+    let none = None::<&'static str>;
+    let mut command =
+        command.long_about(none).after_long_help(none).mut_args(|argument| argument.hide_short_help(false));
+    if let Some(about) = about {
+        command = command.about(about);
+    }
+    if let Some(more) = more {
+        command = command.after_help(more);
+    }
+    command
 }
 
 /// The page of the options that every verb takes.
@@ -72,10 +138,28 @@ pub(super) fn options() -> String {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
+    use clap::{CommandFactory, Parser};
 
-    use super::{VERBS, options};
+    use super::{AGENT, VERBS, options};
     use crate::cli::Cli;
+
+    /// Every line of the agent's page parses.
+    #[test]
+    fn the_page_of_an_agent_is_short_and_its_lines_parse() {
+        assert!(AGENT.chars().count() <= 2_000, "{}", AGENT.chars().count());
+        let lines = AGENT.lines().flat_map(|line| line.split_inclusive("; ")).filter_map(|line| {
+            let line = line.split_once("hm ").filter(|_| !line.starts_with(['h', 'T']))?.1;
+            Some(line.split("   ").next().unwrap_or_default().trim_end_matches([' ', ';']))
+        });
+        let mut count = 0;
+        for line in lines {
+            let line = line.split(" (").next().unwrap_or_default();
+            let words = shell_words::split(&format!("hm {line}")).expect("words");
+            assert!(Cli::try_parse_from(&words).is_ok(), "{line}");
+            count += 1;
+        }
+        assert!(count >= 18, "{count}");
+    }
 
     /// The page of `hm` lists verbs by hand.
     #[test]

@@ -32,6 +32,8 @@ pub enum Failure {
     Usage(String),
     /// A check failed. Its report is printed already.
     Broken,
+    /// Of several commands some failed. Each failure is printed already; this is the highest exit code.
+    Several(u8),
     /// The reader of the output is gone, such as `head`. Further output has no reader.
     Unheard,
     /// A typed command that did not start.
@@ -63,6 +65,11 @@ impl Failure {
 
     /// Prints the failure on stderr (with `--json` on stdout) and returns its exit code.
     pub(super) fn report(&self, as_json: bool) -> ExitCode {
+        ExitCode::from(self.printed(as_json))
+    }
+
+    /// Like [`Failure::report`], as a number.
+    fn printed(&self, as_json: bool) -> u8 {
         let (code, text, value) = match self {
             Self::Rejected(rejection) => {
                 (exit_code(rejection.code), refused(rejection), serde_json::to_value(rejection).ok())
@@ -79,8 +86,9 @@ impl Failure {
                 text.clone(),
                 Some(serde_json::json!({ "code": "never_started", "message": text })),
             ),
-            Self::Broken => return ExitCode::from(1),
-            Self::Unheard => return ExitCode::SUCCESS,
+            Self::Broken => return 1,
+            Self::Several(code) => return *code,
+            Self::Unheard => return 0,
         };
         match value.filter(|_| as_json) {
             Some(value) => println!("{}", json(&in_shell_json(&value))),
@@ -89,8 +97,28 @@ impl Failure {
                 eprintln!("hm: {}", clean::cleaned(&shortened(&text)));
             }
         }
-        ExitCode::from(code)
+        code
     }
+}
+
+/// Prints the failure of one of several commands, with the name that was typed. Returns its exit code.
+pub(super) fn said_of(typed: &str, failure: Failure, as_json: bool) -> u8 {
+    let named = |text: String| match shortened(&text).contains(typed) {
+        true => text,
+        false => format!("{typed}: {text}"),
+    };
+    let failure = match failure {
+        Failure::Rejected(mut rejection) => {
+            rejection.message = named(rejection.message);
+            Failure::Rejected(rejection)
+        }
+        Failure::Usage(text) => Failure::Usage(named(text)),
+        Failure::Internal(text) => Failure::Internal(named(text)),
+        other @ (Failure::Broken | Failure::Several(_) | Failure::Unheard | Failure::NeverStarted { .. }) => {
+            other
+        }
+    };
+    failure.printed(as_json)
 }
 
 impl From<Rejection> for Failure {
@@ -214,7 +242,7 @@ pub(super) fn inline(failure: &Failure) -> String {
     let text = match failure {
         Failure::Rejected(rejection) => rejection.message.clone(),
         Failure::Usage(text) | Failure::Internal(text) | Failure::NeverStarted { text, .. } => text.clone(),
-        Failure::Broken | Failure::Unheard => String::new(),
+        Failure::Broken | Failure::Several(_) | Failure::Unheard => String::new(),
     };
     views::inline(&text, 400)
 }

@@ -2,9 +2,10 @@
 
 use clap::Subcommand;
 
+use super::Context;
+use super::because::Because;
 use super::names::Called;
 use super::output::Failure;
-use super::{Context, parse};
 use crate::domain::command::{Command, DismissPattern};
 use crate::domain::ids::PatternId;
 use crate::domain::names::Sort;
@@ -30,15 +31,14 @@ pub(super) enum Pattern {
     },
     /// Say that a pattern is none; it is not raised again for a day
     #[command(
-        after_help = "Example: hm pattern dismiss L1 --reason \"it waits for a port\"\n\nFor the agents that it is about, the \
+        after_help = "Example: hm pattern dismiss L1 \"it waits for a port\"\n\nFor the agents that it is about, the \
         architect and the operator."
     )]
     Dismiss {
         /// The pattern
         id: Called,
-        /// Reason
-        #[arg(long, alias = "why", value_name = "TEXT")]
-        reason: String,
+        #[command(flatten)]
+        because: Because,
     },
 }
 
@@ -49,9 +49,9 @@ impl Pattern {
             Self::Show { id } => {
                 context.show(&View::Pattern(PatternId::from_uuid(context.named(Sort::Pattern, id)?)))
             }
-            Self::Dismiss { id, reason } => {
+            Self::Dismiss { id, because } => {
                 let pattern_id = PatternId::from_uuid(context.named(Sort::Pattern, id)?);
-                let dismiss = DismissPattern { pattern_id, reason: parse("reason", reason)? };
+                let dismiss = DismissPattern { pattern_id, reason: because.reason()? };
                 context.submit("pattern dismissed", Command::DismissPattern(dismiss), None)
             }
         }

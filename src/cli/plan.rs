@@ -2,9 +2,10 @@
 
 use clap::{Args, Subcommand};
 
+use super::because::Because;
 use super::names::Called;
 use super::output::{self, Failure};
-use super::{Context, NOTE_TOO, REASON_TOO, block_on, parse, parse_all, parse_optional};
+use super::{Context, NOTE_TOO, block_on, parse, parse_all, parse_optional};
 use crate::domain::agent::AgentId;
 use crate::domain::command::{
     AbandonPlan, AddPhase, AddPlan, AddTask, ClaimTask, Command, DeclareIntent, RenamePlan, RetireAnchor,
@@ -12,7 +13,7 @@ use crate::domain::command::{
 };
 use crate::domain::ids::{PhaseId, PlanId, TaskId};
 use crate::domain::names::Sort;
-use crate::domain::plan::Trajectory;
+use crate::domain::plan::{TaskStatus, Trajectory};
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
 use crate::domain::text::Title;
@@ -41,7 +42,7 @@ pub(super) struct Intent {
 #[derive(Debug, Subcommand)]
 pub(super) enum Plan {
     /// Add a plan
-    #[command(alias = "create", after_help = "Example: hm plan add \"Ship 1.0\" --path docs/plan.md")]
+    #[command(aliases = ["create", "new"], after_help = "Example: hm plan add \"Ship 1.0\" --path docs/plan.md")]
     Add {
         /// Title of the plan
         title: String,
@@ -61,13 +62,12 @@ pub(super) enum Plan {
         title: String,
     },
     /// Abandon a plan for good: its open tasks are invalidated and their leases end
-    #[command(after_help = "Example: hm plan abandon P1 --reason \"1.1 comes first\"")]
+    #[command(after_help = "Example: hm plan abandon P1 \"1.1 comes first\"")]
     Abandon {
         /// Plan
         id: Called,
-        /// Reason
-        #[arg(long, aliases = REASON_TOO, value_name = "TEXT")]
-        reason: String,
+        #[command(flatten)]
+        because: Because,
     },
     /// Show the intent, the plans, their phases and tasks
     #[command(alias = "list", after_help = "Example: hm plan show")]
@@ -77,7 +77,7 @@ pub(super) enum Plan {
 #[derive(Debug, Subcommand)]
 pub(super) enum Phase {
     /// Add a phase to a plan
-    #[command(alias = "create", after_help = "Example: hm phase add \"Storage\" --plan P1")]
+    #[command(aliases = ["create", "new"], after_help = "Example: hm phase add \"Storage\" --plan P1")]
     Add {
         /// Title of the phase
         title: String,
@@ -93,7 +93,7 @@ pub(super) enum Phase {
 #[derive(Debug, Subcommand)]
 pub(super) enum Task {
     /// Add a task for anyone to take
-    #[command(alias = "create", after_help = "Example: hm task add \"Mend the pool\" --scope src/db")]
+    #[command(aliases = ["create", "new"], after_help = "Example: hm task add \"Mend the pool\" --scope src/db")]
     Add(Add),
     /// List tasks of every status, oldest first
     #[command(after_help = "Example: hm task list --status open,blocked --phase P2")]
@@ -108,7 +108,7 @@ pub(super) enum Task {
     #[command(after_help = "Example: hm task ready --json")]
     Ready,
     /// Take a task: a session holds it as long as it writes from time to time
-    #[command(after_help = "Example: hm task claim T7 --lock src/db")]
+    #[command(aliases = ["take", "start"], after_help = "Example: hm task claim T7 --lock src/db")]
     Claim {
         /// Task
         id: Called,
@@ -127,7 +127,25 @@ pub(super) enum Task {
         /// open, active, blocked, done or invalidated
         status: String,
         /// Progress, or reason
+        #[arg(value_name = "NOTE", conflicts_with = "note")]
+        words: Option<String>,
+        /// Progress, or reason
         #[arg(long, aliases = NOTE_TOO, value_name = "TEXT")]
+        note: Option<String>,
+        /// Number of the hold, from its receipt
+        #[arg(long, value_name = "N")]
+        token: Option<u64>,
+    },
+    /// Set the status of a task to done, as hm task update does
+    #[command(hide = true, aliases = ["finish", "close", "complete"], after_help = "Example: hm task done T7 \"42 tests\"")]
+    Done {
+        /// Task
+        id: Called,
+        /// What came of it (or --note TEXT)
+        #[arg(value_name = "NOTE", conflicts_with = "note")]
+        words: Option<String>,
+        /// What came of it
+        #[arg(long, hide = true, aliases = NOTE_TOO, value_name = "TEXT")]
         note: Option<String>,
         /// Number of the hold, from its receipt
         #[arg(long, value_name = "N")]
@@ -185,7 +203,7 @@ pub(super) enum Anchor {
         key: String,
     },
     /// Keep a fact where no compaction loses it; the same key again replaces it
-    #[command(aliases = ["add", "create", "set"], after_help = "Example: hm anchor save DB_SCHEMA \"v7, see migrations/\"")]
+    #[command(aliases = ["add", "create", "set", "new"], after_help = "Example: hm anchor save DB_SCHEMA \"v7, see migrations/\"")]
     Save {
         /// Key
         key: String,
@@ -237,9 +255,9 @@ impl Plan {
                 let command = RenamePlan { plan_id, title: parse("title", title)? };
                 context.submit("plan renamed", Command::RenamePlan(command), None)
             }
-            Self::Abandon { id, reason } => {
+            Self::Abandon { id, because } => {
                 let plan_id = PlanId::from_uuid(context.named(Sort::Plan, id)?);
-                let command = AbandonPlan { plan_id, reason: parse("reason", reason)? };
+                let command = AbandonPlan { plan_id, reason: because.reason()? };
                 context.submit("plan abandoned", Command::AbandonPlan(command), None)
             }
             Self::Show => context.show(&View::Plan(context.given_session().map(String::from))),
@@ -275,17 +293,30 @@ impl Task {
                 };
                 context.submit("task claimed", Command::ClaimTask(command), None)
             }
-            Self::Update { id, status, note, token } => {
-                let command = UpdateTask {
-                    task_id: TaskId::from_uuid(context.named(Sort::Task, id)?),
-                    status: parse("status", status)?,
-                    note: parse_optional("note", note.as_deref())?,
-                    fencing_token: *token,
-                };
-                context.submit("task updated", Command::UpdateTask(command), None)
+            Self::Update { id, status, words, note, token } => {
+                updated(context, id, parse("status", status)?, words.as_ref().or(note.as_ref()), *token)
+            }
+            Self::Done { id, words, note, token } => {
+                updated(context, id, TaskStatus::Done, words.as_ref().or(note.as_ref()), *token)
             }
         }
     }
+}
+
+fn updated(
+    context: &Context,
+    id: &Called,
+    status: TaskStatus,
+    note: Option<&String>,
+    token: Option<u64>,
+) -> Result<(), Failure> {
+    let command = UpdateTask {
+        task_id: TaskId::from_uuid(context.named(Sort::Task, id)?),
+        status,
+        note: parse_optional("note", note.map(String::as_str))?,
+        fencing_token: token,
+    };
+    context.submit("task updated", Command::UpdateTask(command), None)
 }
 
 impl Add {

@@ -29,25 +29,31 @@ pub(super) struct Search {
     #[arg(long, value_name = "STATUS", value_delimiter = ',')]
     status: Vec<String>,
     /// balanced, strict (no deprecated claims) or audit (superseded ones too)
-    #[arg(long, value_name = "MODE", default_value = "balanced", hide_default_value = true)]
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "MODE",
+        default_value = "balanced",
+        hide_default_value = true
+    )]
     mode: String,
     /// Whose
-    #[arg(long, value_name = "NAME")]
+    #[arg(hide_short_help = true, long, value_name = "NAME")]
     owner: Option<String>,
     /// Made in this session
-    #[arg(long, value_name = "SESSION")]
+    #[arg(hide_short_help = true, long, value_name = "SESSION")]
     session: Option<String>,
     #[command(flatten)]
     made: super::Made,
     /// Statements whole, however long
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     whole: bool,
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = DEFAULT_HITS,
         value_parser = clap::value_parser!(u64).range(1..=MAX_LIMIT as u64))]
     limit: u64,
     /// The next page: what the page before calls its cursor
-    #[arg(long, value_name = "CURSOR")]
+    #[arg(hide_short_help = true, long, value_name = "CURSOR")]
     cursor: Option<String>,
 }
 

@@ -192,16 +192,19 @@ pub(super) enum Verb {
     /// Show the options that every verb takes
     #[command(hide = true, override_help = help::options())]
     Options,
+    /// Show what an agent needs, on one page
+    #[command(hide = true, alias = "agents", override_help = help::AGENT)]
+    Agent,
 }
 
 /// The time range of a list.
 #[derive(Debug, Args)]
 pub(super) struct Made {
     /// Made then or later: a time, a date, an age (90m, 3d), or #57
-    #[arg(long, value_name = "TIME")]
+    #[arg(hide_short_help = true, long, value_name = "TIME")]
     pub(super) since: Option<String>,
     /// Made then or earlier
-    #[arg(long, value_name = "TIME")]
+    #[arg(hide_short_help = true, long, value_name = "TIME")]
     pub(super) until: Option<String>,
 }
 
@@ -231,6 +234,33 @@ pub(super) fn parsed() -> Result<Cli, clap::Error> {
     }
 }
 
+/// Verbs whose subcommands have pages of help.
+const NOUNS: [&str; 24] = [
+    "anchor",
+    "anchors",
+    "belief",
+    "beliefs",
+    "claim",
+    "claims",
+    "decision",
+    "decisions",
+    "experiment",
+    "experiments",
+    "guard",
+    "guards",
+    "pattern",
+    "patterns",
+    "phase",
+    "phases",
+    "plan",
+    "plans",
+    "profile",
+    "profiles",
+    "session",
+    "sessions",
+    "task",
+    "tasks",
+];
 /// Verbs that list without a subcommand, and the option with which one of them lists.
 const LISTS: [(&str, Option<&str>); 6] = [
     ("attention", None),
@@ -241,7 +271,8 @@ const LISTS: [(&str, Option<&str>); 6] = [
     ("lock", Some("--list")),
 ];
 
-/// Rewrites `hm lock list` and similar lines to the verb's own form. Other nouns have a subcommand `list`.
+/// Rewrites `hm lock list` and similar lines to the verb's own form. Other nouns have a subcommand `list`. `hm claim
+/// help list` becomes `hm help claim list`.
 pub(super) fn listed(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let mut at = 1;
     while let Some(argument) = arguments.get(at).and_then(|argument| argument.to_str()) {
@@ -249,6 +280,10 @@ pub(super) fn listed(mut arguments: Vec<OsString>) -> Vec<OsString> {
             "--dir" | "--agent" | "--operator-override" | "--at" => at += 2,
             option if option.starts_with('-') => at += 1,
             verb => {
+                if NOUNS.contains(&verb) && arguments.get(at + 1).is_some_and(|word| word == "help") {
+                    arguments.swap(at, at + 1);
+                    break;
+                }
                 let found = LISTS.iter().find(|(list, _)| *list == verb);
                 let is_list = arguments.get(at + 1).is_some_and(|word| word == "list");
                 // With one of these options, the scope of the lock is a path named `list`.

@@ -150,21 +150,40 @@ pub fn cut_words(text: &str, max_chars: usize) -> String {
     line
 }
 
-/// Text in which no `<` opens a tag: `<b>` becomes `&lt;b>`, and `a < b` stays.
+/// Text in which no `<` opens a tag that frames a dialogue or hides text: `<system-reminder>` becomes
+/// `&lt;system-reminder>`. Comparisons, formats and generics stay as they were written: `a <b`, `<IIQII`, `Vec<T>`.
 pub fn untagged(text: &str) -> Cow<'_, str> {
-    let opens = |after: &str| after.starts_with(|c: char| c.is_alphabetic() || matches!(c, '/' | '!' | '?'));
-    if !text.match_indices('<').any(|(at, _)| opens(&text[at + 1..])) {
+    if !text.match_indices('<').any(|(at, _)| opens_frame(&text[at + 1..])) {
         return Cow::Borrowed(text);
     }
     let mut plain = String::with_capacity(text.len() + 12);
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('<') {
         plain.push_str(before);
-        plain.push_str(if opens(after) { "&lt;" } else { "<" });
+        plain.push_str(if opens_frame(after) { "&lt;" } else { "<" });
         rest = after;
     }
     plain.push_str(rest);
     Cow::Owned(plain)
+}
+
+/// One-word tags that frame a dialogue.
+const FRAMES: [&str; 7] = ["system", "user", "human", "assistant", "tool", "instructions", "claim"];
+
+/// Whether the text after a `<` is a tag that frames a dialogue, or the start of a comment. A name of several words
+/// (`system-reminder`, `hivemind_state`) and one of [`FRAMES`] make a frame, up to a `>` or attributes.
+fn opens_frame(after: &str) -> bool {
+    if after.starts_with("!--") {
+        return true;
+    }
+    let tag = after.strip_prefix('/').unwrap_or(after);
+    let end = tag.find(|c: char| !c.is_ascii_alphanumeric() && !"-_:.".contains(c)).unwrap_or(tag.len());
+    let (name, rest) = tag.split_at(end);
+    let is_named = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && (name.contains(['-', '_', ':']) || FRAMES.contains(&&*name.to_ascii_lowercase()));
+    let has_attributes =
+        || rest.split_once('>').is_some_and(|(inside, _)| inside.contains('=') && !inside.contains('<'));
+    is_named && (rest.trim_start_matches([' ', '/']).starts_with('>') || has_attributes())
 }
 
 /// Serialised JSON with every hidden character escaped as `\uXXXX`. A parser reads the same strings. The JSON
@@ -225,9 +244,13 @@ mod tests {
         assert_eq!(cut_line("abcdef", 6), "abcdef");
         assert_eq!(cut_line("abcdéfg", 6), "abcdé…");
         assert_eq!(cut_line("abc", 0), "…");
-        let tags = "<system-reminder></b><!--<?a < b <= c << 1 <- x Vec<T> <é>";
-        let plain = "&lt;system-reminder>&lt;/b>&lt;!--&lt;?a < b <= c << 1 <- x Vec&lt;T> &lt;é>";
+        let tags = "<system-reminder></hivemind_state ><!--<System x=\"1\"></user>";
+        let plain = "&lt;system-reminder>&lt;/hivemind_state >&lt;!--&lt;System x=\"1\">&lt;/user>";
         assert_eq!(untagged(tags), plain);
+        // Red before: a claim about a format or a type was shown with `&lt;`.
+        let code =
+            "a < b <= c << 1 <- x Vec<T> <é> <IIQII, <2sBBIQII; read(from <first_position) > 1 <b> <?a <user";
+        assert_eq!(untagged(code), code);
     }
 
     #[test]

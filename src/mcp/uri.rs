@@ -303,6 +303,7 @@ fn decision_filter(parameters: &mut Parameters) -> Result<DecisionFilter, BadAdd
     let target = parameters.take("target");
     let target = target.map(|name| Scope::target(&name).map_err(|problem| bad("target", problem)));
     Ok(DecisionFilter {
+        in_force: false,
         whole: false,
         target: target.transpose()?,
         before: parameters.parse("cursor")?,

@@ -312,10 +312,10 @@ impl Reader {
     }
 
     /// The agents that support a claim, except its owner.
-    pub fn supporters(&self, claim: &ClaimSummary) -> Result<Vec<String>, StoreError> {
+    pub fn supporters(&self, claim: ClaimId, owner: &str) -> Result<Vec<String>, StoreError> {
         let supports =
-            |held: &PositionHeld| held.position == Position::Support.as_str() && held.agent != claim.owner;
-        let positions = self.positions(claim.id)?.into_iter().filter(supports);
+            |held: &PositionHeld| held.position == Position::Support.as_str() && held.agent != owner;
+        let positions = self.positions(claim)?.into_iter().filter(supports);
         Ok(positions.map(|held| held.agent).collect())
     }
 

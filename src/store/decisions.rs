@@ -109,6 +109,8 @@ pub struct DecisionFilter {
     pub before: Option<u64>,
     /// Maximum count.
     pub limit: usize,
+    /// Only decisions that are not deprecated.
+    pub in_force: bool,
     /// Whether a text shows whole statements.
     pub whole: bool,
 }
@@ -146,13 +148,15 @@ impl Reader {
             None => "?3 IS NULL AND",
         };
         let sql = format!(
-            "SELECT {SUMMARY} WHERE {on_target} d.created_seq < ?1 ORDER BY d.created_seq DESC LIMIT ?2"
+            "SELECT {SUMMARY} WHERE {on_target} (NOT ?4 OR c.status <> 'deprecated') AND d.created_seq < ?1 ORDER BY d.created_seq DESC LIMIT ?2"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         let names = names.map(|names| serde_json::json!(names).to_string());
-        let rows = statement.query(params![before, limit, names])?;
-        let (decisions, next) =
+        let rows = statement.query(params![before, limit, names, filter.in_force])?;
+        let (mut decisions, next) =
             self.page_of(rows, filter.limit, "created_seq", |row| self.decision_summary(row))?;
+        // An expired decision is deprecated before its row says so.
+        decisions.retain(|decision| !filter.in_force || decision.status != Status::Deprecated.as_str());
         Ok(DecisionPage { decisions, next })
     }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::asking::Asking;
 use super::names::shortened;
-use super::rows::{self, Room, Stage, rows};
+use super::rows::{self, Latest, Room, Stage, place, rows};
 use super::{Answer, DEFAULT_LIMIT, ViewError, last_change, markdown, to_json};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::ClaimType;
@@ -44,30 +44,33 @@ pub(super) fn answer(asking: &mut Asking<'_>, filter: &ClaimFilter) -> Result<An
     Ok(answer.followed_by("cursor", page.next).without(found.left_out))
 }
 
-/// Claims that match a filter. With `latest` these are the last changed claims of the first page, at most this many,
-/// newest change first. The reader's own work is left out of the news.
+/// Claims that match a filter. With `latest` these are the last changed claims of the first page, in its order. A list
+/// at a place is grouped by stage instead. The reader's own work is left out of the news.
 ///
 /// # Errors
 /// [`ViewError`].
 pub(super) fn list(
     asking: &mut Asking<'_>,
     filter: &ClaimFilter,
-    latest: Option<usize>,
+    latest: Option<Latest>,
     reader: Option<&AgentId>,
 ) -> Result<Listed<ClaimPage>, ViewError> {
     let reader = reader.map(AgentId::as_str);
     let ((mut page, held, older, seq), left_out) = asking.found(|asked| {
         let mut page = asked.store.claims(filter)?;
         let mut older = 0;
-        if let Some(latest) = latest {
+        if let Some(order @ (Latest::ByChange(rows) | Latest::InForceFirst(rows))) = latest {
             if filter.is_by_stage() {
                 page.claims.retain(|claim| !claim.rejected);
                 page.claims.sort_by_key(|claim| (Stage::place(claim), std::cmp::Reverse(claim.seq)));
             } else {
                 page.claims.sort_by_key(|claim| std::cmp::Reverse(claim.seq));
             }
-            older = page.claims.len().saturating_sub(latest);
-            page.claims.truncate(latest);
+            older = page.claims.len().saturating_sub(rows);
+            page.claims.truncate(rows);
+            if matches!(order, Latest::InForceFirst(_)) && !filter.is_by_stage() {
+                page.claims.sort_by_key(place);
+            }
         }
         let held = asked.mark(&mut page.claims.iter_mut().collect::<Vec<_>>(), reader)?;
         Ok((page, held, older, asked.seq))

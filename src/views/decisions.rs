@@ -9,31 +9,50 @@ use crate::domain::claim::ClaimType;
 use crate::domain::event::Event;
 use crate::domain::time::Timestamp;
 use crate::reads::Reads;
-use crate::store::{ClaimFilter, DecisionFilter, DecisionPage, with_basis};
+use crate::store::{ClaimFilter, DecisionFilter, DecisionSummary, with_basis};
 
-/// Maximum length of the statement of a decision in a list, in characters: agents need its whole text, and there are
-/// few decisions.
+/// Maximum length of the statement of a decision in a list of all, in characters. Those in force are shown whole.
 const DECISION_CHARS: usize = 700;
+/// Maximum length of the rationale of a decision in force, in characters: one line of its page.
+const WHY_CHARS: usize = 160;
 
-/// A page of decisions. Its text also counts the older ones.
+/// A page of decisions. Its text also counts the ones that it leaves out.
 pub(super) fn answer(asking: &mut Asking<'_>, filter: &DecisionFilter) -> Result<Answer, ViewError> {
     asking.of_store(|asked| {
         let page = asked.store.decisions(filter)?;
-        let rest = page.next.filter(|_| asked.format == Format::Text).map(|before| DecisionFilter {
-            before: Some(before),
-            limit: MAX_LIMIT,
-            ..filter.clone()
-        });
-        let rest = rest.map(|rest| asked.store.decisions(&rest)).transpose()?;
-        let text = || {
-            let mut text = text(&page, filter.whole, asked.now);
-            if let Some(rest) = rest {
-                let more = if rest.next.is_some() { "+" } else { "" };
-                let _ = writeln!(text, "{}{more} older", rest.decisions.len());
-            }
-            text
+        if asked.format != Format::Text {
+            return Ok(asked.answer(|| to_json(&page), String::new).followed_by("cursor", page.next));
+        }
+        let mut text = String::new();
+        for decision in &page.decisions {
+            let supporters = match filter.in_force {
+                true => asked.store.supporters(decision.claim_id, &decision.decided_by)?,
+                false => Vec::new(),
+            };
+            text.push_str(&one(decision, filter, &supporters, asked.now));
+        }
+        let every = DecisionFilter { limit: MAX_LIMIT, ..filter.clone() };
+        let counted = |filter: DecisionFilter| {
+            let page = asked.store.decisions(&filter)?;
+            let more = if page.next.is_some() { "+" } else { "" };
+            Ok::<_, ViewError>((page.decisions.len(), more))
         };
-        Ok(asked.answer(|| to_json(&page), text).followed_by("cursor", page.next))
+        if let Some(before) = page.next {
+            let (older, more) = counted(DecisionFilter { before: Some(before), ..every.clone() })?;
+            let _ = writeln!(text, "{older}{more} older");
+        }
+        if filter.in_force && filter.before.is_none() {
+            let (in_force, _) = counted(every.clone())?;
+            let (all, more) = counted(DecisionFilter { in_force: false, ..every })?;
+            if all > in_force {
+                let _ =
+                    writeln!(text, "{}{more} no longer in force: `hm decision list --all`", all - in_force);
+            }
+        }
+        if text.is_empty() {
+            text = "No decisions match.\n".to_owned();
+        }
+        Ok(asked.answer(|| to_json(&page), || text).followed_by("cursor", page.next))
     })
 }
 
@@ -43,25 +62,25 @@ pub(super) fn touched_by(reads: &mut Reads, event: &Event) -> Result<bool, ViewE
     claims::any_of(reads, event, &ClaimFilter { claim_type, ..ClaimFilter::default() })
 }
 
-fn text(page: &DecisionPage, whole: bool, now: Timestamp) -> String {
-    if page.decisions.is_empty() {
-        return "No decisions match.\n".to_owned();
-    }
-    let mut text = String::new();
-    for decision in &page.decisions {
-        let target = decision.target.as_deref().map(|target| format!(", {}", inline(target, 80)));
-        let outcome = decision.outcome.as_deref().map(|outcome| format!(", outcome: {outcome}"));
-        let _ = writeln!(
-            text,
-            "- `{}` {} ({}, by {} {} ago{}{})",
-            decision.claim_id,
-            listed(&decision.statement, if whole { usize::MAX } else { DECISION_CHARS }),
-            with_basis(&decision.status, decision.basis),
-            name(&decision.decided_by),
-            age(decision.created_at, now),
-            target.unwrap_or_default(),
-            outcome.unwrap_or_default()
-        );
-    }
-    text
+fn one(decision: &DecisionSummary, filter: &DecisionFilter, supporters: &[String], now: Timestamp) -> String {
+    let target = decision.target.as_deref().map(|target| format!(", {}", inline(target, 80)));
+    let outcome = decision.outcome.as_deref().map(|outcome| format!(", outcome: {outcome}"));
+    let supporters: Vec<String> = supporters.iter().map(|agent| name(agent)).collect();
+    let supported = match supporters.is_empty() {
+        true => String::new(),
+        false => format!(", supported by {}", supporters.join(", ")),
+    };
+    let most = if filter.whole || filter.in_force { usize::MAX } else { DECISION_CHARS };
+    let why = filter.in_force.then(|| format!("  why: {}\n", listed(&decision.rationale, WHY_CHARS)));
+    format!(
+        "- `{}` {} ({}, by {} {} ago{supported}{}{})\n{}",
+        decision.claim_id,
+        listed(&decision.statement, most),
+        with_basis(&decision.status, decision.basis),
+        name(&decision.decided_by),
+        age(decision.created_at, now),
+        target.unwrap_or_default(),
+        outcome.unwrap_or_default(),
+        why.unwrap_or_default()
+    )
 }

@@ -570,7 +570,7 @@ impl<'a> Asked<'a> {
         claim.answers_reader =
             summary.proof.is_some() && was.is_some() && self.holds(id, Position::Challenge)?;
         if was.is_some() && status == Status::Confirmed && summary.basis == Some(Basis::Agreed) {
-            claim.agreed_by = self.store.supporters(&summary)?;
+            claim.agreed_by = self.store.supporters(summary.id, &summary.owner)?;
         }
         let scopes = || summary.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
         let is_mentioned = scopes().any(|scope| self.mentioned.names(&scope));

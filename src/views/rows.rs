@@ -13,7 +13,9 @@ pub const ROWS: usize = 20;
 const ROW_CHARS: usize = 212;
 /// Minimum length of a shown statement, in characters, however long the others are.
 const LEAST_CHARS: usize = 120;
-/// Length up to which a row in a pipe shows a statement whole, in characters.
+/// Length up to which a row in a pipe shows every statement whole, in characters, whatever the others leave.
+const WHOLE_CHARS: usize = 200;
+/// Length up to which a row in a pipe shows a statement whole if there is room, in characters.
 const MOST_CHARS: usize = 400;
 /// Length of a statement at a terminal, in characters: two to three lines.
 const SCREEN_CHARS: usize = 240;
@@ -77,6 +79,28 @@ impl Stage {
     }
 }
 
+/// Which claims a list shows, and in which order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Latest {
+    /// At most so many that changed last, newest change first.
+    ByChange(usize),
+    /// At most so many that changed last: decisions in force first, then other claims in force, then contested ones.
+    InForceFirst(usize),
+}
+
+/// The place of a claim in [`Latest::InForceFirst`].
+pub(super) const fn place(claim: &ClaimSummary) -> u8 {
+    match (claim.status, claim.claim_type) {
+        (Status::Confirmed, ClaimType::Decision) => 0,
+        (Status::Proposed, ClaimType::Decision) => 1,
+        (Status::Confirmed, _) => 2,
+        (Status::Proposed, ClaimType::Fact | ClaimType::Negative) => 3,
+        (Status::Contested | Status::PendingProof, _) => 4,
+        (Status::Proposed, ClaimType::Hypothesis) => 5,
+        (Status::Deprecated, _) => 6,
+    }
+}
+
 /// Claims as rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rows {
@@ -118,6 +142,8 @@ pub fn rows<'c>(
         }
     };
     let line = |(claim, marks): (&ClaimSummary, String)| {
+        let is_short = claim.statement.chars().count() <= WHOLE_CHARS;
+        let most = if is_short { WHOLE_CHARS.max(most) } else { most };
         (label(claim), format!("{} ({marks})", listed(&claim.statement, most)))
     };
     Rows { head, lines: rows.into_iter().map(line).collect() }

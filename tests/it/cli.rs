@@ -92,8 +92,8 @@ fn a_claim_lives_and_ends() {
             abstained C1: committed at seq 12
             next: the challenge by analyst is over; the claim is confirmed
             $ hm claim list
-            C1 the pool holds 20 connections (confirmed, agreed, by devops, abstention by analyst AGE ago)
             C2 retries go through the pool (decision, proposed, by devops)
+            C1 the pool holds 20 connections (confirmed, agreed, by devops, abstention by analyst AGE ago)
             $ hm --agent arch claim deprecate C1 --reason "the pool is gone"
             deprecated C1: committed at seq 14
             $ hm claim list --all

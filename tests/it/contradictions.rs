@@ -462,7 +462,9 @@ fn two_names_of_a_target_are_one() {
             Found by the form of the words: a pair that is not listed may contradict all the same.
             $ hm decision list --target db
             - `C2` we move to Postgres (proposed, by analyst AGE ago, target:db)
+              why: several machines write
             - `C1` we keep SQLite (proposed, by devops AGE ago, target:database)
+              why: one file, nothing to run
             $ hm claim list --scope target:db
             open (2):
             C2 we move to Postgres (decision, proposed, by analyst)

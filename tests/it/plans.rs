@@ -611,7 +611,13 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
     }
     for before in [None, Some(300)] {
         for target in [None, Some(Scope::target("db").expect("a target"))] {
-            views.push(View::Decisions(DecisionFilter { target, before, limit: LIMIT, whole: false }));
+            views.push(View::Decisions(DecisionFilter {
+                target,
+                before,
+                limit: LIMIT,
+                in_force: false,
+                whole: false,
+            }));
         }
         for (resolved, weak) in [(false, false), (true, false), (false, true)] {
             views.push(View::Contradictions(ContradictionFilter { resolved, weak, before, limit: LIMIT }));

@@ -29,6 +29,15 @@ fn a_verb_and_an_option_go_by_the_words_of_their_siblings() {
         "hm --agent devops lock src/db --for 5m --reason \"a migration\"",
         "hm --agent devops contradiction list",
         "hm --agent devops plan abandon P1 --note \"1.1 comes first\"",
+        "hm --agent devops claim new \"the pool is new\" --scope src/db",
+        "hm --agent devops decision new \"we keep one pool\" --rationale \"one place to look\" --target pool",
+        "hm --agent devops decision propose \"we keep one ring\" --why \"one place to look\" --target ring",
+        "hm --agent devops plan new Views",
+        "hm --agent devops phase new Pages --plan P3",
+        "hm --agent devops task new menu",
+        "hm --agent devops task take T2",
+        "hm --agent devops task done T2 \"42 tests\"",
+        "hm --agent devops decision ls",
     ] {
         let output = shell.run(line);
         assert!(output.status.success(), "{line}: {output:?}");
@@ -109,6 +118,172 @@ fn the_only_plan_and_phase_are_taken_and_a_task_like_another_is_named() {
             task added T5: committed at seq 10
             next: it is in the inbox, as 2 phases are open (P2, P4) and none was named; before working on it:
                 `hm task claim T5`
+        "#]],
+    );
+}
+
+/// Red before: clap refused the second claim, and a reason by its place.
+#[test]
+fn several_claims_get_a_position_each_and_a_refusal_names_its_claim() {
+    let mut shell = Shell::new();
+    shell.check(
+        &[
+            "hm --agent devops claim create \"the pool holds 20\" --scope src/a",
+            "hm --agent devops claim create \"a slot leaks\" --scope src/b",
+            "hm --agent devops claim create \"the ring is one file\" --scope src/c",
+            "hm --agent devops claim withdraw C2 \"it was the test\"",
+            "hm --agent analyst claim support C1 C2 C3 \"I counted\"",
+            "hm --agent analyst claim still C1 C9",
+            "hm --agent devops claim still C1 C3",
+            "hm --agent reviewer claim challenge C1 \"it holds 10\"",
+            "hm --agent reviewer claim withdraw C1 \"I misread\"",
+            "hm --agent analyst claim abstain C1 C3",
+        ],
+        expect![[r#"
+            $ hm --agent devops claim create "the pool holds 20" --scope src/a
+            claim created C1: committed at seq 1
+            next: confirmed once another agent supports it
+            $ hm --agent devops claim create "a slot leaks" --scope src/b
+            claim created C2: committed at seq 2
+            $ hm --agent devops claim create "the ring is one file" --scope src/c
+            claim created C3: committed at seq 3
+            $ hm --agent devops claim withdraw C2 "it was the test"
+            deprecated C2: committed at seq 4
+            $ hm --agent analyst claim support C1 C2 C3 "I counted"
+            supported C1: committed at seq 6
+            next: confirmed: agreed by analyst
+            supported C3: committed at seq 8
+            next: confirmed: agreed by analyst
+            hm: claim C2 is deprecated and takes no more positions; make a new claim: `hm claim create STATEMENT --type fact --scope src/b --supersedes C2`
+            [exit 1]
+            $ hm --agent analyst claim still C1 C9
+            hm: claim C1 is neither owned nor challenged by analyst; ask devops or a challenger; or say what you hold of its files as they are now: `hm claim support C1`, or `hm claim challenge C1 --reason 'WHY, IN A SENTENCE'`
+            hm: no claim is called `C9`; did you mean C3 (the ring is one file), C2 (a slot leaks), C1 (the pool holds 20)? `hm claim list` shows all
+            [exit 1]
+            $ hm --agent devops claim still C1 C3
+            still meant: C1: committed at seq 9
+            still meant: C3: committed at seq 10
+            $ hm --agent reviewer claim challenge C1 "it holds 10"
+            challenged C1: committed at seq 13
+            next: settled when devops deprecates it, or every challenger supports or abstains; cite what you
+                saw: `hm claim evidence C1 --ref EVENT --relation contradicts`
+            $ hm --agent reviewer claim withdraw C1 "I misread"
+            abstained C1: committed at seq 16
+            next: the challenge by reviewer is over; the claim is confirmed
+            $ hm --agent analyst claim abstain C1 C3
+            abstained C1: committed at seq 18
+            abstained C3: committed at seq 20
+        "#]],
+    );
+    let shown = String::from_utf8(shell.run("hm claim show C1").stdout).expect("UTF-8");
+    for reason in ["I counted", "it holds 10", "I misread"] {
+        assert!(shown.contains(reason), "{shown}");
+    }
+    let lines = shell.run("hm --json --agent qa claim support C1 C2").stdout;
+    let lines = String::from_utf8(lines).expect("UTF-8");
+    let codes: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert!(codes[0]["state"] == "committed" && codes[1]["code"] == "claim_deprecated", "{lines}");
+}
+
+/// Red before: the error quoted the surplus word, and named no line that works.
+#[test]
+fn an_error_of_usage_names_a_line_that_works() {
+    let mut shell = Shell::without_writer();
+    shell.check(
+        &[
+            "hm claim deprecate C11",
+            "hm claim create the pool holds 20 --scope src",
+            "hm decision record \"one file\" \"no server to run\"",
+            "hm say \"hello you\" --ask devops",
+            "hm done T7",
+            "hm task clame T7",
+            "hm claim support C1 --resaon right",
+            "hm claim evidence C1 last",
+            "hm claim challenge C1 wrong --reason wrong",
+        ],
+        expect![[r#"
+            $ hm claim deprecate C11
+            error: the following required arguments were not provided:
+              <REASON>
+
+              tip: this works: hm claim deprecate C11 REASON
+
+            Usage: hm claim deprecate <ID> <REASON>
+
+            For more information, try '--help'.
+            [exit 2]
+            $ hm claim create the pool holds 20 --scope src
+            error: unexpected argument 'pool' found
+
+              tip: this works: hm claim create 'the pool holds 20' --scope src
+
+            Usage: hm claim create [OPTIONS] <STATEMENT>
+
+            For more information, try '--help'.
+            [exit 2]
+            $ hm decision record "one file" "no server to run"
+            error: unexpected argument 'no server to run' found
+
+              tip: this works: hm decision record 'one file' --reason 'no server to run'
+
+            Usage: hm decision record [OPTIONS] --rationale <TEXT> [STATEMENT]
+
+            For more information, try '--help'.
+            [exit 2]
+            $ hm say "hello you" --ask devops
+            error: unrecognized subcommand 'say'
+
+              tip: this works: hm claim create 'hello you' --ask devops
+
+            Usage: hm <COMMAND>
+
+            For more information, try '--help'.
+            [exit 2]
+            $ hm done T7
+            error: unrecognized subcommand 'done'
+
+              tip: this works: hm task done T7
+
+            Usage: hm <COMMAND>
+
+            For more information, try '--help'.
+            [exit 2]
+            $ hm task clame T7
+            error: unrecognized subcommand 'clame'
+
+              tip: this works: hm task claim T7
+
+            Usage: hm task <COMMAND>
+
+            For more information, try '--help'.
+            [exit 2]
+            $ hm claim support C1 --resaon right
+            error: unexpected argument '--resaon' found
+
+              tip: a similar argument exists: '--reason'
+              tip: this works: hm claim support C1 --reason right
+
+            Usage: hm claim support <CLAIM>...
+
+            For more information, try '--help'.
+            [exit 2]
+            $ hm claim evidence C1 last
+            error: unexpected argument 'last' found
+
+              tip: this works: hm claim evidence C1 --ref last
+
+            Usage: hm claim evidence [OPTIONS] --ref <EVENT> <ID>
+
+            For more information, try '--help'.
+            [exit 2]
+            $ hm claim challenge C1 wrong --reason wrong
+            error: the argument '[REASON]' cannot be used with '--reason <TEXT>'
+
+            Usage: hm claim challenge <ID> <REASON>
+
+            For more information, try '--help'.
+            [exit 2]
         "#]],
     );
 }

@@ -51,7 +51,7 @@ fn the_help_of_the_verbs_that_agents_use_fits_25_rows_with_an_example() {
             let rows: usize = page.lines().map(|line| line.chars().count().div_ceil(COLUMNS).max(1)).sum();
             assert!((5..=ROWS).contains(&rows), "{verb} {asked} takes {rows} rows:\n{page}");
             assert_eq!(page.matches("Example: hm ").count(), 1, "{verb} {asked}:\n{page}");
-            assert!(page.contains("hm help options"), "{verb} {asked}:\n{page}");
+            assert_eq!(page.contains("hm help options"), verb == "hm", "{verb} {asked}:\n{page}");
             assert!(!page.contains("--operator-override"), "{verb} {asked}:\n{page}");
         }
     }
@@ -61,6 +61,61 @@ fn the_help_of_the_verbs_that_agents_use_fits_25_rows_with_an_example() {
             assert!(page.contains(option), "{option}: {page}");
         }
     }
+}
+
+/// Red before: three agents read 6,000 to 8,000 characters of help each, and `-h` was as long as `--help`.
+#[test]
+fn the_short_help_of_a_verb_takes_900_characters_and_an_agent_needs_one_page() {
+    let shell = Shell::without_writer();
+    let page = |line: &str| String::from_utf8(shell.run(line).stdout).expect("text");
+    let first = page("hm --help");
+    assert!(first.chars().count() <= 2_500, "{first}");
+    assert!(first.find("hm help agent").expect("its page") < first.find("hm help options").expect("options"));
+    let agent = page("hm help agent");
+    assert!(agent.chars().count() <= 2_000 && agent.contains("hm claim support C47 C48"), "{agent}");
+    for verb in [
+        "claim",
+        "claim create",
+        "claim support",
+        "claim challenge",
+        "claim abstain",
+        "claim still",
+        "claim deprecate",
+        "claim withdraw",
+        "claim evidence",
+        "claim list",
+        "claim show",
+        "claim search",
+        "decision",
+        "decision record",
+        "decision list",
+        "task",
+        "task add",
+        "task claim",
+        "task update",
+        "task done",
+        "task list",
+        "news",
+        "context",
+        "attention",
+        "experiment",
+        "experiment run",
+        "intent",
+        "lock",
+    ] {
+        let (short, long) = (page(&format!("hm {verb} -h")), page(&format!("hm {verb} --help")));
+        assert!(short.chars().count() <= 900, "{verb}: {}: {short}", short.chars().count());
+        assert!(long.chars().count() <= 2_000, "{verb}: {}: {long}", long.chars().count());
+        let all_of_it = format!("All of it: hm {verb} --help\n");
+        assert_eq!(
+            short.ends_with(&all_of_it),
+            short.trim_end_matches(&*all_of_it) != long,
+            "{short}\n{long}"
+        );
+        assert_eq!(page(&format!("hm help {verb}")), long, "{verb}");
+    }
+    assert!(page("hm claim create --help").contains("--trigger-path"));
+    assert!(page("hm claim help create").contains("--trigger-path"));
 }
 
 /// Red before: each call of `hm` was a `command.ran`, and `last` named it.

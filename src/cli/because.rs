@@ -1,0 +1,77 @@
+//! Reasons, and several names in one call: an agent types `hm claim challenge C47 "the limit is 50"`.
+
+use clap::Args;
+
+use super::names::Called;
+use super::output::{self, Failure};
+use super::{Context, REASON_TOO, parse, parse_optional};
+use crate::domain::rejection::Rejection;
+
+/// A reason that a verb needs.
+#[derive(Debug, Args)]
+pub(super) struct Because {
+    /// Why (or --reason TEXT)
+    #[arg(value_name = "REASON", required_unless_present = "reason", conflicts_with = "reason")]
+    words: Option<String>,
+    /// Why
+    #[arg(long, hide = true, aliases = REASON_TOO, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+impl Because {
+    pub(super) fn reason<T>(&self) -> Result<T, Rejection>
+    where
+        T: std::str::FromStr<Err: std::fmt::Display>,
+    {
+        parse("reason", self.words.as_deref().or(self.reason.as_deref()).unwrap_or_default())
+    }
+}
+
+/// Several claims, and a reason that may follow them.
+#[derive(Debug, Args)]
+pub(super) struct Several {
+    /// The claims, and a reason in quotes (or --reason TEXT)
+    #[arg(required = true, value_name = "CLAIM")]
+    claims: Vec<Called>,
+    /// Why
+    #[arg(long, hide = true, aliases = REASON_TOO, value_name = "TEXT")]
+    reason: Option<String>,
+}
+
+impl Several {
+    /// The reason: that of the option, or the last words if they hold a space. No name of a claim does.
+    pub(super) fn reason<T>(&self) -> Result<Option<T>, Rejection>
+    where
+        T: std::str::FromStr<Err: std::fmt::Display>,
+    {
+        parse_optional("reason", self.reason.as_deref().or(self.said()))
+    }
+
+    fn said(&self) -> Option<&str> {
+        let last = self.claims.last().filter(|_| self.reason.is_none() && self.claims.len() > 1)?;
+        last.trim().contains(char::is_whitespace).then_some(&**last)
+    }
+
+    /// Runs a command for each claim. A refusal does not stop those that follow; the exit code is the highest one.
+    pub(super) fn each(
+        &self,
+        context: &Context,
+        mut submit: impl FnMut(&Called) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let claims = &self.claims[..self.claims.len() - usize::from(self.said().is_some())];
+        if let [claim] = claims {
+            return submit(claim);
+        }
+        let mut worst = 0;
+        for claim in claims {
+            match submit(claim) {
+                Ok(()) => {}
+                Err(Failure::Unheard) => return Err(Failure::Unheard),
+                Err(failure) => {
+                    worst = worst.max(output::said_of(claim, context.guarded(failure), context.global.json));
+                }
+            }
+        }
+        if worst == 0 { Ok(()) } else { Err(Failure::Several(worst)) }
+    }
+}
