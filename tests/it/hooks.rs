@@ -230,6 +230,7 @@ fn what_clients_call_is_an_action() {
         claude src/db/new.rs
         claude src/db/pool.rs
         codex ! ls: cannot access {quoted}: no such file or directory
+        codex ! mismatched types
         codex ! pool timed out after {n}
         codex $ cargo build
         codex $ cargo test pool

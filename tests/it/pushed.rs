@@ -100,7 +100,7 @@ fn a_new_session_without_a_subject_is_told_of_open_tasks_and_their_holders() {
     within(&shell, "s-1", "hm --json --agent devops task add \"write the index\"");
     within(&shell, "s-1", "hm --json --agent devops task claim T2");
     spool_is_empty(&shell);
-    drop(devops);
+    let _ = devops;
     let told = claude(&shell, "s-3", "reviewer").start();
     assert!(told.contains("status=\"open\">measure the append</task>"), "{told}");
     assert!(told.contains("by=\"devops\">write the index</task>"), "{told}");
