@@ -170,8 +170,8 @@ pub fn untagged(text: &str) -> Cow<'_, str> {
 /// One-word tags that frame a dialogue.
 const FRAMES: [&str; 7] = ["system", "user", "human", "assistant", "tool", "instructions", "claim"];
 
-/// Whether the text after a `<` is a tag that frames a dialogue, or begins a comment, a section or a document. A name of several words
-/// (`system-reminder`, `hivemind_state`) and one of [`FRAMES`] make a frame, up to a `>` or attributes.
+/// Whether the text after a `<` is a tag that frames a dialogue, or begins a comment, a section or a document. A name
+/// of several words (`system-reminder`, `hivemind_state`) and one of [`FRAMES`] make a frame, up to a `>` or attributes.
 fn opens_frame(after: &str) -> bool {
     if ["!--", "![", "?xml"].iter().any(|mark| after.starts_with(mark)) {
         return true;
