@@ -170,10 +170,10 @@ pub fn untagged(text: &str) -> Cow<'_, str> {
 /// One-word tags that frame a dialogue.
 const FRAMES: [&str; 7] = ["system", "user", "human", "assistant", "tool", "instructions", "claim"];
 
-/// Whether the text after a `<` is a tag that frames a dialogue, or the start of a comment. A name of several words
-/// (`system-reminder`, `hivemind_state`) and one of [`FRAMES`] make a frame, up to a `>` or attributes.
+/// Whether the text after a `<` is a tag that frames a dialogue, or begins a comment, a section or a document. A name
+/// of several words (`system-reminder`, `hivemind_state`) and one of [`FRAMES`] make a frame, up to a `>` or attributes.
 fn opens_frame(after: &str) -> bool {
-    if after.starts_with("!--") {
+    if ["!--", "![", "?xml"].iter().any(|mark| after.starts_with(mark)) {
         return true;
     }
     let tag = after.strip_prefix('/').unwrap_or(after);
@@ -244,8 +244,8 @@ mod tests {
         assert_eq!(cut_line("abcdef", 6), "abcdef");
         assert_eq!(cut_line("abcdéfg", 6), "abcdé…");
         assert_eq!(cut_line("abc", 0), "…");
-        let tags = "<system-reminder></hivemind_state ><!--<System x=\"1\"></user>";
-        let plain = "&lt;system-reminder>&lt;/hivemind_state >&lt;!--&lt;System x=\"1\">&lt;/user>";
+        let tags = "<system-reminder></hivemind_state ><!--<![CDATA[<?xml?><System x=\"1\"></user>";
+        let plain = "&lt;system-reminder>&lt;/hivemind_state >&lt;!--&lt;![CDATA[&lt;?xml?>&lt;System x=\"1\">&lt;/user>";
         assert_eq!(untagged(tags), plain);
         // Red before: a claim about a format or a type was shown with `&lt;`.
         let code =

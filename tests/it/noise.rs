@@ -22,7 +22,7 @@ fn a_list_cuts_a_statement_at_a_word_and_shows_all_of_it_on_request() {
     shell.json(&format!(
         "hm --json --agent devops decision record \"{pool}\" --target db --rationale \"it is simple enough\""
     ));
-    for list in ["claim list", "claim search pool connections", "decision list"] {
+    for list in ["claim list", "claim search pool connections", "decision list --all"] {
         // Only a table is not wrapped.
         let shown = |line: &str| {
             let text = said(&shell, line);

@@ -85,8 +85,7 @@ fn faults_in_words(face: &str, text: &str) -> Vec<String> {
             faults.push(format!("{face} has a forged line: {line}"));
         }
     }
-    for tag in ["<system-reminder", "</claim><", "</claim></hivemind", "<![CDATA", "<!--", "<?xml", "Vec<T>"]
-    {
+    for tag in ["<system-reminder", "</claim><", "</claim></hivemind", "<![CDATA", "<!--", "<?xml"] {
         if text.contains(tag) {
             faults.push(format!("{face} opens {tag}"));
         }
