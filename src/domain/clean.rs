@@ -150,40 +150,46 @@ pub fn cut_words(text: &str, max_chars: usize) -> String {
     line
 }
 
-/// Text in which no `<` opens a tag that frames a dialogue or hides text: `<system-reminder>` becomes
-/// `&lt;system-reminder>`. Comparisons, formats and generics stay as they were written: `a <b`, `<IIQII`, `Vec<T>`.
+/// Text in which no `<` opens a tag: `<system-reminder>` becomes `&lt;system-reminder>`. Comparisons, formats and the
+/// parameters of a type stay as they were written: `a < b`, `<IIQII`, `Vec<T>`.
 pub fn untagged(text: &str) -> Cow<'_, str> {
-    if !text.match_indices('<').any(|(at, _)| opens_frame(&text[at + 1..])) {
+    let opens = |at: usize| opens_tag(&text[..at], &text[at + 1..]);
+    if !text.match_indices('<').any(|(at, _)| opens(at)) {
         return Cow::Borrowed(text);
     }
     let mut plain = String::with_capacity(text.len() + 12);
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('<') {
-        plain.push_str(before);
-        plain.push_str(if opens_frame(after) { "&lt;" } else { "<" });
-        rest = after;
+    let mut shown = 0;
+    for (at, _) in text.match_indices('<').filter(|(at, _)| opens(*at)) {
+        plain.push_str(&text[shown..at]);
+        plain.push_str("&lt;");
+        shown = at + 1;
     }
-    plain.push_str(rest);
+    plain.push_str(&text[shown..]);
     Cow::Owned(plain)
 }
 
-/// One-word tags that frame a dialogue.
-const FRAMES: [&str; 7] = ["system", "user", "human", "assistant", "tool", "instructions", "claim"];
+/// One-word tags that frame a dialogue. They are no parameters of a type either.
+const FRAMES: [&str; 9] =
+    ["system", "user", "human", "assistant", "tool", "invoke", "instructions", "claim", "important"];
 
-/// Whether the text after a `<` is a tag that frames a dialogue, or begins a comment, a section or a document. A name
-/// of several words (`system-reminder`, `hivemind_state`) and one of [`FRAMES`] make a frame, up to a `>` or attributes.
-fn opens_frame(after: &str) -> bool {
-    if ["!--", "![", "?xml"].iter().any(|mark| after.starts_with(mark)) {
+/// Whether the `<` between two texts opens or ends a tag, a comment, a section or a document.
+fn opens_tag(before: &str, after: &str) -> bool {
+    if after.starts_with(['!', '?']) {
         return true;
     }
     let tag = after.strip_prefix('/').unwrap_or(after);
-    let end = tag.find(|c: char| !c.is_ascii_alphanumeric() && !"-_:.".contains(c)).unwrap_or(tag.len());
+    let end = tag.find(|c: char| !c.is_alphanumeric() && !"-_:.".contains(c)).unwrap_or(tag.len());
     let (name, rest) = tag.split_at(end);
-    let is_named = name.starts_with(|c: char| c.is_ascii_alphabetic())
-        && (name.contains(['-', '_', ':']) || FRAMES.contains(&&*name.to_ascii_lowercase()));
-    let has_attributes =
-        || rest.split_once('>').is_some_and(|(inside, _)| inside.contains('=') && !inside.contains('<'));
-    is_named && (rest.trim_start_matches([' ', '/']).starts_with('>') || has_attributes())
+    if !name.starts_with(char::is_alphabetic) {
+        return after.starts_with('/');
+    }
+    let is_whole = rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || matches!(c, '/' | '>'));
+    let is_frame = name.contains('-') || FRAMES.contains(&&*name.to_ascii_lowercase());
+    let inside = rest.split_once('>').map_or(rest, |(inside, _)| inside);
+    let is_parameter = before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | ':'))
+        && !after.starts_with('/')
+        && !inside.contains(['=', '"']);
+    is_whole && (is_frame || !is_parameter)
 }
 
 /// Serialised JSON with every hidden character escaped as `\uXXXX`. A parser reads the same strings. The JSON
@@ -244,12 +250,11 @@ mod tests {
         assert_eq!(cut_line("abcdef", 6), "abcdef");
         assert_eq!(cut_line("abcdéfg", 6), "abcdé…");
         assert_eq!(cut_line("abc", 0), "…");
-        let tags = "<system-reminder></hivemind_state ><!--<![CDATA[<?xml?><System x=\"1\"></user>";
-        let plain = "&lt;system-reminder>&lt;/hivemind_state >&lt;!--&lt;![CDATA[&lt;?xml?>&lt;System x=\"1\">&lt;/user>";
+        let tags = "<system-reminder></b><!--<?a <é> a<invoke name=\"x\">b<system> </ x><b x='1'> <user";
+        let plain = "&lt;system-reminder>&lt;/b>&lt;!--&lt;?a &lt;é> a&lt;invoke name=\"x\">b&lt;system> &lt;/ x>&lt;b x='1'> &lt;user";
         assert_eq!(untagged(tags), plain);
         // Red before: a claim about a format or a type was shown with `&lt;`.
-        let code =
-            "a < b <= c << 1 <- x Vec<T> <é> <IIQII, <2sBBIQII; read(from <first_position) > 1 <b> <?a <user";
+        let code = "a < b <= c << 1 <- x Vec<T> Map<String, Vec<u8>> <IIQII, <2sBBIQII; read(from <first_position) > 1";
         assert_eq!(untagged(code), code);
     }
 

@@ -135,8 +135,8 @@ async fn two_hundred_orders_are_obeyed_by_nothing_that_is_listed() {
             assert!(is_between("devops", "devops") || is_between("analyst", "frontend"), "{text}");
             assert_eq!(text.matches('|').count(), 1, "{text}");
         } else {
-            // In an element that says whose it is, how old, and what it is worth.
-            for attribute in ["by", "age", "status", "confidence"] {
+            // In an element that says whose it is, how old, and its status. A confidence of 1 is not written.
+            for attribute in ["by", "age", "status"] {
                 assert!(element.has_attribute(attribute), "{element:?} has no {attribute}");
             }
         }
