@@ -12,6 +12,7 @@ mod awaited;
 mod beliefs;
 mod briefing;
 mod briefs;
+mod calibration;
 mod claim;
 mod claims;
 mod context;
@@ -26,6 +27,7 @@ mod explain;
 mod last_change;
 mod markdown;
 mod names;
+mod playbooks;
 mod ran;
 mod receipt;
 mod rows;
@@ -44,7 +46,7 @@ use serde_json::Value;
 use crate::config::Config;
 use crate::domain::agent::AgentId;
 use crate::domain::event::{Event, Recorded};
-use crate::domain::ids::{ClaimId, EventId, RunId, TaskId};
+use crate::domain::ids::{ClaimId, EventId, PlaybookId, RunId, TaskId};
 use crate::domain::scope::Scope;
 use crate::domain::time::{Moment, Timestamp};
 use crate::ledger;
@@ -68,6 +70,7 @@ pub use events::{EventView, event_line, is_noise, log};
 pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcome, profiles_for};
 pub use markdown::{inline, listed};
 pub use names::{event, evidence, notice, resolve, session, shortened};
+pub use playbooks::{Skill, skills};
 pub use receipt::{cited_lines, mark_at_now, receipt_json, receipt_line, without_known};
 pub use rows::{ROWS, Room, Rows, Stage, held as held_row, rows};
 pub use search::found_through;
@@ -143,6 +146,12 @@ pub enum View {
     Explained(ContextOf, Option<ClaimId>),
     /// The entries that need this agent, or any agent.
     Attention(Option<AgentId>),
+    /// The playbooks, proposed, accepted and dismissed.
+    Playbooks,
+    /// One playbook.
+    Playbook(PlaybookId),
+    /// How often the judged claims of each agent held.
+    Calibration,
 }
 
 impl View {
@@ -206,6 +215,9 @@ pub fn answer(
         View::Rest(of) => context::rest(asking, of),
         View::Explained(of, why) => context::explained(asking, of, *why),
         View::Attention(agent) => attention::answer(asking, agent.as_ref()),
+        View::Playbooks => playbooks::answer(asking),
+        View::Playbook(id) => playbooks::one(asking, *id),
+        View::Calibration => calibration::answer(asking),
     }
 }
 
@@ -259,6 +271,8 @@ pub fn touched_by(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result
             context::touched_by(of, recorded, event)
         }
         View::Attention(_) => attention::touched_by(event),
+        View::Playbooks | View::Playbook(_) => playbooks::touched_by(event),
+        View::Calibration => calibration::touched_by(event),
         // Every event counts.
         View::Agents | View::Status => true,
         // An event does not change, and profiles are files of the project.

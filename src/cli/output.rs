@@ -168,6 +168,7 @@ const fn exit_code(code: Code) -> u8 {
         | Code::UnknownNode
         | Code::UnknownTask
         | Code::UnknownPlan
+        | Code::UnknownPlaybook
         | Code::UnknownSession
         | Code::UnknownWorktree
         | Code::TaskTaken

@@ -5,6 +5,7 @@
 mod claim;
 mod decision;
 mod ledger;
+mod mined;
 mod run;
 mod seen;
 mod session;
@@ -13,6 +14,7 @@ mod task;
 pub use claim::*;
 pub use decision::*;
 pub use ledger::*;
+pub use mined::*;
 pub use run::*;
 pub use seen::*;
 pub use session::*;
@@ -161,6 +163,8 @@ commands! {
     RenamePlan = "rename_plan", changes plan_id;
     RetireAnchor = "retire_anchor";
     SeeAttention = "see_attention";
+    AcceptPlaybook = "accept_playbook", changes playbook_id;
+    DismissPlaybook = "dismiss_playbook", changes playbook_id;
 }
 
 impl Command {

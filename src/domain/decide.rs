@@ -12,6 +12,7 @@ pub(crate) mod experiment;
 mod facts;
 mod lock;
 mod loss;
+mod mined;
 mod notice;
 mod overrule;
 mod plan;
@@ -32,6 +33,7 @@ pub use erasure::Erasure;
 pub use evidence::check_last;
 pub use facts::{Facts, Mission, PlannedRun};
 pub use loss::Loss;
+pub use mined::{Mined, mined};
 pub use quorum::{ACTIVE_WITHIN, OVERRIDES, Policy, Quorum};
 pub use session::overdue;
 
@@ -173,6 +175,8 @@ fn ruled(
         Command::RecordMessage(message) => record_message(state, message),
         Command::RecordOverride(record) => record_override(agent, record),
         Command::SeeAttention(see) => notice::see(state, agent, see),
+        Command::AcceptPlaybook(command) => mined::accept(state, agent, command),
+        Command::DismissPlaybook(command) => mined::dismiss(state, agent, command),
         Command::AcceptLoss(command) => loss::accept_loss(agent, command, facts.loss.as_ref()),
         Command::Forget(command) => erasure::forget(state, agent, command, &facts.erasure),
     }

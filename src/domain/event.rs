@@ -7,6 +7,7 @@ mod about;
 mod claim;
 mod decision;
 mod ledger;
+mod mined;
 mod run;
 mod seen;
 mod session;
@@ -16,6 +17,7 @@ pub use about::{About, OwnId};
 pub use claim::*;
 pub use decision::*;
 pub use ledger::*;
+pub use mined::*;
 pub use run::*;
 pub use seen::*;
 pub use session::*;
@@ -154,6 +156,12 @@ events! {
     PlanRenamed = "plan.renamed", min_reader 1;
     AnchorRetired = "anchor.retired", min_reader 1;
     AttentionSeen = "attention.seen", min_reader 1;
+    PlaybookProposed = "playbook.proposed", min_reader 1;
+    PlaybookAccepted = "playbook.accepted", min_reader 1;
+    PlaybookDismissed = "playbook.dismissed", min_reader 1;
+    PlaybookFollowed = "playbook.followed", min_reader 1;
+    ErrorReflected = "error.reflected", min_reader 1;
+    ErrorCounted = "error.counted", min_reader 1;
 }
 
 impl Event {

@@ -109,6 +109,11 @@ uuid_id!(
     TaskId,
     "a task id"
 );
+uuid_id!(
+    /// A playbook. Equal to the id of the event that proposed it.
+    PlaybookId,
+    "a playbook id"
+);
 
 impl ClaimId {
     /// The event that created this claim: both carry the same UUID.

@@ -36,12 +36,14 @@ pub enum Named {
     Contradiction,
     /// Sessions, counted at their first event. Clients choose the ids of sessions.
     Session,
+    /// Playbooks.
+    Playbook,
 }
 
 impl Named {
     /// Every series.
-    pub const ALL: [Self; 6] =
-        [Self::Claim, Self::Task, Self::Plan, Self::Run, Self::Contradiction, Self::Session];
+    pub const ALL: [Self; 7] =
+        [Self::Claim, Self::Task, Self::Plan, Self::Run, Self::Contradiction, Self::Session, Self::Playbook];
 
     /// The series of the entity that an event creates. An erased event counts too, so that later names stay the
     /// same.
@@ -63,6 +65,7 @@ impl Named {
             "plan.added" | "phase.added" => Some(Self::Plan),
             "experiment.queued" | RUN_ENDED => Some(Self::Run),
             "contradiction.detected" => Some(Self::Contradiction),
+            "playbook.proposed" => Some(Self::Playbook),
             _ => None,
         }
     }
@@ -76,6 +79,7 @@ impl Named {
             Self::Run => "R",
             Self::Contradiction => "X",
             Self::Session => "S",
+            Self::Playbook => "B",
         }
     }
 }
@@ -95,6 +99,8 @@ pub enum Sort {
     Run,
     /// A contradiction.
     Contradiction,
+    /// A playbook.
+    Playbook,
 }
 
 impl Sort {
@@ -106,6 +112,7 @@ impl Sort {
             Self::Plan | Self::Phase => Named::Plan,
             Self::Run => Named::Run,
             Self::Contradiction => Named::Contradiction,
+            Self::Playbook => Named::Playbook,
         }
     }
 
@@ -118,6 +125,7 @@ impl Sort {
             Self::Phase => "phase",
             Self::Run => "run",
             Self::Contradiction => "contradiction",
+            Self::Playbook => "playbook",
         }
     }
 
@@ -129,6 +137,7 @@ impl Sort {
             Self::Plan | Self::Phase => (Code::UnknownPlan, "`hivemind://plan` shows all"),
             Self::Run => (Code::UnknownRun, "`hivemind://experiments` shows all"),
             Self::Contradiction => (Code::UnknownClaim, "`hivemind://contradictions` shows all"),
+            Self::Playbook => (Code::UnknownPlaybook, "`hivemind://playbooks` shows all"),
         }
     }
 

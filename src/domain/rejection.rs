@@ -71,6 +71,8 @@ pub enum Code {
     UnknownTask,
     /// No plan or phase, or more than one, matches this name.
     UnknownPlan,
+    /// No playbook matches this name.
+    UnknownPlaybook,
     /// No session matches this name.
     UnknownSession,
     /// The memory has no work tree of this name.
@@ -135,6 +137,7 @@ impl Code {
             Self::UnknownNode => "unknown_node",
             Self::UnknownTask => "unknown_task",
             Self::UnknownPlan => "unknown_plan",
+            Self::UnknownPlaybook => "unknown_playbook",
             Self::UnknownSession => "unknown_session",
             Self::UnknownWorktree => "unknown_worktree",
             Self::ScopeLocked => "scope_locked",

@@ -4,6 +4,7 @@ mod claim;
 mod contradictions;
 mod deed;
 mod evolve;
+mod mined;
 mod recent;
 mod run;
 mod seats;
@@ -15,6 +16,7 @@ mod work;
 
 pub use claim::{Claim, DecisionInForce, Fingerprint, Proposal};
 pub use deed::Deed;
+pub use mined::{Mined, Playbook, PlaybookStatus, Reflection};
 pub use run::{Researcher, Run};
 pub use seats::{Pane, Seats};
 pub(in crate::domain) use silence::Heard;
@@ -99,6 +101,7 @@ pub struct State {
     /// Warnings, by session.
     told: told::Told,
     recent: recent::Recent,
+    mined: Mined,
     last_seen: BTreeMap<AgentId, Timestamp>,
 }
 
@@ -126,6 +129,11 @@ impl State {
     /// The current work of the team.
     pub const fn work(&self) -> &Work {
         &self.work
+    }
+
+    /// The proposals of the miners.
+    pub const fn mined(&self) -> &Mined {
+        &self.mined
     }
 
     /// The last edit of each file.

@@ -9,6 +9,7 @@ mod deprecate_claim;
 mod intent;
 mod lock;
 mod plan;
+mod playbooks;
 mod positions;
 pub(super) mod read_memory;
 mod record_decision;
@@ -77,8 +78,12 @@ impl Toolset {
         };
         let session =
             || Server::sessions_route() + Server::split_session_route() + Server::researchers_route();
-        let guard =
-            || Server::cancel_experiment_route() + Server::still_route() + Server::retract_evidence_route();
+        let guard = || {
+            Server::cancel_experiment_route()
+                + Server::still_route()
+                + Server::retract_evidence_route()
+                + Server::playbooks_route()
+        };
         match self {
             Self::Core => vec![(Role::Agent, core())],
             Self::Plan => {

@@ -59,6 +59,7 @@ pub(super) const fn table(sort: Sort) -> (&'static str, &'static str) {
         Sort::Phase => ("phases", "title"),
         Sort::Run => ("experiments", "command"),
         Sort::Contradiction => ("belief_contradictions", "kind"),
+        Sort::Playbook => ("playbooks", "title"),
     }
 }
 

@@ -17,8 +17,8 @@ use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
 use crate::store::index::{self, Entry, LastClaims};
 use crate::store::{
-    StoreError, completions, experiments, files, former, locks, names, plan, proposals, questions,
-    researchers, retracted, sessions, silence, tasks, triggers, versions,
+    StoreError, completions, experiments, files, former, locks, names, observations, plan, playbooks,
+    proposals, questions, researchers, retracted, sessions, silence, tasks, triggers, versions,
 };
 
 /// Changes of many events in the same few rows. They are written once for all events of a transaction.
@@ -127,7 +127,12 @@ pub(super) fn project(
         Event::Turn0Continued(body) => sessions::continued(db, body)?,
         Event::BeliefsSnapshotted(body) => sessions::beliefs(db, recorded, body)?,
         Event::GuardFired(body) => sessions::fired(db, recorded, body)?,
-        Event::FileEdited(body) => sessions::edited(db, recorded, body)?,
+        Event::FileEdited(body) => {
+            sessions::edited(db, recorded, body)?;
+            observations::edited(db, recorded, body)?;
+        }
+        Event::CommandRan(body) => observations::command_ran(db, recorded, body)?,
+        Event::ToolUsed(body) => observations::tool_used(db, recorded, body)?,
         Event::ResearcherSpawned(body) => researchers::spawned(db, recorded, body)?,
         Event::PolicyChanged(body) => policy_changed(db, recorded, body)?,
         Event::TargetParted(body) => target_parted(db, recorded, body)?,
@@ -140,11 +145,15 @@ pub(super) fn project(
         Event::PlanRenamed(body) => plan::plan_renamed(db, recorded, body)?,
         Event::AnchorRetired(body) => sessions::anchor_retired(db, recorded, body)?,
         Event::AttentionSeen(body) => attention_seen(db, recorded, body)?,
+        Event::PlaybookProposed(body) => playbooks::proposed(db, recorded, body)?,
+        Event::PlaybookAccepted(body) => playbooks::accepted(db, recorded, body)?,
+        Event::PlaybookDismissed(body) => playbooks::dismissed(db, recorded, body)?,
+        Event::PlaybookFollowed(body) => playbooks::followed(db, recorded, body)?,
+        Event::ErrorReflected(body) => playbooks::reflected(db, recorded, body)?,
+        Event::ErrorCounted(body) => playbooks::counted(db, recorded, body)?,
         // Readers take messages from the ledger itself.
         Event::MessageSent(_)
         | Event::OperatorOverridden(_)
-        | Event::ToolUsed(_)
-        | Event::CommandRan(_)
         | Event::SpoolFlushed(_)
         | Event::MemoryDenied(_)
         | Event::EventRedacted(_)

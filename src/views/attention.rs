@@ -1,6 +1,7 @@
 //! The entries that need an agent: one list. Each entry has the agents that must act, and the commands that settle it.
 
 mod list;
+mod mined;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,6 +28,7 @@ use crate::store::{
     ProposalView, Question, Reader, SideView, Silence, StoreError,
 };
 use list::{MAX_SHOWN, chosen, text};
+pub(super) use mined::waiting;
 
 /// The name of a damaged ledger in the list of faults.
 pub(super) const LEDGER: &str = "ledger";
@@ -64,6 +66,10 @@ word!(
         Fault = "fault",
         /// A claim that silence will confirm, without a question to an agent.
         Silence = "silence",
+        /// A playbook that was mined and that no agent accepted.
+        Playbook = "playbook",
+        /// Two hypotheses of `system` about an error that comes again.
+        Hypothesis = "hypothesis",
     }
 );
 
@@ -83,6 +89,8 @@ impl Kind {
             Self::Policy => ("policy", "hivemind://events?type=policy.changed"),
             Self::Fault => ("fault", "hivemind://status"),
             Self::Silence => ("claim that silence confirms", "hivemind://claims?status=proposed"),
+            Self::Playbook => ("proposed playbook", "hivemind://playbooks"),
+            Self::Hypothesis => ("hypotheses", "hivemind://claims?type=hypothesis"),
         }
     }
 }
@@ -170,6 +178,11 @@ pub(super) fn touched_by(event: &Event) -> bool {
                 | Event::PositionTaken(_)
                 | Event::PolicyChanged(_)
                 | Event::AttentionSeen(_)
+                | Event::PlaybookProposed(_)
+                | Event::PlaybookAccepted(_)
+                | Event::PlaybookDismissed(_)
+                | Event::ErrorReflected(_)
+                | Event::ErrorCounted(_)
         )
         || matches!(event, Event::ClaimCreated(made) if !made.asks.is_empty())
         || matches!(event, Event::ClaimSuperseded(link) if !link.asks.is_empty())
@@ -272,6 +285,7 @@ fn needs(store: &Reader, now: Timestamp) -> Result<Vec<Need>, StoreError> {
         }
     }
     needs.extend(store.proposals(MAX_LIMIT)?.into_iter().map(proposal));
+    needs.extend(mined::needs(store)?);
     for task in store.held_tasks()? {
         let Some(until) = task.lease_until.filter(|until| until - now.ms() <= EXPIRES_SOON_MS) else {
             continue;

@@ -1,5 +1,6 @@
 //! The writer's schedule: a table of jobs, the thread for jobs that only read, and the results of the last runs.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use std::thread::JoinHandle;
 use super::commit::Committer;
 use super::erasure::erase;
 use super::error::WriterError;
+use super::mining::{self, Find, Findings, Mining};
 use super::sweeps;
 use crate::integrity::{Scan, ScanError};
 use crate::schedule::{JobOutcome, JobRun, JobRuns, Schedule};
@@ -24,13 +26,15 @@ const HOUR_MS: i64 = 60 * MINUTE_MS;
 const AT_SESSION_START: [(&str, i64); 2] = [("ttl_sweep", MINUTE_MS), ("integrity", 10 * MINUTE_MS)];
 
 /// The jobs of the writer. Each runs at the writer's start and then at its interval.
-const JOBS: [Job; 6] = [
+const JOBS: [Job; 8] = [
     Job { name: "ttl_sweep", every_ms: HOUR_MS, lane: Lane::Writes(sweep) },
     Job { name: "sessions", every_ms: MINUTE_MS, lane: Lane::Writes(sessions) },
     Job { name: "silence", every_ms: MINUTE_MS, lane: Lane::Writes(silence) },
     Job { name: "erasure", every_ms: 5 * MINUTE_MS, lane: Lane::Writes(erasure) },
     Job { name: "health", every_ms: 5 * MINUTE_MS, lane: Lane::Reads(health) },
     Job { name: "integrity", every_ms: 24 * HOUR_MS, lane: Lane::Reads(integrity) },
+    Job { name: "playbooks", every_ms: 5 * MINUTE_MS, lane: Lane::Finds(mining::playbooks) },
+    Job { name: "reflection", every_ms: 4 * HOUR_MS, lane: Lane::Finds(mining::reflection) },
 ];
 
 struct Job {
@@ -46,6 +50,8 @@ enum Lane {
     Writes(fn(&mut Committer) -> Result<Ended, WriterError>),
     /// On the background thread, with read handles of its own.
     Reads(Look),
+    /// On the background thread, from the cursor of the last run. Its findings are decided on the committing thread.
+    Finds(Find),
 }
 
 type Look = fn(&Workspace, &AtomicBool) -> Result<Ended, ScanError>;
@@ -58,13 +64,17 @@ type Ended = (JobOutcome, String);
 pub(super) struct Background {
     schedule: Schedule,
     request_tx: Option<Sender<Request>>,
-    result_rx: Receiver<(&'static str, JobRun)>,
+    result_rx: Receiver<(&'static str, JobRun, Option<Mining>)>,
+    /// How far each miner has read.
+    cursors: BTreeMap<&'static str, u64>,
+    findings: Findings,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 enum Request {
     Run(&'static str, Look),
+    Find(&'static str, Find, u64),
     Save(JobRuns),
 }
 
@@ -78,10 +88,20 @@ impl Background {
         let thread = std::thread::Builder::new().name("background".to_owned()).spawn(move || {
             for request in request_rx {
                 match request {
-                    Request::Run(..) if stopped.load(Ordering::Relaxed) => {}
+                    Request::Run(..) | Request::Find(..) if stopped.load(Ordering::Relaxed) => {}
+                    Request::Find(name, find, cursor) => {
+                        let mut mined = None;
+                        let run = run(|| {
+                            let mining = find(&workspace, cursor, &stopped)?;
+                            let detail = mining.detail.clone();
+                            mined = Some(mining);
+                            Ok((JobOutcome::Ok, detail))
+                        });
+                        drop(result_tx.send((name, run, mined)));
+                    }
                     // The receiver is gone when the writer exits.
                     Request::Run(name, look) => {
-                        drop(result_tx.send((name, run(|| look(&workspace, &stopped)))))
+                        drop(result_tx.send((name, run(|| look(&workspace, &stopped)), None)))
                     }
                     Request::Save(runs) => {
                         if let Err(error) = runs.save(&workspace.schedule()) {
@@ -92,7 +112,15 @@ impl Background {
             }
         })?;
         let schedule = Schedule::new(JOBS.iter().map(|job| (job.name, job.every_ms)));
-        Ok(Self { schedule, request_tx: Some(request_tx), result_rx, stop, thread: Some(thread) })
+        Ok(Self {
+            schedule,
+            request_tx: Some(request_tx),
+            result_rx,
+            cursors: BTreeMap::new(),
+            findings: Findings::default(),
+            stop,
+            thread: Some(thread),
+        })
     }
 
     /// Starts due jobs and records finished ones; when there are none it only reads the clock.
@@ -101,15 +129,24 @@ impl Background {
     /// [`WriterError`] of a job that writes: the state of the disk is then unknown.
     pub(super) fn tick(&mut self, committer: &mut Committer) -> Result<(), WriterError> {
         let mut news = false;
-        while let Ok((name, run)) = self.result_rx.try_recv() {
+        while let Ok((name, run, mined)) = self.result_rx.try_recv() {
             self.schedule.finished(name, run);
+            if let Some(Mining { found, cursor, .. }) = mined {
+                self.cursors.insert(name, cursor);
+                self.findings.extend(found);
+            }
             news = true;
         }
+        self.findings.record_next(committer)?;
         for name in self.schedule.due(system::now()) {
             let Some(job) = JOBS.iter().find(|job| job.name == name) else { continue };
             self.schedule.started(name);
             match job.lane {
                 Lane::Reads(look) => self.request(Request::Run(name, look)),
+                Lane::Finds(find) => {
+                    let cursor = self.cursors.get(name).copied().unwrap_or(0);
+                    self.request(Request::Find(name, find, cursor));
+                }
                 Lane::Writes(write) => {
                     let (last_run_at, began) = (system::now(), system::instant());
                     let (outcome, detail) = write(committer)?;
@@ -135,6 +172,8 @@ impl Background {
     /// The read models were rebuilt: makes the jobs due that look into them, because the rebuild may
     /// have fixed their findings.
     pub(super) fn rebuilt(&mut self) {
+        // The numbers of observations begin again, so a miner reads them all.
+        self.cursors.clear();
         for name in ["health", "integrity"] {
             self.schedule.ask_for(name, 0, system::now());
         }

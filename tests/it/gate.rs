@@ -130,6 +130,7 @@ fn a_secret_in_any_text_of_any_command_is_refused() {
     let closed: Vec<String> = closed.into_iter().collect();
     expect![[r#"
         abandon_plan: plan_id
+        accept_playbook: playbook_id
         add_evidence: claim_id
         add_evidence: evidence_ref
         add_evidence: relation
@@ -156,6 +157,7 @@ fn a_secret_in_any_text_of_any_command_is_refused() {
         declare_intent: plan_id
         declare_intent: task_ids.0
         deprecate_claim: claim_id
+        dismiss_playbook: playbook_id
         forget: event_id
         keep_claim: claim_id
         observe: event_id

@@ -65,6 +65,7 @@ mod packs;
 mod paging;
 mod place;
 mod plans;
+mod playbooks;
 mod poisoned;
 mod positions;
 mod power;

@@ -55,7 +55,17 @@ fn scenes(kind: AttentionKind) -> Vec<Scene> {
         AttentionKind::Fault => vec![unreadable_row],
         // No agent is named: `hints::silence_is_told_to_every_agent_but_the_owner`.
         AttentionKind::Silence => Vec::new(),
+        AttentionKind::Playbook => vec![playbook],
+        AttentionKind::Hypothesis => vec![hypotheses],
     }
+}
+
+fn playbook(shell: &Shell) {
+    crate::playbooks::with_proposals(shell, false);
+}
+
+fn hypotheses(shell: &Shell) {
+    crate::playbooks::with_proposals(shell, true);
 }
 
 fn contradiction(kind: ContradictionKind) -> Scene {

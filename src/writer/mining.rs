@@ -1,0 +1,167 @@
+//! The miners: background jobs that read, and propose as `system`. Their findings are decided and recorded between two
+//! groups, one at a time.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::commit::Committer;
+use super::error::WriterError;
+use crate::domain::agent::AgentId;
+use crate::domain::decide::{self, Mined};
+use crate::domain::event::Event;
+use crate::domain::playbook::{self, Step};
+use crate::domain::reflection::{Act, Acted, Reading};
+use crate::integrity::ScanError;
+use crate::store::{ObservedKind, Reader};
+use crate::system;
+use crate::workspace::Workspace;
+
+/// Tasks that are read in one transaction, so that a miner holds the log of the database only briefly.
+const TASKS_AT_ONCE: usize = 100;
+/// Observations that are read in one transaction.
+const SEEN_AT_ONCE: usize = 5_000;
+/// The most findings that are compared with the state between two groups. At most one of them is recorded.
+const COMPARED_AT_ONCE: usize = 64;
+
+/// What a miner found, and where it goes on.
+#[derive(Debug, Default)]
+pub(super) struct Mining {
+    /// The findings.
+    pub(super) found: Vec<Mined>,
+    /// The ledger position or number up to which everything was read.
+    pub(super) cursor: u64,
+    /// One line about the result.
+    pub(super) detail: String,
+}
+
+/// A miner. The second argument is the cursor of its last run, or 0. A miner that starts again from 0 finds the same,
+/// and the ledger has it already. So the cursor only saves work, and the writer keeps it in memory.
+pub(super) type Find = fn(&Workspace, u64, &AtomicBool) -> Result<Mining, ScanError>;
+
+/// Findings that wait for their turn.
+#[derive(Debug, Default)]
+pub(super) struct Findings(VecDeque<Mined>);
+
+impl Findings {
+    pub(super) fn extend(&mut self, found: Vec<Mined>) {
+        self.0.extend(found);
+    }
+
+    /// Records the next finding that is new.
+    ///
+    /// # Errors
+    /// [`WriterError`] of the append.
+    pub(super) fn record_next(&mut self, committer: &mut Committer) -> Result<(), WriterError> {
+        if committer.is_stopped() {
+            return Ok(());
+        }
+        for _ in 0..COMPARED_AT_ONCE {
+            let Some(found) = self.0.pop_front() else { break };
+            if record(committer, &found)? > 0 {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn record(committer: &mut Committer, found: &Mined) -> Result<usize, WriterError> {
+    let Committer { state, sources, .. } = committer;
+    let events: Vec<Event> = decide::mined(state, found, &mut *sources.ids);
+    if events.is_empty() {
+        return Ok(0);
+    }
+    let first_id = events[0].about().own_id(None).map(crate::domain::ids::EventId::from_uuid);
+    let mut batch = committer.own(AgentId::system(), events);
+    batch.first_id = first_id;
+    committer.record(&[batch])
+}
+
+/// Runs both miners over everything, and records what they find; returns the number of recorded findings. The
+/// operation is idempotent.
+///
+/// # Errors
+/// [`ScanError`] when the read models cannot be read; a failed append is one of them.
+pub fn mine(committer: &mut Committer) -> Result<usize, ScanError> {
+    let workspace = committer.workspace.clone();
+    let mut recorded = 0;
+    for miner in [playbooks as Find, reflection] {
+        for found in miner(&workspace, 0, &AtomicBool::new(false))?.found {
+            let failed = |error: WriterError| ScanError::Log(std::io::Error::other(error.to_string()));
+            recorded += record(committer, &found).map_err(failed)?;
+        }
+    }
+    Ok(recorded)
+}
+
+fn go_on(stop: &AtomicBool) -> Result<(), ScanError> {
+    if stop.load(Ordering::Relaxed) { Err(ScanError::Stopped) } else { Ok(()) }
+}
+
+/// Mines the tasks that are over for playbooks. The cursor is the last end of a task.
+pub(super) fn playbooks(workspace: &Workspace, cursor: u64, stop: &AtomicBool) -> Result<Mining, ScanError> {
+    let Some(store) = Reader::open(&workspace.team_memory())? else { return Ok(Mining::default()) };
+    let now = system::now();
+    let ((ended, books), _) =
+        store.snapshot(now, |store| Ok((store.ended_tasks()?, store.playbooks(now)?)))?;
+    let last = ended.last().map_or(0, |task| task.seq);
+    if last <= cursor {
+        return Ok(Mining { cursor, detail: "no task has ended since".to_owned(), ..Mining::default() });
+    }
+    let mut tried = Vec::new();
+    for tasks in ended.chunks(TASKS_AT_ONCE) {
+        go_on(stop)?;
+        let (some, _) = store.snapshot(now, |store| tasks.iter().map(|task| store.tried(task)).collect())?;
+        let some: Vec<playbook::Tried> = some;
+        tried.extend(some.into_iter().filter(|tried| !tried.steps.is_empty()));
+    }
+    let accepted: Vec<&[Step]> =
+        books.iter().filter(|book| book.status == "accepted").map(|book| book.steps.as_slice()).collect();
+    let follows = |tried: &&playbook::Tried| {
+        tried.ended_seq > cursor
+            && accepted.iter().any(|steps| playbook::followed(steps, &tried.steps).is_some())
+    };
+    let mut found: Vec<Mined> = tried.iter().filter(follows).cloned().map(Mined::Ended).collect();
+    let known: Vec<Vec<Step>> = books.into_iter().map(|book| book.steps).collect();
+    let new = playbook::mine(&tried, &known);
+    let detail = format!("{} tasks compared, {} new playbooks", tried.len(), new.len());
+    found.extend(new.into_iter().map(Mined::Playbook));
+    Ok(Mining { found, cursor: last, detail })
+}
+
+/// Reads all observations for errors that come again. The cursor is the number of the last observation.
+pub(super) fn reflection(workspace: &Workspace, cursor: u64, stop: &AtomicBool) -> Result<Mining, ScanError> {
+    let Some(store) = Reader::open(&workspace.team_memory())? else { return Ok(Mining::default()) };
+    let now = system::now();
+    let (news, _) = store.snapshot(now, |store| store.observations(cursor, 1))?;
+    if news.is_empty() {
+        return Ok(Mining { cursor, detail: "no action was seen since".to_owned(), ..Mining::default() });
+    }
+    let (mut reading, mut last) = (Reading::default(), 0);
+    loop {
+        go_on(stop)?;
+        let (seen, _) = store.snapshot(now, |store| store.observations(last, SEEN_AT_ONCE))?;
+        let Some(newest) = seen.last().map(|one| one.n) else { break };
+        for one in &seen {
+            let command = one.action.join(" && ");
+            let act = match one.kind {
+                ObservedKind::Tool => continue,
+                ObservedKind::Edit => Act::Edit,
+                ObservedKind::Command => {
+                    Act::Command { command: &command, error: one.error.as_deref(), failed: one.failed }
+                }
+            };
+            reading.see(Acted {
+                seq: one.seq,
+                session: one.session.as_deref(),
+                task: one.task.map(|task| task.to_string()),
+                worktree: one.worktree.as_deref(),
+                act,
+            });
+        }
+        last = newest;
+    }
+    let clusters = reading.clusters();
+    let detail = format!("{} errors compared", clusters.len());
+    Ok(Mining { found: clusters.into_iter().map(Mined::Error).collect(), cursor: last, detail })
+}
