@@ -59,7 +59,7 @@ use asking::Asking;
 
 pub use answer::{Answer, Body, Format, Next, without};
 pub use asked::{agent_called, asked};
-pub use attention::Kind as AttentionKind;
+pub use attention::{Kind as AttentionKind, proposals_due};
 pub use briefing::briefing;
 pub use briefs::held;
 pub use claims::Listed;

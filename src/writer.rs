@@ -27,7 +27,7 @@ pub use client::{Front, Watch};
 pub use commit::Committer;
 pub use crash::CrashPoint;
 pub use error::WriterError;
-pub use mining::mine;
+pub use mining::{Miner, mine};
 pub use replay::{Replayed, replay};
 pub use server::{ServeOptions, serve};
 pub use sweeps::{agree, close_overdue, sweep};

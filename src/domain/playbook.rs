@@ -413,7 +413,7 @@ mod tests {
         let one = &found[0];
         assert_eq!((one.tasks.len(), one.of, one.sessions, one.days), (3, 3, 2, 2));
         assert_eq!(one.evidence, [100, 101, 102, 103, 200, 201, 202, 203, 300, 301, 302, 303]);
-        assert!(mine(&three(), &[one.steps.clone()]).is_empty(), "mined again, nothing is new");
+        assert!(mine(&three(), std::slice::from_ref(&one.steps)).is_empty(), "mined again, nothing is new");
     }
 
     #[test]

@@ -152,6 +152,8 @@ pub struct PlaybookView {
     /// Why no agent is shown it, although it was accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hidden: Option<&'static str>,
+    /// Ledger position of the proposal.
+    pub created_seq: u64,
     #[serde(skip)]
     used_at: i64,
 }
@@ -174,7 +176,7 @@ impl PlaybookView {
 }
 
 const PLAYBOOK: &str = "SELECT id, title, status, steps, evidence, tasks, of_tasks, sessions, days, settled_by, reason, \
-     helpful, harmful, proposed_at, changed_at, used_at, \
+     helpful, harmful, proposed_at, changed_at, used_at, created_seq, \
      coalesce((SELECT letter || number FROM names WHERE names.id = playbooks.id), playbooks.id) AS name FROM playbooks";
 
 fn playbook(row: &Row<'_>) -> rusqlite::Result<PlaybookView> {
@@ -196,6 +198,7 @@ fn playbook(row: &Row<'_>) -> rusqlite::Result<PlaybookView> {
         proposed_at: row.get("proposed_at")?,
         changed_at: row.get("changed_at")?,
         hidden: None,
+        created_seq: row.get("created_seq")?,
         used_at: row.get("used_at")?,
     })
 }
@@ -216,6 +219,8 @@ pub struct ReflectionView {
     pub counts: Counts,
     /// When it last changed, epoch ms.
     pub changed_at: i64,
+    /// Ledger position of its last change.
+    pub seq: u64,
 }
 
 /// A task that ended, for the miners.
@@ -251,7 +256,7 @@ impl Reader {
     /// The reflections, the last changed first, at most `limit`.
     pub fn reflections(&self, limit: usize) -> Result<Vec<ReflectionView>, StoreError> {
         let mut found = self.db.prepare_cached(
-            "SELECT error, structural, environmental, evidence, failures, passes, passes_after_edit, changed_at \
+            "SELECT error, structural, environmental, evidence, failures, passes, passes_after_edit, changed_at, seq \
              FROM reflections WHERE seq > 0 ORDER BY seq DESC LIMIT ?1",
         )?;
         self.kept_of(found.query([bound(limit)])?, |row| {
@@ -267,6 +272,7 @@ impl Reader {
                 evidence: json(row, "evidence")?,
                 counts,
                 changed_at: row.get("changed_at")?,
+                seq: row.get("seq")?,
             })
         })
     }

@@ -28,6 +28,7 @@ use crate::store::{
     ProposalView, Question, Reader, SideView, Silence, StoreError,
 };
 use list::{MAX_SHOWN, chosen, text};
+pub use mined::proposals_due;
 pub(super) use mined::waiting;
 
 /// The name of a damaged ledger in the list of faults.

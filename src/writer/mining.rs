@@ -1,7 +1,7 @@
 //! The miners: background jobs that read, and propose as `system`. Their findings are decided and recorded between two
 //! groups, one at a time.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::commit::Committer;
@@ -20,8 +20,11 @@ use crate::workspace::Workspace;
 const TASKS_AT_ONCE: usize = 100;
 /// Observations that are read in one transaction.
 const SEEN_AT_ONCE: usize = 5_000;
-/// The most findings that are compared with the state between two groups. At most one of them is recorded.
-const COMPARED_AT_ONCE: usize = 64;
+/// The most findings that are compared with the state between two groups: some milliseconds of work with 10,000 claims.
+/// At most one of them is recorded.
+const COMPARED_AT_ONCE: usize = 4;
+/// The most known errors that a miner looks up.
+const MAX_KNOWN: usize = 100_000;
 
 /// What a miner found, and where it goes on.
 #[derive(Debug, Default)]
@@ -77,19 +80,38 @@ fn record(committer: &mut Committer, found: &Mined) -> Result<usize, WriterError
     committer.record(&[batch])
 }
 
-/// Runs both miners over everything, and records what they find; returns the number of recorded findings. The
-/// operation is idempotent.
+/// The miners.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Miner {
+    /// For playbooks, and the later tasks that followed one.
+    Playbooks,
+    /// For errors that come again.
+    Reflection,
+}
+
+impl Miner {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Playbooks, Self::Reflection];
+
+    const fn find(self) -> Find {
+        match self {
+            Self::Playbooks => playbooks,
+            Self::Reflection => reflection,
+        }
+    }
+}
+
+/// Runs a miner over everything, and records what it finds; returns the number of recorded findings. The operation is
+/// idempotent.
 ///
 /// # Errors
 /// [`ScanError`] when the read models cannot be read; a failed append is one of them.
-pub fn mine(committer: &mut Committer) -> Result<usize, ScanError> {
+pub fn mine(committer: &mut Committer, miner: Miner) -> Result<usize, ScanError> {
     let workspace = committer.workspace.clone();
     let mut recorded = 0;
-    for miner in [playbooks as Find, reflection] {
-        for found in miner(&workspace, 0, &AtomicBool::new(false))?.found {
-            let failed = |error: WriterError| ScanError::Log(std::io::Error::other(error.to_string()));
-            recorded += record(committer, &found).map_err(failed)?;
-        }
+    for found in miner.find()(&workspace, 0, &AtomicBool::new(false))?.found {
+        let failed = |error: WriterError| ScanError::Log(std::io::Error::other(error.to_string()));
+        recorded += record(committer, &found).map_err(failed)?;
     }
     Ok(recorded)
 }
@@ -161,7 +183,10 @@ pub(super) fn reflection(workspace: &Workspace, cursor: u64, stop: &AtomicBool) 
         }
         last = newest;
     }
-    let clusters = reading.clusters();
+    let (known, _) = store.snapshot(now, |store| store.reflections(MAX_KNOWN))?;
+    let known: BTreeSet<String> = known.into_iter().map(|one| one.error).collect();
+    let mut clusters = reading.clusters();
     let detail = format!("{} errors compared", clusters.len());
+    clusters.retain(|cluster| cluster.is_enough() || known.contains(&cluster.error));
     Ok(Mining { found: clusters.into_iter().map(Mined::Error).collect(), cursor: last, detail })
 }

@@ -20,7 +20,7 @@ use hivemind::mcp::{Era, Pane};
 use hivemind::store::{ObservedKind, Reader};
 use hivemind::system::{self, Sources};
 use hivemind::workspace::Workspace;
-use hivemind::writer::{Committer, mine};
+use hivemind::writer::{Committer, Miner, mine};
 use serde_json::Value;
 
 use crate::bench::Bench;
@@ -53,7 +53,7 @@ impl Team {
     }
 
     pub(crate) fn mine(&mut self) -> usize {
-        mine(&mut self.committer).expect("mined")
+        Miner::ALL.into_iter().map(|miner| mine(&mut self.committer, miner).expect("mined")).sum()
     }
 
     fn outcome(&mut self, by: &str, session: &str, command: Command) -> Result<(), Code> {

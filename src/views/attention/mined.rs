@@ -79,3 +79,19 @@ pub(in crate::views) fn waiting(store: &Reader, agent: &str) -> Result<u64, Stor
     let needs = needs(store)?;
     Ok(needs.iter().filter(|need| need.moves.contains_key(agent)).count() as u64)
 }
+
+/// A line for a prompt: how many proposals wait for this agent, if one of them is newer than ledger position `since`.
+/// Empty otherwise, so that the line does not repeat.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn proposals_due(store: &Reader, agent: &str, since: u64) -> Result<String, StoreError> {
+    let playbooks = store.playbooks(Timestamp::from_ms(0))?;
+    let is_new = playbooks.iter().any(|one| one.status == "proposed" && one.created_seq > since)
+        || store.reflections(MAX_LIMIT)?.iter().any(|one| one.seq > since);
+    Ok(match if is_new { waiting(store, agent)? } else { 0 } {
+        0 => String::new(),
+        1 => "hivemind: 1 proposal waits for you: hm attention\n".to_owned(),
+        count => format!("hivemind: {count} proposals wait for you: hm attention\n"),
+    })
+}
