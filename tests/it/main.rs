@@ -70,6 +70,7 @@ mod paging;
 mod patterns;
 mod place;
 mod plans;
+mod playbooks;
 mod poisoned;
 mod positions;
 mod power;

@@ -11,7 +11,7 @@ pub(crate) fn all_ran(workspace: &Workspace) -> JobRuns {
     let mut runs = JobRuns::default();
     wait_until("every job has run", || {
         runs = JobRuns::load(&workspace.schedule());
-        runs.0.len() == 8
+        runs.0.len() == 10
     });
     runs
 }
@@ -23,7 +23,18 @@ fn status_shows_what_the_writer_does_unasked() {
     let runs = all_ran(&workspace);
     assert_eq!(
         runs.0.keys().collect::<Vec<_>>(),
-        ["erasure", "git", "health", "integrity", "patterns", "sessions", "silence", "ttl_sweep"]
+        [
+            "erasure",
+            "git",
+            "health",
+            "integrity",
+            "patterns",
+            "playbooks",
+            "reflection",
+            "sessions",
+            "silence",
+            "ttl_sweep"
+        ]
     );
     let status = shell.json("hm --json status");
     for (name, run) in &runs.0 {
