@@ -133,6 +133,7 @@ fn a_secret_in_any_text_of_any_command_is_refused() {
         accept_guard: action
         accept_guard: condition.claim_type
         accept_guard: condition.event_types.0
+        accept_guard: condition.pattern_type
         accept_guard: condition.status
         accept_guard: guard_id
         accept_guard: source_claim
