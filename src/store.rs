@@ -283,7 +283,7 @@ impl Reader {
     }
 
     /// The time of the snapshot. `None` outside of one.
-    fn now(&self) -> Option<Timestamp> {
+    pub fn now(&self) -> Option<Timestamp> {
         self.asked.borrow().as_ref().map(|asked| asked.now)
     }
 

@@ -63,7 +63,7 @@ impl Team {
         outcome.map(|_| ()).map_err(|refused| refused.code)
     }
 
-    fn does(&mut self, by: &str, session: &str, command: Command) {
+    pub(crate) fn does(&mut self, by: &str, session: &str, command: Command) {
         self.outcome(by, session, command).expect("accepted");
     }
 
@@ -79,6 +79,32 @@ impl Team {
         self.does(by, session, Command::Observe(Observe { event_id, seen }));
     }
 
+    /// A command that fails and answers the same each time.
+    pub(crate) fn ran_alike(&mut self, by: &str, session: &str, line: &str) {
+        let seen = Seen::Command(CommandRan {
+            exit_code: Some(1),
+            failed: true,
+            runs: vec![line.parse().expect("a command")],
+            output_sha256: Some("ab".repeat(32)),
+            answer_sha256: Some("ab".repeat(32)),
+            ..crate::harness::ran(line)
+        });
+        let event_id = EventId::from_uuid(system::new_id());
+        self.does(by, session, Command::Observe(Observe { event_id, seen }));
+    }
+
+    pub(crate) fn look_for_patterns(&mut self) {
+        hivemind::writer::mine(&mut self.committer).expect("a look");
+    }
+
+    /// The claims of some agents, each with its status.
+    pub(crate) fn statuses(&self, owners: impl Fn(&AgentId) -> bool) -> Vec<(ClaimId, Status)> {
+        let claims = self.committer.state().claims().filter(|(_, claim)| owners(&claim.owner));
+        let mut all: Vec<_> = claims.map(|(id, claim)| (id, claim.status)).collect();
+        all.sort_by_key(|(id, _)| *id);
+        all
+    }
+
     fn edited(&mut self, by: &str, session: &str, path: &str) {
         let seen = Seen::Files(FileEdited {
             paths: vec![path.parse().expect("a path")],
@@ -90,7 +116,7 @@ impl Team {
     }
 
     /// A task from its claim to its end, with the same four steps each time, and noise that differs.
-    fn task(&mut self, by: &str, session: &str, title: &str, end: TaskStatus) -> TaskId {
+    pub(crate) fn task(&mut self, by: &str, session: &str, title: &str, end: TaskStatus) -> TaskId {
         let task_id = TaskId::from_uuid(system::new_id());
         self.does(
             by,
@@ -132,7 +158,7 @@ impl Team {
         }
     }
 
-    fn playbooks(&self) -> Vec<PlaybookId> {
+    pub(crate) fn playbooks(&self) -> Vec<PlaybookId> {
         self.committer.state().mined().playbooks().map(|(id, _)| id).collect()
     }
 }
@@ -199,9 +225,8 @@ fn steps_that_ended_well_are_proposed_once_and_accepted_by_others_only() {
     team.task("devops", "s-3", "and again", TaskStatus::Done);
     assert_eq!((team.mine(), team.mine(), team.mine()), (1, 0, 0), "the same events give it once");
     let [id] = team.playbooks().try_into().expect("one playbook");
-    let proposed = events(&workspace).into_iter().find_map(|(by, event)| match event {
-        Event::PlaybookProposed(new) => Some((by, new)),
-        _ => None,
+    let proposed = events(&workspace).into_iter().find_map(|(by, event)| {
+        if let Event::PlaybookProposed(new) = event { Some((by, new)) } else { None }
     });
     let (by, new) = proposed.expect("a proposal");
     assert_eq!((by, new.tasks.len(), new.of, new.sessions, new.days), (AgentId::system(), 3, 3, 3, 3));
@@ -360,6 +385,12 @@ fn proposed_in(workspace: &Workspace, hypotheses: bool) {
     team.mine();
 }
 
+/// A shell whose workspace has the tasks for a playbook, and no look of a miner yet.
+pub(crate) fn with_tasks(shell: &Shell) {
+    shell.end_writer();
+    Team::in_workspace(&shell.workspace()).three_tasks();
+}
+
 /// A shell whose workspace has one proposed playbook, or else two hypotheses.
 pub(crate) fn with_proposals(shell: &Shell, hypotheses: bool) {
     shell.end_writer();
@@ -448,4 +479,37 @@ fn calibration_shows_what_became_of_judged_claims() {
     );
     let text = String::from_utf8(shell.run("hm calibration").stdout).expect("UTF-8");
     assert!(text.contains("devops: 1.00 (5 claims judged: 5 held, 0 in doubt again, 0 failed)"), "{text}");
+}
+
+#[test]
+fn a_like_task_is_shown_an_accepted_playbook_and_no_other_is() {
+    let shell = Shell::new();
+    with_proposals(&shell, false);
+    let said = |line: &str| {
+        let output = shell.command(line).env("HM_SESSION", "s-20").output().expect("hm runs");
+        assert!(output.status.success(), "{line}: {output:?}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let context = || said("hm context --agent devops --session s-20 --all");
+    said("hm task add \"mend the other pool\" --agent devops");
+    said("hm task claim T4 --agent devops");
+    assert!(!context().contains("<playbook "), "nobody accepted it");
+    said("hm playbook accept B1 --agent architect");
+    let shown = context();
+    let block = shown.lines().find(|line| line.contains("<playbook ")).expect("a playbook").to_owned();
+    assert!(
+        block.contains("id=\"B1\"") && block.contains("run `cargo test`") && block.len() <= 600,
+        "{block}"
+    );
+    said("hm task update T4 done --agent devops --note done");
+    said("hm task add \"translate a manual\" --scope docs --agent devops");
+    said("hm task claim T5 --agent devops");
+    assert!(!context().contains("<playbook "), "another kind of task");
+    let with = |intent: &str| said(&format!("hm context {intent} --agent devops --session s-20 --all"));
+    assert!(with("--intent \"mend that pool\"").contains("<playbook id=\"B1\""), "an intent that fits");
+    assert!(
+        with("--intent \"why does src/db/pool.rs hang\"").contains("<playbook id=\"B1\""),
+        "a place in it"
+    );
+    assert!(!with("--intent \"print the manual\"").contains("<playbook "), "another intent");
 }
