@@ -40,6 +40,7 @@ mod forget;
 mod frames;
 mod gate;
 mod gates;
+mod generated;
 mod guards;
 mod harness;
 mod hints;
