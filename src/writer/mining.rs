@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::background::Found;
 use super::commit::Committer;
 use super::error::WriterError;
+use crate::config::Config;
 use crate::domain::agent::AgentId;
 use crate::domain::decide::{self, Mined};
 use crate::domain::event::Event;
@@ -109,14 +110,25 @@ fn go_on(stop: &AtomicBool) -> Result<(), ScanError> {
     if stop.load(Ordering::Relaxed) { Err(ScanError::Stopped) } else { Ok(()) }
 }
 
+/// Whether the configuration switches a miner off.
+fn is_off(workspace: &Workspace, is_on: impl Fn(&Config) -> bool) -> bool {
+    Config::load(&workspace.config()).is_ok_and(|config| !is_on(&config))
+}
+
 /// The job that mines playbooks.
 pub(super) fn playbooks(workspace: &Workspace, cursor: u64, stop: &AtomicBool) -> Result<Found, ScanError> {
+    if is_off(workspace, |config| config.playbooks) {
+        return Ok(waiting("off: [mining] playbooks = false".to_owned(), cursor, Vec::new()));
+    }
     let Looked { found, cursor, detail } = for_playbooks(workspace, cursor, stop)?;
     Ok(waiting(detail, cursor, found))
 }
 
 /// The job that reflects on errors.
 pub(super) fn reflection(workspace: &Workspace, cursor: u64, stop: &AtomicBool) -> Result<Found, ScanError> {
+    if is_off(workspace, |config| config.reflection) {
+        return Ok(waiting("off: [mining] reflection = false".to_owned(), cursor, Vec::new()));
+    }
     let Looked { found, cursor, detail } = for_errors(workspace, cursor, stop)?;
     Ok(waiting(detail, cursor, found))
 }

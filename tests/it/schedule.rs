@@ -48,6 +48,22 @@ fn status_shows_what_the_writer_does_unasked() {
 }
 
 #[test]
+fn a_miner_that_is_switched_off_finds_nothing() {
+    let shell = Shell::new();
+    crate::playbooks::with_tasks(&shell);
+    let workspace = shell.workspace();
+    std::fs::write(workspace.config(), "[mining]\nplaybooks = false\nreflection = false\n")
+        .expect("a configuration");
+    std::fs::remove_file(workspace.schedule()).ok();
+    shell.run("hm claim create \"the writer runs\" --agent devops --scope src");
+    let runs = all_ran(&workspace);
+    for name in ["playbooks", "reflection"] {
+        assert_eq!(runs.0[name].detail, format!("off: [mining] {name} = false"));
+    }
+    assert!(!String::from_utf8_lossy(&shell.run("hm playbook list").stdout).contains("B1"));
+}
+
+#[test]
 fn a_job_that_fails_stops_nothing() {
     let workspace = TempWorkspace::new();
     // A log that cannot be written.
