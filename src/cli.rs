@@ -26,6 +26,7 @@ mod news;
 mod output;
 mod pattern;
 mod plan;
+mod playbook;
 mod profile;
 mod rebuild;
 mod repair;
@@ -58,6 +59,7 @@ use crate::identity::Surroundings;
 use crate::reads::Reads;
 use crate::standing::{Damage, Standing};
 use crate::system::{self, Environment};
+use crate::views::View;
 use crate::workspace::Workspace;
 use verbs::{Cli, Global, Made, Verb, is_hook, parsed};
 
@@ -178,6 +180,8 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
             | Verb::Anchor(_)
             | Verb::Session(_)
             | Verb::Belief(_)
+            | Verb::Playbook(_)
+            | Verb::Calibration
             | Verb::Log(_)
     );
     if global.at.is_some() && !reads {
@@ -218,6 +222,8 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Anchor(verb) => guarded(global, |context| verb.run(context)),
         Verb::Session(verb) => guarded(global, |context| verb.run(context)),
         Verb::Belief(verb) => guarded(global, |context| verb.run(context)),
+        Verb::Playbook(verb) => guarded(global, |context| verb.run(context)),
+        Verb::Calibration => guarded(global, |context| context.show(&View::Calibration)),
         Verb::Experiment(verb) => guarded(global, |context| verb.run(context)),
         Verb::Profile(verb) => guarded(global, |context| verb.run(context)),
         Verb::Log(args) => guarded(global, |context| args.run(context)),

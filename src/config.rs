@@ -85,6 +85,12 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 # loop_repeats = 3
 # A session that holds a task and shows no activity for this many minutes is stalled.
 # stall_minutes = 30
+
+[mining]
+# Whether the writer proposes playbooks: steps that ended well in several tasks.
+# playbooks = true
+# Whether the writer proposes hypotheses about errors that come again.
+# reflection = true
 "#;
 
 #[derive(Debug, Default, Deserialize)]
@@ -101,6 +107,7 @@ struct File {
     workspace: WorkspaceKeys,
     writer: WriterKeys,
     patterns: PatternKeys,
+    mining: MiningKeys,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -163,6 +170,19 @@ impl Default for GitKeys {
 
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+struct MiningKeys {
+    playbooks: bool,
+    reflection: bool,
+}
+
+impl Default for MiningKeys {
+    fn default() -> Self {
+        Self { playbooks: true, reflection: true }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 struct WriterKeys {
     idle_exit_minutes: u64,
 }
@@ -206,6 +226,10 @@ pub struct Config {
     pub secret_patterns: Vec<String>,
     /// Whether the writer records the commits of the repository.
     pub git_index: bool,
+    /// Whether the writer proposes playbooks.
+    pub playbooks: bool,
+    /// Whether the writer proposes hypotheses about errors that come again.
+    pub reflection: bool,
     /// Whether a guard may stop a tool call.
     pub allow_block: bool,
     /// How long an idle writer stays.
@@ -335,6 +359,8 @@ impl Config {
                 agents_may_override_operator: file.trust.agents_may_override_operator,
             },
             git_index: file.git.index,
+            playbooks: file.mining.playbooks,
+            reflection: file.mining.reflection,
             // With less, the writer would leave before its first client connects.
             patterns: PatternPolicy {
                 off: file.patterns.off,

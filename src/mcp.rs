@@ -14,6 +14,7 @@ mod resources;
 mod schema;
 mod seat;
 mod server;
+mod skills;
 mod stdio;
 mod subscriptions;
 mod tools;

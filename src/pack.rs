@@ -5,7 +5,7 @@
 //! as they fit, in this order:
 //!
 //! 1. Each section up to its share of the budget, and its first entry in any case: dead ends at hand (10 %), attention
-//!    (30 %), active tasks (20 %), anchors (10 %), claims.
+//!    (30 %), active tasks (20 %), anchors (10 %), claims, a playbook.
 //! 2. Claims and dead ends at hand, by relevance.
 //! 3. The rest of attention, tasks and anchors.
 //! 4. Dead ends elsewhere, and old proposals without a touch.
@@ -39,7 +39,7 @@ pub use delta::{
 };
 pub use entries::{
     Already, Anchor, Attention, Claim, Contradiction, DeadEnd, Digest, Entries, Governance, Lock, Message,
-    Peer, Question, Replaced, Side, Task, Trajectory, Turn0, Window,
+    Peer, Playbook, Question, Replaced, Side, Task, Trajectory, Turn0, Window,
 };
 pub use gate::{Gate, Presence, STOP_GATE_OPENING, banner, evidence_due, stop_gate};
 
@@ -66,6 +66,8 @@ const MAX_REJECTED_CHARS: usize = 240;
 /// Maximum length of the claim that a claim superseded, in characters: its id, which becomes a short name, and 80
 /// characters of its text.
 const MAX_REPLACED_CHARS: usize = 118;
+/// Maximum length of the steps of a playbook, in characters. Eight usual steps fit.
+const MAX_PLAYBOOK_CHARS: usize = 520;
 /// The divisor of the budget that gives the room for lines about omitted entries.
 const FOR_LINES: usize = 20;
 /// The most left-out claims of each kind that a pack names. A longer list is not read.
@@ -361,6 +363,21 @@ fn sections<'a>(
         .place(0),
     ];
     sections.extend(claims);
+    // The last one, so that every other section gets its first entry before it.
+    sections.push(
+        Section::of(
+            "playbooks",
+            entries.playbook.iter().collect(),
+            |playbook| &playbook.name,
+            |playbook| Glance::of_act(&playbook.steps),
+            |playbook| {
+                let steps = playbook.steps.lines().collect::<Vec<_>>().join("; ");
+                Tag::open("playbook").with("id", &playbook.name).text(&short(&steps, MAX_PLAYBOOK_CHARS))
+            },
+        )
+        .share(6)
+        .place(2),
+    );
     sections
 }
 

@@ -27,6 +27,7 @@ const POSITION: &[(&str, As)] =
 /// A tool, its verb, and the arguments that hints give.
 pub(crate) const VERBS: &[Verb] = &[
     ("abstain", "claim abstain", POSITION),
+    ("accept_playbook", "playbook accept", &[("playbook_id", Place)]),
     (
         "add_evidence",
         "claim evidence",
@@ -58,6 +59,7 @@ pub(crate) const VERBS: &[Verb] = &[
         &[("intent", Place), ("plan_id", After("--plan")), ("team", Flag("--team"))],
     ),
     ("deprecate_claim", "claim deprecate", &[("claim_id", Place), ("reason", After("--reason"))]),
+    ("dismiss_playbook", "playbook dismiss", &[("playbook_id", Place), ("reason", After("--reason"))]),
     (
         "lock",
         "lock",
@@ -122,6 +124,7 @@ pub(crate) const VERBS: &[Verb] = &[
 pub(crate) const ADDRESSES: &[(&str, &str)] = &[
     ("anchors", "anchor list"),
     ("attention", "attention"),
+    ("calibration", "calibration"),
     ("claims", "claim list"),
     ("claims/*", "claim show"),
     ("context", "context"),
@@ -139,6 +142,8 @@ pub(crate) const ADDRESSES: &[(&str, &str)] = &[
     ("patterns", "pattern list"),
     ("patterns/*", "pattern show"),
     ("plan", "plan show"),
+    ("playbooks", "playbook list"),
+    ("playbooks/*", "playbook show"),
     ("profiles", "profile list"),
     ("sessions", "session list"),
     ("sessions/*", "session show"),

@@ -3,6 +3,7 @@
 mod about;
 mod at_now;
 mod beside;
+mod calibration;
 mod claim;
 mod claims;
 mod commits;
@@ -21,10 +22,12 @@ mod integrity;
 mod locks;
 mod mentions;
 mod names;
+mod observations;
 mod patterns;
 mod peers;
 mod places;
 mod plan;
+mod playbooks;
 mod project;
 mod proposals;
 mod questions;
@@ -42,6 +45,7 @@ mod versions;
 
 pub use about::{Belonging, Rejected, Replaced};
 pub use at_now::{AtNow, by_now};
+pub use calibration::Judged;
 pub use claim::{Answered, ClaimView, Evidence, PlaceNow, PositionHeld, StatusChange, StillMeant};
 pub(crate) use claims::with_basis;
 pub use claims::{ByNow, Changed, ClaimFilter, ClaimPage, ClaimSummary, DeadEndDetail, LastChange, Proof};
@@ -57,10 +61,12 @@ pub use guards::{AskingGuard, FiringView, GuardView, LookedAt, Suggestion};
 pub use integrity::{ClaimNamed, TABLES_ABOUT_CLAIMS};
 pub use locks::LockView;
 pub use names::Matches;
+pub use observations::{Observation, ObservedKind};
 pub use patterns::PatternView;
 pub use peers::Peer;
 pub use places::CitedPlace;
 pub use plan::{PhaseView, PlanGraph, PlanView, Titles, TrajectoryView};
+pub use playbooks::{EndedTask, PlaybookView, ReflectionView};
 pub use proposals::ProposalView;
 pub use questions::Question;
 pub use researchers::{Finding, ResearcherView};
@@ -277,7 +283,7 @@ impl Reader {
     }
 
     /// The time of the snapshot. `None` outside of one.
-    fn now(&self) -> Option<Timestamp> {
+    pub fn now(&self) -> Option<Timestamp> {
         self.asked.borrow().as_ref().map(|asked| asked.now)
     }
 

@@ -12,6 +12,7 @@ mod awaited;
 mod beliefs;
 mod briefing;
 mod briefs;
+mod calibration;
 mod claim;
 mod claims;
 mod context;
@@ -28,6 +29,7 @@ mod last_change;
 mod markdown;
 mod names;
 mod patterns;
+mod playbooks;
 mod ran;
 mod receipt;
 mod rows;
@@ -46,7 +48,7 @@ use serde_json::Value;
 use crate::config::Config;
 use crate::domain::agent::AgentId;
 use crate::domain::event::{Event, Recorded};
-use crate::domain::ids::{ClaimId, EventId, PatternId, RunId, TaskId};
+use crate::domain::ids::{ClaimId, EventId, PatternId, PlaybookId, RunId, TaskId};
 use crate::domain::scope::Scope;
 use crate::domain::time::{Moment, Timestamp};
 use crate::ledger;
@@ -59,7 +61,7 @@ use asking::Asking;
 
 pub use answer::{Answer, Body, Format, Next, without};
 pub use asked::{agent_called, asked};
-pub use attention::Kind as AttentionKind;
+pub use attention::{Kind as AttentionKind, proposals_due};
 pub use briefing::briefing;
 pub use briefs::held;
 pub use claims::Listed;
@@ -72,6 +74,7 @@ pub use guards::{Looked, is_guard, last_action, silences, silences_text};
 pub use markdown::{inline, listed};
 pub use names::{event, evidence, notice, resolve, session, shortened};
 pub use patterns::untold as untold_patterns;
+pub use playbooks::{Skill, skills};
 pub use receipt::{cited_lines, mark_at_now, receipt_json, receipt_line, without_known};
 pub use rows::{Latest, ROWS, Room, Rows, Stage, held as held_row, rows};
 pub use search::found_through;
@@ -155,6 +158,12 @@ pub enum View {
     Patterns(bool, Option<u64>),
     /// One pattern.
     Pattern(PatternId),
+    /// The playbooks, proposed, accepted and dismissed.
+    Playbooks,
+    /// One playbook.
+    Playbook(PlaybookId),
+    /// How often the judged claims of each agent held.
+    Calibration,
 }
 
 impl View {
@@ -222,6 +231,9 @@ pub fn answer(
         View::Attention(agent) => attention::answer(asking, agent.as_ref()),
         View::Patterns(all, before) => patterns::answer(asking, *all, *before),
         View::Pattern(id) => patterns::one(asking, *id),
+        View::Playbooks => playbooks::answer(asking),
+        View::Playbook(id) => playbooks::one(asking, *id),
+        View::Calibration => calibration::answer(asking),
     }
 }
 
@@ -277,6 +289,8 @@ pub fn touched_by(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result
         }
         View::Attention(_) => attention::touched_by(event),
         View::Patterns(..) | View::Pattern(_) => patterns::touched_by(event),
+        View::Playbooks | View::Playbook(_) => playbooks::touched_by(event),
+        View::Calibration => calibration::touched_by(event),
         // Every event counts.
         View::Agents | View::Status => true,
         // An event does not change, and profiles are files of the project.

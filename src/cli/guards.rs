@@ -12,6 +12,7 @@ use crate::domain::event::Guard;
 use crate::domain::guard::{Condition, Effect, Moment as GuardMoment};
 use crate::domain::ids::{ClaimId, GuardId};
 use crate::domain::names::{Name, Named, Sort, pasted};
+use crate::domain::pattern::PatternKind;
 use crate::domain::rejection::Rejection;
 use crate::domain::time::{Moment, Timestamp};
 use crate::system;
@@ -92,7 +93,8 @@ pub(super) struct Accept {
     /// Status of the claim that the command is about
     #[arg(long, value_name = "STATUS")]
     status: Option<String>,
-    /// Type of a pattern that is open in the session
+    /// Type of a pattern that is open in the session: loop, handoff_loop, escalation_spiral, stall,
+    /// contradiction_cluster or unstable_proof
     #[arg(long, value_name = "TYPE")]
     pattern: Option<String>,
     /// Claim or decision behind the guard
@@ -143,7 +145,11 @@ impl Accept {
                 .map(|of| parse::<ClaimType>("claim-type", of))
                 .transpose()?,
             status: self.status.as_deref().map(|of| parse::<Status>("status", of)).transpose()?,
-            pattern_type: self.pattern.as_deref().map(|of| parse("pattern", of)).transpose()?,
+            pattern_type: self
+                .pattern
+                .as_deref()
+                .map(|of| parse::<PatternKind>("pattern", of))
+                .transpose()?,
             error_signature: self.error.as_deref().map(|of| parse("error", of)).transpose()?,
             text_includes: self.includes.as_deref().map(|of| parse("includes", of)).transpose()?,
         };

@@ -19,13 +19,13 @@ Know
 Claims
   claim           State claims, find them (search, list, show, why), take positions on them
   decision        Record decisions and what became of them; target: what they are about
-  contradictions  What contradicts what; belief: what agents held to be right
+  contradictions  What contradicts what; belief, calibration: what agents held right
   experiment      Settle a claim by a run; profile: the commands that may be run
 Work
   task            Take tasks and say how they go; plan, phase: what the tasks belong to
   lock            Ask the others to leave a path, a tag or the machine alone for some minutes
   intent          Say what is wanted now; anchor: keep facts where no compaction loses them
-  session         What sessions did and said; log: every event; pattern, guard: loops, warnings
+  session         What sessions did and said; log: events; pattern, guard, playbook: loops, warnings
 Set up
   init, uninit, doctor, demo, trust, serve, token, hook, writer
 Look after

@@ -471,7 +471,9 @@ impl Hooked {
                         due = asked.ok().flatten().unwrap_or_default();
                         now_told.is_reminded = !due.is_empty();
                     }
-                    let due = pack::evidence_due(&due);
+                    let agent = of.agent.to_string();
+                    let proposals = self.store(|store| views::proposals_due(store, &agent, since));
+                    let due = pack::evidence_due(&due) + &proposals.ok().flatten().unwrap_or_default();
                     // This answer may be too late, so the next prompt records it in the ledger.
                     told = Some(if known.is_kept { known.told.position() } else { until });
                     answer = Answer::Context(delta + &due);

@@ -197,6 +197,7 @@ const fn exit_code(code: Code) -> u8 {
         | Code::UnknownTask
         | Code::UnknownPlan
         | Code::UnknownPattern
+        | Code::UnknownPlaybook
         | Code::UnknownSession
         | Code::UnknownGuard
         | Code::UnknownWorktree

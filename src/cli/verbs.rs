@@ -7,8 +7,8 @@ use clap::{Args, Parser, Subcommand};
 
 use super::{
     backfill, backup, claim, context, contradictions, decision, demo, experiment, export, forget, guards,
-    help, hook, import, init, lock, log, news, parse_moment, pattern, plan, profile, repair, serve, session,
-    target, token, trust, writer,
+    help, hook, import, init, lock, log, news, parse_moment, pattern, plan, playbook, profile, repair, serve,
+    session, target, token, trust, writer,
 };
 use crate::domain::rejection::Rejection;
 use crate::domain::time::Moment;
@@ -153,6 +153,12 @@ pub(super) enum Verb {
     /// Show the beliefs of agents
     #[command(subcommand, alias = "beliefs", after_help = "Example: hm belief show devops")]
     Belief(session::Belief),
+    /// Accept, read and export playbooks: steps that ended well in several tasks
+    #[command(subcommand, alias = "playbooks", after_help = "Example: hm playbook list")]
+    Playbook(playbook::Playbook),
+    /// Show how often the judged claims of each agent held
+    #[command(after_help = "Example: hm calibration")]
+    Calibration,
     /// Run as a client's hook: the payload on stdin, the answer on stdout; never fails
     #[command(after_help = "Example: hm hook claude < payload.json")]
     Hook(hook::Hook),
@@ -262,8 +268,9 @@ const NOUNS: [&str; 24] = [
     "tasks",
 ];
 /// Verbs that list without a subcommand, and the option with which one of them lists.
-const LISTS: [(&str, Option<&str>); 6] = [
+const LISTS: [(&str, Option<&str>); 7] = [
     ("attention", None),
+    ("calibration", None),
     ("contradiction", None),
     ("contradictions", None),
     ("log", None),

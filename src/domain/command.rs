@@ -6,6 +6,7 @@ mod claim;
 mod decision;
 mod guard;
 mod ledger;
+mod mined;
 mod pattern;
 mod run;
 mod seen;
@@ -16,6 +17,7 @@ pub use claim::*;
 pub use decision::*;
 pub use guard::*;
 pub use ledger::*;
+pub use mined::*;
 pub use pattern::*;
 pub use run::*;
 pub use seen::*;
@@ -169,6 +171,8 @@ commands! {
     CitePlace = "cite_place", makes event_id;
     AcceptGuard = "accept_guard", makes guard_id;
     MuteGuard = "mute_guard", changes guard;
+    AcceptPlaybook = "accept_playbook", changes playbook_id;
+    DismissPlaybook = "dismiss_playbook", changes playbook_id;
 }
 
 impl Command {

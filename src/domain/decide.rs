@@ -13,6 +13,7 @@ mod facts;
 mod guard;
 mod lock;
 mod loss;
+mod mined;
 mod notice;
 mod overrule;
 mod pattern;
@@ -34,6 +35,7 @@ pub use erasure::Erasure;
 pub use evidence::check_last;
 pub use facts::{Facts, Mission, PlannedRun};
 pub use loss::Loss;
+pub use mined::{Mined, mined};
 pub use quorum::{ACTIVE_WITHIN, OVERRIDES, Policy, Quorum, after_join};
 pub use session::overdue;
 
@@ -180,6 +182,8 @@ fn ruled(
         Command::DismissPattern(dismiss) => pattern::dismiss(state, agent, dismiss),
         Command::AcceptGuard(accept) => guard::accept(state, agent, accept, now),
         Command::MuteGuard(mute) => guard::mute(state, agent, mute, now),
+        Command::AcceptPlaybook(command) => mined::accept(state, agent, command),
+        Command::DismissPlaybook(command) => mined::dismiss(state, agent, command),
         Command::AcceptLoss(command) => loss::accept_loss(agent, command, facts.loss.as_ref()),
         Command::Forget(command) => erasure::forget(state, agent, command, &facts.erasure),
     }

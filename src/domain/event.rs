@@ -9,6 +9,7 @@ mod commit;
 mod decision;
 mod guard;
 mod ledger;
+mod mined;
 mod pattern;
 mod place;
 mod run;
@@ -22,6 +23,7 @@ pub use commit::*;
 pub use decision::*;
 pub use guard::*;
 pub use ledger::*;
+pub use mined::*;
 pub use pattern::*;
 pub use place::*;
 pub use run::*;
@@ -169,6 +171,12 @@ events! {
     PlaceCited = "place.cited", min_reader 1;
     GuardAccepted = "guard.accepted", min_reader 1;
     GuardMuted = "guard.muted", min_reader 1;
+    PlaybookProposed = "playbook.proposed", min_reader 1;
+    PlaybookAccepted = "playbook.accepted", min_reader 1;
+    PlaybookDismissed = "playbook.dismissed", min_reader 1;
+    PlaybookFollowed = "playbook.followed", min_reader 1;
+    ErrorReflected = "error.reflected", min_reader 1;
+    ErrorCounted = "error.counted", min_reader 1;
 }
 
 impl Event {

@@ -6,6 +6,7 @@ use crate::domain::action::{self, Action, Kind};
 use crate::domain::claim::{ClaimType, Status, Trigger, word};
 use crate::domain::event::Event;
 use crate::domain::ids::{ClaimId, GuardId};
+use crate::domain::pattern::PatternKind;
 use crate::domain::scope::Scope;
 use crate::domain::session::Role;
 use crate::domain::text::{Advice, CommandLine, ErrorSignature, Phrase};
@@ -90,7 +91,7 @@ pub struct Condition {
     pub status: Option<Status>,
     /// The type of a pattern that is open in the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pattern_type: Option<Phrase>,
+    pub pattern_type: Option<PatternKind>,
     /// The error with which the action ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_signature: Option<ErrorSignature>,
@@ -117,7 +118,7 @@ pub struct Subject {
     /// The status of the claim that the command is about.
     pub status: Option<Status>,
     /// The types of the patterns that are open in the session.
-    pub patterns: Vec<String>,
+    pub patterns: Vec<PatternKind>,
     /// The command line, the written text or the statement.
     pub text: String,
 }
@@ -218,8 +219,7 @@ impl Condition {
         if self.status.is_some() && self.status != subject.status {
             return Err(Unmet("status"));
         }
-        let is_open = |wanted: &Phrase| subject.patterns.iter().any(|open| open == wanted.as_str());
-        if self.pattern_type.as_ref().is_some_and(|wanted| !is_open(wanted)) {
+        if self.pattern_type.is_some_and(|wanted| !subject.patterns.contains(&wanted)) {
             return Err(Unmet("pattern_type"));
         }
         let text = subject.text.to_lowercase();

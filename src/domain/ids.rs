@@ -121,6 +121,12 @@ uuid_id!(
     "a pattern id"
 );
 
+uuid_id!(
+    /// A playbook. Equal to the id of the event that proposed it.
+    PlaybookId,
+    "a playbook id"
+);
+
 impl ClaimId {
     /// The event that created this claim: both carry the same UUID.
     pub const fn creation_event(self) -> EventId {

@@ -40,11 +40,13 @@ pub enum Named {
     Pattern,
     /// Guards.
     Guard,
+    /// Playbooks.
+    Playbook,
 }
 
 impl Named {
     /// Every series.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Claim,
         Self::Task,
         Self::Plan,
@@ -53,6 +55,7 @@ impl Named {
         Self::Session,
         Self::Pattern,
         Self::Guard,
+        Self::Playbook,
     ];
 
     /// The series of the entity that an event creates. An erased event counts too, so that later names stay the
@@ -77,6 +80,7 @@ impl Named {
             "contradiction.detected" => Some(Self::Contradiction),
             "pattern.opened" => Some(Self::Pattern),
             "guard.accepted" => Some(Self::Guard),
+            "playbook.proposed" => Some(Self::Playbook),
             _ => None,
         }
     }
@@ -92,6 +96,7 @@ impl Named {
             Self::Session => "S",
             Self::Pattern => "L",
             Self::Guard => "G",
+            Self::Playbook => "B",
         }
     }
 }
@@ -115,6 +120,8 @@ pub enum Sort {
     Pattern,
     /// A guard.
     Guard,
+    /// A playbook.
+    Playbook,
 }
 
 impl Sort {
@@ -128,6 +135,7 @@ impl Sort {
             Self::Contradiction => Named::Contradiction,
             Self::Pattern => Named::Pattern,
             Self::Guard => Named::Guard,
+            Self::Playbook => Named::Playbook,
         }
     }
 
@@ -142,6 +150,7 @@ impl Sort {
             Self::Contradiction => "contradiction",
             Self::Pattern => "pattern",
             Self::Guard => "guard",
+            Self::Playbook => "playbook",
         }
     }
 
@@ -155,6 +164,7 @@ impl Sort {
             Self::Contradiction => (Code::UnknownClaim, "`hivemind://contradictions` shows all"),
             Self::Pattern => (Code::UnknownPattern, "`hivemind://patterns` shows all"),
             Self::Guard => (Code::UnknownGuard, "`hivemind://guards` shows all"),
+            Self::Playbook => (Code::UnknownPlaybook, "`hivemind://playbooks` shows all"),
         }
     }
 

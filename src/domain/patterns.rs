@@ -261,6 +261,16 @@ impl Patterns {
         self.book.recorded.get(&id)
     }
 
+    /// The kinds of the recorded patterns that are open in a session: they are about it, or about no session and its
+    /// agent.
+    pub fn open_in(&self, agent: &AgentId, session: Option<&SessionId>) -> Vec<PatternKind> {
+        let here = self.book.recorded.values().filter(|open| match &open.subject.session {
+            Some(about) => session == Some(about),
+            None => open.agents.contains(agent),
+        });
+        here.map(|open| open.subject.kind).collect()
+    }
+
     /// Whether there is anything that may be due, except what only time brings.
     pub fn has_news(&self) -> bool {
         !self.book.steps.is_empty()

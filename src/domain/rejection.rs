@@ -73,6 +73,8 @@ pub enum Code {
     UnknownPlan,
     /// No open pattern matches this name.
     UnknownPattern,
+    /// No playbook matches this name.
+    UnknownPlaybook,
     /// No session matches this name.
     UnknownSession,
     /// The memory has no work tree of this name.
@@ -140,6 +142,7 @@ impl Code {
             Self::UnknownTask => "unknown_task",
             Self::UnknownPlan => "unknown_plan",
             Self::UnknownPattern => "unknown_pattern",
+            Self::UnknownPlaybook => "unknown_playbook",
             Self::UnknownSession => "unknown_session",
             Self::UnknownWorktree => "unknown_worktree",
             Self::UnknownGuard => "unknown_guard",

@@ -5,6 +5,7 @@ mod contradictions;
 mod deed;
 mod evolve;
 mod guards;
+mod mined;
 mod recent;
 mod run;
 mod seats;
@@ -17,6 +18,7 @@ mod work;
 pub use claim::{Claim, DecisionInForce, Fingerprint, Proposal};
 pub use deed::Deed;
 pub use guards::Guards;
+pub use mined::{Mined, Playbook, PlaybookStatus, Reflection};
 pub use run::{Researcher, Run};
 pub use seats::{Pane, Seats};
 pub(in crate::domain) use silence::Heard;
@@ -103,6 +105,7 @@ pub struct State {
     /// Warnings, by session.
     told: told::Told,
     recent: recent::Recent,
+    mined: Mined,
     last_seen: BTreeMap<AgentId, Timestamp>,
     patterns: Patterns,
 }
@@ -143,6 +146,11 @@ impl State {
     /// The current work of the team.
     pub const fn work(&self) -> &Work {
         &self.work
+    }
+
+    /// The proposals of the miners.
+    pub const fn mined(&self) -> &Mined {
+        &self.mined
     }
 
     /// The last edit of each file.

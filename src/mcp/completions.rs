@@ -72,6 +72,9 @@ impl Server {
             "id" if template.starts_with("hivemind://guards") => {
                 self.of_store(|store| store.names_beginning(Sort::Guard, typed, MOST))
             }
+            "id" if template.starts_with("hivemind://playbooks") => {
+                self.of_store(|store| store.names_beginning(Sort::Playbook, typed, MOST))
+            }
             "id" | "why" => self.of_store(|store| store.names_beginning(Sort::Claim, typed, MOST)),
             "run" => self.of_store(|store| store.names_beginning(Sort::Run, typed, MOST)),
             "all" | "explain" => Ok(starting(["true"].into_iter(), typed)),

@@ -30,6 +30,7 @@ impl Names {
             "plan_id" => Some(Self::Of(Sort::Plan)),
             "phase_id" => Some(Self::Of(Sort::Phase)),
             "run_id" => Some(Self::Of(Sort::Run)),
+            "playbook_id" => Some(Self::Of(Sort::Playbook)),
             "parent_session" => Some(Self::Session),
             "evidence_ref" | "evidence_refs" => Some(Self::Evidence),
             _ => None,

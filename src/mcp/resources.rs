@@ -28,7 +28,7 @@ const LEFT_OUT_KEY: &str = "hivemind/left_out";
 const NEXT_KEY: &str = "next_page";
 
 /// Address, name and description of each resource without parameters.
-const CONCRETE: [(&str, &str, &str); 19] = [
+const CONCRETE: [(&str, &str, &str); 21] = [
     ("hivemind://context", "context", "What you should know now: contested claims, your own, dead ends"),
     (
         "hivemind://attention",
@@ -49,13 +49,23 @@ const CONCRETE: [(&str, &str, &str); 19] = [
     ("hivemind://tasks/ready", "tasks-ready", "Tasks that can be taken now, oldest first"),
     ("hivemind://sessions", "sessions", "Sessions of the team's clients, newest first"),
     ("hivemind://anchors", "anchors", "Facts that no compaction loses"),
+    (
+        "hivemind://playbooks",
+        "playbooks",
+        "Steps that ended well in several tasks: proposed, accepted, dismissed",
+    ),
+    (
+        "hivemind://calibration",
+        "calibration",
+        "How often the judged claims of each agent held; shown, never weighed",
+    ),
     ("hivemind://agents", "agents", "Who is on the team and when they were last seen"),
     ("hivemind://events", "events", "The latest events of the ledger; their ids are citable as evidence"),
     ("hivemind://status", "status", "How the workspace is doing"),
 ];
 
 /// Address, name and description of each template (RFC 6570).
-const TEMPLATES: [(&str, &str, &str); 24] = [
+const TEMPLATES: [(&str, &str, &str); 25] = [
     (
         "hivemind://context/{agent}{?session,intent,budget,context_window,used_tokens,all,explain,why}",
         "context-of",
@@ -125,6 +135,11 @@ const TEMPLATES: [(&str, &str, &str); 24] = [
         "hivemind://beliefs/{agent}{?session}",
         "beliefs",
         "What an agent held to be right and wrong when last asked",
+    ),
+    (
+        "hivemind://playbooks/{id}",
+        "playbook",
+        "One playbook, such as B1: its steps, its tasks and its evidence",
     ),
     ("hivemind://events{?after,type,agent,limit}", "events-filtered", "Events after a ledger position"),
     ("hivemind://events/{id}", "event", "One event with its payload and hash"),

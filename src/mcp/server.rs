@@ -8,10 +8,11 @@ use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::handler::server::tool::ToolCallContext;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
-    CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams,
+    GetSkillResult, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListSkillsResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool,
+    UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -23,7 +24,7 @@ use super::contained::{contained, panicked};
 use super::heads::Heads;
 use super::subscriptions::{Legacy, MAX_SUBSCRIPTIONS};
 use super::tools::{self, Toolset, Toolsets, read_memory};
-use super::{call, prompts, resources};
+use super::{call, prompts, resources, skills};
 use crate::config::Config;
 use crate::domain::agent::AgentId;
 use crate::domain::ids::SessionId;
@@ -296,6 +297,7 @@ impl ServerHandler for Server {
             .enable_resources_subscribe()
             .enable_prompts()
             .enable_completions()
+            .enable_skills()
             .build();
         let implementation = Implementation::new("hivemind", env!("CARGO_PKG_VERSION"));
         ServerConfig::new(capabilities)
@@ -354,8 +356,30 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri.as_str();
+        if uri.starts_with(skills::SCHEME) {
+            let file = async { self.skill_file(uri).await.map(Into::into) };
+            return self.respond("resources/read", uri, file).await;
+        }
         let session = self.caller.session_unless(call::session_of(&context));
         self.respond("resources/read", uri, async { self.read(uri, &session).await.map(Into::into) }).await
+    }
+
+    async fn list_skills(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListSkillsResult, ErrorData> {
+        only_page(request)?;
+        Ok(ListSkillsResult::with_all_items(self.skills().await?))
+    }
+
+    async fn get_skill(
+        &self,
+        request: GetSkillRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetSkillResult, ErrorData> {
+        let uri = request.uri.as_str();
+        self.respond("skills/get", uri, async { self.skill(uri).await.map(GetSkillResult::new) }).await
     }
 
     async fn list_prompts(

@@ -10,6 +10,7 @@ mod guards;
 mod intent;
 mod lock;
 mod plan;
+mod playbooks;
 mod positions;
 pub(super) mod read_memory;
 mod record_decision;
@@ -78,8 +79,12 @@ impl Toolset {
         };
         let session =
             || Server::sessions_route() + Server::split_session_route() + Server::researchers_route();
-        let guard =
-            || Server::cancel_experiment_route() + Server::still_route() + Server::retract_evidence_route();
+        let guard = || {
+            Server::cancel_experiment_route()
+                + Server::still_route()
+                + Server::retract_evidence_route()
+                + Server::playbooks_route()
+        };
         match self {
             Self::Core => vec![(Role::Agent, core())],
             Self::Plan => {
@@ -215,8 +220,10 @@ mod tests {
             session split_session: agent admin
             session start_session: agent admin
             guard accept_guard: agent admin
+            guard accept_playbook: agent admin
             guard alias_target: admin
             guard cancel_experiment: agent admin
+            guard dismiss_playbook: agent admin
             guard part_target: admin
             guard retract_evidence: agent admin
             guard still: agent admin

@@ -5,7 +5,9 @@ use uuid::Uuid;
 
 use crate::domain::agent::{AgentId, Roster};
 use crate::domain::claim::{SearchMode, Status, Tier};
-use crate::domain::ids::{ClaimId, EventId, PatternId, PhaseId, PlanId, RunId, SessionId, TaskId};
+use crate::domain::ids::{
+    ClaimId, EventId, PatternId, PhaseId, PlanId, PlaybookId, RunId, SessionId, TaskId,
+};
 use crate::domain::names::Sort;
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
@@ -125,6 +127,9 @@ pub(super) fn parse(
         ("sessions", "") => View::Sessions(parameters.parse("cursor")?, limit(&mut parameters)?),
         ("sessions", path) => session_view(path)?,
         ("anchors", "") => View::Anchors,
+        ("playbooks", "") => View::Playbooks,
+        ("playbooks", id) => View::Playbook(PlaybookId::from_uuid(named("id", Sort::Playbook, id)?)),
+        ("calibration", "") => View::Calibration,
         ("beliefs", name) if !name.is_empty() => {
             View::Beliefs(agent(caller, name)?, parameters.take("session"))
         }

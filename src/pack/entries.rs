@@ -52,6 +52,8 @@ pub struct Entries {
     pub unseen_dead_ends: u64,
     /// The hand-over of a session that was split off.
     pub turn0: Option<Turn0>,
+    /// The accepted playbook that fits the reader's work.
+    pub playbook: Option<Playbook>,
     /// The open work of the team.
     pub governance: Governance,
     /// Number of unreadable rows, which were left out.
@@ -67,6 +69,15 @@ pub struct Already {
     pub files_changed: Vec<String>,
     /// Claims that it made itself, each with its status, if that is no longer `proposed`.
     pub own: Vec<String>,
+}
+
+/// An accepted playbook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Playbook {
+    /// Its short name.
+    pub name: String,
+    /// Its steps, one a line.
+    pub steps: String,
 }
 
 /// The focus of the work.

@@ -87,6 +87,8 @@ pub struct Presence {
     pub contradictions: u64,
     /// Number of tasks that can be claimed.
     pub ready: u64,
+    /// Number of proposals of the miners that wait for the agent.
+    pub proposals: u64,
     /// The work tree and branch of the agent.
     pub checkout: Checkout,
 }
@@ -98,6 +100,11 @@ pub fn banner(presence: &Presence) -> String {
         (presence.peers.len() as u64, "peer", "peers"),
         (presence.contradictions, "open contradiction", "open contradictions"),
         (presence.ready, "task ready", "tasks ready"),
+        (
+            presence.proposals,
+            "proposal waits for you (hm attention)",
+            "proposals wait for you (hm attention)",
+        ),
     ];
     let mut banner = format!("hivemind: you are {}", line(&presence.agent, MAX_NAME_CHARS));
     for (count, one, many) in counts.into_iter().filter(|(count, ..)| *count > 0) {
@@ -148,11 +155,18 @@ mod tests {
             peers: ["analyst", "architect", "claude-2"].map(str::to_owned).to_vec(),
             contradictions: 1,
             ready: 2,
+            proposals: 0,
             checkout: Checkout { worktree: None, branch: Some("main".parse().expect("a branch")) },
         };
         assert_eq!(
             banner(&presence),
             "hivemind: you are devops · 3 peers: analyst, architect, claude-2 · 1 open contradiction · 2 tasks ready"
+        );
+        let architect = Presence { proposals: 3, ready: 0, contradictions: 0, ..presence.clone() };
+        assert!(
+            banner(&architect).ends_with(" · 3 proposals wait for you (hm attention)"),
+            "{}",
+            banner(&architect)
         );
         let alone = Presence { peers: Vec::new(), contradictions: 0, ready: 1, ..presence };
         assert_eq!(banner(&alone), "hivemind: you are devops · 1 task ready");

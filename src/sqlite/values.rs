@@ -6,8 +6,8 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRe
 use super::Error;
 use crate::domain::agent::AgentId;
 use crate::domain::ids::{
-    ClaimId, CommandId, EventId, IdempotencyKey, PatternId, PhaseId, PlanId, RunId, SessionId, TaskId,
-    TraceId,
+    ClaimId, CommandId, EventId, IdempotencyKey, PatternId, PhaseId, PlanId, PlaybookId, RunId, SessionId,
+    TaskId, TraceId,
 };
 use crate::domain::time::Timestamp;
 
@@ -27,7 +27,7 @@ macro_rules! uuids {
     )*};
 }
 
-uuids!(ClaimId, CommandId, EventId, PatternId, PhaseId, PlanId, RunId, TaskId);
+uuids!(ClaimId, CommandId, EventId, PatternId, PhaseId, PlanId, PlaybookId, RunId, TaskId);
 
 macro_rules! texts {
     ($($text:ty),*) => {$(

@@ -61,6 +61,7 @@ pub(super) const fn table(sort: Sort) -> (&'static str, &'static str) {
         Sort::Contradiction => ("belief_contradictions", "kind"),
         Sort::Pattern => ("patterns", "about"),
         Sort::Guard => ("guards", "text"),
+        Sort::Playbook => ("playbooks", "title"),
     }
 }
 

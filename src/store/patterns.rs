@@ -9,6 +9,9 @@ use crate::domain::event::{PatternClosed, PatternDismissed, PatternOpened, Recor
 use crate::domain::ids::PatternId;
 use crate::domain::pattern::{PatternEnd, PatternKind, Repeats};
 
+/// The most open patterns that an action is compared with.
+const MAX_OPEN: usize = 200;
+
 pub(super) const PATTERN: &str = "SELECT p.id, 'L' || n.number AS name, p.kind, p.about, p.episode, p.sessions, p.agents, \
      p.task_id, t.title AS task_title, 'T' || tn.number AS task, p.scopes, p.rests_on, p.repeats, p.opened_at, \
      p.opened_seq, p.closed_at, p.why, p.dismissed_by, p.reason \
@@ -139,6 +142,17 @@ impl Reader {
         );
         let mut open = self.db.prepare_cached(&sql)?;
         self.kept_of(open.query([bound(limit)])?, PatternView::from_row)
+    }
+
+    /// The kinds of the patterns that are open in a session: they name it, or no session and its agent.
+    pub fn open_kinds(&self, agent: &str, session: &str) -> Result<Vec<PatternKind>, StoreError> {
+        let is_of = |names: &[String], name: &str| names.iter().any(|own| own == name);
+        let open = self.open_patterns(MAX_OPEN)?.into_iter();
+        let here = open.filter(|found| match found.sessions.as_slice() {
+            [] => is_of(&found.agents, agent),
+            sessions => is_of(sessions, session),
+        });
+        Ok(here.map(|found| found.kind).collect())
     }
 
     /// Patterns, open or over, the newest first, older than a ledger position.

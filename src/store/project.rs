@@ -17,8 +17,9 @@ use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
 use crate::store::index::{self, Entry, LastClaims};
 use crate::store::{
-    StoreError, commits, completions, experiments, failures, files, former, guards, locks, names, patterns,
-    places, plan, proposals, questions, researchers, retracted, sessions, silence, tasks, triggers, versions,
+    StoreError, commits, completions, experiments, failures, files, former, guards, locks, names,
+    observations, patterns, places, plan, playbooks, proposals, questions, researchers, retracted, sessions,
+    silence, tasks, triggers, versions,
 };
 
 /// Changes of many events in the same few rows. They are written once for all events of a transaction.
@@ -133,8 +134,15 @@ pub(super) fn project(
         }
         Event::GuardAccepted(body) => guards::accepted(db, recorded, body)?,
         Event::GuardMuted(body) => guards::muted(db, recorded, body)?,
-        Event::CommandRan(body) => failures::ran(db, recorded, body)?,
-        Event::FileEdited(body) => sessions::edited(db, recorded, body)?,
+        Event::CommandRan(body) => {
+            failures::ran(db, recorded, body)?;
+            observations::command_ran(db, recorded, body)?;
+        }
+        Event::FileEdited(body) => {
+            sessions::edited(db, recorded, body)?;
+            observations::edited(db, recorded, body)?;
+        }
+        Event::ToolUsed(body) => observations::tool_used(db, recorded, body)?,
         Event::ResearcherSpawned(body) => researchers::spawned(db, recorded, body)?,
         Event::PolicyChanged(body) => policy_changed(db, recorded, body)?,
         Event::TargetParted(body) => target_parted(db, recorded, body)?,
@@ -152,10 +160,15 @@ pub(super) fn project(
         Event::PatternDismissed(body) => patterns::dismissed(db, recorded, body)?,
         Event::CommitSeen(body) => commits::seen(db, recorded, body)?,
         Event::PlaceCited(body) => places::cited(db, recorded, body)?,
+        Event::PlaybookProposed(body) => playbooks::proposed(db, recorded, body)?,
+        Event::PlaybookAccepted(body) => playbooks::accepted(db, recorded, body)?,
+        Event::PlaybookDismissed(body) => playbooks::dismissed(db, recorded, body)?,
+        Event::PlaybookFollowed(body) => playbooks::followed(db, recorded, body)?,
+        Event::ErrorReflected(body) => playbooks::reflected(db, recorded, body)?,
+        Event::ErrorCounted(body) => playbooks::counted(db, recorded, body)?,
         // Readers take messages from the ledger itself.
         Event::MessageSent(_)
         | Event::OperatorOverridden(_)
-        | Event::ToolUsed(_)
         | Event::SpoolFlushed(_)
         | Event::MemoryDenied(_)
         | Event::EventRedacted(_)

@@ -2,6 +2,7 @@
 
 mod guards;
 mod list;
+mod mined;
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,6 +34,8 @@ use crate::store::{
 };
 use crate::views::markdown::inline;
 use list::{MAX_SHOWN, chosen, text};
+pub use mined::proposals_due;
+pub(super) use mined::waiting;
 
 /// The name of a damaged ledger in the list of faults.
 pub(super) const LEDGER: &str = "ledger";
@@ -80,6 +83,10 @@ word!(
         Pattern = "pattern",
         /// A claim whose evidence cites lines of a file that is gone.
         Orphaned = "orphaned",
+        /// A playbook that was mined and that no agent accepted.
+        Playbook = "playbook",
+        /// Two hypotheses of `system` about an error that comes again.
+        Hypothesis = "hypothesis",
     }
 );
 
@@ -103,6 +110,8 @@ impl Kind {
             Self::Pattern => ("pattern", "hivemind://patterns"),
             Self::Silence => ("claim that silence confirms", "hivemind://claims?status=proposed"),
             Self::Orphaned => ("orphaned evidence", "hivemind://claims"),
+            Self::Playbook => ("proposed playbook", "hivemind://playbooks"),
+            Self::Hypothesis => ("hypotheses", "hivemind://claims?type=hypothesis"),
         }
     }
 }
@@ -197,6 +206,11 @@ pub(super) fn touched_by(event: &Event) -> bool {
                 | Event::GuardMuted(_)
                 | Event::CommandRan(_)
                 | Event::OutcomeRecorded(_)
+                | Event::PlaybookProposed(_)
+                | Event::PlaybookAccepted(_)
+                | Event::PlaybookDismissed(_)
+                | Event::ErrorReflected(_)
+                | Event::ErrorCounted(_)
         )
         || matches!(event, Event::ClaimCreated(made) if !made.asks.is_empty())
         || matches!(event, Event::ClaimSuperseded(link) if !link.asks.is_empty())
@@ -323,6 +337,7 @@ fn needs(
     needs.extend(store.asking_guards(MAX_LIMIT)?.into_iter().map(guards::guard));
     let lately = now.ms().saturating_sub(guards::SUGGESTED_FOR_MS);
     needs.extend(store.suggestions(lately, MAX_LIMIT)?.into_iter().map(guards::suggestion));
+    needs.extend(mined::needs(store)?);
     for task in store.held_tasks()? {
         let Some(until) = task.lease_until.filter(|until| until - now.ms() <= EXPIRES_SOON_MS) else {
             continue;

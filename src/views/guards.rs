@@ -156,7 +156,7 @@ fn condition(guard: &GuardView) -> String {
         ("scope", scope.as_ref().map(ToString::to_string)),
         ("claim type", claim_type.map(|of| of.to_string())),
         ("status", status.map(|of| of.to_string())),
-        ("pattern", pattern_type.as_ref().map(ToString::to_string)),
+        ("pattern", pattern_type.map(|of| of.to_string())),
         ("text", text_includes.as_ref().map(ToString::to_string)),
     ];
     for (name, value) in one {
@@ -203,7 +203,8 @@ fn looked(
 ) -> Result<Vec<Looked>, StoreError> {
     let since = store.session(session)?.map_or(0, |session| session.prompt_seq);
     let me = Myself { agent, session, is_seated: false };
-    let subject = Subject::of_action(action, text);
+    let patterns = store.open_kinds(agent, session)?;
+    let subject = Subject { patterns, ..Subject::of_action(action, text) };
     let is_full = store.guards_spoken(session, since)? >= MAX_A_TURN;
     let full = || format!("{MAX_A_TURN} guards spoke in this turn already");
     let mut all = Vec::new();

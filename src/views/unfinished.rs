@@ -127,6 +127,7 @@ pub fn presence(store: &Reader, agent: &str) -> Result<Presence, StoreError> {
         peers: live.into_iter().filter(|peer| peer != agent).collect(),
         contradictions: store.contradictions(&open)?.contradictions.len() as u64,
         ready: store.ready_tasks(super::MAX_LIMIT)?.len() as u64,
+        proposals: super::attention::waiting(store, agent)?,
         ..Presence::default()
     })
 }

@@ -1,5 +1,6 @@
 //! The writer's schedule: a table of jobs, the thread for jobs that only read, and the results of the last runs.
 
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use super::commit::Committer;
 use super::erasure::erase;
 use super::error::WriterError;
 use super::patterns::mine;
-use super::{commits, sweeps};
+use super::{commits, mining, sweeps};
 use crate::integrity::{Scan, ScanError};
 use crate::schedule::{JobOutcome, JobRun, JobRuns, Schedule};
 use crate::system;
@@ -26,7 +27,7 @@ const AT_SESSION_START: [(&str, i64); 4] =
     [("ttl_sweep", MINUTE_MS), ("patterns", MINUTE_MS), ("integrity", 10 * MINUTE_MS), ("git", 10_000)];
 
 /// The jobs of the writer. Each runs at the writer's start and then at its interval.
-const JOBS: [Job; 8] = [
+const JOBS: [Job; 10] = [
     Job { name: "ttl_sweep", every_ms: HOUR_MS, lane: Lane::Writes(sweep) },
     Job { name: "sessions", every_ms: MINUTE_MS, lane: Lane::Writes(sessions) },
     Job { name: "silence", every_ms: MINUTE_MS, lane: Lane::Writes(silence) },
@@ -35,6 +36,8 @@ const JOBS: [Job; 8] = [
     Job { name: "health", every_ms: 5 * MINUTE_MS, lane: Lane::Reads(health) },
     Job { name: "git", every_ms: 5 * MINUTE_MS, lane: Lane::Finds(git) },
     Job { name: "integrity", every_ms: 24 * HOUR_MS, lane: Lane::Reads(integrity) },
+    Job { name: "playbooks", every_ms: 5 * MINUTE_MS, lane: Lane::Finds(mining::playbooks) },
+    Job { name: "reflection", every_ms: 4 * HOUR_MS, lane: Lane::Finds(mining::reflection) },
 ];
 
 struct Job {
@@ -50,31 +53,52 @@ enum Lane {
     Writes(fn(&mut Committer) -> Result<Ended, WriterError>),
     /// On the background thread, with read handles of its own.
     Reads(Look),
-    /// On the background thread too. The committing thread records the findings.
+    /// On the background thread too, from the cursor of the last run. The committing thread records the findings.
     Finds(Find),
 }
 
 type Look = fn(&Workspace, &AtomicBool) -> Result<Ended, ScanError>;
-type Find = fn(&Workspace, &AtomicBool) -> (Ended, Option<Recording>);
-/// Records the findings of a job, on the committing thread. Clients wait meanwhile, so it must be short.
-type Recording = Box<dyn FnOnce(&mut Committer) -> Result<(), WriterError> + Send>;
+/// The cursor is the one of the last run, or 0. A job that starts again from 0 finds the same, and the ledger has it
+/// already. So the cursor only saves work, and the writer keeps it in memory.
+type Find = fn(&Workspace, u64, &AtomicBool) -> Result<Found, ScanError>;
+/// Records findings of a job, on the committing thread between two groups. Clients wait meanwhile, so it must be
+/// short: it returns whether more of them wait for the next time.
+pub(super) type Recording = Box<dyn FnMut(&mut Committer) -> Result<bool, WriterError> + Send>;
 
 /// How a job ended, and a sentence about it.
 type Ended = (JobOutcome, String);
 
+/// What a job found.
+pub(super) struct Found {
+    pub(super) ended: Ended,
+    pub(super) recording: Option<Recording>,
+    /// Where the next run goes on.
+    pub(super) cursor: u64,
+}
+
 /// The schedule, owned by the committing thread.
-#[derive(Debug)]
 pub(super) struct Background {
     schedule: Schedule,
     request_tx: Option<Sender<Request>>,
-    result_rx: Receiver<(&'static str, JobRun, Option<Recording>)>,
+    result_rx: Receiver<Done>,
+    cursors: BTreeMap<&'static str, u64>,
+    recordings: VecDeque<Recording>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 enum Request {
-    Run(&'static str, Lane),
+    /// With the cursor of its last run.
+    Run(&'static str, Lane, u64),
     Save(JobRuns),
+}
+
+/// A job that ran on the background thread.
+struct Done {
+    name: &'static str,
+    run: JobRun,
+    recording: Option<Recording>,
+    cursor: u64,
 }
 
 impl Background {
@@ -89,18 +113,18 @@ impl Background {
                 match request {
                     Request::Run(..) if stopped.load(Ordering::Relaxed) => {}
                     // The receiver is gone when the writer exits.
-                    Request::Run(name, lane) => {
+                    Request::Run(name, lane, mut cursor) => {
                         let mut recording = None;
                         let run = run(|| match lane {
                             Lane::Reads(look) => look(&workspace, &stopped),
                             Lane::Finds(find) => {
-                                let (ended, found) = find(&workspace, &stopped);
-                                recording = found;
-                                Ok(ended)
+                                let found = find(&workspace, cursor, &stopped)?;
+                                (recording, cursor) = (found.recording, found.cursor);
+                                Ok(found.ended)
                             }
                             Lane::Writes(_) => Ok((JobOutcome::Failed, "it needs the committer".to_owned())),
                         });
-                        drop(result_tx.send((name, run, recording)));
+                        drop(result_tx.send(Done { name, run, recording, cursor }));
                     }
                     Request::Save(runs) => {
                         if let Err(error) = runs.save(&workspace.schedule()) {
@@ -111,7 +135,15 @@ impl Background {
             }
         })?;
         let schedule = Schedule::new(JOBS.iter().map(|job| (job.name, job.every_ms)));
-        Ok(Self { schedule, request_tx: Some(request_tx), result_rx, stop, thread: Some(thread) })
+        Ok(Self {
+            schedule,
+            request_tx: Some(request_tx),
+            result_rx,
+            cursors: BTreeMap::new(),
+            recordings: VecDeque::new(),
+            stop,
+            thread: Some(thread),
+        })
     }
 
     /// Starts due jobs and records finished ones; when there are none it only reads the clock.
@@ -120,18 +152,25 @@ impl Background {
     /// [`WriterError`] of a job that writes: the state of the disk is then unknown.
     pub(super) fn tick(&mut self, committer: &mut Committer) -> Result<(), WriterError> {
         let mut news = false;
-        while let Ok((name, run, recording)) = self.result_rx.try_recv() {
-            if let Some(record) = recording {
-                record(committer)?;
-            }
+        while let Ok(Done { name, run, recording, cursor }) = self.result_rx.try_recv() {
             self.schedule.finished(name, run);
+            self.cursors.insert(name, cursor);
+            self.recordings.extend(recording);
             news = true;
+        }
+        if let Some(mut record) = self.recordings.pop_front()
+            && record(committer)?
+        {
+            self.recordings.push_back(record);
         }
         for name in self.schedule.due(system::now()) {
             let Some(job) = JOBS.iter().find(|job| job.name == name) else { continue };
             self.schedule.started(name);
             match job.lane {
-                Lane::Reads(_) | Lane::Finds(_) => self.request(Request::Run(name, job.lane)),
+                Lane::Reads(_) | Lane::Finds(_) => {
+                    let cursor = self.cursors.get(name).copied().unwrap_or(0);
+                    self.request(Request::Run(name, job.lane, cursor));
+                }
                 Lane::Writes(write) => {
                     let (last_run_at, began) = (system::now(), system::instant());
                     let (outcome, detail) = write(committer)?;
@@ -234,14 +273,17 @@ fn health(workspace: &Workspace, stop: &AtomicBool) -> Result<Ended, ScanError> 
 }
 
 /// New commits of the repository.
-fn git(workspace: &Workspace, stop: &AtomicBool) -> (Ended, Option<Recording>) {
-    match commits::look(workspace, stop) {
+fn git(workspace: &Workspace, cursor: u64, stop: &AtomicBool) -> Result<Found, ScanError> {
+    Ok(match commits::look(workspace, stop) {
         Ok((outcome, detail, found)) => {
-            let record: Recording = Box::new(move |committer| commits::record(committer, &found));
-            ((outcome, detail), Some(record))
+            let record: Recording = Box::new(move |committer| {
+                commits::record(committer, &found)?;
+                Ok(false)
+            });
+            Found { ended: (outcome, detail), recording: Some(record), cursor }
         }
-        Err(problem) => ((JobOutcome::Failed, problem.to_string()), None),
-    }
+        Err(problem) => Found { ended: (JobOutcome::Failed, problem.to_string()), recording: None, cursor },
+    })
 }
 
 fn integrity(workspace: &Workspace, stop: &AtomicBool) -> Result<Ended, ScanError> {

@@ -62,6 +62,8 @@ fn every_step_happens_in_order_and_nothing_is_left() {
             "killed_writer",
             "retry",
             "packs",
+            "hand_off_loop",
+            "loop",
             "status",
             "verify",
         ]

@@ -133,10 +133,12 @@ fn a_secret_in_any_text_of_any_command_is_refused() {
         accept_guard: action
         accept_guard: condition.claim_type
         accept_guard: condition.event_types.0
+        accept_guard: condition.pattern_type
         accept_guard: condition.status
         accept_guard: guard_id
         accept_guard: source_claim
         accept_guard: source_pattern
+        accept_playbook: playbook_id
         add_evidence: claim_id
         add_evidence: evidence_ref
         add_evidence: relation
@@ -166,6 +168,7 @@ fn a_secret_in_any_text_of_any_command_is_refused() {
         declare_intent: task_ids.0
         deprecate_claim: claim_id
         dismiss_pattern: pattern_id
+        dismiss_playbook: playbook_id
         forget: event_id
         keep_claim: claim_id
         mute_guard: guard.rule

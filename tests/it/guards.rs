@@ -146,6 +146,43 @@ fn all_fields_of_a_condition_must_be_met_and_two_guards_speak_in_a_turn() {
 }
 
 #[test]
+fn a_guard_of_a_pattern_speaks_while_such_a_pattern_is_open_in_the_session() {
+    let shell = Shell::new();
+    accept(&shell, "--pattern loop");
+    accept(&shell, "--pattern stall --command \"cargo test\"");
+    let other = started(&shell, "s-other", "analyst");
+    let why = || {
+        let why = within(&shell, "s-loop", "hm --json --agent devops guard why -- cargo test pool");
+        let all = why["guards"].as_array().expect("guards").clone();
+        let of = |at: usize| all[at]["why"].clone();
+        // The newest comes first.
+        (of(1), of(0))
+    };
+    let unmet = Value::from("its condition is not met: pattern_type");
+    crate::patterns::a_loop(&shell);
+    prompt(&claude(&shell, "s-loop", "devops"), &shell);
+    assert_eq!(why(), ("it speaks".into(), unmet.clone()), "the other guard is for stalls");
+    let session = claude(&shell, "s-loop", "devops");
+    let told = session.about_to_run("cargo test pool");
+    assert!(told.contains("guard G1 warns") && told.contains(ADVICE) && !told.contains("G2"), "{told}");
+    spool_is_empty(&shell);
+    assert_eq!(other.about_to_run("cargo test pool"), "", "a loop is its session's");
+    // A write of the session meets it too, in the next turn.
+    prompt(&session, &shell);
+    let line = "hm --json --agent devops decision record \"retry it once\" --scope src/db --rationale \"it may pass\"";
+    let written = within(&shell, "s-loop", line);
+    let warned = written["warnings"].to_string();
+    assert!(warned.contains(ADVICE), "{written}");
+    shell.json("hm --json --agent devops pattern dismiss L1 --reason \"the test is meant to fail\"");
+    prompt(&session, &shell);
+    assert_eq!(why(), (unmet.clone(), unmet), "the loop is over");
+    assert!(!session.about_to_run("cargo test pool").contains("G1"));
+    let refused =
+        shell.json(&format!("hm --json --agent architect guard accept --pattern lop --text \"{ADVICE}\""));
+    assert_eq!(refused["code"], "invalid_argument", "{refused}");
+}
+
+#[test]
 fn a_muted_guard_is_silent_and_why_says_so() {
     let shell = Shell::new();
     accept(&shell, "--command \"cargo publish\"");

@@ -372,8 +372,10 @@ fn what_is_offered_is_what_is_kept() {
     let bench = Bench::new();
     let served = Served::start(bench.root(), &[]);
     // No list ever changes while a server runs, so no change of one is promised.
-    let offered =
-        json!({ "completions": {}, "prompts": {}, "resources": { "subscribe": true }, "tools": {} });
+    let offered = json!({
+        "completions": {}, "prompts": {}, "resources": { "subscribe": true }, "tools": {},
+        "extensions": { "io.modelcontextprotocol/skills": {} },
+    });
     assert_eq!(served.post(&[], &initialize()).message()["result"]["capabilities"], offered);
     let discovered = modern(&served, None, "server/discover", json!({})).message();
     assert_eq!(discovered["result"]["capabilities"], offered);

@@ -16,8 +16,8 @@ use hivemind::domain::relevance::StaleAfter;
 use hivemind::domain::time::{Hours, Span, Timestamp};
 use hivemind::pack::{
     About, Already, Anchor, Attention, Body, Claim, Concern, Contradiction, DeadEnd, DeltaOf, Entries,
-    Governance, Lock, MAX_DELTA_CHARS, Message, News, Occasion, Peer, Question, Replaced, RunEnd, Side, Task,
-    TaskMove, Told, Trajectory, Turn0, Waiting, Window, budget_for, delta, pack,
+    Governance, Lock, MAX_DELTA_CHARS, Message, News, Occasion, Peer, Playbook, Question, Replaced, RunEnd,
+    Side, Task, TaskMove, Told, Trajectory, Turn0, Waiting, Window, budget_for, delta, pack,
 };
 use roxmltree::{Document, Node};
 use uuid::Uuid;
@@ -41,7 +41,7 @@ const ROOM_FOR_ONE: usize = 4_000;
 const ELEMENTS: &str = "question hivemind_state hivemind_delta trajectory lineage split attention contradiction contested \
      pending_proof lease fault active_tasks task anchors anchor relevant_claims claim anti_patterns \
      avoid recent_dialogue summary message governance dropped left silence touches_your_work asks_you for_your_intent also \
-     locks lock peers peer run edited left_out waiting told";
+     locks lock peers peer playbooks playbook run edited left_out waiting told";
 
 // Random entries.
 
@@ -216,6 +216,10 @@ fn entries(dice: &mut Dice) -> Entries {
             own: many(dice, most, |_, at| format!("own-{at} (confirmed)")),
         },
         peers: (0..dice.below(4)).map(|at| peer(dice, at)).collect(),
+        playbook: some(dice, |dice| Playbook {
+            name: "B7".to_owned(),
+            steps: format!("1. run `cargo test` {}\n", words(dice)).repeat(1 + dice.below(30)),
+        }),
         agent: if dice.below(5) == 0 { words(dice) } else { "devops".to_owned() },
         session: some(dice, words),
         seq: dice.below(100_000) as u64,
@@ -373,6 +377,7 @@ impl Whole {
             ("locks", entries.locks.len()),
             ("peers", entries.peers.len()),
             ("anchors", entries.anchors.len()),
+            ("playbooks", entries.playbook.iter().count()),
             ("relevant_claims", entries.claims.len()),
             ("anti_patterns", entries.dead_ends.len()),
         ] {
@@ -814,6 +819,7 @@ fn small() -> Entries {
         }],
         agent: "devops".to_owned(),
         session: Some("s-1".to_owned()),
+        playbook: None,
         told: Already::default(),
         seq: 1_234,
         trajectory: Some(Trajectory {

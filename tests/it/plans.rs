@@ -682,6 +682,8 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
         View::Session(SessionId::of_researcher(RunId::from_uuid(Uuid::from_u128(0x5ea0_0008))).to_string()),
         View::Turn0("child-7".to_owned()),
         View::Anchors,
+        View::Playbooks,
+        View::Calibration,
         View::Beliefs(agent("devops"), None),
         View::Attention(None),
         View::Patterns(false, None),
@@ -731,9 +733,12 @@ const fn kind(view: &View) -> &'static str {
         View::Attention(_) => "attention",
         View::Patterns(..) => "patterns",
         View::Pattern(_) => "pattern",
+        // One playbook is asked for as all of them are.
+        View::Playbooks | View::Playbook(_) => "playbooks",
+        View::Calibration => "calibration",
     }
 }
-const KINDS: usize = 32;
+const KINDS: usize = 34;
 
 /// The lines of a statement's plan that go over all of a table or of an index.
 fn scans(db: &Connection, sql: &str) -> Vec<String> {

@@ -11,7 +11,7 @@ pub(crate) fn all_ran(workspace: &Workspace) -> JobRuns {
     let mut runs = JobRuns::default();
     wait_until("every job has run", || {
         runs = JobRuns::load(&workspace.schedule());
-        runs.0.len() == 8
+        runs.0.len() == 10
     });
     runs
 }
@@ -23,7 +23,18 @@ fn status_shows_what_the_writer_does_unasked() {
     let runs = all_ran(&workspace);
     assert_eq!(
         runs.0.keys().collect::<Vec<_>>(),
-        ["erasure", "git", "health", "integrity", "patterns", "sessions", "silence", "ttl_sweep"]
+        [
+            "erasure",
+            "git",
+            "health",
+            "integrity",
+            "patterns",
+            "playbooks",
+            "reflection",
+            "sessions",
+            "silence",
+            "ttl_sweep"
+        ]
     );
     let status = shell.json("hm --json status");
     for (name, run) in &runs.0 {
@@ -34,6 +45,22 @@ fn status_shows_what_the_writer_does_unasked() {
     assert!(text.lines().count() == 5 && !text.contains("erasure"), "{text}");
     let past = shell.json("hm --json --at 0 status");
     assert_eq!(past["jobs"], serde_json::json!({}), "what runs now did not run then");
+}
+
+#[test]
+fn a_miner_that_is_switched_off_finds_nothing() {
+    let shell = Shell::new();
+    crate::playbooks::with_tasks(&shell);
+    let workspace = shell.workspace();
+    std::fs::write(workspace.config(), "[mining]\nplaybooks = false\nreflection = false\n")
+        .expect("a configuration");
+    std::fs::remove_file(workspace.schedule()).ok();
+    shell.run("hm claim create \"the writer runs\" --agent devops --scope src");
+    let runs = all_ran(&workspace);
+    for name in ["playbooks", "reflection"] {
+        assert_eq!(runs.0[name].detail, format!("off: [mining] {name} = false"));
+    }
+    assert!(!String::from_utf8_lossy(&shell.run("hm playbook list").stdout).contains("B1"));
 }
 
 #[test]

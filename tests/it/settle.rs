@@ -61,7 +61,17 @@ fn scenes(kind: AttentionKind) -> Vec<Scene> {
         // No agent is named: `hints::silence_is_told_to_every_agent_but_the_owner`.
         AttentionKind::Silence => Vec::new(),
         AttentionKind::Orphaned => vec![orphaned],
+        AttentionKind::Playbook => vec![playbook],
+        AttentionKind::Hypothesis => vec![hypotheses],
     }
+}
+
+fn playbook(shell: &Shell) {
+    crate::playbooks::with_proposals(shell, false);
+}
+
+fn hypotheses(shell: &Shell) {
+    crate::playbooks::with_proposals(shell, true);
 }
 
 fn contradiction(kind: ContradictionKind) -> Scene {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::stage::{Stage, Tree};
+use super::stage::{OURS, Stage, Tree};
 use crate::ledger::LedgerError;
 use crate::mcp::{Era, Pane, PaneError, ToolAnswer};
 use crate::system;
@@ -14,7 +14,7 @@ use crate::system;
 /// Time limit for an immediate answer. Only a broken build or a very busy machine takes longer.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Pause before the repetition of a queued write.
-const ASK_AGAIN_AFTER: Duration = Duration::from_millis(100);
+pub(super) const ASK_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
 /// The agents, by the seats that their panes take. Two have clients of the older protocol, two of the newer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,9 +115,7 @@ impl Cast {
         let pane = |agent: Agent| {
             let mut command = tokio::process::Command::new(stage.binary());
             command.arg("serve").current_dir(stage.tree(agent.tree()));
-            // The demo itself may run in the pane of an agent.
-            let ours = ["HM_AGENT", "HM_DIR", "HM_SESSION", "HM_TASK"];
-            for variable in ours.iter().chain(&system::SESSION_VARIABLES) {
+            for variable in OURS.iter().chain(&system::SESSION_VARIABLES) {
                 command.env_remove(variable);
             }
             Pane::called(agent.client(), command, agent.era())

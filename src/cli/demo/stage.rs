@@ -1,10 +1,12 @@
 //! The place of the story: a temporary repository with two linked work trees, and a writer process that ends with it.
 
 use std::fs::{File, TryLockError};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::cast::Problem;
@@ -17,6 +19,9 @@ use crate::workspace::Workspace;
 const LEAVES_WITHIN: Duration = Duration::from_secs(3);
 /// Time between two attempts to take its lock.
 const LOCK_POLL: Duration = Duration::from_millis(2);
+
+/// Variables of hm. The demo itself may run in the pane of an agent.
+pub(super) const OURS: [&str; 4] = ["HM_AGENT", "HM_DIR", "HM_SESSION", "HM_TASK"];
 
 /// The main work tree. The linked ones lie beside it.
 const MAIN: &str = "shop";
@@ -101,6 +106,30 @@ impl Stage {
         Ok(())
     }
 
+    /// Runs the hook of Claude Code in a work tree, for the session of an agent. Returns what the agent is told.
+    pub(super) fn hook(&self, tree: Tree, agent: &str, event: &str, more: &Value) -> Result<String, Problem> {
+        let cwd = self.tree(tree);
+        let mut payload = json!({ "hook_event_name": event, "session_id": "story", "cwd": cwd });
+        if let (Some(payload), Some(more)) = (payload.as_object_mut(), more.as_object()) {
+            payload.extend(more.clone());
+        }
+        let mut command = std::process::Command::new(&self.binary);
+        command.args(["hook", "claude", "--agent", agent]).current_dir(&cwd);
+        for variable in OURS.iter().chain(&system::SESSION_VARIABLES) {
+            command.env_remove(variable);
+        }
+        let mut hook = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        if let Some(mut stdin) = hook.stdin.take() {
+            stdin.write_all(payload.to_string().as_bytes())?;
+        }
+        let said = hook.wait_with_output()?.stdout;
+        if said.is_empty() {
+            return Ok(String::new());
+        }
+        let answer: Value = serde_json::from_slice(&said)?;
+        Ok(answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned())
+    }
+
     /// The directory of a linked work tree.
     pub(super) fn tree(&self, tree: Tree) -> PathBuf {
         self.workspace.root().with_file_name(tree.name())
@@ -153,6 +182,8 @@ impl Stage {
             Checkpoints::of(self.workspace.memory(), Some(&state_home)).drop_key(&ledger);
         }
         self.workspace.forget();
+        // The hooks of the story left it empty. Other sessions of the user may have files there.
+        let _ = std::fs::remove_dir(state_home.join("hivemind").join("sessions"));
     }
 
     fn stop_writer(&self) -> io::Result<()> {

@@ -1,10 +1,12 @@
 //! The script: one function for each step, in the order of [`play`]. A new step is a function and a line there.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::cast::Agent::{Analyst, Architect, Claude2, Devops};
-use super::cast::{Agent, Cast, Problem, Step, check};
-use super::stage::Stage;
+use super::cast::{ASK_AGAIN_AFTER, Agent, Cast, Problem, Step, check};
+use super::stage::{Stage, Tree};
 use crate::domain::ids::ClaimId;
 use crate::ledger;
 use crate::reads::Reads;
@@ -14,6 +16,11 @@ use crate::views;
 /// The file of the story. Two of the agents subscribe to its claims.
 const POOL: &str = "src/db/pool.rs";
 const POOL_CLAIMS: &str = "hivemind://claims?scope=src/db/pool.rs";
+
+/// A command that fails the same way each time.
+const LOOPED: &str = "cargo test pool";
+/// Time limit for the writer to find a pattern. It needs milliseconds.
+const PATTERN_WITHIN: Duration = Duration::from_secs(5);
 
 /// The step at which the story stopped, and the reason.
 #[derive(Debug, thiserror::Error)]
@@ -101,6 +108,10 @@ impl Story<'_> {
         self.writer_is_killed().await?;
         self.retry_is_written_once().await?;
         self.packs_at_the_end().await?;
+        self.hand_off_loop_is_told().await?;
+        // The hooks say that a session of claude-2 runs below this process. The panes do so too, so no pane writes
+        // after them.
+        self.loop_is_told()?;
         self.status_adds_up().await?;
         self.chain_holds()
     }
@@ -385,6 +396,68 @@ impl Story<'_> {
         self.seen(format!("before, {} characters", before.chars().count()), &before);
         self.seen(format!("now, {} characters", after.chars().count()), &after);
         Ok(())
+    }
+
+    fn loop_is_told(&mut self) -> Result<(), Problem> {
+        self.begin(
+            "loop",
+            Claude2,
+            "claude-2 runs the same failing test three times; its client's hooks see it, and it is told once.",
+        );
+        let run = json!({ "tool_name": "Bash", "tool_input": { "command": LOOPED } });
+        let mut failed = run.clone();
+        failed["error"] =
+            json!("Exit code 101\ntest pool::waits ... FAILED\nerror: test failed, to rerun pass `--lib`");
+        let hook = |event: &str, more: &Value| self.stage.hook(Tree::Two, Claude2.name(), event, more);
+        hook("SessionStart", &json!({ "source": "startup" }))?;
+        let mut told = String::new();
+        for _ in 0..3 {
+            told.push_str(&hook("PostToolUseFailure", &failed)?);
+        }
+        // The writer may find the loop a moment after the hook has ended.
+        let deadline = system::instant() + PATTERN_WITHIN;
+        while !told.contains("L2") && system::instant() < deadline {
+            told.push_str(&hook("PreToolUse", &run)?);
+        }
+        check(told.contains("hm pattern dismiss L2"), format!("the loop is not told: {told}"))?;
+        let again = hook("PreToolUse", &run)?;
+        check(!again.contains("L2"), format!("the loop is told twice: {again}"))?;
+        hook("SessionEnd", &json!({ "reason": "exit" }))?;
+        self.step.call = Some(format!("{LOOPED} (three times, through `hm hook claude`)"));
+        self.seen("claude-2 is told", &told);
+        Ok(())
+    }
+
+    async fn hand_off_loop_is_told(&mut self) -> Result<(), Problem> {
+        self.begin(
+            "hand_off_loop",
+            Architect,
+            "devops and analyst hand a task to and fro, and neither gets further; the architect is told.",
+        );
+        let task = [("title", json!("find out who holds the lock")), ("scopes", json!(["src/lock"]))];
+        let added = self.cast.writes(&mut self.step, Architect, "add_task", &task).await?;
+        let task = json!(name(&added.body)?);
+        for (turn, agent) in [Devops, Analyst, Devops, Analyst].into_iter().enumerate() {
+            if turn > 0 {
+                let before = if agent == Analyst { Devops } else { Analyst };
+                let back =
+                    [("task_id", task.clone()), ("status", json!("open")), ("note", json!("not mine"))];
+                self.cast.writes(&mut self.step, before, "update_task", &back).await?;
+            }
+            let take = [("task_id", task.clone())];
+            self.cast.writes(&mut self.step, agent, "claim_task", &take).await?;
+        }
+        // The writer looks for patterns after it has answered.
+        let deadline = system::instant() + PATTERN_WITHIN;
+        loop {
+            let attention = self.cast.reads(Architect, "hivemind://attention").await?;
+            if let Some(line) = attention.lines().find(|line| line.contains("came back")) {
+                self.seen("architect reads hivemind://attention", line);
+                return Ok(());
+            }
+            check(system::instant() < deadline, format!("the architect is not told: {attention}"))?;
+            tokio::time::sleep(ASK_AGAIN_AFTER).await;
+        }
     }
 
     async fn status_adds_up(&mut self) -> Result<(), Problem> {

@@ -32,11 +32,12 @@ impl Hooked {
         // All committed warnings belong to an earlier turn while a prompt is queued.
         let turn = if waiting.is_new_turn { u64::MAX } else { since };
         let may_block = self.context.config.allow_block && matches!(self.call.moment, Moment::BeforeTool(_));
-        let subject = Subject::of_action(action, self.written());
+        let mut subject = Subject::of_action(action, self.written());
         let now = system::now();
         let here = self.context.workspace.worktree();
         let loads_machine = self.loads_machine(action);
         let found = self.store(|store| {
+            subject.patterns = store.open_kinds(me.agent, me.session)?;
             let fresh = |guard: Guard| -> Result<bool, crate::store::StoreError> {
                 Ok(!waiting.has_fired(guard)
                     && (waiting.is_new_turn

@@ -102,12 +102,13 @@ pub(super) fn is_guard(state: &State, id: Uuid) -> bool {
 /// Warns of the guards that a claim, a decision or a run meets, and records their firings.
 pub(super) fn warn(
     state: &State,
-    (_, session): Speaker<'_>,
+    (agent, session): Speaker<'_>,
     (command, planned): (&Command, Option<&PlannedRun>),
     now: Timestamp,
     decision: &mut Accepted,
 ) {
-    let Some((subject, did)) = subject_of(state, command) else { return };
+    let Some((mut subject, did)) = subject_of(state, command) else { return };
+    subject.patterns = state.patterns().open_in(agent, session);
     let room = MAX_A_TURN.saturating_sub(state.guards().spoken(session));
     let did = did.to_string().parse().expect("an id is a short text");
     for (rule, met) in state.guards().met(&subject, session, now).take(room) {

@@ -178,6 +178,14 @@ impl Event {
             }
             Self::PatternClosed(of) => About::changed(of.pattern_id.uuid()),
             Self::PatternDismissed(of) => About::changed(of.pattern_id.uuid()).with_words(),
+            Self::PlaybookProposed(new) => About::made(new.playbook_id.uuid()).with_words(),
+            Self::PlaybookAccepted(of) => About::changed(of.playbook_id.uuid()),
+            Self::PlaybookDismissed(of) => About::changed(of.playbook_id.uuid()).with_words(),
+            Self::PlaybookFollowed(of) => {
+                About { task: Some(of.task_id), ..About::changed(of.playbook_id.uuid()) }
+            }
+            Self::ErrorReflected(of) => About::claims(of.structural, of.environmental).with_words(),
+            Self::ErrorCounted(_) => About::default().with_words(),
             Self::EventRedacted(of) => About::changed(of.event_id.uuid()),
             // The names of people and files, and their words.
             Self::CommitSeen(_)

@@ -2,8 +2,10 @@
 
 use super::{Deed, State};
 use crate::domain::agent::AgentId;
+use crate::domain::claim::Share;
 use crate::domain::decide::Policy;
-use crate::domain::event::{CommandRan, Event, PolicyChanged, Recorded};
+use crate::domain::event::{CommandRan, ErrorCounted, Event, PolicyChanged, Recorded};
+use crate::domain::reflection::Cause;
 
 impl State {
     /// Folds one event. An erased event has no payload: its id becomes known, and nothing else changes.
@@ -23,6 +25,7 @@ impl State {
         self.guards.evolve(recorded);
         self.hear(recorded);
         let Some(event) = &recorded.event else { return };
+        self.mined.evolve(recorded, event);
         match event {
             Event::ClaimCreated(created) => self.add_claim(recorded, created),
             Event::StatusChanged(change) => self.move_claim(recorded, change),
@@ -61,7 +64,8 @@ impl State {
                 self.observed.insert(recorded.id, Deed::Files(edited.paths.clone()));
             }
             Event::CommandRan(ran) => self.observe(recorded, ran),
-            // `work` has folded these events.
+            Event::ErrorCounted(counted) => self.weigh_hypotheses(counted),
+            // `work` or `mined` has folded these events.
             Event::LossAccepted(_)
             | Event::PlanAdded(_)
             | Event::PhaseAdded(_)
@@ -80,7 +84,12 @@ impl State {
             | Event::AnchorSaved(_)
             | Event::AnchorRetired(_)
             | Event::PlanAbandoned(_)
-            | Event::PlanRenamed(_) => {}
+            | Event::PlanRenamed(_)
+            | Event::PlaybookProposed(_)
+            | Event::PlaybookAccepted(_)
+            | Event::PlaybookDismissed(_)
+            | Event::PlaybookFollowed(_)
+            | Event::ErrorReflected(_) => {}
             Event::PolicyChanged(changed) => self.change_policy(recorded, changed),
             Event::CommandRejected(rejected) => {
                 self.notices.insert(rejected.command_id.uuid(), recorded.agent.clone());
@@ -115,6 +124,19 @@ impl State {
             self.last_done.insert(session.clone(), (recorded.seq, recorded.id));
         }
         self.observed.insert(recorded.id, deed);
+    }
+
+    /// Later events changed the confidence in both hypotheses about an error.
+    fn weigh_hypotheses(&mut self, counted: &ErrorCounted) {
+        let Some(known) = self.mined.reflection(counted.error.as_str()) else { return };
+        let ids = [Cause::Structural, Cause::Environmental].map(|cause| (cause, known.of(cause)));
+        for (cause, id) in ids {
+            if let (Some(claim), Ok(share)) =
+                (self.claims.get_mut(&id), Share::try_from(counted.counts.confidence(cause)))
+            {
+                claim.confidence = share;
+            }
+        }
     }
 
     /// The rules of the team changed.

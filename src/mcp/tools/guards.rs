@@ -9,6 +9,7 @@ use crate::domain::claim::{ClaimType, Status};
 use crate::domain::command::{AcceptGuard, Command};
 use crate::domain::guard::{Condition, Effect, Moment};
 use crate::domain::ids::{ClaimId, GuardId};
+use crate::domain::pattern::PatternKind;
 use crate::domain::text::{Advice, CommandLine, ErrorSignature, Phrase};
 use crate::domain::time::Timestamp;
 use crate::mcp::call::Call;
@@ -50,8 +51,9 @@ struct ConditionArguments {
     claim_type: Option<ClaimType>,
     #[schemars(with = "Option<String>")]
     status: Option<Status>,
+    /// loop, handoff_loop, escalation_spiral, stall, contradiction_cluster, unstable_proof.
     #[schemars(with = "Option<String>")]
-    pattern_type: Option<Phrase>,
+    pattern_type: Option<PatternKind>,
     #[schemars(with = "Option<String>")]
     error_signature: Option<ErrorSignature>,
     #[schemars(with = "Option<String>")]

@@ -4,6 +4,7 @@ use super::ContextOf;
 use super::found::{EXPIRES_SOON_MS, Found, sides};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Status};
+use crate::domain::playbook;
 use crate::domain::relevance::Binds;
 use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
@@ -75,6 +76,10 @@ pub(in crate::views) fn entries(
             .map(|dead_end| pack_dead_end(claim(dead_end), found.details.get(&dead_end.id)))
             .collect(),
         turn0: handed_over.map(|(parent, reason)| hand_over(found, parent, reason)),
+        playbook: found
+            .playbook
+            .as_ref()
+            .map(|one| pack::Playbook { name: one.name.clone(), steps: playbook::text(&one.steps) }),
         governance: pack::Governance {
             ready: found.ready.len() as u64,
             contested: found.contested_count,

@@ -6,13 +6,15 @@ use super::ContextOf;
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::ids::{ClaimId, TaskId};
 use crate::domain::plan::TaskStatus;
+use crate::domain::playbook::Step;
 use crate::domain::relevance::{ANSWERS, StaleAfter};
 use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
+use crate::domain::tokens::tokens;
 use crate::store::{
     AnchorView, Belonging, ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, Counts,
-    DeadEndDetail, LockView, Peer, Question, Reader, Rejected, RejectedCommand, Replaced, SessionView,
-    Silence, StoreError, TaskView, TrajectoryView, TurnView,
+    DeadEndDetail, LockView, Peer, PlaybookView, Question, Reader, Rejected, RejectedCommand, Replaced,
+    SessionView, Silence, StoreError, TaskView, TrajectoryView, TurnView,
 };
 use crate::views::about::{About, is_mine};
 use crate::views::claims::negative;
@@ -43,6 +45,11 @@ const MAX_ANCHORS: usize = 40;
 const MAX_REJECTED: usize = 5;
 /// A lease that ends within this time needs attention, in milliseconds: a third of the usual lease.
 pub(in crate::views) const EXPIRES_SOON_MS: i64 = 5 * 60_000;
+
+/// The most tasks of a playbook whose titles are compared.
+const MAX_TITLES: usize = 8;
+/// The words that two titles of like tasks share at least.
+const SHARED_WORDS: usize = 2;
 
 /// The results of the queries.
 #[derive(Debug, Default)]
@@ -82,6 +89,8 @@ pub(in crate::views) struct Found {
     pub(in crate::views) rejected: Vec<RejectedCommand>,
     pub(in crate::views) locks: Vec<LockView>,
     pub(in crate::views) peers: Vec<Peer>,
+    /// The accepted playbook that fits the session's work.
+    pub(in crate::views) playbook: Option<PlaybookView>,
     pub(in crate::views) unseen_claims: u64,
     pub(in crate::views) unseen_dead_ends: u64,
     pub(in crate::views) contested_count: u64,
@@ -176,6 +185,7 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
         found.about.widen(&workspace.cochange());
     }
     found.withdrawn = asking.ask(|store| withdrawn(store, &found.contradictions));
+    found.playbook = asking.ask(|store| playbook_for(store, of, &found));
     let is_new = is_new(asking, of, &found);
     let is_first = is_new && !found.about.texts.is_empty();
     if is_first {
@@ -214,6 +224,54 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
         found.waiting = asking.ask(|store| store.tasks_in(TaskStatus::Open, MAX_TASKS));
     }
     found
+}
+
+/// The accepted playbook that fits the session's work: the files of a step overlap a scope of its tasks or a place in its
+/// texts, or the title of a task that ended well with the steps is like its intent or the title of a task of its own. Of
+/// several, the one with the most of these tasks.
+fn playbook_for(store: &Reader, of: &ContextOf, found: &Found) -> Result<Option<PlaybookView>, StoreError> {
+    let Some(now) = store.now() else { return Ok(None) };
+    let mut all = store.playbooks(now)?;
+    all.retain(PlaybookView::is_in_use);
+    if all.is_empty() {
+        return Ok(None);
+    }
+    let about = &found.about;
+    // The intent of the team is not that of each session.
+    let declared = found.trajectory.as_ref().filter(|looking| looking.agent == of.agent.as_str());
+    let intent = of.intent.as_ref().or(declared.map(|looking| &looking.intent));
+    let titles = found.tasks.iter().filter(|task| about.tasks.contains(&task.id)).map(|task| &task.title);
+    let texts: Vec<BTreeSet<String>> =
+        titles.chain(intent).map(|text| tokens(text).into_iter().collect()).collect();
+    let places: Vec<Scope> = about.task_scopes.iter().chain(&about.named).cloned().collect();
+    let mut best: Option<PlaybookView> = None;
+    for one in all {
+        let is_there = one.steps.iter().any(|step| match step {
+            Step::Edit(glob) => glob.is_at(&places),
+            Step::Run(_) => false,
+        });
+        let is_more = best.as_ref().is_none_or(|best| one.tasks.len() > best.tasks.len());
+        if is_more && (is_there || has_like_title(store, &one, &texts)?) {
+            best = Some(one);
+        }
+    }
+    Ok(best)
+}
+
+/// Whether one of these texts is like the title of a task that ended well with a playbook.
+fn has_like_title(
+    store: &Reader,
+    one: &PlaybookView,
+    texts: &[BTreeSet<String>],
+) -> Result<bool, StoreError> {
+    for id in one.tasks.iter().take(MAX_TITLES) {
+        let known: BTreeSet<String> =
+            store.task(*id)?.into_iter().flat_map(|task| tokens(&task.title)).collect();
+        if texts.iter().any(|words| words.intersection(&known).count() >= SHARED_WORDS) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The claims of a new session's questions, if these are many. They come from before the session, and their statements

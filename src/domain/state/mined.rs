@@ -1,0 +1,110 @@
+//! What the miners proposed, folded from events.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::domain::event::{Event, Recorded};
+use crate::domain::ids::{ClaimId, PlaybookId, TaskId};
+use crate::domain::playbook::Step;
+use crate::domain::reflection::{Cause, Counts};
+
+/// Where a playbook stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlaybookStatus {
+    /// No agent accepted it.
+    Proposed,
+    /// An agent or the operator accepted it, with the event at this position.
+    Accepted(u64),
+    /// An agent or the operator dismissed it.
+    Dismissed,
+}
+
+/// A playbook, as far as the rules need it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Playbook {
+    /// The steps.
+    pub steps: Vec<Step>,
+    /// Where it stands.
+    pub status: PlaybookStatus,
+}
+
+/// The two hypotheses about an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reflection {
+    structural: ClaimId,
+    environmental: ClaimId,
+    /// The events counted so far.
+    pub counts: Counts,
+    /// The ledger position up to which events are counted.
+    pub upto: u64,
+}
+
+impl Reflection {
+    /// The claim that names a cause.
+    pub const fn of(&self, cause: Cause) -> ClaimId {
+        match cause {
+            Cause::Structural => self.structural,
+            Cause::Environmental => self.environmental,
+        }
+    }
+}
+
+/// The proposals of the miners.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Mined {
+    playbooks: BTreeMap<PlaybookId, Playbook>,
+    followed: BTreeSet<(PlaybookId, TaskId)>,
+    reflections: BTreeMap<String, Reflection>,
+}
+
+impl Mined {
+    /// The playbook with this id.
+    pub fn playbook(&self, id: PlaybookId) -> Option<&Playbook> {
+        self.playbooks.get(&id)
+    }
+
+    /// All playbooks.
+    pub fn playbooks(&self) -> impl Iterator<Item = (PlaybookId, &Playbook)> {
+        self.playbooks.iter().map(|(id, playbook)| (*id, playbook))
+    }
+
+    /// Whether the end of this task was counted for this playbook.
+    pub fn has_counted(&self, id: PlaybookId, task: TaskId) -> bool {
+        self.followed.contains(&(id, task))
+    }
+
+    /// The hypotheses about an error.
+    pub fn reflection(&self, error: &str) -> Option<&Reflection> {
+        self.reflections.get(error)
+    }
+
+    pub(super) fn evolve(&mut self, recorded: &Recorded, event: &Event) {
+        if let Event::PlaybookProposed(new) = event {
+            let playbook = Playbook { steps: new.steps.clone(), status: PlaybookStatus::Proposed };
+            self.playbooks.insert(new.playbook_id, playbook);
+        } else if let Event::PlaybookAccepted(of) = event {
+            self.move_to(of.playbook_id, PlaybookStatus::Accepted(recorded.seq));
+        } else if let Event::PlaybookDismissed(of) = event {
+            self.move_to(of.playbook_id, PlaybookStatus::Dismissed);
+        } else if let Event::PlaybookFollowed(of) = event {
+            self.followed.insert((of.playbook_id, of.task_id));
+        } else if let Event::ErrorReflected(new) = event {
+            let reflection = Reflection {
+                structural: new.structural,
+                environmental: new.environmental,
+                counts: Counts::default(),
+                upto: new.upto,
+            };
+            self.reflections.insert(new.error.as_str().to_owned(), reflection);
+        } else if let Event::ErrorCounted(counted) = event
+            && let Some(known) = self.reflections.get_mut(counted.error.as_str())
+        {
+            (known.counts, known.upto) = (counted.counts, counted.upto);
+        }
+    }
+
+    fn move_to(&mut self, id: PlaybookId, status: PlaybookStatus) {
+        if let Some(playbook) = self.playbooks.get_mut(&id) {
+            playbook.status = status;
+        }
+    }
+}

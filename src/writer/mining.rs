@@ -1,0 +1,205 @@
+//! The miners: background jobs that read, and propose as `system`. Their findings are decided and recorded between two
+//! groups, one at a time.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::background::Found;
+use super::commit::Committer;
+use super::error::WriterError;
+use crate::config::Config;
+use crate::domain::agent::AgentId;
+use crate::domain::decide::{self, Mined};
+use crate::domain::event::Event;
+use crate::domain::playbook::{self, Step};
+use crate::domain::reflection::{Act, Acted, Reading};
+use crate::integrity::ScanError;
+use crate::schedule::JobOutcome;
+use crate::store::{ObservedKind, Reader};
+use crate::system;
+use crate::workspace::Workspace;
+
+/// Tasks that are read in one transaction, so that a miner holds the log of the database only briefly.
+const TASKS_AT_ONCE: usize = 100;
+/// Observations that are read in one transaction.
+const SEEN_AT_ONCE: usize = 5_000;
+/// The most findings that are compared with the state between two groups: some milliseconds of work with 10,000 claims.
+/// At most one of them is recorded.
+const COMPARED_AT_ONCE: usize = 4;
+/// The most known errors that a miner looks up.
+const MAX_KNOWN: usize = 100_000;
+
+/// What a miner found, and where it goes on.
+#[derive(Debug, Default)]
+struct Looked {
+    /// The findings.
+    found: Vec<Mined>,
+    /// The ledger position up to which everything was read.
+    cursor: u64,
+    /// One line about the result.
+    detail: String,
+}
+
+/// The result of a miner, for the schedule. Each call of the recording records at most one finding.
+fn waiting(detail: String, cursor: u64, found: Vec<Mined>) -> Found {
+    let mut found = VecDeque::from(found);
+    let go_on = move |committer: &mut Committer| {
+        if committer.is_stopped() {
+            return Ok(!found.is_empty());
+        }
+        for _ in 0..COMPARED_AT_ONCE {
+            let Some(next) = found.pop_front() else { break };
+            if record(committer, &next)? > 0 {
+                break;
+            }
+        }
+        Ok(!found.is_empty())
+    };
+    Found { ended: (JobOutcome::Ok, detail), recording: Some(Box::new(go_on)), cursor }
+}
+
+fn record(committer: &mut Committer, found: &Mined) -> Result<usize, WriterError> {
+    let Committer { state, sources, .. } = committer;
+    let events: Vec<Event> = decide::mined(state, found, &mut *sources.ids);
+    if events.is_empty() {
+        return Ok(0);
+    }
+    let first_id = events[0].about().own_id(None).map(crate::domain::ids::EventId::from_uuid);
+    let mut batch = committer.own(AgentId::system(), events);
+    batch.first_id = first_id;
+    committer.record(&[batch])
+}
+
+/// The miners.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Miner {
+    /// For playbooks, and the later tasks that followed one.
+    Playbooks,
+    /// For errors that come again.
+    Reflection,
+}
+
+impl Miner {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Playbooks, Self::Reflection];
+
+    fn look(self, workspace: &Workspace, cursor: u64, stop: &AtomicBool) -> Result<Looked, ScanError> {
+        match self {
+            Self::Playbooks => for_playbooks(workspace, cursor, stop),
+            Self::Reflection => for_errors(workspace, cursor, stop),
+        }
+    }
+}
+
+/// Runs a miner over everything, and records what it finds; returns the number of recorded findings. The operation is
+/// idempotent.
+///
+/// # Errors
+/// [`ScanError`] when the read models cannot be read; a failed append is one of them.
+pub fn propose(committer: &mut Committer, miner: Miner) -> Result<usize, ScanError> {
+    let workspace = committer.workspace.clone();
+    let mut recorded = 0;
+    for found in miner.look(&workspace, 0, &AtomicBool::new(false))?.found {
+        let failed = |error: WriterError| ScanError::Log(std::io::Error::other(error.to_string()));
+        recorded += record(committer, &found).map_err(failed)?;
+    }
+    Ok(recorded)
+}
+
+fn go_on(stop: &AtomicBool) -> Result<(), ScanError> {
+    if stop.load(Ordering::Relaxed) { Err(ScanError::Stopped) } else { Ok(()) }
+}
+
+/// Whether the configuration switches a miner off.
+fn is_off(workspace: &Workspace, is_on: impl Fn(&Config) -> bool) -> bool {
+    Config::load(&workspace.config()).is_ok_and(|config| !is_on(&config))
+}
+
+/// The job that mines playbooks.
+pub(super) fn playbooks(workspace: &Workspace, cursor: u64, stop: &AtomicBool) -> Result<Found, ScanError> {
+    if is_off(workspace, |config| config.playbooks) {
+        return Ok(waiting("off: [mining] playbooks = false".to_owned(), cursor, Vec::new()));
+    }
+    let Looked { found, cursor, detail } = for_playbooks(workspace, cursor, stop)?;
+    Ok(waiting(detail, cursor, found))
+}
+
+/// The job that reflects on errors.
+pub(super) fn reflection(workspace: &Workspace, cursor: u64, stop: &AtomicBool) -> Result<Found, ScanError> {
+    if is_off(workspace, |config| config.reflection) {
+        return Ok(waiting("off: [mining] reflection = false".to_owned(), cursor, Vec::new()));
+    }
+    let Looked { found, cursor, detail } = for_errors(workspace, cursor, stop)?;
+    Ok(waiting(detail, cursor, found))
+}
+
+/// Mines the tasks that are over for playbooks. The cursor is the last end of a task.
+fn for_playbooks(workspace: &Workspace, cursor: u64, stop: &AtomicBool) -> Result<Looked, ScanError> {
+    let Some(store) = Reader::open(&workspace.team_memory())? else { return Ok(Looked::default()) };
+    let now = system::now();
+    let ((ended, books), _) =
+        store.snapshot(now, |store| Ok((store.ended_tasks()?, store.playbooks(now)?)))?;
+    let last = ended.last().map_or(0, |task| task.seq);
+    if last <= cursor {
+        return Ok(Looked { cursor, detail: "no task has ended since".to_owned(), ..Looked::default() });
+    }
+    let mut tried = Vec::new();
+    for tasks in ended.chunks(TASKS_AT_ONCE) {
+        go_on(stop)?;
+        let (some, _) = store.snapshot(now, |store| tasks.iter().map(|task| store.tried(task)).collect())?;
+        let some: Vec<playbook::Tried> = some;
+        tried.extend(some.into_iter().filter(|tried| !tried.steps.is_empty()));
+    }
+    let accepted: Vec<&[Step]> =
+        books.iter().filter(|book| book.status == "accepted").map(|book| book.steps.as_slice()).collect();
+    let follows = |tried: &&playbook::Tried| {
+        tried.ended_seq > cursor
+            && accepted.iter().any(|steps| playbook::followed(steps, &tried.steps).is_some())
+    };
+    let mut found: Vec<Mined> = tried.iter().filter(follows).cloned().map(Mined::Ended).collect();
+    let known: Vec<Vec<Step>> = books.into_iter().map(|book| book.steps).collect();
+    let new = playbook::mine(&tried, &known);
+    let detail = format!("{} tasks compared, {} new playbooks", tried.len(), new.len());
+    found.extend(new.into_iter().map(Mined::Playbook));
+    Ok(Looked { found, cursor: last, detail })
+}
+
+/// Reads all observations for errors that come again. The cursor is the ledger position of the last observation.
+fn for_errors(workspace: &Workspace, cursor: u64, stop: &AtomicBool) -> Result<Looked, ScanError> {
+    let Some(store) = Reader::open(&workspace.team_memory())? else { return Ok(Looked::default()) };
+    let now = system::now();
+    let (newest, _) = store.snapshot(now, |store| store.last_observed())?;
+    if newest <= cursor {
+        return Ok(Looked { cursor, detail: "no action was seen since".to_owned(), ..Looked::default() });
+    }
+    let (mut reading, mut last) = (Reading::default(), 0);
+    loop {
+        go_on(stop)?;
+        let (seen, _) = store.snapshot(now, |store| store.observations(last, SEEN_AT_ONCE))?;
+        let Some(end) = seen.last().map(|one| one.n) else { break };
+        for one in &seen {
+            let command = one.action.join(" && ");
+            let act = match one.kind {
+                ObservedKind::Tool => continue,
+                ObservedKind::Edit => Act::Edit,
+                ObservedKind::Command => {
+                    Act::Command { command: &command, error: one.error.as_deref(), failed: one.failed }
+                }
+            };
+            reading.see(Acted {
+                seq: one.seq,
+                session: one.session.as_deref(),
+                task: one.task.map(|task| task.to_string()),
+                worktree: one.worktree.as_deref(),
+                act,
+            });
+        }
+        last = end;
+    }
+    let (known, _) = store.snapshot(now, |store| store.reflections(MAX_KNOWN))?;
+    let known: BTreeSet<String> = known.into_iter().map(|one| one.error).collect();
+    let mut clusters = reading.clusters();
+    let detail = format!("{} errors compared", clusters.len());
+    clusters.retain(|cluster| cluster.is_enough() || known.contains(&cluster.error));
+    Ok(Looked { found: clusters.into_iter().map(Mined::Error).collect(), cursor: newest, detail })
+}
