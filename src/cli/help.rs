@@ -24,6 +24,7 @@ Work
   task            Take tasks and say how they go; plan, phase: what the tasks belong to
   lock            Ask the others to leave a path, a tag or the machine alone for some minutes
   intent          Say what is wanted now; anchor: keep facts where no compaction loses them
+  review          Approve or decline what agents propose to you
   session         What sessions did and said; log: every event; pattern, guard: loops, warnings
 Set up
   init, uninit, doctor, demo, trust, serve, token, hook, writer
@@ -31,7 +32,7 @@ Look after
   verify, rebuild, backup, export, import, backfill, forget, repair
 
 Example: hm claim search connection pool
-Start with: hm init, then hm demo
+Start with: hm init, then hm demo. Who may do what: hm help roles
 ";
 
 /// The page of any other verb.

@@ -99,8 +99,8 @@ pub fn decide(
         return Err(Rejection::invalid(&argument, why));
     }
     let mut decision = ruled(state, (agent, session), facts, command, now, policy)?;
-    if matches!(command, Command::AcceptLoss(_) | Command::Forget(_)) {
-        // These two are about the ledger and not about the work of the team.
+    if matches!(command, Command::AcceptLoss(_) | Command::Forget(_) | Command::ForgetMany(_)) {
+        // These are about the ledger and not about the work of the team.
         return Ok(decision);
     }
     evidence::quote_last(state, session, command, &mut decision);
@@ -182,6 +182,7 @@ fn ruled(
         Command::MuteGuard(mute) => guard::mute(state, agent, mute, now),
         Command::AcceptLoss(command) => loss::accept_loss(agent, command, facts.loss.as_ref()),
         Command::Forget(command) => erasure::forget(state, agent, command, &facts.erasure),
+        Command::ForgetMany(command) => erasure::forget_many(state, agent, command, &facts.erasure.chosen),
     }
 }
 

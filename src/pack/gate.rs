@@ -87,6 +87,8 @@ pub struct Presence {
     pub contradictions: u64,
     /// Number of tasks that can be claimed.
     pub ready: u64,
+    /// Number of proposals that wait for the operator's approval. 0 for any other agent.
+    pub to_review: u64,
     /// The work tree and branch of the agent.
     pub checkout: Checkout,
 }
@@ -106,6 +108,10 @@ pub fn banner(presence: &Presence) -> String {
             let names = line(&presence.peers.join(", "), MAX_GLANCE_CHARS);
             banner.push_str(&format!(": {names}"));
         }
+    }
+    if presence.to_review > 0 {
+        let noun = if presence.to_review == 1 { "proposal" } else { "proposals" };
+        banner.push_str(&format!(" · {} {noun} to review: hm review", presence.to_review));
     }
     if let Some(worktree) = &presence.checkout.worktree {
         banner.push_str(&format!(" · work tree {}", line(worktree.as_str(), MAX_GLANCE_CHARS)));
