@@ -79,10 +79,10 @@ fn list(context: &Context, waiting: &[Waiting], now: Timestamp) -> Result<(), Fa
     } else {
         let entry = |entry: &Waiting| {
             format!(
-                "{}  accept: {}\n  decline: {}\n",
+                "{}  accept: `{}`\n  decline: `{}`\n",
                 shown(entry, now),
-                step(&entry.accept),
-                step(&entry.decline)
+                line(entry, &entry.accept),
+                line(entry, &entry.decline)
             )
         };
         waiting.iter().map(entry).collect()
@@ -95,8 +95,7 @@ fn list(context: &Context, waiting: &[Waiting], now: Timestamp) -> Result<(), Fa
 fn revealed(entry: &Waiting) -> Value {
     let Waiting { kind, ids, since, said, hint, .. } = entry;
     let said: Vec<_> = said.iter().map(|text| clean::revealed(text)).collect();
-    let [accept, decline] =
-        [&entry.accept, &entry.decline].map(|step| clean::revealed(&line(step)).into_owned());
+    let [accept, decline] = [&entry.accept, &entry.decline].map(|step| line(entry, step));
     json!({ "kind": kind, "ids": ids, "since": since, "said": said, "hint": hint, "accept": accept, "decline": decline })
 }
 
@@ -114,14 +113,22 @@ fn shown(entry: &Waiting, now: Timestamp) -> String {
     text
 }
 
-/// A step as a command of the shell, in back-quotes.
-fn step(step: &str) -> String {
-    format!("`{}`", clean::revealed(&line(step)))
+/// A step as a command of the shell, for a human: no hidden character.
+fn line(entry: &Waiting, step: &str) -> String {
+    // A back-quote would end the command in our texts.
+    let line = shell_words::join(words(entry, step)).replace('`', "'");
+    clean::revealed(&line).into_owned()
 }
 
-/// A step as a command of the shell.
-fn line(step: &str) -> String {
-    in_shell(&format!("`{step}`")).trim_matches('`').to_owned()
+/// The words of a step as a command of the shell, with the proposed statement in its place.
+fn words(entry: &Waiting, step: &str) -> Vec<String> {
+    let line = in_shell(&format!("`{step}`")).trim_matches('`').to_owned();
+    let words = shell_words::split(&line).unwrap_or_else(|_| vec![line]);
+    let stated = |word: String| match &entry.statement {
+        Some(statement) if word == way::STATEMENT => statement.clone(),
+        _ => word,
+    };
+    words.into_iter().map(stated).collect()
 }
 
 fn ask() -> Result<Answer, Failure> {
@@ -149,19 +156,16 @@ fn answered(question: &str) -> Result<Option<String>, Failure> {
 
 /// Runs the step of an answer. A refusal is shown, and the entry stays.
 fn settled(context: &Context, entry: &Waiting, step: &str) -> Result<bool, Failure> {
-    let mut words = shell_words::split(&line(step)).map_err(Failure::internal)?;
+    let mut words = words(entry, step);
     for word in &mut words {
-        let is_reason = [way::REASON, "REASON"].contains(&word.as_str());
-        if word == way::STATEMENT {
-            word.clone_from(match &entry.statement {
-                Some(statement) => statement,
-                None => return Ok(false),
-            });
-        } else if is_reason {
-            match answered("reason: ")?.filter(|reason| !reason.is_empty()) {
-                Some(reason) => *word = reason,
-                None => return Ok(false),
-            }
+        let question = match word.as_str() {
+            way::REASON | "REASON" => "reason: ",
+            way::STATEMENT => "statement: ",
+            _ => continue,
+        };
+        match answered(question)?.filter(|answer| !answer.is_empty()) {
+            Some(answer) => *word = answer,
+            None => return Ok(false),
         }
     }
     let outcome = Cli::try_parse_from(&words).map_err(Failure::internal).and_then(|cli| {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use super::output;
 use crate::identity::Role;
 use crate::mcp;
 
@@ -155,10 +156,7 @@ fn by_who() -> BTreeMap<Who, Vec<&'static str>> {
 
 /// The page.
 pub(super) fn page() -> String {
-    let wrapped = |lead: &str, names: &[&str]| {
-        let options = textwrap::Options::new(100).initial_indent(lead).subsequent_indent("            ");
-        textwrap::fill(&names.join(", "), options.break_words(false)) + "\n"
-    };
+    let wrapped = |lead: &str, names: &[&str]| output::wrapped(lead, "            ", &names.join(", "));
     let mut page = "Over MCP and HTTP, by the role of the token (hm token add --role); a pane without a token is an \
                     agent, and\none of the operator an admin. A role may also do what the roles above it may.\n"
         .to_owned();

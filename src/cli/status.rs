@@ -55,10 +55,7 @@ impl Kept {
             megabytes => format!(", {megabytes} MB"),
         };
         let noun = if self.events == 1 { "event" } else { "events" };
-        format!(
-            "kept:      {} {noun} since {}{size}; to prune: hm forget --help\n",
-            self.events, self.oldest
-        )
+        format!("kept:      {} {noun} since {}{size}; to prune: hm forget --help\n", self.events, self.oldest)
     }
 }
 

@@ -7,8 +7,8 @@ use clap::{Args, Parser, Subcommand};
 
 use super::{
     backfill, backup, claim, context, contradictions, decision, demo, experiment, export, forget, guards,
-    help, hook, import, init, lock, log, news, parse_moment, pattern, plan, profile, repair, review, serve,
-    session, target, token, trust, writer,
+    help, hook, import, init, lock, log, news, parse_moment, pattern, plan, profile, repair, review, roles,
+    serve, session, target, token, trust, writer,
 };
 use crate::domain::rejection::Rejection;
 use crate::domain::time::Moment;

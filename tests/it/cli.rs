@@ -107,8 +107,7 @@ fn a_claim_lives_and_ends() {
             claims:    0 confirmed, 1 proposed, 0 contested, 0 awaiting proof, 1 deprecated, 0 dead ends
             spool:     empty
             writer:    running
-            kept:      14 events since TIME; `hm forget --older-than 90d --dry-run` shows what
-                could go
+            kept:      14 events since TIME; to prune: hm forget --help
             hivemind: you are devops
         "#]],
     );
@@ -743,8 +742,7 @@ fn without_a_writer_a_write_is_queued_and_says_so() {
             claims:    1 confirmed, 0 proposed, 0 contested, 0 awaiting proof, 0 deprecated, 0 dead ends
             spool:     empty
             writer:    running
-            kept:      4 events since TIME; `hm forget --older-than 90d --dry-run` shows what
-                could go
+            kept:      4 events since TIME; to prune: hm forget --help
         "#]],
     );
 }

@@ -44,7 +44,8 @@ fn a_human_sees_what_is_proposed_as_it_was_written_and_declines_it() {
 
     // Without a terminal it is a list with the commands.
     let list = String::from_utf8_lossy(&shell.run("hm review").stdout).into_owned();
-    assert!(list.contains("accept: `hm ") && list.contains("decline: `hm claim keep C1 --reason"), "{list}");
+    let accept = "`hm decision record 'we deploy on any day' --target deploys --rationale";
+    assert!(list.contains(accept) && list.contains("decline: `hm claim keep C1 --reason"), "{list}");
     for text in [&list, &waiting(&shell)[0].to_string(), &typed(&shell, "\n")] {
         assert!(!text.contains(|c| c != '\r' && clean::is_hidden(c)), "{text:?}");
         assert!(text.contains("u{202e}flesti sehctaw") && text.contains("u{200b}"), "{text}");
@@ -79,7 +80,7 @@ fn a_suggested_guard_is_declined_with_a_reason() {
     for line in [
         "hm --agent operator decision record \"we vendor what we build on\" --scope vendor \
          --rationale \"the registry was down once\"",
-        "hm --agent operator decision outcome C3 failure",
+        "hm --agent operator decision outcome C2 failure",
     ] {
         let output = shell.run(line);
         assert!(output.status.success(), "{output:?}");
