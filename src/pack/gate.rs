@@ -154,6 +154,7 @@ mod tests {
             peers: ["analyst", "architect", "claude-2"].map(str::to_owned).to_vec(),
             contradictions: 1,
             ready: 2,
+            to_review: 0,
             checkout: Checkout { worktree: None, branch: Some("main".parse().expect("a branch")) },
         };
         assert_eq!(
@@ -162,6 +163,8 @@ mod tests {
         );
         let alone = Presence { peers: Vec::new(), contradictions: 0, ready: 1, ..presence };
         assert_eq!(banner(&alone), "hivemind: you are devops · 1 task ready");
+        let approving = Presence { agent: "operator".to_owned(), to_review: 2, ..Presence::default() };
+        assert_eq!(banner(&approving), "hivemind: you are operator · 2 proposals to review: hm review");
         let checkout = Checkout { worktree: Some("wt".parse().expect("a name")), ..alone.checkout.clone() };
         assert_eq!(
             banner(&Presence { checkout, ..alone }),
