@@ -30,6 +30,8 @@ mod playbook;
 mod profile;
 mod rebuild;
 mod repair;
+mod review;
+mod roles;
 #[cfg(unix)]
 mod runner;
 mod search;
@@ -202,6 +204,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Runner => runner::run(),
         Verb::Options => output::print(global.json, &help::options(), &help::options().into()),
         Verb::Agent => output::print(global.json, help::AGENT, &help::AGENT.into()),
+        Verb::Roles => output::print(global.json, &roles::page(), &roles::json()),
         Verb::Serve(args) => guarded(global, |context| args.run(context)),
         Verb::Token(verb) => guarded(global, |context| verb.run(context)),
         Verb::Status => guarded(global, status::run),
@@ -232,6 +235,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Export(args) => guarded(global, |context| args.run(context)),
         Verb::Import(args) => guarded(global, |context| args.run(context)),
         Verb::Backfill(args) => guarded(global, |context| args.run(context)),
+        Verb::Review(args) => guarded(global, |context| args.run(context)),
         Verb::Forget(args) => guarded(global, |context| args.run(context)),
         Verb::Repair(args) => guarded(global, |context| args.run(context)),
         Verb::Backup(args) => guarded(global, |context| args.run(context)),

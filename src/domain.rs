@@ -18,6 +18,7 @@ pub mod digest;
 pub mod event;
 pub mod evidence;
 pub mod experiment;
+pub mod forgetting;
 pub mod guard;
 pub mod ids;
 pub mod kin;

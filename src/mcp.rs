@@ -24,7 +24,7 @@ pub use client::{Era, Pane, PaneError, ToolAnswer};
 pub use http::{HttpError, HttpFront, HttpOptions};
 pub use server::Server;
 pub use stdio::{ServerError, serve_stdio};
-pub use tools::{BadToolset, Toolset, Toolsets};
+pub use tools::{BadToolset, Toolset, Toolsets, requests};
 
 /// The log level of the protocol library. At `warn` it logs every request that gets an error as its answer, which
 /// is normal operation. Below `warn` it quotes whole messages, including messages refused because they hold a

@@ -62,6 +62,7 @@ use asking::Asking;
 pub use answer::{Answer, Body, Format, Next, without};
 pub use asked::{agent_called, asked};
 pub use attention::{Kind as AttentionKind, proposals_due};
+pub use attention::review::{Waiting, waiting};
 pub use briefing::briefing;
 pub use briefs::held;
 pub use claims::Listed;
@@ -260,8 +261,8 @@ pub fn answer_at(
 /// [`ViewError`].
 pub fn touched_by(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result<bool, ViewError> {
     // An event of a later version may change any answer. An erased text may be in any answer.
-    let Some(event) = recorded.event.as_ref().filter(|event| !matches!(event, Event::EventRedacted(_)))
-    else {
+    let is_erasure = |event: &&Event| matches!(event, Event::EventRedacted(_) | Event::EventsRedacted(_));
+    let Some(event) = recorded.event.as_ref().filter(|event| !is_erasure(event)) else {
         return Ok(true);
     };
     Ok(match view {

@@ -411,6 +411,15 @@ impl Workspace {
         [None].into_iter().chain(linked).filter_map(|name| self.in_work_tree(name.as_ref()).ok()).collect()
     }
 
+    /// The roots of the workspace: one in each work tree of the repository, or the only one outside git.
+    pub fn roots(&self) -> Vec<PathBuf> {
+        let mut roots: Vec<PathBuf> = self.work_trees().into_iter().map(|tree| tree.root).collect();
+        if !roots.contains(&self.root) {
+            roots.push(self.root.clone());
+        }
+        roots
+    }
+
     /// The same workspace in another work tree of the repository: the linked one that git calls `name`, or the
     /// main one for `None`.
     ///

@@ -4,6 +4,7 @@ use clap::Args;
 
 use super::Context as Place;
 use super::output::Failure;
+use super::parse_optional;
 use crate::domain::agent::AgentId;
 use crate::domain::command::{Command, SeeAttention};
 use crate::domain::rejection::Code;
@@ -58,9 +59,12 @@ impl Context {
 
 #[derive(Debug, Args)]
 pub(super) struct Attention {
-    /// Acknowledge a refusal or a change of the rules; it is not shown again
+    /// Acknowledge a refusal or a change of the rules, or decline a suggestion; it is not shown again
     #[arg(long, value_name = "ID")]
     seen: Option<String>,
+    /// Why a suggestion is declined, kept on record
+    #[arg(long, value_name = "TEXT", requires = "seen")]
+    reason: Option<String>,
     /// Also items that others must settle
     #[arg(long, conflicts_with = "seen")]
     all: bool,
@@ -73,7 +77,9 @@ impl Attention {
             let reader = if self.all { None } else { place.reader()? };
             return place.show(&View::Attention(reader));
         };
-        let command = Command::SeeAttention(SeeAttention { id: views::notice(&mut place.models()?, id)? });
+        let reason = parse_optional("reason", self.reason.as_deref())?;
+        let id = views::notice(&mut place.models()?, id)?;
+        let command = Command::SeeAttention(SeeAttention { id, reason });
         place.submit("noted", command, None)
     }
 }

@@ -1,84 +1,313 @@
-//! `hm forget`: erases the words of an event from every file of the workspace. The ledger records the erasure.
+//! `hm forget`: erases the words of events from every file of the workspace: of one event, or of all events of a
+//! session, a scope, an agent or an age. The ledger records the erasure.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
+use serde_json::{Value, json};
 
 use super::output::{self, Failure};
-use super::{Context, block_on, parse};
-use crate::domain::command::{self, Command};
-use crate::domain::ids::{EventId, RunId};
+use super::{Context, block_on, parse, parse_moment};
+use crate::domain::agent::AgentId;
+use crate::domain::command::{self, Command, Submission};
+use crate::domain::event::Event;
+use crate::domain::forgetting::{self, Chosen, Which, Why};
+use crate::domain::ids::{EventId, RunId, SessionId};
+use crate::domain::receipt::Receipt;
+use crate::domain::text::Reason;
+use crate::domain::time::{Moment, Timestamp};
+use crate::imports::Imports;
+use crate::ledger::Reader;
+use crate::runner::result::results_of;
 use crate::views;
 
 /// Help text below the arguments.
 pub(super) const HELP: &str = "\
-The event keeps its place, its author and its hash; what it said is deleted from the ledger, the read models,
-their logs and the spools, and an event.redacted says who had it erased and why. `hm verify` still holds.
-It takes as long as `hm rebuild`; writers meanwhile wait, or their commands are queued.
+An event keeps its place, its author and its hash; what it said is deleted from the ledger, the read models, their
+logs, the spools and the files of runs (also below artifacts/), and an event.redacted says who had it erased and why.
+`hm verify` still holds. It takes as long as `hm rebuild`; writers meanwhile wait, or their commands are queued.
 What it did to a claim goes with it: an erased creation takes the claim away, an erased position no longer counts;
 a claim that was put out of force stays out of force.
 
-Not touched: backups and exports made before still hold it, so do files below artifacts/ (the receipt names them)
-and --out-file of a run, and so do names that are no part of what an event
-says: session, trace and idempotency key. The reason stays on record: do not repeat there what you erase.
+With filters, all events that pass every one of them go at once, by one redaction. With a claim, a task, a run or a
+pattern go the words of others about it; so do events that quote a text that goes. The list is shown first.
 
-Example: hm forget C47 --reason \"a customer's name\"";
+Not touched: backups and exports made before, and copies on other machines; the --out-file of a run; and names that are
+no part of what an event says: session, trace and idempotency key. The reason stays on record: do not repeat there
+what you erase.
+
+Examples:
+  hm forget C47 --reason \"a customer's name\"
+  hm forget --agent devops --older-than 30d --dry-run
+  hm forget --scope customers/acme --reason \"the contract ended\"";
+
+/// Characters of an event's words in the list.
+const WORDS_CHARS: usize = 60;
 
 #[derive(Debug, Args)]
 pub(super) struct Forget {
-    /// Event to erase: 1234, C47 for the event that made the claim, or an id
-    event: String,
+    /// Event to erase: 1234, C47 for the event that made the claim, or an id. Without it, filters; `--agent NAME` is
+    /// one of them
+    #[arg(conflicts_with_all = ["session", "scope", "older_than"])]
+    event: Option<String>,
+    /// Events of this session
+    #[arg(long, value_name = "SESSION")]
+    session: Option<String>,
+    /// Events about this path, target or tag: claims, tasks, edits, locks
+    #[arg(long, value_name = "SCOPE")]
+    scope: Option<String>,
+    /// Events from before then: an age (90m, 3d), a time, a date, or #57
+    #[arg(long, value_name = "TIME")]
+    older_than: Option<String>,
+    /// Show the list and erase nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Erase without asking
+    #[arg(long)]
+    yes: bool,
     /// Reason, kept on record
-    #[arg(long, value_name = "TEXT")]
-    reason: String,
+    #[arg(long, value_name = "TEXT", required_unless_present = "dry_run")]
+    reason: Option<String>,
 }
 
 impl Forget {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
-        let (event_id, reason) = (context.event_named(&self.event)?, parse("reason", &self.reason)?);
-        let left = results_of(context, event_id)?;
-        let command = Command::Forget(command::Forget { event_id, reason });
-        let name = command.name();
-        let submission = context.submission(command, None)?;
-        let front = context.front()?;
-        let receipt = block_on(async { Ok(front.submit_unqueued(submission).await?) })?;
-        let mut json = views::receipt_json(&receipt, name);
-        let mut text = output::receipt("erased", &receipt);
-        if !left.is_empty() {
-            text.push_str(&output::fitted(&format!(
-                "warning: {} still holds it: delete it yourself, and any --out-file of that run\n",
-                left.join(" and ")
-            )));
-            json["left"] = left.into();
+        let reason =
+            || -> Result<Reason, Failure> { Ok(parse("reason", self.reason.as_deref().unwrap_or(""))?) };
+        match &self.event {
+            Some(event) if !self.dry_run => one(context, event, reason()?),
+            Some(event) => {
+                let id = context.event_named(event)?;
+                let mut reads = context.present();
+                let recorded = match reads.ledger()? {
+                    Some(ledger) => ledger.event(id)?.and_then(|stored| stored.recorded().ok()),
+                    None => None,
+                };
+                let speaks = recorded.filter(|event| event.event.as_ref().is_some_and(Event::holds_words));
+                let chosen = speaks.map(|event| Chosen { event, why: Why::Asked });
+                List::of(context, chosen.into_iter().collect()).print(context, json!({ "dry_run": true }))
+            }
+            None => self.many(context, &reason),
         }
-        output::print(context.global.json, &text, &json)
+    }
+
+    fn many(&self, context: &Context, reason: &dyn Fn() -> Result<Reason, Failure>) -> Result<(), Failure> {
+        let which = self.which(context)?;
+        if which.is_everything() {
+            return Err(Failure::usage(
+                "name an event, or what to forget: --session, --scope, --agent, --older-than, or several of them",
+            ));
+        }
+        // Here `--agent` names whose words go, not the caller.
+        context.operator_named(None, "forget")?;
+        let mut reads = context.present();
+        let (chosen, until) = match reads.ledger()? {
+            Some(ledger) => chosen(ledger, &which)?,
+            None => (Vec::new(), 0),
+        };
+        let list = List::of(context, chosen);
+        drop(reads);
+        if self.dry_run {
+            return list.print(context, json!({ "dry_run": true }));
+        }
+        if list.chosen.is_empty() {
+            return list.print(context, json!({ "erased": 0 }));
+        }
+        if !context.global.json {
+            output::print_text(&list.text())?;
+        }
+        if !self.yes {
+            let count = list.chosen.len();
+            match output::agreed(&format!("Erase these {count} events for good?"))? {
+                Some(true) => {}
+                Some(false) => return Err(Failure::usage("nothing was erased")),
+                None => {
+                    return Err(Failure::usage(
+                        "nothing was erased: without a terminal to ask at, pass --yes",
+                    ));
+                }
+            }
+        }
+        let command = Command::ForgetMany(command::ForgetMany { which, until, reason: reason()? });
+        let submission = context.submission_of(AgentId::operator(), Some(context.session()), command, None);
+        let receipt = submitted(context, submission)?;
+        let mut json = views::receipt_json(&receipt, "forget_many");
+        if context.global.json {
+            json["list"] = list.json();
+            return output::print_json(&json);
+        }
+        output::print_text(&output::receipt(&format!("erased {} events", list.chosen.len()), &receipt))
+    }
+
+    fn which(&self, context: &Context) -> Result<Which, Failure> {
+        let session = context.session_named(self.session.as_deref())?;
+        let session: Option<SessionId> = session.map(|session| parse("session", &session)).transpose()?;
+        let scope = self.scope.as_deref().map(|scope| context.scope("scope", scope)).transpose()?;
+        let before = self.older_than.as_deref().map(|typed| before(context, typed)).transpose()?.flatten();
+        let agent = context.global.agent.as_deref().map(|name| context.agent("agent", name)).transpose()?;
+        let has_others = session.is_some() || scope.is_some() || before.is_some();
+        // Beside another filter, the operator is the caller.
+        let agent = agent.filter(|agent| !(has_others && *agent == AgentId::operator()));
+        Ok(Which { session, scope, agent, before })
     }
 }
 
-/// Result files of the run that the event ended, relative to the workspace. `hm experiment run` writes them outside the
-/// memory. Call this before the erasure, because the event's payload is gone afterwards.
-fn results_of(context: &Context, event: EventId) -> Result<Vec<String>, Failure> {
-    let root = context.workspace.root();
-    let below = |dir: PathBuf| {
-        let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).collect::<Vec<_>>()
-    };
-    // artifacts/THREAD/experiments/TEST/TIME_RUN.json
-    let tests =
-        below(root.join("artifacts")).into_iter().flat_map(|thread| below(thread.join("experiments")));
-    let mut results = Vec::new();
-    let mut reads = context.models()?;
-    let Some(store) = reads.store()? else { return Ok(results) };
-    for path in tests.flat_map(below) {
-        let run: Option<RunId> = path
-            .file_stem()
-            .and_then(|name| name.to_str()?.rsplit_once('_'))
-            .and_then(|(_, run)| run.parse().ok());
-        let Some(run) = run else { continue };
-        let ended = store.experiment(run)?.and_then(|run| run.evidence_event_id);
-        if ended.is_some_and(|ended| ended == event) {
-            results.push(path.strip_prefix(root).unwrap_or(&path).display().to_string());
+/// The time before which events are old enough. A ledger position stands for the time of its event.
+fn before(context: &Context, typed: &str) -> Result<Option<Timestamp>, Failure> {
+    match parse_moment("older-than", Some(typed))? {
+        Some(Moment::Time(at)) => Ok(Some(at)),
+        Some(Moment::Seq(seq)) => {
+            let mut reads = context.present();
+            let at = reads.ledger()?.map(|ledger| ledger.at(seq)).transpose()?.flatten();
+            let unknown = || Failure::usage(format!("no event has the number {seq}: see hm log"));
+            at.map(Some).ok_or_else(unknown)
         }
+        None => Ok(None),
     }
-    Ok(results)
+}
+
+/// The events that pass a filter, and the last event of the ledger.
+fn chosen(ledger: &Reader, which: &Which) -> Result<(Vec<Chosen>, u64), Failure> {
+    let until = ledger.head()?.seq;
+    Ok((ledger.to_forget(which, until)?, until))
+}
+
+/// Erases one event.
+fn one(context: &Context, event: &str, reason: Reason) -> Result<(), Failure> {
+    let event_id = context.event_named(event)?;
+    let files = files_of(context, &runs_ended_by(context, event_id)?);
+    let command = Command::Forget(command::Forget { event_id, reason });
+    let name = command.name();
+    let receipt = submitted(context, context.submission(command, None)?)?;
+    let mut json = views::receipt_json(&receipt, name);
+    let mut text = output::receipt("erased", &receipt);
+    if !files.is_empty() {
+        text.push_str(&output::fitted(&format!("{}\n", erased_files(&files))));
+        json["files"] = files.into();
+    }
+    output::print(context.global.json, &text, &json)
+}
+
+fn submitted(context: &Context, submission: Submission) -> Result<Receipt, Failure> {
+    let front = context.front()?;
+    block_on(async { Ok(front.submit_unqueued(submission).await?) })
+}
+
+/// The run that an event ended.
+fn runs_ended_by(context: &Context, event: EventId) -> Result<BTreeSet<RunId>, Failure> {
+    let mut reads = context.present();
+    let Some(ledger) = reads.ledger()? else { return Ok(BTreeSet::new()) };
+    let recorded = ledger.event(event)?.and_then(|stored| stored.recorded().ok());
+    Ok(recorded.and_then(|recorded| ended(recorded.event.as_ref()?)).into_iter().collect())
+}
+
+const fn ended(event: &Event) -> Option<RunId> {
+    if let Event::ExperimentCompleted(ended) = event { Some(ended.run_id) } else { None }
+}
+
+/// The files of some runs that exist, relative to the workspace where they lie in it.
+fn files_of(context: &Context, runs: &BTreeSet<RunId>) -> Vec<String> {
+    let dirs = runs.iter().map(|run| context.workspace.artifacts(*run)).filter(|dir| dir.exists());
+    let results: Vec<PathBuf> =
+        context.workspace.roots().iter().flat_map(|root| results_of(root, runs)).collect();
+    let root = context.workspace.root();
+    let shown = |path: PathBuf| path.strip_prefix(root).unwrap_or(&path).display().to_string();
+    dirs.chain(results).map(shown).collect()
+}
+
+fn erased_files(files: &[String]) -> String {
+    format!(
+        "files of runs that go: {}; delete the --out-file of a run yourself, and what git keeps of them",
+        files.join(", ")
+    )
+}
+
+/// What an erasure takes.
+struct List {
+    chosen: Vec<Chosen>,
+    files: Vec<String>,
+    /// The places that the erasure cannot reach.
+    beyond: Vec<String>,
+}
+
+impl List {
+    fn of(context: &Context, chosen: Vec<Chosen>) -> Self {
+        let runs: BTreeSet<RunId> =
+            chosen.iter().filter_map(|chosen| ended(chosen.event.event.as_ref()?)).collect();
+        let files = files_of(context, &runs);
+        let mut beyond = vec![
+            "backups (hm backup) and exports (hm export) made before, and copies on other machines"
+                .to_owned(),
+        ];
+        let imports = Imports::load(&context.workspace.imports());
+        if chosen.iter().any(|chosen| imports.holds(chosen.event.seq)) {
+            beyond.push("the memory or file that some of these events were imported from".to_owned());
+        }
+        if !runs.is_empty() {
+            beyond.push("the --out-file of a run, and results that git keeps".to_owned());
+        }
+        Self { chosen, files, beyond }
+    }
+
+    fn counts(&self) -> BTreeMap<&'static str, usize> {
+        let kinds = self.chosen.iter().filter_map(|chosen| Some(chosen.event.event.as_ref()?.kind()));
+        kinds.fold(BTreeMap::new(), |mut counts, kind| {
+            *counts.entry(kind).or_default() += 1;
+            counts
+        })
+    }
+
+    fn json(&self) -> Value {
+        let events: Vec<Value> = self
+            .chosen
+            .iter()
+            .map(|Chosen { event, why }| {
+                json!({
+                    "seq": event.seq,
+                    "id": event.id,
+                    "type": event.event.as_ref().map(Event::kind),
+                    "agent": event.agent,
+                    "at": event.at,
+                    "why": why,
+                    "words": event.event.as_ref().map(|event| views::inline(&forgetting::words(event), WORDS_CHARS)),
+                })
+            })
+            .collect();
+        json!({ "events": events, "counts": self.counts(), "files": self.files, "beyond": self.beyond })
+    }
+
+    fn text(&self) -> String {
+        if self.chosen.is_empty() {
+            return "no event with words is left that fits\n".to_owned();
+        }
+        let mut text = String::new();
+        for Chosen { event, why } in &self.chosen {
+            let Some(body) = &event.event else { continue };
+            let why = match why {
+                Why::Asked => "",
+                Why::Related => " (with it)",
+                Why::Quotes => " (quotes it)",
+            };
+            let words = views::inline(&forgetting::words(body), WORDS_CHARS);
+            let _ = writeln!(text, "#{} {} by {}{why}: {words}", event.seq, body.kind(), event.agent);
+        }
+        let counts: Vec<String> =
+            self.counts().into_iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        let _ = writeln!(text, "{} events: {}", self.chosen.len(), counts.join(", "));
+        if !self.files.is_empty() {
+            let _ = writeln!(text, "{}", erased_files(&self.files));
+        }
+        let _ = writeln!(text, "not reached: {}", self.beyond.join("; "));
+        output::fitted(&text)
+    }
+
+    fn print(&self, context: &Context, more: Value) -> Result<(), Failure> {
+        let mut json = self.json();
+        if let (Value::Object(json), Value::Object(more)) = (&mut json, more) {
+            json.extend(more);
+        }
+        output::print(context.global.json, &self.text(), &json)
+    }
 }

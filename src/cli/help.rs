@@ -25,6 +25,7 @@ Work
   task            Take tasks and say how they go; plan, phase: what the tasks belong to
   lock            Ask the others to leave a path, a tag or the machine alone for some minutes
   intent          Say what is wanted now; anchor: keep facts where no compaction loses them
+  review          Approve or decline what agents propose to you
   session         What sessions did and said; log: events; pattern, guard, playbook: loops, warnings
 Set up
   init, uninit, doctor, demo, trust, serve, token, hook, writer

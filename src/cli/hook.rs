@@ -386,7 +386,7 @@ impl Hooked {
     fn banner(&mut self) -> String {
         let agent = self.reader().to_string();
         // The banner always names the agent, even if nothing else can be read.
-        let presence = self.store(|store| views::presence(store, &agent)).ok().flatten();
+        let presence = self.store(|store| views::presence(store, &agent, system::now())).ok().flatten();
         let presence = presence.unwrap_or(pack::Presence { agent, ..Default::default() });
         let checkout = self.context.workspace.checkout();
         let mut banner = pack::banner(&pack::Presence { checkout, ..presence });

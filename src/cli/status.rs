@@ -4,11 +4,15 @@ use serde_json::{Value, json};
 
 use super::output::{self, Failure};
 use super::{Context, block_on};
+use crate::domain::time::Timestamp;
+use crate::ledger;
 use crate::pack::{self, Presence};
 use crate::reads::Reads;
 use crate::spool::Spool;
 use crate::system;
 use crate::views::{self, Body, View};
+
+const MEGABYTE: u64 = 1 << 20;
 
 /// What a terminal is told besides the view.
 struct Besides {
@@ -19,6 +23,40 @@ struct Besides {
     later: u64,
     remarks: Vec<String>,
     rules: String,
+    /// What waits for the operator's approval.
+    to_review: usize,
+    /// How much is kept.
+    kept: Option<Kept>,
+}
+
+/// How much the memory keeps.
+struct Kept {
+    /// Events that still have their content.
+    events: u64,
+    /// The time of the oldest of them.
+    oldest: Timestamp,
+    /// Size of the databases in bytes.
+    bytes: u64,
+}
+
+impl Kept {
+    fn of(context: &Context, reads: &mut Reads) -> Result<Option<Self>, Failure> {
+        let Some((events, oldest)) = reads.ledger()?.map(ledger::Reader::kept).transpose()?.flatten() else {
+            return Ok(None);
+        };
+        let files = [context.workspace.ledger(), context.workspace.team_memory()];
+        let bytes = files.iter().filter_map(|file| Some(std::fs::metadata(file).ok()?.len())).sum();
+        Ok(Some(Self { events, oldest, bytes }))
+    }
+
+    fn line(&self) -> String {
+        let size = match self.bytes / MEGABYTE {
+            0 => String::new(),
+            megabytes => format!(", {megabytes} MB"),
+        };
+        let noun = if self.events == 1 { "event" } else { "events" };
+        format!("kept:      {} {noun} since {}{size}; to prune: hm forget --help\n", self.events, self.oldest)
+    }
 }
 
 pub(super) fn run(context: &Context) -> Result<(), Failure> {
@@ -38,7 +76,8 @@ impl Besides {
         let front = context.front()?;
         let writer_is_up = block_on(async { Ok(front.writer_is_up().await) })?;
         let banner = context.reader()?.map(|agent| {
-            let (presence, _) = reads.ask(system::now(), |store| views::presence(store, agent.as_str()))?;
+            let (presence, _) =
+                reads.ask(system::now(), |store| views::presence(store, agent.as_str(), system::now()))?;
             let alone = || Presence { agent: agent.to_string(), ..Presence::default() };
             let checkout = context.workspace.checkout();
             let mut banner = pack::banner(&Presence { checkout, ..presence.unwrap_or_else(alone) });
@@ -50,12 +89,29 @@ impl Besides {
         let (rejected, later) = Spool::of(&context.workspace).left_behind();
         let rules = context.workspace.rules().display().to_string();
         let remarks = context.workspace.remarks();
-        Ok(Self { writer_is_up, banner: banner.transpose()?, rejected, later, remarks, rules })
+        let waiting = reads.ask(system::now(), |store| views::waiting(store, system::now()))?.0;
+        let to_review = waiting.map_or(0, |waiting| waiting.len());
+        let kept = Kept::of(context, reads)?;
+        Ok(Self {
+            writer_is_up,
+            banner: banner.transpose()?,
+            rejected,
+            later,
+            remarks,
+            rules,
+            to_review,
+            kept,
+        })
     }
 
     fn lines(&self) -> String {
         let writer = if self.writer_is_up { "running" } else { "not running, the next write starts it" };
         let mut text = format!("writer:    {writer}\n");
+        text.extend(self.kept.as_ref().map(Kept::line));
+        if self.to_review > 0 {
+            let noun = if self.to_review == 1 { "proposal waits" } else { "proposals wait" };
+            text.push_str(&format!("review:    {} {noun} for the operator: `hm review`\n", self.to_review));
+        }
         if let Some((_, banner)) = &self.banner {
             text.push_str(&format!("{banner}\n"));
         }
@@ -81,6 +137,10 @@ impl Besides {
         json["rejected"] = json!(self.rejected);
         json["waiting_for_newer"] = json!(self.later);
         json["remarks"] = json!(self.remarks);
+        json["to_review"] = json!(self.to_review);
+        if let Some(Kept { events, oldest, bytes }) = &self.kept {
+            json["kept"] = json!({ "events": events, "oldest": oldest, "bytes": bytes });
+        }
         json
     }
 }

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::output::{self, Failure};
-use super::{Context, parse};
+use super::{Context, parse, roles};
 use crate::domain::agent::AgentId;
 use crate::domain::rejection::{Code, Rejection};
 use crate::identity::{Caller, Role};
@@ -91,10 +91,16 @@ fn list(context: &Context, tokens: &Tokens) -> Result<(), Failure> {
     let kept = tokens.load()?;
     let mut text: String = kept
         .iter()
-        .map(|token| format!("{:<24} {:<14} {}\n", token.name, token.agent, token.role.as_str()))
+        .map(|token| {
+            let may = roles::of_token(token.role);
+            format!("{:<24} {:<14} {:<8} {may}\n", token.name, token.agent, token.role.as_str())
+        })
         .collect();
     if text.is_empty() {
         text.push_str("no tokens: over HTTP everybody on this machine comes in, and nobody else\n");
+    }
+    if !kept.is_empty() {
+        text.push_str("everything by role: hm help roles\n");
     }
     let json = json!({ "tokens": kept.iter().map(shown).collect::<Vec<_>>() });
     output::print(context.global.json, &text, &json)

@@ -7,8 +7,8 @@ use clap::{Args, Parser, Subcommand};
 
 use super::{
     backfill, backup, claim, context, contradictions, decision, demo, experiment, export, forget, guards,
-    help, hook, import, init, lock, log, news, parse_moment, pattern, plan, playbook, profile, repair, serve,
-    session, target, token, trust, writer,
+    help, hook, import, init, lock, log, news, parse_moment, pattern, plan, playbook, profile, repair, review, roles,
+    serve, session, target, token, trust, writer,
 };
 use crate::domain::rejection::Rejection;
 use crate::domain::time::Moment;
@@ -99,6 +99,9 @@ pub(super) enum Verb {
     /// List open items of one agent or all, with the command that settles each
     #[command(after_help = "Example: hm attention --agent devops")]
     Attention(context::Attention),
+    /// Accept or decline what agents propose to the operator
+    #[command(after_help = review::HELP)]
+    Review(review::Review),
     /// State claims, read them, and take positions on them
     #[command(
         subcommand,
@@ -186,7 +189,7 @@ pub(super) enum Verb {
     /// Make claims from history: findings, decisions, blockers, tagged messages; for the operator only
     #[command(after_help = backfill::HELP)]
     Backfill(backfill::Backfill),
-    /// Erase one event's text for good; for the operator only
+    /// Erase the text of one event, a session, a scope or an agent for good; for the operator only
     #[command(after_help = forget::HELP)]
     Forget(forget::Forget),
     /// Accept the loss of events or checkpoints, and go on; for the operator only
@@ -201,6 +204,9 @@ pub(super) enum Verb {
     /// Show what an agent needs, on one page
     #[command(hide = true, alias = "agents", override_help = help::AGENT)]
     Agent,
+    /// Show what each role may do
+    #[command(hide = true, override_help = roles::page())]
+    Roles,
 }
 
 /// The time range of a list.

@@ -113,6 +113,16 @@ pub fn cleaned(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
+/// The text with every hidden character as a visible escape, such as `\u{202e}`, for a human who approves it.
+pub fn revealed(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let shown =
+        text.chars().map(|c| if is_hidden(c) { c.escape_unicode().to_string() } else { c.to_string() });
+    Cow::Owned(shown.collect())
+}
+
 /// Cleans text for one line: white space and line breaks become single spaces.
 pub fn one_line(text: &str) -> String {
     let clean = cleaned(text);

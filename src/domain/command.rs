@@ -141,6 +141,7 @@ commands! {
     RecordExperiment = "record_experiment", makes run_id;
     DenyRecord = "deny_record";
     Forget = "forget", changes event_id;
+    ForgetMany = "forget_many";
     AcceptLoss = "accept_loss";
     AddPlan = "add_plan", makes plan_id;
     AddPhase = "add_phase", makes phase_id;

@@ -101,8 +101,8 @@ pub fn decide(
         return Err(Rejection::invalid(&argument, why));
     }
     let mut decision = ruled(state, (agent, session), facts, command, now, policy)?;
-    if matches!(command, Command::AcceptLoss(_) | Command::Forget(_)) {
-        // These two are about the ledger and not about the work of the team.
+    if matches!(command, Command::AcceptLoss(_) | Command::Forget(_) | Command::ForgetMany(_)) {
+        // These are about the ledger and not about the work of the team.
         return Ok(decision);
     }
     evidence::quote_last(state, session, command, &mut decision);
@@ -186,6 +186,7 @@ fn ruled(
         Command::DismissPlaybook(command) => mined::dismiss(state, agent, command),
         Command::AcceptLoss(command) => loss::accept_loss(agent, command, facts.loss.as_ref()),
         Command::Forget(command) => erasure::forget(state, agent, command, &facts.erasure),
+        Command::ForgetMany(command) => erasure::forget_many(state, agent, command, &facts.erasure.chosen),
     }
 }
 

@@ -34,6 +34,7 @@ pub use task::*;
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::ids::{CommandId, EventId, SessionId};
+use crate::domain::texts::each_text;
 use crate::domain::time::Timestamp;
 
 /// The newest event vocabulary that this binary can fold. An event with a higher `min_reader` stops the fold with a
@@ -84,6 +85,11 @@ macro_rules! events {
                 .expect("event bodies are plain data with string keys")
             }
 
+            /// Calls `found` with each text of the event and the name of its field.
+            pub fn each_text(&self, found: impl FnMut(&str, &str)) {
+                match self { $(Self::$variant(body) => each_text(body, found)),+ }
+            }
+
             /// Decodes an event from its type and body. Unknown fields are ignored.
             ///
             /// # Errors
@@ -131,6 +137,7 @@ events! {
     ExperimentCancelRequested = "experiment.cancel_requested", min_reader 1;
     ExperimentCompleted = "experiment.completed", min_reader 1;
     EventRedacted = "event.redacted", min_reader 1;
+    EventsRedacted = "events.redacted", min_reader 1;
     LossAccepted = "ledger.loss_accepted", min_reader 1;
     PlanAdded = "plan.added", min_reader 1;
     PhaseAdded = "phase.added", min_reader 1;

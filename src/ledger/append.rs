@@ -99,7 +99,7 @@ impl Ledger {
             return Err(AppendError::Diverged { seq: expect.seq });
         }
         let head = insert(&transaction, expect, group).map_err(unavailable)?;
-        if group.iter().flat_map(|batch| &batch.events).any(|event| event.kind == erase::REDACTED) {
+        if group.iter().flat_map(|batch| &batch.events).any(|event| erase::REDACTED.contains(&event.kind)) {
             erase::owe(&transaction, true).map_err(unavailable)?;
         }
         transaction.commit().map_err(|source| match source.sqlite_error_code() {
@@ -144,7 +144,7 @@ impl Ledger {
                     return Err(ImportError::Secret { line: event.seq, denial });
                 }
                 authors.insert(event.agent.clone());
-                if event.kind == erase::REDACTED {
+                if erase::REDACTED.contains(&event.kind.as_str()) {
                     erase::owe(&transaction, true).map_err(failed)?;
                 }
                 return insert_as_it_was(&transaction, event).map_err(|error| ImportError::Line {

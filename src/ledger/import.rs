@@ -149,14 +149,17 @@ pub(super) fn verify_export(
         let event = stored(&bytes).and_then(|event| checked(event, head)).map_err(wrong)?;
         match &event.payload {
             None => drop(gaps.insert(event.seq, event.id)),
-            Some(_) => {
-                if let Ok(Some(Event::EventRedacted(redacted))) =
-                    event.recorded().map(|recorded| recorded.event)
-                    && gaps.get(&redacted.seq) == Some(&redacted.event_id)
+            Some(_) => match event.recorded().ok().and_then(|recorded| recorded.event) {
+                Some(Event::EventRedacted(redacted))
+                    if gaps.get(&redacted.seq) == Some(&redacted.event_id) =>
                 {
                     gaps.remove(&redacted.seq);
                 }
-            }
+                Some(Event::EventsRedacted(redacted)) => {
+                    gaps.retain(|seq, _| !redacted.holds(*seq));
+                }
+                _ => {}
+            },
         }
         take(&event)?;
         head = event.cursor();

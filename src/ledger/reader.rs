@@ -1,5 +1,6 @@
 //! Questions to the ledger. A reader never waits for the writer.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -8,10 +9,13 @@ use super::append::LAST_MIGRATION;
 use super::{Cursor, File, Filter, Hash, LedgerError, Stored, erase, verify};
 use crate::domain::agent::AgentId;
 use crate::domain::event::{ExperimentCompleted, READER};
+use crate::domain::forgetting::{Chosen, Forgetting, Which};
 use crate::domain::ids::{CommandId, EventId, IdempotencyKey};
 use crate::domain::time::Timestamp;
 use crate::sqlite::{self, Error, Unopened, bound};
 
+/// Events read at a time for an erasure.
+const FORGET_CHUNK: usize = 1_024;
 const COLUMNS: &str = "e.seq, e.id, e.type, e.agent, e.session, e.trace_id, e.causation_id, e.at_ms, \
      e.idempotency_key, e.min_reader, e.payload_hash, e.prev_hash, e.hash, p.payload, p.salt \
      FROM events e LEFT JOIN payloads p ON p.seq = e.seq";
@@ -110,11 +114,43 @@ impl Reader {
         select(&self.db, &sql, [text])
     }
 
+    /// The events that an erasure takes, up to and including event `until`, in order. Reads every payload.
+    pub fn to_forget(&self, which: &Which, until: u64) -> Result<Vec<Chosen>, LedgerError> {
+        let mut forgetting = Forgetting::new(which);
+        let mut at = Cursor::GENESIS;
+        while at.seq < until {
+            let chunk = self.read_from(at, FORGET_CHUNK)?;
+            let Some(last) = chunk.last().map(Stored::cursor) else { break };
+            for event in chunk.iter().filter(|event| event.seq <= until) {
+                // The fold of the writer refuses an event that this version cannot read.
+                if let Ok(recorded) = event.recorded() {
+                    forgetting.see(recorded);
+                }
+            }
+            at = last;
+        }
+        Ok(forgetting.chosen())
+    }
+
     /// The redacted events in their current form: without payload once the erasure is done.
     pub fn redacted(&self) -> Result<Vec<Stored>, LedgerError> {
-        let redactions = erase::redactions(&self.db)?;
-        let events = redactions.iter().map(|redaction| self.event(redaction.event_id));
-        Ok(events.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+        let sql = format!("SELECT {COLUMNS} WHERE e.seq = ?1");
+        let mut events = Vec::new();
+        for redaction in erase::redactions(&self.db)? {
+            let found = select(&self.db, &sql, [bound(redaction.seq)])?.pop();
+            events.extend(found.filter(|event| redaction.event_id.is_none_or(|id| event.id == id)));
+        }
+        Ok(events)
+    }
+
+    /// The number of events that were not erased, and the time of the oldest of them; `None` when there are none.
+    pub fn kept(&self) -> Result<Option<(u64, Timestamp)>, LedgerError> {
+        let erased: BTreeSet<u64> =
+            erase::redactions(&self.db)?.into_iter().map(|redaction| redaction.seq).collect();
+        let head = self.head()?.seq;
+        let Some(oldest) = (1..=head).find(|seq| !erased.contains(seq)) else { return Ok(None) };
+        let kept = head.saturating_sub(erased.len() as u64);
+        Ok(self.at(oldest)?.map(|at| (kept, at)))
     }
 
     /// Up to `limit` event ids with this beginning, newest first, and the number of all of them. Ids are UUIDs

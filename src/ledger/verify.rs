@@ -66,9 +66,11 @@ pub(super) fn walk_after(
     // One transaction reads one state of the file: an event whose erasure happens meanwhile is seen with its
     // payload, or together with the event that records the erasure.
     let transaction = db.unchecked_transaction()?;
-    let explained: BTreeMap<u64, (String, u64)> = erase::redactions(&transaction)?
+    let explained: BTreeMap<u64, (Option<String>, u64)> = erase::redactions(&transaction)?
         .into_iter()
-        .map(|redaction| (redaction.seq, (redaction.event_id.to_string(), redaction.redacted_at)))
+        .map(|redaction| {
+            (redaction.seq, (redaction.event_id.map(|id| id.to_string()), redaction.redacted_at))
+        })
         .collect();
     let mut erased = 0;
     let mut statement = transaction.prepare(
@@ -112,8 +114,8 @@ pub(super) fn walk_after(
         match (column(13)?, column(14)?) {
             (ValueRef::Null, ValueRef::Null) => {
                 let redaction = explained.get(&expected).filter(|(_, redacted_at)| *redacted_at > expected);
-                if redaction.is_none_or(|(id, _)| column(1).is_ok_and(|own| text(own) != Some(id.as_bytes())))
-                {
+                let is_other = |id: &String| column(1).is_ok_and(|own| text(own) != Some(id.as_bytes()));
+                if redaction.is_none_or(|(id, _)| id.as_ref().is_some_and(is_other)) {
                     return stop(Fault::PayloadMissing(expected));
                 }
                 erased += 1;

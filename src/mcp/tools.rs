@@ -117,6 +117,19 @@ pub(super) fn role_for(tool: &str) -> Role {
     ROLES.get(tool).copied().unwrap_or(Role::Agent)
 }
 
+/// The requests besides tool calls. Every role may make them: a viewer reads.
+const READS: [&str; 4] = ["resources", "subscriptions", "prompts", "completions"];
+
+/// Every request with the lowest role that may make it: reads first, then each tool.
+pub fn requests() -> Vec<(&'static str, Role)> {
+    static ALL: LazyLock<Vec<(String, Role)>> = LazyLock::new(|| {
+        let sets = Toolset::ALL.into_iter().flat_map(|(_, set)| set.tools().list_all());
+        sets.map(|tool| (tool.name.to_string(), role_for(&tool.name))).collect()
+    });
+    let tools = ALL.iter().map(|(tool, role)| (tool.as_str(), *role));
+    READS.into_iter().map(|read| (read, Role::Viewer)).chain(tools).collect()
+}
+
 /// The name of a toolset that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no toolset: use core, plan, session, guard, read or all, several with commas")]

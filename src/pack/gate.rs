@@ -89,6 +89,8 @@ pub struct Presence {
     pub ready: u64,
     /// Number of proposals of the miners that wait for the agent.
     pub proposals: u64,
+    /// Number of proposals that wait for the operator's approval. 0 for any other agent.
+    pub to_review: u64,
     /// The work tree and branch of the agent.
     pub checkout: Checkout,
 }
@@ -113,6 +115,10 @@ pub fn banner(presence: &Presence) -> String {
             let names = line(&presence.peers.join(", "), MAX_GLANCE_CHARS);
             banner.push_str(&format!(": {names}"));
         }
+    }
+    if presence.to_review > 0 {
+        let noun = if presence.to_review == 1 { "proposal" } else { "proposals" };
+        banner.push_str(&format!(" · {} {noun} to review: hm review", presence.to_review));
     }
     if let Some(worktree) = &presence.checkout.worktree {
         banner.push_str(&format!(" · work tree {}", line(worktree.as_str(), MAX_GLANCE_CHARS)));
@@ -156,6 +162,7 @@ mod tests {
             contradictions: 1,
             ready: 2,
             proposals: 0,
+            to_review: 0,
             checkout: Checkout { worktree: None, branch: Some("main".parse().expect("a branch")) },
         };
         assert_eq!(
@@ -170,6 +177,8 @@ mod tests {
         );
         let alone = Presence { peers: Vec::new(), contradictions: 0, ready: 1, ..presence };
         assert_eq!(banner(&alone), "hivemind: you are devops · 1 task ready");
+        let approving = Presence { agent: "operator".to_owned(), to_review: 2, ..Presence::default() };
+        assert_eq!(banner(&approving), "hivemind: you are operator · 2 proposals to review: hm review");
         let checkout = Checkout { worktree: Some("wt".parse().expect("a name")), ..alone.checkout.clone() };
         assert_eq!(
             banner(&Presence { checkout, ..alone }),

@@ -1,5 +1,6 @@
 //! The experiment result file `experiment_result_v0.1`: a run or a recorded run as JSON.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -8,6 +9,7 @@ use uuid::Uuid;
 use super::capture::Captured;
 use super::provenance::{Git, Host};
 use super::report::{Exit, Meta, State};
+use crate::domain::ids::RunId;
 use crate::domain::time::Timestamp;
 
 /// The version of the format; readers check it first.
@@ -275,6 +277,25 @@ impl ExperimentResult {
         let thread = root.join("artifacts").join(safe_name(subject.thread_id.as_str()));
         thread.join("experiments").join(safe_name(subject.test_id.as_str())).join(name)
     }
+}
+
+/// The directories above a result below the root of its project: `artifacts/THREAD/experiments/TEST`.
+pub const RESULT_DIRS: usize = 4;
+
+/// The results of some runs at their default places below the root of a project.
+pub fn results_of(root: &Path, runs: &BTreeSet<RunId>) -> Vec<PathBuf> {
+    let below = |dir: PathBuf| {
+        let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect::<Vec<_>>()
+    };
+    let threads = below(root.join("artifacts")).into_iter();
+    let tests = threads.flat_map(|thread| below(thread.join("experiments")));
+    let run_of = |path: &PathBuf| -> Option<RunId> {
+        path.file_stem()
+            .and_then(|name| name.to_str()?.rsplit_once('_'))
+            .and_then(|(_, run)| run.parse().ok())
+    };
+    tests.flat_map(below).filter(|path| run_of(path).is_some_and(|run| runs.contains(&run))).collect()
 }
 
 impl GitState {

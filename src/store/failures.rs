@@ -130,6 +130,7 @@ impl Reader {
              WHERE failures >= 3 AND last_at >= ?1 \
              AND NOT EXISTS (SELECT 1 FROM triggers t WHERE t.kind = 'error' AND t.key = e.signature) \
              AND NOT EXISTS (SELECT 1 FROM guard_keys k WHERE k.kind = 'error' AND k.key = e.signature) \
+             AND NOT EXISTS (SELECT 1 FROM seen_notices s WHERE s.id = e.id) \
              ORDER BY last_at DESC LIMIT ?2",
         )?;
         let mut found = self.kept_of(often.query(params![since, bound(limit)])?, |row| {
@@ -145,7 +146,8 @@ impl Reader {
         debug_assert!(found.iter().all(|error| error.failures >= SUGGESTED_AFTER));
         let mut failed = self.db.prepare_cached(
             "SELECT o.claim_id, o.at FROM failed_decisions o WHERE o.at >= ?1 \
-             AND NOT EXISTS (SELECT 1 FROM guards g WHERE g.claim_id = o.claim_id) ORDER BY o.at DESC LIMIT ?2",
+             AND NOT EXISTS (SELECT 1 FROM guards g WHERE g.claim_id = o.claim_id) \
+             AND NOT EXISTS (SELECT 1 FROM seen_notices s WHERE s.id = o.claim_id) ORDER BY o.at DESC LIMIT ?2",
         )?;
         let failed: Vec<(String, i64)> = self
             .kept_of(failed.query(params![since, bound(limit)])?, |row| {

@@ -172,6 +172,7 @@ pub(super) fn project(
         | Event::SpoolFlushed(_)
         | Event::MemoryDenied(_)
         | Event::EventRedacted(_)
+        | Event::EventsRedacted(_)
         | Event::LossAccepted(_)
         | Event::ExperimentCancelRequested(_) => {}
     }

@@ -3,6 +3,7 @@
 mod guards;
 mod list;
 mod mined;
+pub(super) mod review;
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -333,11 +334,9 @@ fn needs(
             needs.push(unstable(store, &claim, unstable_since.unwrap_or(claim.touched_at))?);
         }
     }
-    needs.extend(store.proposals(MAX_LIMIT)?.into_iter().map(proposal));
     needs.extend(store.asking_guards(MAX_LIMIT)?.into_iter().map(guards::guard));
-    let lately = now.ms().saturating_sub(guards::SUGGESTED_FOR_MS);
-    needs.extend(store.suggestions(lately, MAX_LIMIT)?.into_iter().map(guards::suggestion));
     needs.extend(mined::needs(store)?);
+    needs.extend(review::proposed(store, now)?.into_iter().map(|(need, _)| need));
     for task in store.held_tasks()? {
         let Some(until) = task.lease_until.filter(|until| until - now.ms() <= EXPIRES_SOON_MS) else {
             continue;

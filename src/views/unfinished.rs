@@ -119,7 +119,7 @@ pub fn peers(reads: &mut Reads, agent: &str, now: Timestamp) -> Result<Vec<Strin
 ///
 /// # Errors
 /// [`StoreError`].
-pub fn presence(store: &Reader, agent: &str) -> Result<Presence, StoreError> {
+pub fn presence(store: &Reader, agent: &str, now: Timestamp) -> Result<Presence, StoreError> {
     let live = store.live_agents()?;
     let open = ContradictionFilter { limit: super::MAX_LIMIT, ..ContradictionFilter::default() };
     Ok(Presence {
@@ -128,6 +128,7 @@ pub fn presence(store: &Reader, agent: &str) -> Result<Presence, StoreError> {
         contradictions: store.contradictions(&open)?.contradictions.len() as u64,
         ready: store.ready_tasks(super::MAX_LIMIT)?.len() as u64,
         proposals: super::attention::waiting(store, agent)?,
+        to_review: super::attention::review::count(store, agent, now)?,
         ..Presence::default()
     })
 }

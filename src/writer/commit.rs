@@ -443,6 +443,8 @@ impl Committer {
         let mut facts = Facts { checkout, versions: versions.clone(), ..Facts::default() };
         if let Command::Forget(forget) = command {
             facts.erasure = facts::erasure(&self.ledger, forget.event_id)?;
+        } else if let Command::ForgetMany(forget) = command {
+            facts.erasure = facts::erasure_of_many(&self.ledger, forget)?;
         } else if matches!(command, Command::AcceptLoss(_)) {
             facts.loss.clone_from(&self.standing.acceptable);
         }

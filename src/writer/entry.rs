@@ -53,7 +53,6 @@ impl Committer {
     /// [`WriterError`] when the state of the disk is unknown; the process must then exit.
     pub fn commit(&mut self, group: &[Submission]) -> Result<Vec<Result<Receipt, Rejection>>, WriterError> {
         let mut outcomes = Vec::with_capacity(group.len());
-        let is_forget = |submission: &Submission| matches!(submission.command, Command::Forget(_));
         let accepts = |submission: &Submission| matches!(submission.command, Command::AcceptLoss(_));
         let stands_alone = |submission: &Submission| is_forget(submission) || accepts(submission);
         // An erasure needs the commands before it in the ledger, and the commands after it need the erasure done.
@@ -102,7 +101,7 @@ impl Committer {
         if let Some(denial) = privacy::deny(submission, &self.secrets) {
             return Ok(Err(denial.into()));
         }
-        if matches!(submission.command, Command::Forget(_)) {
+        if is_forget(submission) {
             return Ok(Err(Self::stopped()));
         }
         let next = "it is committed, if it still passes, once a backup is put back or the operator accepts the loss: \
@@ -130,4 +129,8 @@ impl Committer {
         self.standing = Standing::default();
         Ok(())
     }
+}
+
+fn is_forget(submission: &Submission) -> bool {
+    matches!(submission.command, Command::Forget(_) | Command::ForgetMany(_))
 }

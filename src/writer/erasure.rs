@@ -1,11 +1,16 @@
 //! Erasure: removes redacted data from every file of the workspace.
 
+use std::collections::{BTreeSet, HashSet};
+
 use super::commit::Committer;
 use super::crash::CrashPoint;
 use super::error::WriterError;
+use crate::domain::agent::AgentId;
 use crate::domain::command::Submission;
+use crate::domain::ids::{CommandId, IdempotencyKey, RunId};
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::ledger::Stored;
+use crate::runner::result::{RESULT_DIRS, results_of};
 
 /// Removes redacted data from every file of the workspace: payloads, read models, both logs, the spools. The
 /// operation is idempotent, and the next open completes it after a crash. Returns false when it is incomplete:
@@ -18,9 +23,9 @@ pub(super) fn erase(committer: &mut Committer) -> Result<bool, WriterError> {
     let erased = committer.ledger.file().erase();
     committer.crash(CrashPoint::Erased);
     committer.refold()?;
-    let redacted = committer.ledger.redacted()?;
+    let gone = Gone::of(&committer.ledger.redacted()?);
     let renewed = committer.renew_projection();
-    let scrubbed = committer.spool.scrub(|line| redacted.iter().any(|event| holds(line, event)));
+    let scrubbed = committer.spool.scrub(|line| gone.holds(line));
     let mut done = true;
     for outcome in [
         erased.map_err(WriterError::from),
@@ -42,13 +47,25 @@ pub(super) fn erase(committer: &mut Committer) -> Result<bool, WriterError> {
     Ok(done)
 }
 
-/// Removes the files of runs whose end was erased.
+/// Removes the files of runs whose end was erased: those of the memory, and the results below `artifacts/` of each work
+/// tree.
 fn scrub_artifacts(committer: &Committer) -> std::io::Result<()> {
-    let Some(profiles) = &committer.profiles else { return Ok(()) };
-    for run in committer.state.erased_runs() {
-        match std::fs::remove_dir_all(profiles.artifacts_of(run)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
+    let erased: BTreeSet<RunId> = committer.state.erased_runs().collect();
+    if erased.is_empty() {
+        return Ok(());
+    }
+    let unless_gone = |done: std::io::Result<()>| match done {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    };
+    for run in &erased {
+        unless_gone(std::fs::remove_dir_all(committer.workspace.artifacts(*run)))?;
+    }
+    for file in committer.workspace.roots().iter().flat_map(|root| results_of(root, &erased)) {
+        unless_gone(std::fs::remove_file(&file))?;
+        // The names of the directories come from the run. A directory with other files stays.
+        for dir in file.ancestors().skip(1).take(RESULT_DIRS) {
+            let _ = std::fs::remove_dir(dir);
         }
     }
     Ok(())
@@ -61,21 +78,33 @@ pub(super) fn unfinished() -> Warning {
     Warning { code: WarningCode::ErasureUnfinished, message: message.to_owned(), claim_id: None }
 }
 
-/// Whether a spool line holds the command of an event: queued, set aside, or torn.
-fn holds(line: &str, event: &Stored) -> bool {
-    #[derive(serde::Deserialize)]
-    struct SetAside {
-        line: String,
+/// The commands whose events were erased.
+struct Gone {
+    commands: HashSet<CommandId>,
+    keys: HashSet<(AgentId, IdempotencyKey)>,
+}
+
+impl Gone {
+    fn of(redacted: &[Stored]) -> Self {
+        let keys =
+            redacted.iter().filter_map(|event| Some((event.agent.clone(), event.idempotency_key.clone()?)));
+        Self { commands: redacted.iter().map(|event| event.causation).collect(), keys: keys.collect() }
     }
-    let inner = serde_json::from_str::<SetAside>(line).map(|aside| aside.line);
-    let command = inner.as_deref().unwrap_or(line);
-    match serde_json::from_str::<Submission>(command) {
-        Ok(queued) => {
-            queued.command_id == event.causation
-                || (queued.idempotency_key.is_some()
-                    && queued.idempotency_key == event.idempotency_key
-                    && queued.agent == event.agent)
+
+    /// Whether a spool line holds such a command: queued, set aside, or torn.
+    fn holds(&self, line: &str) -> bool {
+        #[derive(serde::Deserialize)]
+        struct SetAside {
+            line: String,
         }
-        Err(_) => command.contains(&event.causation.to_string()),
+        let inner = serde_json::from_str::<SetAside>(line).map(|aside| aside.line);
+        let command = inner.as_deref().unwrap_or(line);
+        match serde_json::from_str::<Submission>(command) {
+            Ok(Submission { command_id, agent, idempotency_key, .. }) => {
+                self.commands.contains(&command_id)
+                    || idempotency_key.is_some_and(|key| self.keys.contains(&(agent, key)))
+            }
+            Err(_) => self.commands.iter().any(|id| command.contains(&id.to_string())),
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::profiles::Profiles;
 use crate::domain::claim::{Position, Status};
-use crate::domain::command::{Command, RunExperiment, TakePosition};
+use crate::domain::command::{Command, ForgetMany, RunExperiment, TakePosition};
 use crate::domain::decide::{Accepted, Erasure};
 use crate::domain::event::Event;
 use crate::domain::experiment::Prediction;
@@ -22,9 +22,6 @@ pub(super) fn statement(ledger: &Ledger, id: ClaimId) -> Option<Statement> {
 
 /// The event that is to be erased, the events of the same command, run, claim or task, and the patterns that rest on it.
 pub(super) fn erasure(ledger: &Ledger, event_id: EventId) -> Result<Erasure, Rejection> {
-    let unread = |error: LedgerError| {
-        Rejection::new(Code::Unavailable, error.to_string(), "nothing was erased; `hm verify` tells more")
-    };
     let recorded = |stored: &Stored| stored.recorded().ok();
     let Some(target) = ledger.event(event_id).map_err(unread)?.as_ref().and_then(recorded) else {
         return Ok(Erasure::default());
@@ -49,7 +46,18 @@ pub(super) fn erasure(ledger: &Ledger, event_id: EventId) -> Result<Erasure, Rej
     stored.sort_by_key(|event| event.seq);
     stored.dedup_by_key(|event| event.seq);
     let related = stored.iter().filter_map(recorded).collect();
-    Ok(Erasure { target: Some(target), related })
+    Ok(Erasure { target: Some(target), related, ..Erasure::default() })
+}
+
+/// The events of an erasure of many. The front showed this list.
+pub(super) fn erasure_of_many(ledger: &Ledger, asked: &ForgetMany) -> Result<Erasure, Rejection> {
+    let chosen = ledger.to_forget(&asked.which, asked.until).map_err(unread)?;
+    Ok(Erasure { chosen: chosen.into_iter().map(|chosen| chosen.event).collect(), ..Erasure::default() })
+}
+
+/// The refusal of an erasure whose events cannot be read.
+fn unread(error: LedgerError) -> Rejection {
+    Rejection::new(Code::Unavailable, error.to_string(), "nothing was erased; `hm verify` tells more")
 }
 
 /// The patterns that rest on an event. They name the commands that repeat.

@@ -1,7 +1,7 @@
 //! What a run would do: the plans that the workspace's profiles give, and the profiles that can settle a claim.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use crate::domain::command::{RunExperiment, SpawnResearcher};
 use crate::domain::decide::Mission;
 use crate::domain::event::ExperimentQueued;
 use crate::domain::experiment::{Environment, Plan, Prediction, ProfileName};
-use crate::domain::ids::{ClaimId, RunId, SessionId};
+use crate::domain::ids::{ClaimId, SessionId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Researcher, Run};
@@ -56,11 +56,6 @@ impl Profiles {
     /// The current profiles. Each file is read once, and its trust is checked at that moment.
     fn catalog(&self) -> Catalog {
         Catalog::load(&self.workspace.marker_dir(), &self.workspace.trusted_profiles())
-    }
-
-    /// The directory for the files of a run.
-    pub(super) fn artifacts_of(&self, run: RunId) -> PathBuf {
-        self.workspace.artifacts(run)
     }
 
     /// The plan for a request.

@@ -20,7 +20,7 @@ use crate::shell::Shell;
 use crate::terminal::{AS_OPERATOR, by_a_human, on_screen, trust};
 
 /// A line of every verb that is the operator's, and some in which the operator merely speaks.
-const OPERATORS_LINES: [&str; 13] = [
+const OPERATORS_LINES: [&str; 18] = [
     "hm --agent operator claim create \"the pool holds 20\" --scope src",
     "hm --agent operator intent \"stop everything\"",
     "hm --agent operator forget 00000000-0000-7000-8000-000000000000 --reason inconvenient",
@@ -34,7 +34,30 @@ const OPERATORS_LINES: [&str; 13] = [
     "hm --agent operator profile untrust smoke",
     "hm --agent operator serve",
     "hm --agent operator serve --http 127.0.0.1:0",
+    "hm --agent operator claim keep 00000000-0000-7000-8000-000000000000",
+    "hm --agent operator guard mute 00000000-0000-7000-8000-000000000000",
+    "hm --agent operator repair --accept-loss --reason inconvenient",
+    "hm --agent operator target part db",
+    "hm trust",
 ];
+
+/// The verbs that the table gives to the operator alone are those that are tried below, and an import as it is.
+#[test]
+fn every_verb_of_the_operator_is_tried() {
+    let shell = Shell::without_writer();
+    let table = shell.json("hm --json roles");
+    let verbs = table["verbs"].as_array().expect("verbs");
+    let of_operator = verbs.iter().filter(|verb| verb["who"] == "operator");
+    for verb in of_operator.map(|verb| verb["verb"].as_str().expect("a verb")) {
+        let tried = |line: &&str| line.replace("--agent operator ", "").starts_with(&format!("hm {verb}"));
+        let is_elsewhere = ["import --as-is", "serve --agent operator"].contains(&verb);
+        assert!(is_elsewhere || OPERATORS_LINES.iter().any(tried), "{verb}");
+    }
+    let page = String::from_utf8_lossy(&shell.run("hm help roles").stdout).into_owned();
+    for role in ["viewer", "agent", "admin", "operator", "anyone"] {
+        assert!(page.contains(&format!("  {role}")), "{page}");
+    }
+}
 
 fn smoke(root: &Path, command: &str) {
     let dir = root.join(".hivemind/profiles");

@@ -25,9 +25,10 @@ use crate::harness::{
 use crate::shell::Shell;
 
 /// Words that no stemmer changes.
-const PLANTED: [&str; 6] = ["zqxjvkwb", "wbzqxjvk", "kvjxqzbw", "bwkvjxqz", "xqjzkvwb", "jzkqxvwb"];
+pub(crate) const PLANTED: [&str; 6] =
+    ["zqxjvkwb", "wbzqxjvk", "kvjxqzbw", "bwkvjxqz", "xqjzkvwb", "jzkqxvwb"];
 
-fn reason(text: &str) -> Reason {
+pub(crate) fn reason(text: &str) -> Reason {
     text.parse().expect("a reason")
 }
 
@@ -36,7 +37,7 @@ fn forget(event_id: EventId) -> Submission {
 }
 
 /// Every file below a directory that holds some bytes. The first letter is left out: an index may keep it apart.
-fn holding(dir: &Path, word: &str) -> Vec<PathBuf> {
+pub(crate) fn holding(dir: &Path, word: &str) -> Vec<PathBuf> {
     let wanted = &word.as_bytes()[1..];
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).expect("a directory") {
@@ -54,7 +55,7 @@ fn holding(dir: &Path, word: &str) -> Vec<PathBuf> {
 }
 
 /// A claim and everything that can be said about it, each with a planted word of its own.
-fn planted(front: &Front) -> (Submission, Vec<Submission>) {
+pub(crate) fn planted(front: &Front) -> (Submission, Vec<Submission>) {
     let [statement, challenge, note, report, rationale, deprecation] = PLANTED;
     let mut made = with_key(creation("devops", &format!("the {statement} holds 20")), "the key");
     let Command::CreateClaim(create) = &mut made.command else { panic!("{made:?}") };
@@ -323,7 +324,7 @@ fn a_claim_put_out_of_force_stays_so() {
 }
 
 /// Claims that replace and cite each other, decisions with outcomes and alternatives, positions of every kind.
-fn rich(committer: &mut hivemind::writer::Committer) {
+pub(crate) fn rich(committer: &mut hivemind::writer::Committer) {
     let mut group = Vec::new();
     let mut last: Option<ClaimId> = None;
     for statement in ["the pool holds 20", "it leaks", "retry with jitter"] {

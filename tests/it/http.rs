@@ -456,6 +456,58 @@ fn a_token_says_who_speaks_and_what_they_may() {
     assert_eq!(session.post_as(Some(&devops), &read).status, 200);
 }
 
+/// Every tool and every other request, asked with a token of each role: the table says what is refused.
+#[test]
+fn each_role_may_do_what_the_table_says() {
+    let bench = Bench::new();
+    let roles = ["viewer", "agent", "admin"];
+    let tokens = [("analyst", "viewer"), ("devops", "agent"), ("operator", "admin")]
+        .map(|(agent, role)| token(&bench, agent, role));
+    let served = Served::start(bench.root(), &["--toolsets", "all"]);
+    let table: Value = serde_json::from_slice(&run(bench.root(), &["--json", "roles"]).stdout).expect("JSON");
+    let mut tried = 0;
+    for (rank, auth) in tokens.iter().enumerate() {
+        let session = Session::open(&served, Some(auth));
+        let ask = |method: &str, params: Value| loop {
+            let answer = session.ask(method, params.clone());
+            // A token may ask only so often a second.
+            if answer.status != 429 {
+                return answer;
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        };
+        for request in table["requests"].as_array().expect("requests") {
+            let name = request["request"].as_str().expect("a name");
+            let needed = roles.iter().position(|role| request["role"] == *role).expect("a role");
+            let answer = match name {
+                "resources" => ask("resources/read", json!({ "uri": "hivemind://claims" })),
+                "subscriptions" => ask("resources/subscribe", json!({ "uri": "hivemind://claims" })),
+                "prompts" => ask("prompts/get", json!({ "name": "session-start" })),
+                "completions" => session.ask(
+                    "completion/complete",
+                    json!({
+                        "ref": { "type": "ref/resource", "uri": "hivemind://claims/{id}" },
+                        "argument": { "name": "id", "value": "C" }
+                    }),
+                ),
+                // Without its arguments, a tool that may be called says what is missing.
+                tool => ask("tools/call", json!({ "name": tool, "arguments": {} })),
+            };
+            let is_refused = answer.message().to_string().contains("not_allowed");
+            let is_unknown = answer.message()["error"]["code"] == -32601;
+            assert_eq!(
+                (is_refused, is_unknown),
+                (rank < needed, false),
+                "{name} as {}: {}",
+                roles[rank],
+                answer.body
+            );
+            tried += 1;
+        }
+    }
+    assert!(tried > 100, "{tried} were tried");
+}
+
 #[test]
 fn a_token_counts_from_when_it_is_made_until_it_is_removed() {
     let bench = Bench::new();

@@ -37,6 +37,7 @@ mod faults;
 mod fence;
 mod fixtures;
 mod forget;
+mod forgetting;
 mod frames;
 mod gate;
 mod gates;
@@ -86,6 +87,7 @@ mod reach;
 mod released;
 mod rendered;
 mod researchers;
+mod review;
 mod rules;
 #[cfg(unix)]
 mod runner;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use crate::domain::forgetting::Which;
 use crate::domain::ids::EventId;
 use crate::domain::text::{Label, Reason};
 
@@ -11,6 +12,9 @@ use crate::domain::text::{Label, Reason};
 pub struct SeeAttention {
     /// The id of the notice in attention.
     pub id: Uuid,
+    /// Why a suggestion is declined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
 }
 
 /// Record that a caller acts as the operator without a human at a terminal. Fronts send it.
@@ -38,6 +42,17 @@ pub struct DenyRecord {
 pub struct Forget {
     /// The event.
     pub event_id: EventId,
+    /// The reason, kept on record.
+    pub reason: Reason,
+}
+
+/// Erase the payloads of many events for good. Only the operator may do so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForgetMany {
+    /// Which events.
+    pub which: Which,
+    /// The last event that the operator was shown. Later events stay.
+    pub until: u64,
     /// The reason, kept on record.
     pub reason: Reason,
 }

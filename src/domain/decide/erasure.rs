@@ -1,18 +1,27 @@
 //! Erasure: what an operator may have forgotten, and what else there is to forget.
 
+use std::collections::BTreeSet;
+
+use uuid::Uuid;
+
 use super::Accepted;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Status;
-use crate::domain::command::Forget;
+use crate::domain::command::{Forget, ForgetMany};
 use crate::domain::event::{
-    Event, EventRedacted, EvidenceRetracted, ExperimentCompleted, Place, PlanAbandoned, Recorded,
-    StatusChanged, TaskUpdated,
+    Event, EventRedacted, EventsRedacted, EvidenceRetracted, ExperimentCompleted, Place, PlanAbandoned,
+    Recorded, StatusChanged, TaskUpdated,
 };
 use crate::domain::experiment::{ERASED_COMMAND, RunOutcome};
+use crate::domain::ids::RunId;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::State;
 use crate::domain::text::Reason;
 
+/// The most ranges in one event, so that it stays below the 32 KiB of one payload.
+const MAX_SPANS: usize = 1_000;
+/// The most ranges of one erasure, so that it stays below the 256 KiB of one command.
+const MAX_ALL_SPANS: usize = 6 * MAX_SPANS;
 /// The most other events that a receipt names. `hm claim show` lists all of them.
 const MAX_NAMED: usize = 20;
 
@@ -23,6 +32,8 @@ pub struct Erasure {
     pub target: Option<Recorded>,
     /// Events of the same claim or command, and the patterns that rest on it.
     pub related: Vec<Recorded>,
+    /// The events of an erasure of many, in ledger order.
+    pub chosen: Vec<Recorded>,
 }
 
 /// Decides an erasure. The effects of an event on a claim are erased with it, except a move of its status: a claim
@@ -37,13 +48,7 @@ pub(super) fn forget(
     erasure: &Erasure,
 ) -> Result<Accepted, Rejection> {
     let Forget { event_id, reason } = command;
-    if *agent != AgentId::operator() {
-        return Err(Rejection::new(
-            Code::NotAllowed,
-            format!("only the operator erases, and you are {agent}"),
-            "ask the human, or deprecate the claim: it stays readable and is out of force",
-        ));
-    }
+    check_operator(agent)?;
     if state.is_redacted(*event_id) {
         return Err(Rejection::new(
             Code::Redacted,
@@ -71,6 +76,109 @@ pub(super) fn forget(
     decision.events.extend(restated(state, target, body));
     decision.next = also(state, target, &erasure.related);
     Ok(decision)
+}
+
+/// Decides an erasure of many events by one redaction. Their effects are erased as by [`forget`].
+///
+/// # Errors
+/// `not_allowed`, `invalid_argument` where there is nothing to erase, `invalid_transition` while a run of the list has
+/// not ended, or `too_large`.
+pub(super) fn forget_many(
+    state: &State,
+    agent: &AgentId,
+    command: &ForgetMany,
+    chosen: &[Recorded],
+) -> Result<Accepted, Rejection> {
+    check_operator(agent)?;
+    if command.which.is_everything() {
+        return Err(Rejection::invalid("which", "no filter is given, and so every event would go"));
+    }
+    if chosen.is_empty() {
+        return Err(Rejection::invalid("which", "no event with words is left that fits"));
+    }
+    let bodies = || chosen.iter().filter_map(|recorded| recorded.event.as_ref());
+    let goes = |run: RunId| bodies().any(|event| event.run_id() == Some(run));
+    if let Some((queued, _)) = state.unfinished_runs().find(|(queued, _)| goes(queued.run_id)) {
+        let run = queued.run_id;
+        return Err(Rejection::new(
+            Code::InvalidTransition,
+            format!("run {run} has not ended, and what it writes later would stay"),
+            format!("wait for its end, or stop it: `hm experiment cancel {run}`; then forget"),
+        )
+        .with("run_id", run));
+    }
+    let spans = spans(chosen.iter().map(|recorded| recorded.seq));
+    if spans.len() > MAX_ALL_SPANS {
+        return Err(Rejection::new(
+            Code::TooLarge,
+            format!("{} events in {} places are more than one erasure records", chosen.len(), spans.len()),
+            "forget them in parts: add --older-than, the oldest first",
+        ));
+    }
+    let redaction =
+        |spans: &[(u64, u64)]| EventsRedacted { spans: spans.to_vec(), reason: command.reason.clone() };
+    let mut decision = Accepted {
+        events: spans.chunks(MAX_SPANS).map(|spans| redaction(spans).into()).collect(),
+        ..Accepted::default()
+    };
+    decision.events.extend(restated_of_many(state, chosen));
+    Ok(decision)
+}
+
+/// The positions as sorted ranges.
+fn spans(seqs: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
+    let mut spans: Vec<(u64, u64)> = Vec::new();
+    for seq in seqs {
+        match spans.last_mut() {
+            Some((_, last)) if *last + 1 == seq => *last = seq,
+            _ => spans.push((seq, seq)),
+        }
+    }
+    spans
+}
+
+/// What [`restated`] keeps of many events. Of several moves of one claim or task, the last one counts. The moves of a
+/// claim, a task or a plan that goes itself are not kept.
+fn restated_of_many(state: &State, chosen: &[Recorded]) -> Vec<Event> {
+    let made: BTreeSet<Uuid> = chosen.iter().map(|recorded| recorded.id.uuid()).collect();
+    let mut kept: Vec<Event> = Vec::new();
+    let mut moved = BTreeSet::new();
+    for recorded in chosen.iter().rev() {
+        let Some(event) = &recorded.event else { continue };
+        let subject = event.about().changes.filter(|_| event.run_id().is_none());
+        if subject.is_some_and(|subject| made.contains(&subject)) {
+            continue;
+        }
+        let Some(again) = restated(state, recorded, event) else { continue };
+        let is_retraction = matches!(event, Event::EvidenceRetracted(_));
+        let is_news = match subject {
+            Some(subject) if !is_retraction => moved.insert((event.kind(), subject)),
+            _ => !kept.iter().any(|other| is_same_retraction(other, event)),
+        };
+        if is_news {
+            kept.push(again);
+        }
+    }
+    kept.reverse();
+    kept
+}
+
+/// Whether both events retract the same link.
+fn is_same_retraction(one: &Event, other: &Event) -> bool {
+    let (Event::EvidenceRetracted(one), Event::EvidenceRetracted(other)) = (one, other) else { return false };
+    let link = |of: &EvidenceRetracted| (of.claim_id, of.evidence_ref, of.relation);
+    link(one) == link(other)
+}
+
+fn check_operator(agent: &AgentId) -> Result<(), Rejection> {
+    if *agent == AgentId::operator() {
+        return Ok(());
+    }
+    Err(Rejection::new(
+        Code::NotAllowed,
+        format!("only the operator erases, and you are {agent}"),
+        "ask the human, or deprecate the claim: it stays readable and is out of force",
+    ))
 }
 
 /// The event without its words, if its effect must stay: a move of a status that still holds, or the end of a run,

@@ -197,9 +197,10 @@ impl Event {
             | Self::OperatorOverridden(_) => About::default().with_words(),
             Self::SpoolFlushed(_)
             | Self::MemoryDenied(_)
+            | Self::EventsRedacted(_)
             | Self::LossAccepted(_)
-            | Self::PolicyChanged(_)
-            | Self::AttentionSeen(_) => About::default(),
+            | Self::PolicyChanged(_) => About::default(),
+            Self::AttentionSeen(of) => About::default().words_if(of.reason.is_some()),
         }
     }
 

@@ -54,6 +54,29 @@ pub struct EventRedacted {
     pub reason: Reason,
 }
 
+/// An operator had the payloads of many events erased at once. This event explains the gaps in the ledger. It repeats no
+/// filter, because a scope may be what is to be forgotten.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EventsRedacted {
+    /// Ranges of positions in the ledger, first and last inclusive, sorted. The events there have no payload and no salt.
+    pub spans: Vec<(u64, u64)>,
+    /// The reason, in the operator's words. It must not repeat the erased texts.
+    pub reason: Reason,
+}
+
+impl EventsRedacted {
+    /// Whether the event at a position is erased. The ranges are sorted.
+    pub fn holds(&self, seq: u64) -> bool {
+        let after = self.spans.partition_point(|(first, _)| *first <= seq);
+        after.checked_sub(1).is_some_and(|at| seq <= self.spans[at].1)
+    }
+
+    /// The positions of the erased events.
+    pub fn seqs(&self) -> impl Iterator<Item = u64> + '_ {
+        self.spans.iter().flat_map(|(first, last)| *first..=*last)
+    }
+}
+
 /// The operator accepted a damage of the ledger or of its checkpoints. The ledger continues after `from`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LossAccepted {
@@ -91,9 +114,12 @@ pub struct PolicyChanged {
     pub agents_might_override_operator: bool,
 }
 
-/// An agent acknowledged a refusal or a change of the rules.
+/// An agent acknowledged a refusal or a change of the rules, or declined a suggestion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttentionSeen {
-    /// The refused command, or the event that changed the rules.
+    /// The refused command, the event that changed the rules, or the event behind the suggestion.
     pub id: Uuid,
+    /// Why the suggestion was declined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Reason>,
 }

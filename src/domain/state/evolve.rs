@@ -57,6 +57,10 @@ impl State {
             Event::EventRedacted(redaction) => {
                 self.redacted.insert(redaction.event_id, recorded.seq);
             }
+            Event::EventsRedacted(redaction) => {
+                let erased = self.events.iter().filter(|(_, seq)| redaction.holds(**seq));
+                self.redacted.extend(erased.map(|(id, _)| (*id, recorded.seq)));
+            }
             Event::ToolUsed(_) => {
                 self.observed.insert(recorded.id, Deed::Tool);
             }

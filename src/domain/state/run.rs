@@ -218,12 +218,18 @@ impl State {
         self.run_of.insert(recorded.id, completed.run_id);
         // Evidence keeps the id of the erased end. The repeated end follows its erasure directly.
         let (first, mut again) = (place.seq, recorded.seq);
-        while again > first
-            && let Some((erased, _)) = self.redacted.iter().find(|(_, at)| **at + 1 == again)
-            && let Some(seq) = self.events.get(erased)
-        {
+        while again > first {
+            let mut before = self.redacted.iter().filter(|(_, at)| **at + 1 == again);
+            let (Some((erased, _)), None) = (before.next(), before.next()) else { break };
+            let Some(seq) = self.events.get(erased) else { break };
             self.run_of.insert(*erased, completed.run_id);
             again = *seq;
+        }
+        // After an erasure of many events, only the place of the first end names it.
+        if again > first
+            && let Some(erased) = self.redacted.keys().find(|id| self.events.get(*id) == Some(&first))
+        {
+            self.run_of.insert(*erased, completed.run_id);
         }
         self.to_cancel.remove(&completed.run_id);
         self.unfinished.retain(|_, queued| queued.run_id != completed.run_id);

@@ -1,0 +1,74 @@
+//! What waits for a human's approval: proposals against the operator's decisions, and guards that are suggested.
+
+use serde::Serialize;
+
+use super::{Kind, MAX_LIMIT, Need, guards, proposal};
+use crate::domain::agent::AgentId;
+use crate::domain::time::Timestamp;
+use crate::store::{Reader, StoreError};
+
+/// Something that a human accepts, declines or leaves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Waiting {
+    /// Its kind, in words.
+    pub kind: &'static str,
+    /// The subject: the claim and its successor, or the event behind a suggestion.
+    pub ids: Vec<String>,
+    /// Since when, epoch ms.
+    pub since: i64,
+    /// The recorded texts, as they were written.
+    pub said: Vec<String>,
+    /// The statement of a proposed decision, as it was written. It takes the place of `STATEMENT` in `accept`.
+    #[serde(skip)]
+    pub statement: Option<String>,
+    /// The step that accepts it.
+    pub accept: String,
+    /// The step that declines it.
+    pub decline: String,
+    /// A consequence of one of the steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// The entries of attention that wait for approval, each with the statement that is proposed.
+pub(super) fn proposed(store: &Reader, now: Timestamp) -> Result<Vec<(Need, Option<String>)>, StoreError> {
+    let proposals = store.proposals(MAX_LIMIT)?.into_iter().map(|asked| {
+        let statement = asked.statement.clone();
+        (proposal(asked), statement)
+    });
+    let lately = now.ms().saturating_sub(guards::SUGGESTED_FOR_MS);
+    let suggestions = store.suggestions(lately, MAX_LIMIT)?.into_iter().map(guards::suggestion);
+    Ok(proposals.chain(suggestions.map(|need| (need, None))).collect())
+}
+
+/// Everything that waits for a human's approval, in the order of attention.
+///
+/// # Errors
+/// [`StoreError`].
+pub fn waiting(store: &Reader, now: Timestamp) -> Result<Vec<Waiting>, StoreError> {
+    Ok(proposed(store, now)?.into_iter().map(|(need, statement)| of(need, statement)).collect())
+}
+
+fn of(need: Need, statement: Option<String>) -> Waiting {
+    let Need { kind, ids, since, what, moves, hint, .. } = need;
+    let mut steps = moves.into_values().next().unwrap_or_default();
+    // A proposal has two steps: keep the claim, or do what is proposed.
+    let accept = steps.pop().unwrap_or_default();
+    let decline = match steps.pop() {
+        Some(keep) => keep,
+        None => format!("hm attention --seen {}", ids.first().map_or("", String::as_str)),
+    };
+    let decline = format!("{decline} --reason REASON");
+    let hint = hint.or_else(|| {
+        (kind == Kind::Suggestion).then(|| "declined, it comes back with the next failure".to_owned())
+    });
+    Waiting { kind: kind.words().0, ids, since, said: what, statement, accept, decline, hint }
+}
+
+/// Counts what waits for the approval of a reader: of the operator only.
+pub(in crate::views) fn count(store: &Reader, reader: &str, now: Timestamp) -> Result<u64, StoreError> {
+    if reader != AgentId::operator().as_str() {
+        return Ok(0);
+    }
+    Ok(proposed(store, now)?.len() as u64)
+}
