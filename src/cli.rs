@@ -19,6 +19,7 @@ mod import;
 mod init;
 mod lock;
 mod log;
+mod memory;
 mod names;
 mod news;
 mod output;
@@ -174,6 +175,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
             | Verb::Task(_)
             | Verb::Lock(_)
             | Verb::Anchor(_)
+            | Verb::Memory(_)
             | Verb::Session(_)
             | Verb::Belief(_)
             | Verb::Log(_)
@@ -213,6 +215,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Task(verb) => guarded(global, |context| verb.run(context)),
         Verb::Lock(verb) => guarded(global, |context| verb.run(context)),
         Verb::Anchor(verb) => guarded(global, |context| verb.run(context)),
+        Verb::Memory(verb) => guarded(global, |context| verb.run(context)),
         Verb::Session(verb) => guarded(global, |context| verb.run(context)),
         Verb::Belief(verb) => guarded(global, |context| verb.run(context)),
         Verb::Experiment(verb) => guarded(global, |context| verb.run(context)),

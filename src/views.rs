@@ -26,8 +26,10 @@ mod explain;
 mod guards;
 mod last_change;
 mod markdown;
+mod memory;
 mod names;
 mod patterns;
+mod plain;
 mod ran;
 mod receipt;
 mod rows;
@@ -47,6 +49,7 @@ use crate::config::Config;
 use crate::domain::agent::AgentId;
 use crate::domain::event::{Event, Recorded};
 use crate::domain::ids::{ClaimId, EventId, PatternId, RunId, TaskId};
+use crate::domain::memory::MemoryId;
 use crate::domain::scope::Scope;
 use crate::domain::time::{Moment, Timestamp};
 use crate::ledger;
@@ -70,6 +73,7 @@ pub use events::{EventView, event_line, is_noise, log};
 pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcome, profiles_for};
 pub use guards::{Looked, is_guard, last_action, silences, silences_text};
 pub use markdown::{inline, listed};
+pub use memory::{MemoryFilter, memory_id};
 pub use names::{event, evidence, notice, resolve, session, shortened};
 pub use patterns::untold as untold_patterns;
 pub use receipt::{cited_lines, mark_at_now, receipt_json, receipt_line, without_known};
@@ -155,6 +159,10 @@ pub enum View {
     Patterns(bool, Option<u64>),
     /// One pattern.
     Pattern(PatternId),
+    /// A page of what the memory keeps, as items of the contract.
+    Memory(MemoryFilter),
+    /// One item.
+    MemoryItem(MemoryId),
 }
 
 impl View {
@@ -164,6 +172,8 @@ impl View {
             [filter.changed_since, filter.since, filter.until]
         } else if let Self::Experiments(filter) = self {
             [None, filter.since, filter.until]
+        } else if let Self::Memory(filter) = self {
+            [None, None, filter.older_than]
         } else {
             [None; 3]
         }
@@ -222,6 +232,8 @@ pub fn answer(
         View::Attention(agent) => attention::answer(asking, agent.as_ref()),
         View::Patterns(all, before) => patterns::answer(asking, *all, *before),
         View::Pattern(id) => patterns::one(asking, *id),
+        View::Memory(filter) => memory::answer(asking, filter),
+        View::MemoryItem(id) => memory::one(asking, id),
     }
 }
 
@@ -277,6 +289,7 @@ pub fn touched_by(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result
         }
         View::Attention(_) => attention::touched_by(event),
         View::Patterns(..) | View::Pattern(_) => patterns::touched_by(event),
+        View::Memory(_) | View::MemoryItem(_) => memory::touched_by(event),
         // Every event counts.
         View::Agents | View::Status => true,
         // An event does not change, and profiles are files of the project.

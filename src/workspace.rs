@@ -21,6 +21,7 @@ use crate::checkpoints::Checkpoints;
 use crate::config::Config;
 use crate::domain::checkout::Checkout;
 pub use crate::domain::checkout::MARKER;
+use crate::domain::memory::Owner;
 use crate::domain::text::Worktree;
 use crate::private;
 use crate::system::Environment;
@@ -382,6 +383,14 @@ impl Workspace {
     /// The directory whose `.hivemind/` has the settings of the ledger: the main work tree, or this one.
     pub fn rules(&self) -> &Path {
         &self.rules
+    }
+
+    /// The owner of the project's space: the root commit, or the path of the workspace where no commit is known. A
+    /// shallow clone does not know its root.
+    pub fn project(&self) -> Owner {
+        let git = self.git.as_ref().filter(|git| !git.is_shallow());
+        let root = git.and_then(|_| history::root_commit(&self.root));
+        Owner::project(&root.unwrap_or_else(|| self.rules.display().to_string()))
     }
 
     /// Name of the work tree and branch; empty outside git.

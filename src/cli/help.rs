@@ -25,6 +25,7 @@ Work
   lock            Ask the others to leave a path, a tag or the machine alone for some minutes
   intent          Say what is wanted now; anchor: keep facts where no compaction loses them
   session         What sessions did and said; log: every event; pattern, guard: loops, warnings
+  memory          All that is kept, and who sees it
 Set up
   init, uninit, doctor, demo, trust, serve, token, hook, writer
 Look after

@@ -171,6 +171,7 @@ const fn exit_code(code: Code) -> u8 {
         | Code::UnknownPattern
         | Code::UnknownSession
         | Code::UnknownGuard
+        | Code::UnknownMemory
         | Code::UnknownWorktree
         | Code::TaskTaken
         | Code::ScopeLocked

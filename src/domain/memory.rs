@@ -4,12 +4,14 @@
 pub mod id;
 pub mod item;
 pub mod key;
+pub mod resolve;
 
 use crate::domain::claim::{ClaimType, word};
 
 pub use id::{BadMemoryId, MemoryId, Owner};
 pub use item::{MemoryItem, Meta};
 pub use key::DedupKey;
+pub use resolve::{ConflictRule, Contender, resolve};
 
 word!(
     /// The kind of an item.

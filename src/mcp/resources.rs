@@ -28,7 +28,7 @@ const LEFT_OUT_KEY: &str = "hivemind/left_out";
 const NEXT_KEY: &str = "next_page";
 
 /// Address, name and description of each resource without parameters.
-const CONCRETE: [(&str, &str, &str); 19] = [
+const CONCRETE: [(&str, &str, &str); 20] = [
     ("hivemind://context", "context", "What you should know now: contested claims, your own, dead ends"),
     (
         "hivemind://attention",
@@ -49,13 +49,18 @@ const CONCRETE: [(&str, &str, &str); 19] = [
     ("hivemind://tasks/ready", "tasks-ready", "Tasks that can be taken now, oldest first"),
     ("hivemind://sessions", "sessions", "Sessions of the team's clients, newest first"),
     ("hivemind://anchors", "anchors", "Facts that no compaction loses"),
+    (
+        "hivemind://memory",
+        "memory",
+        "All that is kept: messages, claims, anchors, each with who sees it, newest first",
+    ),
     ("hivemind://agents", "agents", "Who is on the team and when they were last seen"),
     ("hivemind://events", "events", "The latest events of the ledger; their ids are citable as evidence"),
     ("hivemind://status", "status", "How the workspace is doing"),
 ];
 
 /// Address, name and description of each template (RFC 6570).
-const TEMPLATES: [(&str, &str, &str); 24] = [
+const TEMPLATES: [(&str, &str, &str); 27] = [
     (
         "hivemind://context/{agent}{?session,intent,budget,context_window,used_tokens,all,explain,why}",
         "context-of",
@@ -126,6 +131,17 @@ const TEMPLATES: [(&str, &str, &str); 24] = [
         "beliefs",
         "What an agent held to be right and wrong when last asked",
     ),
+    (
+        "hivemind://memory{?kind,space,owner,agent,session,scope,older_than,never_used,limit,cursor}",
+        "memory-filtered",
+        "What is kept, by kind (short_term, semantic, profile), space, author, place and age: 30d",
+    ),
+    (
+        "hivemind://memory/{space}/{owner}{?kind,agent,session,scope,older_than,never_used,limit,cursor}",
+        "memory-of",
+        "Memory items of one session, user or project, or of the system",
+    ),
+    ("hivemind://memory/{space}/{owner}/{kind}/{n}", "memory-item", "One memory item with every field"),
     ("hivemind://events{?after,type,agent,limit}", "events-filtered", "Events after a ledger position"),
     ("hivemind://events/{id}", "event", "One event with its payload and hash"),
 ];

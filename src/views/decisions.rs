@@ -53,11 +53,12 @@ fn text(page: &DecisionPage, whole: bool, now: Timestamp) -> String {
         let outcome = decision.outcome.as_deref().map(|outcome| format!(", outcome: {outcome}"));
         let _ = writeln!(
             text,
-            "- `{}` {} ({}, by {} {} ago{}{})",
+            "- `{}` {} ({}, by {}{} {} ago{}{})",
             decision.claim_id,
             listed(&decision.statement, if whole { usize::MAX } else { DECISION_CHARS }),
             with_basis(&decision.status, decision.basis),
             name(&decision.decided_by),
+            if decision.imported { " (imported)" } else { "" },
             age(decision.created_at, now),
             target.unwrap_or_default(),
             outcome.unwrap_or_default()

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Authority, DedupKey, MemoryEvent, MemoryId, MemoryKind, Owner, Source, Space};
+use super::{Authority, DedupKey, Ground, MemoryEvent, MemoryId, MemoryKind, Owner, Source, Space};
 
 /// The `scope` of every item. The contract keeps the word for its older readers; `meta.space` says more.
 const SCOPE: &str = "session";
@@ -108,5 +108,11 @@ impl MemoryItem {
         };
         let (kind, importance) = (id.kind, importance.points);
         Self { id, kind, text, source, created_at, importance, scope: SCOPE.to_owned(), meta }
+    }
+
+    /// Sets the authority and its reason.
+    pub fn stand_on(&mut self, ground: Ground<'_>) {
+        self.meta.authority = Some(ground.authority());
+        self.meta.authority_reason = Some(ground.reason());
     }
 }
