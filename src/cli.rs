@@ -20,6 +20,7 @@ mod import;
 mod init;
 mod lock;
 mod log;
+mod memory;
 mod mistakes;
 mod names;
 mod news;
@@ -180,6 +181,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
             | Verb::Task(_)
             | Verb::Lock(_)
             | Verb::Anchor(_)
+            | Verb::Memory(_)
             | Verb::Session(_)
             | Verb::Belief(_)
             | Verb::Playbook(_)
@@ -223,6 +225,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Task(verb) => guarded(global, |context| verb.run(context)),
         Verb::Lock(verb) => guarded(global, |context| verb.run(context)),
         Verb::Anchor(verb) => guarded(global, |context| verb.run(context)),
+        Verb::Memory(verb) => guarded(global, |context| verb.run(context)),
         Verb::Session(verb) => guarded(global, |context| verb.run(context)),
         Verb::Belief(verb) => guarded(global, |context| verb.run(context)),
         Verb::Playbook(verb) => guarded(global, |context| verb.run(context)),

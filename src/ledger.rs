@@ -155,10 +155,23 @@ pub struct Filter {
     pub kind: Option<String>,
     /// Only events that this agent caused.
     pub agent: Option<AgentId>,
+    /// Only events of this session.
+    pub session: Option<String>,
     /// Maximum number of events.
     pub limit: usize,
     /// Takes the newest events instead of the oldest. The answer is in ledger order in both cases.
     pub newest: bool,
+}
+
+/// The place of an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    /// The session that sent the command; `None` outside a session.
+    pub session: Option<String>,
+    /// Sequence number.
+    pub seq: u64,
+    /// Whether it still has its payload.
+    pub is_kept: bool,
 }
 
 /// Why an append failed. The caller reacts differently to each.

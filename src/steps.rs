@@ -138,6 +138,7 @@ pub(crate) const ADDRESSES: &[(&str, &str)] = &[
     ("experiments/*/stdout", "experiment show --stdout"),
     ("guards", "guard list"),
     ("guards/*", "guard show"),
+    ("memory", "memory list"),
     ("negative", "claim list --type negative"),
     ("patterns", "pattern list"),
     ("patterns/*", "pattern show"),

@@ -20,6 +20,7 @@ mod guards;
 mod index;
 mod integrity;
 mod locks;
+mod memory;
 mod mentions;
 mod names;
 mod observations;
@@ -60,6 +61,7 @@ pub use fold::{FOLD_VERSION, Projection};
 pub use guards::{AskingGuard, FiringView, GuardView, LookedAt, Suggestion};
 pub use integrity::{ClaimNamed, TABLES_ABOUT_CLAIMS};
 pub use locks::LockView;
+pub use memory::KeptClaim;
 pub use names::Matches;
 pub use observations::{Observation, ObservedKind};
 pub use patterns::PatternView;
@@ -259,6 +261,11 @@ impl Reader {
     /// Makes later answers report for each claim whether it was imported.
     pub fn mark(&self, imports: Imports) {
         self.imports.replace(imports);
+    }
+
+    /// Whether this event was imported from a file.
+    pub fn is_imported(&self, seq: u64) -> bool {
+        self.imports.borrow().holds(seq)
     }
 
     /// Runs `questions` against one state of the read models, whatever the writer does meanwhile. Claims and leases

@@ -27,8 +27,10 @@ mod explain;
 mod guards;
 mod last_change;
 mod markdown;
+mod memory;
 mod names;
 mod patterns;
+mod plain;
 mod playbooks;
 mod ran;
 mod receipt;
@@ -49,6 +51,7 @@ use crate::config::Config;
 use crate::domain::agent::AgentId;
 use crate::domain::event::{Event, Recorded};
 use crate::domain::ids::{ClaimId, EventId, PatternId, PlaybookId, RunId, TaskId};
+use crate::domain::memory::MemoryId;
 use crate::domain::scope::Scope;
 use crate::domain::time::{Moment, Timestamp};
 use crate::ledger;
@@ -61,8 +64,8 @@ use asking::Asking;
 
 pub use answer::{Answer, Body, Format, Next, without};
 pub use asked::{agent_called, asked};
-pub use attention::{Kind as AttentionKind, proposals_due};
 pub use attention::review::{Waiting, waiting};
+pub use attention::{Kind as AttentionKind, proposals_due};
 pub use briefing::briefing;
 pub use briefs::held;
 pub use claims::Listed;
@@ -73,6 +76,7 @@ pub use events::{EventView, event_line, is_noise, log};
 pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcome, profiles_for};
 pub use guards::{Looked, is_guard, last_action, silences, silences_text};
 pub use markdown::{inline, listed};
+pub use memory::{MemoryFilter, memory_id};
 pub use names::{event, evidence, notice, resolve, session, shortened};
 pub use patterns::untold as untold_patterns;
 pub use playbooks::{Skill, skills};
@@ -165,6 +169,10 @@ pub enum View {
     Playbook(PlaybookId),
     /// How often the judged claims of each agent held.
     Calibration,
+    /// A page of what the memory keeps, as items of the contract.
+    Memory(MemoryFilter),
+    /// One item.
+    MemoryItem(MemoryId),
 }
 
 impl View {
@@ -174,6 +182,8 @@ impl View {
             [filter.changed_since, filter.since, filter.until]
         } else if let Self::Experiments(filter) = self {
             [None, filter.since, filter.until]
+        } else if let Self::Memory(filter) = self {
+            [None, None, filter.older_than]
         } else {
             [None; 3]
         }
@@ -235,6 +245,8 @@ pub fn answer(
         View::Playbooks => playbooks::answer(asking),
         View::Playbook(id) => playbooks::one(asking, *id),
         View::Calibration => calibration::answer(asking),
+        View::Memory(filter) => memory::answer(asking, filter),
+        View::MemoryItem(id) => memory::one(asking, id),
     }
 }
 
@@ -292,6 +304,7 @@ pub fn touched_by(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result
         View::Patterns(..) | View::Pattern(_) => patterns::touched_by(event),
         View::Playbooks | View::Playbook(_) => playbooks::touched_by(event),
         View::Calibration => calibration::touched_by(event),
+        View::Memory(_) | View::MemoryItem(_) => memory::touched_by(event),
         // Every event counts.
         View::Agents | View::Status => true,
         // An event does not change, and profiles are files of the project.

@@ -22,6 +22,7 @@ use crate::checkpoints::Checkpoints;
 use crate::config::Config;
 use crate::domain::checkout::Checkout;
 pub use crate::domain::checkout::MARKER;
+use crate::domain::memory::Owner;
 use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
 use crate::private;
@@ -390,6 +391,14 @@ impl Workspace {
     /// commit.
     pub fn differing(&self, commit: &str, files: &[Scope]) -> Option<BTreeSet<String>> {
         git::differing(self.root(), commit, files.iter().map(Scope::as_str))
+    }
+
+    /// The owner of the project's space: the root commit, or the path of the workspace where no commit is known. A
+    /// shallow clone does not know its root.
+    pub fn project(&self) -> Owner {
+        let git = self.git.as_ref().filter(|git| !git.is_shallow());
+        let root = git.and_then(|_| history::root_commit(&self.root));
+        Owner::project(&root.unwrap_or_else(|| self.rules.display().to_string()))
     }
 
     /// Name of the work tree and branch; empty outside git.

@@ -501,6 +501,7 @@ impl List {
             changed_since: super::parse_moment("since", self.since.as_deref())?,
             since: None,
             until: super::parse_moment("until", self.until.as_deref())?,
+            never_used: false,
             before: self.cursor,
             limit: DEFAULT_LIMIT,
         })

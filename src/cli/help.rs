@@ -27,6 +27,7 @@ Work
   intent          Say what is wanted now; anchor: keep facts where no compaction loses them
   review          Approve or decline what agents propose to you
   session         What sessions did and said; log: events; pattern, guard, playbook: loops, warnings
+  memory          All that is kept, and who sees it
 Set up
   init, uninit, doctor, demo, trust, serve, token, hook, writer
 Look after

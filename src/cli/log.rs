@@ -52,6 +52,7 @@ impl Log {
             after: self.after.unwrap_or(0),
             kind: self.kind.clone(),
             agent,
+            session: None,
             limit: usize::try_from(self.limit).unwrap_or(MAX_LIMIT),
             newest: self.after.is_none(),
         };

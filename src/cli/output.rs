@@ -200,6 +200,7 @@ const fn exit_code(code: Code) -> u8 {
         | Code::UnknownPlaybook
         | Code::UnknownSession
         | Code::UnknownGuard
+        | Code::UnknownMemory
         | Code::UnknownWorktree
         | Code::TaskTaken
         | Code::ScopeLocked

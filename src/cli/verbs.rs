@@ -7,8 +7,8 @@ use clap::{Args, Parser, Subcommand};
 
 use super::{
     backfill, backup, claim, context, contradictions, decision, demo, experiment, export, forget, guards,
-    help, hook, import, init, lock, log, news, parse_moment, pattern, plan, playbook, profile, repair, review, roles,
-    serve, session, target, token, trust, writer,
+    help, hook, import, init, lock, log, memory, news, parse_moment, pattern, plan, playbook, profile,
+    repair, review, roles, serve, session, target, token, trust, writer,
 };
 use crate::domain::rejection::Rejection;
 use crate::domain::time::Moment;
@@ -150,6 +150,9 @@ pub(super) enum Verb {
     /// Keep facts where no compaction loses them
     #[command(subcommand, alias = "anchors", after_help = "Example: hm anchor list")]
     Anchor(plan::Anchor),
+    /// Show all that is kept: messages, claims and anchors, and who sees each
+    #[command(subcommand, after_help = "Example: hm memory list --agent devops --older-than 30d")]
+    Memory(memory::Memory),
     /// Show the sessions of clients
     #[command(subcommand, alias = "sessions", after_help = "Example: hm session list")]
     Session(session::Session),

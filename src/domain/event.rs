@@ -187,6 +187,17 @@ events! {
 }
 
 impl Event {
+    /// The ledger positions of the commands that a finding of the program repeats in words.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "few events are findings")]
+    pub fn rests_on(&self) -> &[u64] {
+        match self {
+            Self::PatternOpened(found) => &found.rests_on,
+            Self::PlaybookProposed(found) => &found.evidence,
+            Self::ErrorReflected(found) => &found.evidence,
+            _ => &[],
+        }
+    }
+
     /// Sets the work tree and branch of an event, if its type has them.
     pub(in crate::domain) fn happened_in(&mut self, here: &Checkout) {
         if let Self::SessionStarted(SessionStarted { checkout, .. })

@@ -138,10 +138,8 @@ impl<'e> Links<'e> {
             if recorded.agent != AgentId::system() {
                 links.of_command.entry(recorded.causation).or_default().push(at);
             }
-            if let Event::PatternOpened(pattern) = event {
-                for seq in &pattern.rests_on {
-                    links.resting.entry(*seq).or_default().push(at);
-                }
+            for seq in event.rests_on() {
+                links.resting.entry(*seq).or_default().push(at);
             }
             if let OwnId::Body(id) = about.id {
                 links.scopes.insert(id, scopes(event));
@@ -262,6 +260,9 @@ const fn is_authored(event: &Event) -> bool {
             | Event::FileEdited(_)
             | Event::CommitSeen(_)
             | Event::PatternOpened(_)
+            | Event::PlaybookProposed(_)
+            | Event::ErrorReflected(_)
+            | Event::ErrorCounted(_)
     )
 }
 
@@ -329,7 +330,13 @@ fn scopes(event: &Event) -> Vec<&Scope> {
         | Event::AnchorRetired(_)
         | Event::AttentionSeen(_)
         | Event::PatternClosed(_)
-        | Event::PatternDismissed(_) => Vec::new(),
+        | Event::PatternDismissed(_)
+        | Event::PlaybookProposed(_)
+        | Event::PlaybookAccepted(_)
+        | Event::PlaybookDismissed(_)
+        | Event::PlaybookFollowed(_)
+        | Event::ErrorReflected(_)
+        | Event::ErrorCounted(_) => Vec::new(),
     }
 }
 

@@ -81,6 +81,8 @@ pub enum Code {
     UnknownWorktree,
     /// No guard, or more than one, matches this name.
     UnknownGuard,
+    /// The memory keeps no item with this id, or has no such owner.
+    UnknownMemory,
     /// Another session holds the task.
     TaskTaken,
     /// Another session has locked a scope.
@@ -146,6 +148,7 @@ impl Code {
             Self::UnknownSession => "unknown_session",
             Self::UnknownWorktree => "unknown_worktree",
             Self::UnknownGuard => "unknown_guard",
+            Self::UnknownMemory => "unknown_memory",
             Self::ScopeLocked => "scope_locked",
             Self::TaskTaken => "task_taken",
             Self::TaskNotReady => "task_not_ready",

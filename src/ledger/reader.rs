@@ -6,7 +6,7 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::append::LAST_MIGRATION;
-use super::{Cursor, File, Filter, Hash, LedgerError, Stored, erase, verify};
+use super::{Cursor, File, Filter, Hash, LedgerError, Placed, Stored, erase, verify};
 use crate::domain::agent::AgentId;
 use crate::domain::event::{ExperimentCompleted, READER};
 use crate::domain::forgetting::{Chosen, Forgetting, Which};
@@ -219,9 +219,11 @@ impl Reader {
             values.push(Box::new(bound(until)));
             conditions.push_str(" AND e.seq <= ?2");
         }
-        for (column, value) in
-            [("e.type", filter.kind.as_deref()), ("e.agent", filter.agent.as_ref().map(AgentId::as_str))]
-        {
+        for (column, value) in [
+            ("e.type", filter.kind.as_deref()),
+            ("e.agent", filter.agent.as_ref().map(AgentId::as_str)),
+            ("e.session", filter.session.as_deref()),
+        ] {
             let Some(value) = value else { continue };
             values.push(Box::new(value.to_owned()));
             conditions.push_str(&format!(" AND {column} = ?{}", values.len()));
@@ -233,6 +235,23 @@ impl Reader {
             events.reverse();
         }
         Ok(events)
+    }
+
+    /// The events of a type, in ledger order, erased ones included: the session and the position of each, and whether
+    /// it still has its payload. With `sessions` only those of these sessions.
+    pub fn places(&self, kind: &str, sessions: Option<&[String]>) -> Result<Vec<Placed>, LedgerError> {
+        let sessions = sessions.map(|sessions| serde_json::json!(sessions).to_string());
+        let among = sessions.as_ref().map_or("", |_| " AND e.session IN (SELECT value FROM json_each(?2))");
+        let sql = format!(
+            "SELECT e.session, e.seq, EXISTS (SELECT 1 FROM payloads p WHERE p.seq = e.seq) FROM events e \
+             WHERE e.type = ?1{among} ORDER BY e.seq"
+        );
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let values = [Some(kind), sessions.as_deref()].into_iter().flatten();
+        let placed = statement.query_map(rusqlite::params_from_iter(values), |row| {
+            Ok(Placed { session: row.get(0)?, seq: row.get(1)?, is_kept: row.get(2)? })
+        })?;
+        Ok(placed.collect::<Result<_, _>>()?)
     }
 
     /// Whether the range after `after` and up to `until` holds an event of these types that is news for a

@@ -9,6 +9,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, SearchMode, Status};
 use crate::domain::event::Event;
 use crate::domain::experiment::RunState;
+use crate::domain::memory::{MemoryKind, Space};
 use crate::domain::names::Sort;
 use crate::domain::plan::TaskStatus;
 use crate::runner::profile::Catalog;
@@ -77,7 +78,7 @@ impl Server {
             }
             "id" | "why" => self.of_store(|store| store.names_beginning(Sort::Claim, typed, MOST)),
             "run" => self.of_store(|store| store.names_beginning(Sort::Run, typed, MOST)),
-            "all" | "explain" => Ok(starting(["true"].into_iter(), typed)),
+            "all" | "explain" | "never_used" => Ok(starting(["true"].into_iter(), typed)),
             "profile" => Ok(self.profiles(typed)),
             "scope" => self.of_store(|store| store.scopes(typed, MOST)),
             "target" => self.of_store(|store| {
@@ -90,6 +91,11 @@ impl Server {
             "plan" => self.of_store(|store| store.names_beginning(Sort::Plan, typed, MOST)),
             "phase" => self.of_store(|store| store.names_beginning(Sort::Phase, typed, MOST)),
             "session" => self.of_store(|store| store.sessions(typed, MOST)),
+            "space" => Ok(starting(Space::ALL.iter().map(|space| space.as_str()), typed)),
+            "kind" => Ok(starting(MemoryKind::ALL.iter().map(|kind| kind.as_str()), typed)),
+            "owner" if template.starts_with("hivemind://memory") => {
+                self.of_store(|store| store.sessions(typed, MOST))
+            }
             "agent" | "owner" | "holder" => Ok(self.names(self.caller().roster().agents().iter(), typed)),
             "status" if template.starts_with("hivemind://experiments") => {
                 Ok(starting(RunState::ALL.iter().map(|state| state.as_str()), typed))

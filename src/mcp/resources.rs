@@ -28,7 +28,7 @@ const LEFT_OUT_KEY: &str = "hivemind/left_out";
 const NEXT_KEY: &str = "next_page";
 
 /// Address, name and description of each resource without parameters.
-const CONCRETE: [(&str, &str, &str); 21] = [
+const CONCRETE: [(&str, &str, &str); 22] = [
     ("hivemind://context", "context", "What you should know now: contested claims, your own, dead ends"),
     (
         "hivemind://attention",
@@ -59,13 +59,18 @@ const CONCRETE: [(&str, &str, &str); 21] = [
         "calibration",
         "How often the judged claims of each agent held; shown, never weighed",
     ),
+    (
+        "hivemind://memory",
+        "memory",
+        "All that is kept: messages, claims, anchors, each with who sees it, newest first",
+    ),
     ("hivemind://agents", "agents", "Who is on the team and when they were last seen"),
     ("hivemind://events", "events", "The latest events of the ledger; their ids are citable as evidence"),
     ("hivemind://status", "status", "How the workspace is doing"),
 ];
 
 /// Address, name and description of each template (RFC 6570).
-const TEMPLATES: [(&str, &str, &str); 25] = [
+const TEMPLATES: [(&str, &str, &str); 28] = [
     (
         "hivemind://context/{agent}{?session,intent,budget,context_window,used_tokens,all,explain,why}",
         "context-of",
@@ -141,6 +146,17 @@ const TEMPLATES: [(&str, &str, &str); 25] = [
         "playbook",
         "One playbook, such as B1: its steps, its tasks and its evidence",
     ),
+    (
+        "hivemind://memory{?kind,space,owner,agent,session,scope,older_than,never_used,limit,cursor}",
+        "memory-filtered",
+        "What is kept, by kind (short_term, semantic, profile), space, author, place and age: 30d",
+    ),
+    (
+        "hivemind://memory/{space}/{owner}{?kind,agent,session,scope,older_than,never_used,limit,cursor}",
+        "memory-of",
+        "Memory items of one session, user or project, or of the system",
+    ),
+    ("hivemind://memory/{space}/{owner}/{kind}/{n}", "memory-item", "One memory item with every field"),
     ("hivemind://events{?after,type,agent,limit}", "events-filtered", "Events after a ledger position"),
     ("hivemind://events/{id}", "event", "One event with its payload and hash"),
 ];

@@ -8,6 +8,7 @@ use crate::domain::claim::{SearchMode, Status, Tier};
 use crate::domain::ids::{
     ClaimId, EventId, PatternId, PhaseId, PlanId, PlaybookId, RunId, SessionId, TaskId,
 };
+use crate::domain::memory::{MemoryId, Owner, Space};
 use crate::domain::names::Sort;
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
@@ -15,7 +16,7 @@ use crate::domain::time::{Moment, Timestamp};
 use crate::ledger;
 use crate::pack;
 use crate::store::{ClaimFilter, ContradictionFilter, DecisionFilter, ExperimentFilter, Search, TaskFilter};
-use crate::views::{ContextOf, DEFAULT_LIMIT, Format, MAX_LIMIT, Next, Stream, UNSEATED, View};
+use crate::views::{ContextOf, DEFAULT_LIMIT, Format, MAX_LIMIT, MemoryFilter, Next, Stream, UNSEATED, View};
 
 /// A parsed address.
 #[derive(Debug, Clone, PartialEq)]
@@ -139,6 +140,7 @@ pub(super) fn parse(
             let session = Some(caller.session.to_string());
             context(&mut parameters, agent, session)?
         }
+        ("memory", path) => memory(path, &mut parameters, caller, (root, now))?,
         ("attention", "") => {
             let named = parameters.take("agent").map(|name| agent(caller, &name)).transpose()?;
             View::Attention(named.or_else(|| (caller.me)()))
@@ -316,12 +318,50 @@ fn decision_filter(parameters: &mut Parameters) -> Result<DecisionFilter, BadAdd
     })
 }
 
+/// Nothing, `SPACE`, `SPACE/OWNER` or `SPACE/OWNER/KIND/NUMBER`; the owner is percent-encoded where a client's id needs
+/// it.
+fn memory(
+    path: &str,
+    parameters: &mut Parameters,
+    caller: &Reader<'_>,
+    (root, now): (&str, Timestamp),
+) -> Result<View, BadAddress> {
+    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+    let space = |text: &str| text.parse::<Space>().map_err(|problem| bad("space", problem));
+    let named = |text: &str| decoded(text).map(Owner::called);
+    let (in_space, owner) = match parts[..] {
+        [] => (parameters.parse("space")?, parameters.take("owner").map(Owner::called)),
+        [of] => (Some(space(of)?), None),
+        [of, owner] => (Some(space(of)?), Some(named(owner)?)),
+        [of, owner, kind, n] => {
+            let kind = kind.parse().map_err(|problem| bad("kind", problem))?;
+            let n = n.parse().map_err(|problem| bad("n", problem))?;
+            return Ok(View::MemoryItem(MemoryId { space: space(of)?, owner: named(owner)?, kind, n }));
+        }
+        _ => return Err(bad("memory", "an item has the address memory/SPACE/OWNER/KIND/NUMBER")),
+    };
+    let by = parameters.take("agent").map(|name| agent(caller, &name)).transpose()?;
+    Ok(View::Memory(MemoryFilter {
+        kind: parameters.parse("kind")?,
+        space: in_space,
+        owner,
+        agent: by,
+        session: parameters.take("session"),
+        scope: scope(parameters, root)?,
+        older_than: parameters.moment("older_than", now)?,
+        never_used: parameters.parse("never_used")?.unwrap_or(false),
+        before: parameters.parse("cursor")?,
+        limit: limit(parameters)?,
+    }))
+}
+
+fn decoded(text: &str) -> Result<String, BadAddress> {
+    let decoded = percent_encoding::percent_decode_str(text).decode_utf8();
+    decoded.map(|text| text.into_owned()).map_err(|problem| bad("id", problem))
+}
+
 /// `SESSION` or `SESSION/turn0`, percent-encoded where a client's id needs it.
 fn session_view(path: &str) -> Result<View, BadAddress> {
-    let decoded = |text: &str| {
-        let decoded = percent_encoding::percent_decode_str(text).decode_utf8();
-        decoded.map(|text| text.into_owned()).map_err(|problem| bad("id", problem))
-    };
     match path.rsplit_once('/') {
         Some((id, "turn0")) => Ok(View::Turn0(decoded(id)?)),
         _ => Ok(View::Session(decoded(path)?)),
@@ -377,6 +417,7 @@ fn event_filter(parameters: &mut Parameters, caller: &Reader<'_>) -> Result<ledg
         after: after.unwrap_or(0),
         kind: parameters.take("type"),
         agent: by,
+        session: None,
         limit: limit(parameters)?,
         until: None,
         // Without a start position the page shows the newest events.
@@ -496,7 +537,7 @@ mod tests {
                 hivemind://search?q=pool&mode=all -> mode: `all` is no search mode: use one of strict, balanced, audit
                 hivemind://search?q=pool&cursor=next -> cursor: this is no cursor of a search: take it from the page before, as it is
                 hivemind://negative?cursor=7 -> Negative(None, Some(7))
-                hivemind://events?after=12&type=claim.created -> Events(Filter { after: 12, until: None, kind: Some("claim.created"), agent: None, limit: 50, newest: false })
+                hivemind://events?after=12&type=claim.created -> Events(Filter { after: 12, until: None, kind: Some("claim.created"), agent: None, session: None, limit: 50, newest: false })
                 hivemind://tasks/T7 -> Task(TaskId(00000000-0000-0000-0000-000000000007))
                 hivemind://tasks/T8 -> task: no task is called `T8`; there is none yet: `hivemind://tasks` shows all
                 hivemind://claims/C7 -> Claim(ClaimId(00000000-0000-0000-0000-000000000007))

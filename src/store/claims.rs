@@ -44,6 +44,8 @@ pub struct ClaimFilter {
     pub since: Option<Moment>,
     /// Made then or earlier.
     pub until: Option<Moment>,
+    /// Only claims that no other agent answered or cited, and that no warning or receipt showed.
+    pub never_used: bool,
     /// Cursor: the `next` of the previous page.
     pub before: Option<u64>,
     /// Maximum count. 0 means none.
@@ -330,6 +332,14 @@ pub(super) const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.o
      CASE WHEN c.status = 'deprecated' AND c.superseded_by IS NULL THEN EXISTS (SELECT 1 FROM claim_moves m \
      WHERE m.claim_id = c.id AND m.reason = 'rejected alternative') ELSE 0 END AS rejected, \
      (SELECT json_array(r.id, r.profile, r.args) FROM experiments r WHERE r.id = c.proof_run) AS proved_by";
+
+/// The condition for claims that no other agent used. A firing is a warning of a dead end, or a receipt that showed the
+/// claim.
+const NEVER_USED: &str = "NOT EXISTS (SELECT 1 FROM consensus u WHERE u.claim_id = c.id AND u.agent <> c.owner) \
+     AND NOT EXISTS (SELECT 1 FROM firings u WHERE u.guard = c.id) \
+     AND NOT EXISTS (SELECT 1 FROM claim_evidence u WHERE u.evidence_ref = c.id) \
+     AND NOT EXISTS (SELECT 1 FROM claim_evidence u WHERE u.claim_id = c.id AND u.added_by <> c.owner)";
+
 impl Reader {
     /// A page of claims, newest first.
     pub fn claims(&self, filter: &ClaimFilter) -> Result<ClaimPage, StoreError> {
@@ -380,6 +390,9 @@ impl Reader {
                 Moment::Time(at) => ("touched_at", at.ms()),
             };
             select.require_if(&format!("c.{column} >="), Some(value));
+        }
+        if filter.never_used {
+            select.require(NEVER_USED);
         }
         let mut position = "c.created_seq";
         if let Some(limits) = filter.limits(&self.around_of(filter)?).filter(|_| !filter.starts_at_status()) {

@@ -224,10 +224,14 @@ impl Reader {
 
     /// Whether the operator owns or supports the claim, and the recorded policy protects it from agents.
     pub fn is_the_operators(&self, claim: ClaimId) -> Result<bool, StoreError> {
+        Ok(self.has_operators_word(claim)? && !self.agents_may_override_operator()?)
+    }
+
+    /// Whether the operator owns or supports the claim.
+    pub fn has_operators_word(&self, claim: ClaimId) -> Result<bool, StoreError> {
         let sql = "SELECT EXISTS (SELECT 1 FROM claims WHERE id = ?1 AND owner = 'operator') OR EXISTS \
                    (SELECT 1 FROM consensus WHERE claim_id = ?1 AND agent = 'operator' AND position = 'support')";
-        let is_the_operators: bool = self.db.prepare_cached(sql)?.query_row([claim], only)?;
-        Ok(is_the_operators && !self.agents_may_override_operator()?)
+        Ok(self.db.prepare_cached(sql)?.query_row([claim], only)?)
     }
 
     /// The contradictions of a claim, open and ended, oldest first.

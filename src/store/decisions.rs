@@ -73,6 +73,9 @@ pub struct DecisionSummary {
     pub created_at: i64,
     /// Ledger position of its record.
     pub created_seq: u64,
+    /// Whether it was imported from a file.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
     /// Whether only silence confirmed it: no other agent supports it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub agreed_by_silence: bool,
@@ -193,6 +196,7 @@ impl Reader {
 
     fn decision_summary(&self, row: &Row<'_>) -> Result<DecisionSummary, StoreError> {
         let mut decision = summary(row)?;
+        decision.imported = self.is_imported(decision.created_seq);
         if self.is_expired(decision.claim_id) {
             decision.status = Status::Deprecated.to_string();
             decision.basis = None;
@@ -218,6 +222,7 @@ pub(super) fn summary(row: &Row<'_>) -> rusqlite::Result<DecisionSummary> {
         outcome: row.get("outcome")?,
         created_at: row.get("created_at")?,
         created_seq: row.get("created_seq")?,
+        imported: false,
         agreed_by_silence: by_silence,
     })
 }

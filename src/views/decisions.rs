@@ -73,11 +73,12 @@ fn one(decision: &DecisionSummary, filter: &DecisionFilter, supporters: &[String
     let most = if filter.whole || filter.in_force { usize::MAX } else { DECISION_CHARS };
     let why = filter.in_force.then(|| format!("  why: {}\n", listed(&decision.rationale, WHY_CHARS)));
     format!(
-        "- `{}` {} ({}, by {} {} ago{supported}{}{})\n{}",
+        "- `{}` {} ({}, by {}{} {} ago{supported}{}{})\n{}",
         decision.claim_id,
         listed(&decision.statement, most),
         with_basis(&decision.status, decision.basis),
         name(&decision.decided_by),
+        if decision.imported { " (imported)" } else { "" },
         age(decision.created_at, now),
         target.unwrap_or_default(),
         outcome.unwrap_or_default(),

@@ -6,6 +6,7 @@ use super::markdown::inline;
 use crate::domain::agent::AgentId;
 use crate::domain::experiment::RunState;
 use crate::domain::ids::{ClaimId, EventId, PatternId, RunId, TaskId};
+use crate::domain::memory::{MemoryId, Owner, Space};
 use crate::domain::names::Sort;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::way;
@@ -109,6 +110,22 @@ impl ViewError {
     pub(super) fn no_session(id: &str) -> Self {
         let message = format!("no session is called {}, or nothing was handed to it", inline(id, 128));
         Self::not_found(Code::UnknownSession, message)
+    }
+
+    pub(super) fn no_item(id: &MemoryId) -> Self {
+        let id = inline(&id.to_string(), 200);
+        let message = format!("the memory keeps no item {id}: it never did, or it was erased");
+        Self::not_found(Code::UnknownMemory, message)
+    }
+
+    pub(super) fn no_owner(space: Space, owner: &Owner, project: &Owner) -> Self {
+        let whose = match space {
+            Space::Project => format!("this project is {project}"),
+            Space::System => format!("the system is `{}`", Owner::system()),
+            Space::Session | Space::User => "`hivemind://sessions` shows all".to_owned(),
+        };
+        let message = format!("the memory knows no {space} called {}: {whose}", inline(owner.as_str(), 128));
+        Self::not_found(Code::UnknownMemory, message)
     }
 
     /// No session of this agent recorded its beliefs.

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 
 use uuid::Uuid;
 
-use super::{View, ViewError};
+use super::{MemoryFilter, View, ViewError};
 use crate::domain::command::Submission;
 use crate::domain::evidence::EvidenceName;
 use crate::domain::ids::{CommandId, EventId};
+use crate::domain::memory::{MemoryId, Owner, Space};
 use crate::domain::names::{self, Name, Named, Reference, Sort};
 use crate::domain::rejection::{Code, Rejection};
 use crate::ledger;
@@ -127,6 +128,8 @@ pub(super) fn with_session(reads: &mut Reads, view: &View) -> Result<View, ViewE
         id.as_mut()
     } else if let View::Claims(filter) | View::Search(Search { filter, .. }) = &mut view {
         filter.session.as_mut()
+    } else if let View::Memory(filter) = &mut view {
+        filter.session.as_mut()
     } else if let View::Context(of) | View::Rest(of) = &mut view {
         of.session.as_mut()
     } else {
@@ -134,6 +137,11 @@ pub(super) fn with_session(reads: &mut Reads, view: &View) -> Result<View, ViewE
     };
     if let Some(id) = named {
         *id = session(reads, id)?;
+    }
+    if let View::Memory(MemoryFilter { space: None | Some(Space::Session), owner: Some(owner), .. })
+    | View::MemoryItem(MemoryId { space: Space::Session, owner, .. }) = &mut view
+    {
+        *owner = Owner::called(session(reads, owner.as_str())?);
     }
     Ok(view)
 }

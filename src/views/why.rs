@@ -347,11 +347,12 @@ fn run_line(run: &ExperimentView, now: Timestamp) -> String {
 fn line(claim: &ClaimView) -> String {
     let summary = &claim.summary;
     format!(
-        "`{}` {} {} by {} ({}): {}",
+        "`{}` {} {} by {}{} ({}): {}",
         summary.id,
         summary.standing(),
         summary.claim_type,
         name(&summary.owner),
+        if summary.imported { ", imported" } else { "" },
         summary.grade,
         inline(&summary.statement, GLANCE_CHARS)
     )

@@ -103,6 +103,11 @@ impl WorkTree {
         names
     }
 
+    /// Whether the clone left out old commits.
+    pub(super) fn is_shallow(&self) -> bool {
+        self.common_dir.join("shallow").exists()
+    }
+
     /// The branch that is checked out; `None` on a detached head.
     pub(super) fn branch(&self) -> Option<String> {
         let head = String::from_utf8(content(&self.git_dir.join("HEAD")).ok()?).ok()?;

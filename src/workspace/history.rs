@@ -93,6 +93,24 @@ pub fn log(root: &Path, wanted: Wanted<'_>, is_stopped: impl Fn() -> bool) -> Re
     Ok(parsed(&listed, &mark))
 }
 
+/// The oldest commit without parents that the head of the work tree at `root` comes from. None before the first commit,
+/// outside a repository, and where git cannot tell in time.
+pub fn root_commit(root: &Path) -> Option<String> {
+    let mut command = git(root);
+    command.args(["rev-list", "--max-parents=0", "--timestamp", "HEAD", "--"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok()?;
+    let (listed, _) = within(&mut child, || false).ok()?;
+    if !child.wait().ok()?.success() {
+        return None;
+    }
+    let listed = String::from_utf8(listed).ok()?;
+    let roots = listed.lines().filter_map(|line| {
+        let (at, sha) = line.split_once(' ')?;
+        Some((at.parse::<i64>().ok()?, sha.to_owned()))
+    });
+    roots.min().map(|(_, sha)| sha)
+}
+
 /// Whether git finds no commit at the head.
 fn has_no_commit(root: &Path) -> bool {
     let head = git(root)

@@ -20,7 +20,7 @@ pub(super) fn statement(ledger: &Ledger, id: ClaimId) -> Option<Statement> {
     Some(created.statement)
 }
 
-/// The event that is to be erased, the events of the same command, run, claim or task, and the patterns that rest on it.
+/// The event that is to be erased, the events of the same command, run, claim or task, and the findings that rest on it.
 pub(super) fn erasure(ledger: &Ledger, event_id: EventId) -> Result<Erasure, Rejection> {
     let recorded = |stored: &Stored| stored.recorded().ok();
     let Some(target) = ledger.event(event_id).map_err(unread)?.as_ref().and_then(recorded) else {
@@ -41,7 +41,7 @@ pub(super) fn erasure(ledger: &Ledger, event_id: EventId) -> Result<Erasure, Rej
     }
     stored.extend(ledger.find_command(target.causation).map_err(unread)?);
     if let Some(Event::CommandRan(_) | Event::ToolUsed(_)) = body {
-        stored.extend(patterns_on(ledger, target.seq).map_err(unread)?);
+        stored.extend(findings_on(ledger, target.seq).map_err(unread)?);
     }
     stored.sort_by_key(|event| event.seq);
     stored.dedup_by_key(|event| event.seq);
@@ -60,14 +60,15 @@ fn unread(error: LedgerError) -> Rejection {
     Rejection::new(Code::Unavailable, error.to_string(), "nothing was erased; `hm verify` tells more")
 }
 
-/// The patterns that rest on an event. They name the commands that repeat.
-fn patterns_on(ledger: &Ledger, seq: u64) -> Result<Vec<Stored>, LedgerError> {
-    let mut opened = ledger.mentioning("\"rests_on\"")?;
-    opened.retain(|stored| {
+/// The patterns, playbooks and reflections that rest on an event. They name the commands that repeat.
+fn findings_on(ledger: &Ledger, seq: u64) -> Result<Vec<Stored>, LedgerError> {
+    let mut found = ledger.mentioning("\"rests_on\"")?;
+    found.extend(ledger.mentioning("\"evidence\"")?);
+    found.retain(|stored| {
         let event = stored.recorded().ok().and_then(|recorded| recorded.event);
-        matches!(event, Some(Event::PatternOpened(pattern)) if pattern.rests_on.contains(&seq))
+        event.is_some_and(|event| event.rests_on().contains(&seq))
     });
-    Ok(opened)
+    Ok(found)
 }
 
 /// Adds to the answer to a challenge the run that would settle the dispute.

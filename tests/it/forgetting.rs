@@ -311,6 +311,7 @@ fn two_places(committer: &mut Committer) -> [ClaimId; 2] {
         let edit = FileEdited {
             paths: vec![format!("{scope}/mod.rs").parse().expect("a scope")],
             versions: Default::default(),
+            merged: None,
             checkout: Default::default(),
         };
         let seen = EventId::from_uuid(system::new_id());

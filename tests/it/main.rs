@@ -60,6 +60,7 @@ mod lists;
 mod locks;
 mod loopholes;
 mod mcp;
+mod memory;
 mod moves;
 mod names;
 mod newcomer;

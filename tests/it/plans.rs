@@ -23,6 +23,7 @@ use hivemind::domain::event::{CommandRan, FileEdited, Guard};
 use hivemind::domain::experiment::{RunOutcome, RunState};
 use hivemind::domain::guard::{Condition, Effect};
 use hivemind::domain::ids::{ClaimId, EventId, GuardId, PhaseId, PlanId, RunId, SessionId, TaskId};
+use hivemind::domain::memory::{MemoryKind, Space};
 use hivemind::domain::names::Sort;
 use hivemind::domain::plan::{TaskStatus, Trajectory};
 use hivemind::domain::scope::Scope;
@@ -36,7 +37,7 @@ use hivemind::store::{
     StoreError, TaskFilter,
 };
 use hivemind::system;
-use hivemind::views::{ContextOf, Known, View, delta};
+use hivemind::views::{ContextOf, Known, MemoryFilter, View, delta};
 use hivemind::workspace::Workspace;
 use hivemind::writer::Committer;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
@@ -636,6 +637,7 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
                 until: None,
                 kind,
                 agent,
+                session: None,
                 limit: LIMIT,
                 newest,
             }));
@@ -650,6 +652,21 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
             since: has(3).then_some(Moment::Time(Timestamp::from_ms(1))),
             until: has(3).then_some(Moment::Time(END)),
             before: has(0).then_some(300),
+            limit: LIMIT,
+        }));
+    }
+    for asked in 0..1_u32 << 5 {
+        let has = |bit: u32| asked & (1 << bit) != 0;
+        views.push(View::Memory(MemoryFilter {
+            kind: has(0).then_some(MemoryKind::ShortTerm),
+            space: has(1).then_some(Space::Session),
+            owner: None,
+            agent: has(2).then(|| agent("devops")),
+            session: has(3).then(|| "w7".to_owned()),
+            scope: has(4).then(|| "src/area1".parse().expect("a scope")),
+            older_than: has(2).then_some(Moment::Time(END)),
+            never_used: has(4) && has(2),
+            before: has(1).then_some(3_000),
             limit: LIMIT,
         }));
     }
@@ -684,6 +701,8 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
         View::Anchors,
         View::Playbooks,
         View::Calibration,
+        View::MemoryItem("session:w7:short_term:1".parse().expect("an id")),
+        View::MemoryItem("session:w7:short_term:0".parse().expect("an id")),
         View::Beliefs(agent("devops"), None),
         View::Attention(None),
         View::Patterns(false, None),
@@ -727,6 +746,8 @@ const fn kind(view: &View) -> &'static str {
         View::Session(_) => "session",
         View::Turn0(_) => "turn0",
         View::Anchors => "anchors",
+        View::Memory(_) => "memory",
+        View::MemoryItem(_) => "memory item",
         View::Beliefs(..) => "beliefs",
         View::Context(..) | View::Rest(..) => "context",
         View::Explained(..) => "explained",
