@@ -25,13 +25,11 @@ Work
   task            Take tasks and say how they go; plan, phase: what the tasks belong to
   lock            Ask the others to leave a path, a tag or the machine alone for some minutes
   intent          Say what is wanted now; anchor: keep facts where no compaction loses them
-  review          Approve or decline what agents propose to you
   session         What sessions did and said; log: events; pattern, guard, playbook: loops, warnings
-  memory          All that is kept, and who sees it
 Set up
   init, uninit, doctor, demo, trust, serve, token, hook, writer
 Look after
-  verify, rebuild, backup, export, import, backfill, forget, repair
+  verify, rebuild, backup, export, import, backfill, forget, memory, review, repair
 
 Options of every verb: --json, --agent NAME, --dir PATH, --at TIME (see hm help options)
 Example: hm claim search connection pool; in a new project start with hm init, then hm demo

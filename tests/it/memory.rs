@@ -285,7 +285,8 @@ fn ids_are_those_of_the_ledger_whatever_is_folded_or_erased() {
 #[tokio::test]
 async fn a_verb_says_what_its_resource_says() {
     let bench = Bench::new();
-    let pane = bench.pane(Some("devops"), Era::Modern).await;
+    let pane = Pane::offered(bench.binary(), bench.root(), Some("devops"), Era::Modern, "all");
+    let pane = pane.await.expect("a pane");
     let other = bench.pane(Some("analyst"), Era::Legacy).await;
     for number in 0..5 {
         let id =
