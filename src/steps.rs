@@ -261,8 +261,10 @@ fn step(text: &str) -> Option<(String, usize)> {
     if arguments.keys().any(|name| !takes.iter().any(|(known, _)| known == name)) {
         return None;
     }
-    let mut line = format!("hm {verb}");
-    for (name, way) in *takes {
+    // The last step of a task has a verb of its own.
+    let ends_task = *verb == "task update" && arguments.get("status").is_some_and(|status| status == "done");
+    let mut line = if ends_task { "hm task done".to_owned() } else { format!("hm {verb}") };
+    for (name, way) in takes.iter().filter(|(name, _)| !(ends_task && *name == "status")) {
         for value in arguments.get(*name).into_iter().flat_map(listed) {
             match way {
                 Place => line.push_str(&format!(" {}", word(value))),

@@ -47,6 +47,11 @@ impl Several {
         parse_optional("reason", self.reason.as_deref().or(self.said()))
     }
 
+    /// Whether it names more than one claim.
+    pub(super) fn are_several(&self) -> bool {
+        self.claims.len() - usize::from(self.said().is_some()) > 1
+    }
+
     fn said(&self) -> Option<&str> {
         let last = self.claims.last().filter(|_| self.reason.is_none() && self.claims.len() > 1)?;
         last.trim().contains(char::is_whitespace).then_some(&**last)

@@ -8,14 +8,16 @@ use super::output::{self, Failure};
 use super::search::Search;
 use super::{Context, NOTE_TOO, REASON_TOO, note_damage, parse, parse_all, parse_optional};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{Basis, Position, Share, Status, Trigger};
+use crate::domain::claim::{Basis, ClaimType, Position, Share, Status, Trigger};
 use crate::domain::command::{
     AddEvidence, AffirmClaim, Command, CreateClaim, DeprecateClaim, KeepClaim, RetractEvidence, TakePosition,
 };
 use crate::domain::ids::ClaimId;
+use crate::domain::receipt::WarningCode;
 use crate::domain::rejection::{Code, Rejection};
+use crate::domain::text::Reason;
 use crate::domain::time::Hours;
-use crate::store::{ClaimFilter, ClaimPage};
+use crate::store::{ClaimFilter, ClaimPage, StoreError};
 use crate::system;
 use crate::views::{self, Body, DEFAULT_LIMIT, Latest, Listed, MAX_LIMIT, ROWS, View};
 
@@ -65,6 +67,11 @@ pub(super) enum Claim {
     #[command(after_help = "Example: \
         hm claim challenge C47 \"the limit is 50 since v2\"")]
     Challenge(Challenge),
+    /// Say that what claims report is mended
+    ///
+    /// Say that what claims report is mended: for each, a new claim takes its place
+    #[command(after_help = "Example: hm claim mended C21 C23 \"in commit 8af13c2\"")]
+    Mended(Several),
     /// Say that claims are still meant
     ///
     /// Say that claims you own or challenge are still meant, about their files as they are now
@@ -299,6 +306,10 @@ impl Claim {
             Self::Search(search) => search.run(context),
             Self::Support(stances) => stances.run(context, "supported", Position::Support),
             Self::Challenge(challenge) => context.submit("challenged", challenge.command(context)?, None),
+            Self::Mended(claims) => claims.each(context, |id| {
+                let command = mending(context, context.claim_named(id)?, claims.reason()?)?;
+                context.submit("claim created", Command::CreateClaim(command), None)
+            }),
             Self::Still(claims) => claims.each(context, |id| {
                 let (claim_id, reason) = (context.claim_named(id)?, claims.reason()?);
                 let command = Command::AffirmClaim(AffirmClaim { claim_id, reason });
@@ -344,6 +355,34 @@ impl Claim {
     }
 }
 
+/// The claim that what an older one reports is mended. It has the scopes of that one, and takes its place.
+fn mending(context: &Context, old: ClaimId, how: Option<Reason>) -> Result<CreateClaim, Failure> {
+    let mut reads = context.models()?;
+    let store = reads.store()?;
+    let found =
+        store.map(|store| Ok::<_, StoreError>((store.claim(old)?, store.name_of(old)?))).transpose()?;
+    let Some((Some(found), called)) = found else {
+        let hint = "take the id from a receipt or from hm claim list";
+        return Err(Rejection::new(Code::UnknownClaim, format!("no claim has the id {old}"), hint).into());
+    };
+    let how = how.map(|how| format!(": {}", how.as_str())).unwrap_or_default();
+    Ok(CreateClaim {
+        claim_id: ClaimId::from_uuid(system::new_id()),
+        statement: parse("statement", &format!("{called} is mended{how}"))?,
+        claim_type: ClaimType::Fact,
+        scopes: parse_all("scope", &found.summary.scopes)?,
+        confidence: Share::FULL,
+        supersedes: Some(old),
+        ttl_hours: None,
+        evidence_refs: Vec::new(),
+        trigger: None,
+        mends: true,
+        origin_task_id: context.task()?,
+        asks: Vec::new(),
+        unless_objection_minutes: None,
+    })
+}
+
 impl Create {
     fn command(&self, context: &Context) -> Result<CreateClaim, Failure> {
         let scopes = |argument: &str, texts: &[String]| {
@@ -381,15 +420,31 @@ impl Create {
 
 impl Stances {
     fn run(&self, context: &Context, done: &str, position: Position) -> Result<(), Failure> {
-        self.on.each(context, |id| {
+        let mut changed: Vec<String> = Vec::new();
+        let ended = self.on.each(context, |id| {
             let command = TakePosition {
                 claim_id: context.claim_named(id)?,
                 position,
                 reason: self.on.reason()?,
                 evidence_ref: context.any_evidence_named("evidence", self.evidence.as_deref())?,
             };
-            context.submit(done, Command::TakePosition(command), None)
-        })
+            let command = Command::TakePosition(command);
+            if context.global.json || !self.on.are_several() {
+                return context.submit(done, command, None);
+            }
+            let mut receipt = context.submitted(command, None)?;
+            let told = receipt.warnings.extract_if(.., |warning| warning.code == WarningCode::ChangedSince);
+            changed.extend(told.filter_map(|warning| warning.claim_id).map(|id| id.to_string()));
+            output::print_text(&output::receipt(done, &receipt))
+        });
+        if !changed.is_empty() {
+            let line = format!(
+                "warning: files changed since {}: your support is about the files as they are now\n",
+                changed.join(", ")
+            );
+            output::print_text(&output::fitted(&line))?;
+        }
+        ended
     }
 }
 

@@ -63,6 +63,9 @@ pub(super) struct List {
     /// Profiles for this path, symbol:, target: or tag:; repeatable
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<String>,
+    /// Whole, also those that need a file which is not in this workspace
+    #[arg(long)]
+    all: bool,
 }
 
 #[derive(Debug, Args)]
@@ -238,7 +241,16 @@ impl List {
         let fits = |known: &&Known| scopes.is_empty() || known.profile.speaks_to(&scopes);
         let listed: Vec<&Known> = catalog.profiles().filter(fits).collect();
         let mut text = String::new();
-        for Known { profile, origin, trust, .. } in &listed {
+        // A profile of the project says itself what it is for.
+        let root = context.workspace.root();
+        let can_run = |known: &Known| {
+            let needs = &known.profile.needs;
+            !matches!(known.origin, Origin::BuiltIn) || needs.iter().all(|need| root.join(need).exists())
+        };
+        let is_whole = self.all || !scopes.is_empty();
+        let (shown_whole, others): (Vec<&Known>, Vec<&Known>) =
+            listed.iter().copied().partition(|known| is_whole || can_run(known));
+        for Known { profile, origin, trust, .. } in shown_whole {
             let own = match (origin, trust) {
                 (Origin::BuiltIn, _) => "",
                 (Origin::Project(_), Trust::Trusted) => " (project)",
@@ -254,6 +266,15 @@ impl List {
                     profile.name
                 );
             }
+        }
+        if !others.is_empty() {
+            let names: Vec<String> = others.iter().map(|known| known.profile.name.to_string()).collect();
+            let _ = writeln!(
+                text,
+                "{} more need a file that is not here (hm profile list --all): {}",
+                names.len(),
+                names.join(", ")
+            );
         }
         for bad in catalog.broken() {
             let _ = writeln!(text, "broken: {bad}");

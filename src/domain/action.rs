@@ -7,6 +7,7 @@ mod looks;
 mod normal;
 mod own;
 mod pipe;
+mod reads;
 mod shell;
 mod sight;
 mod steady;
@@ -19,6 +20,7 @@ pub use looks::only_looks;
 pub use normal::{NormalCommand, normalise};
 pub use own::is_own_call;
 pub use pipe::{Piped, piped};
+pub use reads::without_reading;
 pub use sight::{files_named, scope_named, targets_of, trigger_run};
 pub use steady::steady;
 

@@ -271,6 +271,19 @@ pub fn names_in(text: &str) -> impl Iterator<Item = Name> {
         .filter_map(|word| word.parse().ok())
 }
 
+/// Whether a text quotes this short name, alone or within a range such as `C21-C27`.
+pub fn names_it(text: &str, name: Name) -> bool {
+    let is_within = |(first, last): (Name, Name)| {
+        first.of == name.of && last.of == name.of && (first.number..=last.number).contains(&name.number)
+    };
+    let words = text.split(|c: char| !(c.is_alphanumeric() || "-_.–".contains(c)));
+    let ends = words.filter_map(|word| ["-", "–", ".."].iter().find_map(|to| word.split_once(to)));
+    names_in(text).any(|named| named == name)
+        || ends
+            .filter_map(|(first, last)| first.parse().ok().zip(last.trim_end_matches('.').parse().ok()))
+            .any(is_within)
+}
+
 /// The number in a short name of this series.
 fn number(text: &str, of: Named) -> Option<u64> {
     let (letter, number) = text.split_at_checked(of.letter().len())?;

@@ -970,7 +970,8 @@ fn a_session_that_was_split_off_starts_with_what_was_said() {
         <recent_dialogue n="3">
         <summary>pool: measured; docs: begun</summary>
         <message role="user" age="2h">fix the UI first</message>
-        <message role="assistant" age="1h">on it&#10;now</message>
+        <message role="assistant" age="1h">on it
+            now</message>
         </recent_dialogue>
         </hivemind_state>
     "#]].assert_eq(&pack(&entries, 9_500, NOW));

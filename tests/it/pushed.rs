@@ -217,3 +217,82 @@ fn a_merge_is_told_in_one_line_and_an_edit_beside_it_as_an_edit() {
     assert!(told.contains("<edited by=\"devops\"") && told.contains(">own.py</edited>"), "{told}");
     assert!(!told.contains("one.py two.py"), "{told}");
 }
+
+#[test]
+fn a_file_that_a_command_only_reads_is_not_edited_by_it() {
+    let shell = Shell::new();
+    let (devops, analyst) = (claude(&shell, "s-1", "devops"), claude(&shell, "s-2", "analyst"));
+    devops.start();
+    analyst.start();
+    spool_is_empty(&shell);
+    let path = format!("{}/pool.py", devops.cwd());
+    let write = |second: u64| {
+        std::fs::write(&path, "x").expect("a file");
+        let at = std::time::UNIX_EPOCH + std::time::Duration::from_secs(2_000_000_000 + second);
+        std::fs::File::options().append(true).open(&path).expect("a file").set_modified(at).expect("a time");
+    };
+    write(0);
+    within(&shell, "s-2", "hm --json --agent devops task add \"read it\"");
+    within(&shell, "s-2", "hm --json --agent devops task claim T1 --lock pool.py");
+    spool_is_empty(&shell);
+    // Another agent writes the file while the command runs.
+    let reads = "sha1sum pool.py; (python3 -m pytest -q 2>&1 | tail -7); python3 /tmp/x.py; sha1sum pool.py";
+    analyst.about_to_run(reads);
+    write(1);
+    after(&analyst, reads);
+    spool_is_empty(&shell);
+    let told = printed(&shell, "s-2", "hm --agent devops news");
+    assert!(!told.contains("edited by"), "{told}");
+    let writes = "sha1sum pool.py; sed -i s/x/y/ pool.py";
+    analyst.about_to_run(writes);
+    write(2);
+    after(&analyst, writes);
+    spool_is_empty(&shell);
+    let told = printed(&shell, "s-2", "hm --agent devops news");
+    assert!(told.contains("<edited by=\"analyst\"") && told.contains(">pool.py</edited>"), "{told}");
+}
+
+#[test]
+fn several_bugs_are_said_to_be_mended_in_one_line() {
+    let shell = Shell::new();
+    for number in 1..=2 {
+        let line = format!(
+            "hm --json --agent analyst claim create \"bug {number} of the pool\" --type negative --scope pool{number}.py"
+        );
+        within(&shell, "s-2", &line);
+    }
+    let supported = printed(&shell, "s-1", "hm --agent devops claim support C1");
+    assert!(supported.contains("if it is mended now, say so:"), "{supported}");
+    assert!(
+        supported.replace("\n    ", " ").contains("claim create STATEMENT --supersedes C1 --mends"),
+        "{supported}"
+    );
+    let told = printed(&shell, "s-1", "hm --agent devops claim mended C1 C2 \"in commit 8af13c2\"");
+    assert!(told.contains("claim created C3") && told.contains("claim created C4"), "{told}");
+    let shown = printed(&shell, "s-1", "hm --agent devops claim show C4");
+    assert!(shown.contains("C2 is mended: in commit 8af13c2") && shown.contains("pool2.py"), "{shown}");
+    // The owner agrees.
+    let agreed = printed(&shell, "s-2", "hm --agent analyst claim support C3 C4");
+    assert!(agreed.contains("confirmed"), "{agreed}");
+    let shown = printed(&shell, "s-1", "hm --agent devops claim show C1");
+    assert!(shown.contains("mended"), "{shown}");
+}
+
+#[test]
+fn a_support_of_several_claims_tells_of_changed_files_once() {
+    let shell = Shell::new();
+    let analyst = claude(&shell, "s-2", "analyst");
+    analyst.start();
+    spool_is_empty(&shell);
+    for number in 1..=3 {
+        let path = format!("{}/pool{number}.py", analyst.cwd());
+        std::fs::write(&path, "x").expect("a file");
+        let line =
+            format!("hm --json --agent analyst claim create \"pool {number} holds\" --scope pool{number}.py");
+        within(&shell, "s-2", &line);
+        std::fs::write(&path, format!("other {number}")).expect("a file");
+    }
+    let told = printed(&shell, "s-1", "hm --agent devops claim support C1 C2 C3");
+    assert_eq!(told.matches("your support is about").count(), 1, "{told}");
+    assert!(told.contains("files changed since C1, C2, C3:"), "{told}");
+}

@@ -256,6 +256,41 @@ fn a_receipt_quotes_a_dead_end_whole_and_tells_of_it_once() {
     assert_eq!(dump(&workspace.team_memory()), before);
 }
 
+/// Red before: a claim that said that bugs are mended was warned of each of them, up to five times.
+#[test]
+fn a_receipt_warns_of_no_dead_end_that_its_author_knows_and_of_two_at_most() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let mut ends = Vec::new();
+    for number in 1..=5 {
+        let said = format!("bug {number}: the pool keeps the connections of its workers, case {number}");
+        let end = CreateClaim { claim_type: ClaimType::Negative, ..fact(&said) };
+        let made = at("analyst", Some("s-1"), end, "src/pool.rs");
+        accepted(&mut committer, &made);
+        ends.push(claim_of(&made));
+    }
+    let mut says = |session: &str, create: CreateClaim| {
+        let receipt = accepted(&mut committer, &at("devops", Some(session), create, "src/pool.rs"));
+        told(&receipt).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let named = "the pool ends the connections of its workers: C1, C2 and C3-C5 are mended";
+    assert_eq!(says("s-2", fact(named)), [""; 0], "named");
+    let asks = vec![hivemind::domain::agent::AgentId::recorded("analyst")];
+    let asking = CreateClaim { asks, ..fact("may the pool lend the connections of its workers?") };
+    assert_eq!(says("s-3", asking), [""; 0], "their owner is asked");
+    let two = says("s-4", fact("the pool shares the connections of its workers"));
+    assert_eq!(two.len(), 2, "{two:?}");
+    assert!(two[1].ends_with("; 3 more: `hivemind://negative`"), "{two:?}");
+    for end in ends {
+        accepted(&mut committer, &position("devops", end, Position::Support));
+    }
+    let mut says = |session: &str, create: CreateClaim| {
+        let receipt = accepted(&mut committer, &at("devops", Some(session), create, "src/pool.rs"));
+        told(&receipt).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(says("s-5", fact("the pool counts the connections of its workers")), [""; 0], "supported");
+}
+
 #[test]
 fn what_waited_in_the_spool_told_no_agent_anything() {
     let workspace = TempWorkspace::new();

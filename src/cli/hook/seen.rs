@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::Hooked;
-use crate::domain::action::{Action, is_own_call};
+use crate::domain::action::{Action, is_own_call, without_reading};
 use crate::domain::command::{Command, Observe};
 use crate::domain::ids::EventId;
 use crate::domain::scope::Scope;
@@ -50,7 +50,8 @@ impl Hooked {
     pub(super) fn named_files(&self, tool: &ToolCall) -> Option<Vec<(Scope, PathBuf)>> {
         let line = tool.command.as_deref().filter(|line| !is_own_call(line))?;
         let here = PathBuf::from(self.call.cwd.as_deref()?).join(tool.dir.as_deref().unwrap_or_default());
-        let files = hooks::files_named(line).into_iter().filter_map(|name| {
+        let line = without_reading(line);
+        let files = hooks::files_named(&line).into_iter().filter_map(|name| {
             let scope = self.context.workspace.scope_in(&here, name).ok().filter(Scope::is_path)?;
             Some((scope, here.join(name)))
         });

@@ -48,6 +48,12 @@ pub(super) fn cut(line: &str) -> Vec<Step> {
 
 /// Like [`cut`], and tells whether the whole line was understood.
 pub(super) fn read(line: &str) -> (Vec<Step>, bool) {
+    let (steps, _, is_whole) = with_written(line);
+    (steps, is_whole)
+}
+
+/// Like [`read`], and also returns the files that redirections write, still quoted.
+pub(super) fn with_written(line: &str) -> (Vec<Step>, Vec<String>, bool) {
     let mut cutter = Cutter {
         line,
         at: 0,
@@ -56,10 +62,11 @@ pub(super) fn read(line: &str) -> (Vec<Step>, bool) {
         before: Joint::Next,
         subshells: 0,
         steps: Vec::new(),
+        written: Vec::new(),
     };
     // `None` keeps the steps that were understood before.
     let is_whole = cutter.run().is_some();
-    (cutter.steps, is_whole)
+    (cutter.steps, cutter.written, is_whole)
 }
 
 struct Cutter<'l> {
@@ -72,6 +79,8 @@ struct Cutter<'l> {
     before: Joint,
     subshells: usize,
     steps: Vec<Step>,
+    /// The targets of the redirections that write.
+    written: Vec<String>,
 }
 
 impl Cutter<'_> {
@@ -244,7 +253,10 @@ impl Cutter<'_> {
         }
         let command = std::mem::take(&mut self.text);
         while self.piece()? {}
-        self.text = command;
+        let target = std::mem::replace(&mut self.text, command);
+        if operator.contains('>') {
+            self.written.push(target);
+        }
         self.text.push(' ');
         Some(())
     }

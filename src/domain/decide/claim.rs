@@ -1,6 +1,7 @@
 //! Claims are created, and deprecated.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use serde_json::json;
 
@@ -13,7 +14,7 @@ use super::{
 };
 use crate::domain::action;
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ClaimType, HYPOTHESIS_TTL, Override, Relation, Share, Status, Trigger};
+use crate::domain::claim::{ClaimType, HYPOTHESIS_TTL, Override, Position, Relation, Share, Status, Trigger};
 use crate::domain::command::{CreateClaim, DeprecateClaim};
 use crate::domain::event::{ClaimCreated, EvidenceAdded, StatusChanged};
 use crate::domain::ids::{ClaimId, EventId, SessionId, TaskId};
@@ -27,7 +28,7 @@ use crate::domain::time::{Hours, Timestamp};
 use crate::domain::versions::Versions;
 
 /// The most dead ends a receipt names; more would be noise.
-const MAX_DEAD_END_WARNINGS: usize = 5;
+const MAX_DEAD_END_WARNINGS: usize = 2;
 
 /// Words a claim and a dead end share at least to be about the same thing: one common word is chance.
 const MIN_SHARED_SUBJECTS: usize = 2;
@@ -81,8 +82,15 @@ pub(super) fn create_claim(
             decision.warnings.iter().filter_map(|warning| warning.claim_id).chain(replaced.iter().copied());
         let told: Vec<ClaimId> = told.collect();
         let about = (create.statement.as_str(), &reading, scopes.as_slice());
+        // What the author names, supported, or asks the owner about is known to it.
+        let is_known = |id: ClaimId, dead_end: &Claim| {
+            dead_end.positions.get(agent) == Some(&Position::Support)
+                || create.asks.contains(&dead_end.owner)
+                || told::is_named(state, create.statement.as_str(), id)
+        };
         let is_news = |id: ClaimId, dead_end: &Claim| {
             !told.contains(&id)
+                && !is_known(id, dead_end)
                 && !dead_end.is_over(now)
                 && told::is_news(state, (agent, session), id, dead_end)
         };
@@ -277,14 +285,20 @@ fn dead_end_warnings(
         dead_ends.into_iter().filter_map(|id| meets(id, state.claim(id)?)).collect();
     // Ids are time-ordered: of equal ones the newest dead end is the likeliest to still hold.
     met.sort_unstable_by(|a, b| b.cmp(a));
-    met.into_iter()
-        .take(MAX_DEAD_END_WARNINGS)
+    let more = met.len().saturating_sub(MAX_DEAD_END_WARNINGS);
+    met.truncate(MAX_DEAD_END_WARNINGS);
+    let mut warnings: Vec<Warning> = met
+        .into_iter()
         .map(|(_, _, id)| Warning {
             code: WarningCode::NegativeClaim,
             message: format!("a failed approach is on record here: {}", quotation(state, id)),
             claim_id: Some(id),
         })
-        .collect()
+        .collect();
+    if let Some(last) = warnings.last_mut().filter(|_| more > 0) {
+        let _ = write!(last.message, "; {more} more: `hivemind://negative`");
+    }
+    warnings
 }
 
 /// What a claim says, in its first line, and which claim it is.

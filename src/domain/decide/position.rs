@@ -192,6 +192,23 @@ fn next_step(
     now: Timestamp,
     policy: &Policy,
 ) -> Option<String> {
+    let step = step(state, agent, position, (id, claim, status), now, policy)?;
+    if position != Position::Support || claim.claim_type != ClaimType::Negative {
+        return Some(step);
+    }
+    // Agents supported the report of a bug to say that it is mended.
+    let mends = json!({ "statement": way::STATEMENT, "supersedes": id, "mends": true });
+    Some(format!("{step}; if it is mended now, say so: {}", way::call("create_claim", &mends)))
+}
+
+fn step(
+    state: &State,
+    agent: &AgentId,
+    position: Position,
+    (id, claim, status): (ClaimId, &Claim, Status),
+    now: Timestamp,
+    policy: &Policy,
+) -> Option<String> {
     let names = |agents: &[&AgentId]| agents.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let supporters = counting(state, claim, policy);
     match (position, status) {

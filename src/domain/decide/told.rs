@@ -11,6 +11,7 @@ use crate::domain::command::{Command, RunExperiment};
 use crate::domain::event::{Event, Guard, GuardFired};
 use crate::domain::evidence::EvidenceName;
 use crate::domain::ids::{ClaimId, SessionId};
+use crate::domain::names::names_it;
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, State};
@@ -27,6 +28,12 @@ pub(super) fn is_news(state: &State, (agent, session): Speaker<'_>, id: ClaimId,
     !state.said(agent, session, claim) && !state.was_told(agent, session, id)
 }
 
+/// Whether a text names the claim, by its short name, within a range of them, or by its id.
+pub(super) fn is_named(state: &State, text: &str, id: ClaimId) -> bool {
+    let name = state.work().names().of(id.uuid());
+    name.is_some_and(|name| names_it(text, name)) || text.contains(&id.to_string())
+}
+
 /// Names recent claims of other agents about the place of a new claim or decision. Claims that the author already knows
 /// are left out: those in this receipt, and those that the author names itself.
 pub(super) fn recent(
@@ -41,10 +48,12 @@ pub(super) fn recent(
     let mut known: BTreeSet<ClaimId> = known;
     known.extend(decision.warnings.iter().filter_map(|warning| warning.claim_id));
     known.extend(decision.similar.iter().chain(&decision.alike));
+    let said = said(command);
     let is_told = |id: ClaimId, claim: &Claim| {
         claim.status != Status::Deprecated
             && !claim.is_over(now)
             && !known.contains(&id)
+            && !said.is_some_and(|said| is_named(state, said, id))
             && !claim.positions.contains_key(agent)
             && is_news(state, (agent, session), id, claim)
             && are_beside(&scopes, claim)
@@ -85,6 +94,18 @@ fn places(scopes: &[Scope]) -> Vec<&Scope> {
 /// Whether the claim has a place that overlaps one of these places.
 fn are_beside(at: &[&Scope], claim: &Claim) -> bool {
     places(&claim.scopes).iter().any(|place| at.iter().any(|scope| scope.overlaps(place)))
+}
+
+/// The statement of a new claim or decision.
+fn said(command: &Command) -> Option<&str> {
+    let statement = if let Command::CreateClaim(create) = command {
+        Some(&create.statement)
+    } else if let Command::RecordDecision(record) = command {
+        record.statement.as_ref()
+    } else {
+        None
+    };
+    statement.map(|statement| statement.as_str())
 }
 
 /// The claim that a command creates or records as a decision, and the claims that the command names.
