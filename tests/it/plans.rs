@@ -747,7 +747,7 @@ const fn kind(view: &View) -> &'static str {
         View::Pattern(_) => "pattern",
     }
 }
-const KINDS: usize = 32;
+const KINDS: usize = 34;
 
 /// The lines of a statement's plan that go over all of a table or of an index.
 fn scans(db: &Connection, sql: &str) -> Vec<String> {
