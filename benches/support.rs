@@ -225,6 +225,7 @@ pub(crate) fn claim(index: usize, claim_type: ClaimType) -> CreateClaim {
     let (area, file) = (index % 50, index % 2_000);
     let scopes = [format!("src/area{area}/file{file}.rs"), format!("tag:area{area}")];
     CreateClaim {
+        event_type: None,
         mends: false,
         origin_task_id: None,
         asks: Vec::new(),

@@ -147,6 +147,9 @@ pub(super) struct Create {
     /// fact (default), decision, hypothesis or negative (a dead end)
     #[arg(long = "type", value_name = "TYPE", default_value = "fact", hide_default_value = true)]
     claim_type: String,
+    /// preference, correction, execution or context, where the type does not say it
+    #[arg(long, value_name = "TYPE")]
+    event_type: Option<String>,
     /// A path, symbol:NAME, target:NAME or tag:NAME [default: .]
     #[arg(long = "scope", value_name = "SCOPE", default_value = ".", hide_default_value = true)]
     scopes: Vec<String>,
@@ -370,6 +373,7 @@ fn mending(context: &Context, old: ClaimId, how: Option<Reason>) -> Result<Creat
         claim_id: ClaimId::from_uuid(system::new_id()),
         statement: parse("statement", &format!("{called} is mended{how}"))?,
         claim_type: ClaimType::Fact,
+        event_type: None,
         scopes: parse_all("scope", &found.summary.scopes)?,
         confidence: Share::FULL,
         supersedes: Some(old),
@@ -402,6 +406,7 @@ impl Create {
             claim_id: ClaimId::from_uuid(system::new_id()),
             statement: parse("statement", &self.statement)?,
             claim_type: parse("type", &self.claim_type)?,
+            event_type: parse_optional("event-type", self.event_type.as_deref())?,
             scopes: context.scopes_and_links("scope", &self.scopes)?,
             confidence: share("confidence", self.confidence)?,
             supersedes: context.any_claim_named(self.supersedes.as_deref())?,

@@ -149,6 +149,7 @@ impl Seed<'_> {
             }));
         }
         Ok(Command::CreateClaim(CreateClaim {
+            event_type: None,
             mends: false,
             claim_id: ClaimId::from_uuid(id),
             statement,

@@ -445,6 +445,7 @@ mod tests {
         for (number, at) in [(1, "src/db"), (2, "src/db/pool.rs"), (3, "src/dbx"), (4, "tag:db"), (5, ".")] {
             let id = uuid::Uuid::from_u128(number);
             let created = ClaimCreated {
+                event_type: None,
                 origin_task_id: None,
                 claim_id: ClaimId::from_uuid(id),
                 statement: format!("dead end {number}").parse().expect("a statement"),

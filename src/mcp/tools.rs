@@ -23,6 +23,7 @@ mod sessions;
 mod split_session;
 mod still;
 mod tasks;
+mod trigger;
 mod ways_back;
 
 use std::collections::HashMap;

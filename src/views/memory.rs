@@ -12,7 +12,8 @@ use super::plain::plain;
 use super::{Answer, ViewError, resolve, to_json};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Basis, Status};
-use crate::domain::event::{AnchorSaved, Event, TurnRecorded};
+use crate::domain::event::{AnchorSaved, ClaimCreated, Event, TurnRecorded};
+use crate::domain::ids::ClaimId;
 use crate::domain::memory::{
     BadMemoryId, DedupKey, Ground, MemoryEvent, MemoryId, MemoryItem, MemoryKind, Owner, Source, Space,
 };
@@ -389,10 +390,11 @@ fn rows(asking: &mut Asking<'_>, found: Found, project: &Owner) -> Result<(Vec<K
             saved = places.into_iter().map(|placed| (placed.seq, placed.is_kept)).collect();
         }
     }
+    let given = given(asking, &claims)?;
     let (kept, _) = asking.found(|asked| {
         let mut kept = Vec::new();
         for claim in &claims {
-            kept.extend(of_claim(asked, claim, project)?);
+            kept.extend(of_claim(asked, claim, (project, given.get(&claim.id).copied()))?);
         }
         for anchor in &anchors {
             kept.extend(of_anchor(asked, anchor, (project, &saved))?);
@@ -405,12 +407,33 @@ fn rows(asking: &mut Asking<'_>, found: Found, project: &Owner) -> Result<(Vec<K
     Ok(kept)
 }
 
-fn of_claim(asked: &Asked<'_>, claim: &ClaimSummary, project: &Owner) -> Result<Option<Kept>, ViewError> {
+/// The event types that authors gave their claims. Only the ledger has them.
+fn given(
+    asking: &mut Asking<'_>,
+    claims: &[ClaimSummary],
+) -> Result<BTreeMap<ClaimId, MemoryEvent>, ViewError> {
+    let mut given = BTreeMap::new();
+    let Some(ledger) = asking.reads.ledger()? else { return Ok(given) };
+    for claim in claims {
+        let created = ledger.event(claim.id.creation_event())?;
+        let created = created.and_then(|stored| stored.recorded().ok()?.event);
+        if let Some(Event::ClaimCreated(ClaimCreated { event_type: Some(event), .. })) = created {
+            given.insert(claim.id, event);
+        }
+    }
+    Ok(given)
+}
+
+fn of_claim(
+    asked: &Asked<'_>,
+    claim: &ClaimSummary,
+    (project, given): (&Owner, Option<MemoryEvent>),
+) -> Result<Option<Kept>, ViewError> {
     let Some(n) = claim.name.as_deref().and_then(number) else { return Ok(None) };
     let kept = asked.store.kept_claim(claim.id)?;
     let id = MemoryId { space: Space::Project, owner: project.clone(), kind: MemoryKind::Semantic, n };
     let source = source_of(&claim.owner);
-    let event = MemoryEvent::of_claim(claim.claim_type, source);
+    let event = given.unwrap_or_else(|| MemoryEvent::of_claim(claim.claim_type, source));
     let is_doubted = claim.unstable || claim.failed_since.is_some();
     let proof = claim.proof.as_ref().filter(|_| claim.basis == Some(Basis::Proved) && !is_doubted);
     let run = proof.map(|proof| proof.run_id.to_string());

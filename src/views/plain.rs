@@ -48,16 +48,16 @@ mod tests {
             "none": [],
         });
         expect![[r#"
-            type: memory_recall
-            policy.short_term.turns: 6
+            none.count: 0
             policy.allows: null
+            policy.short_term.turns: 6
             recalled.count: 2
             recalled.1.id: a
             recalled.2.id: b fake: 1
             recalled.2.score: 0.5
             tags.count: 1
             tags.1: x
-            none.count: 0
+            type: memory_recall
         "#]]
         .assert_eq(&plain(&value));
     }

@@ -57,6 +57,7 @@ impl Memory {
     fn create(&mut self, agent: &AgentId, statement: &str, claim_type: ClaimType, scope: &str) -> Accepted {
         let claim_id = ClaimId::from_uuid(Uuid::from_u128(self.events + 1));
         let create = CreateClaim {
+            event_type: None,
             mends: false,
             claim_id,
             statement: statement.parse().expect("a statement"),

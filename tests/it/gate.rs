@@ -158,6 +158,7 @@ fn a_secret_in_any_text_of_any_command_is_refused() {
         claim_task: task_id
         create_claim: claim_id
         create_claim: claim_type
+        create_claim: event_type
         create_claim: evidence_refs.0
         create_claim: evidence_refs.1
         create_claim: evidence_refs.2

@@ -360,6 +360,7 @@ pub(crate) fn creation(by: &str, statement: &str) -> Submission {
 
 pub(crate) fn fact(statement: &str) -> CreateClaim {
     CreateClaim {
+        event_type: None,
         mends: false,
         claim_id: ClaimId::from_uuid(system::new_id()),
         statement: statement.parse().expect("a statement"),

@@ -152,6 +152,23 @@ fn an_import_believes_no_name_time_or_text_that_no_hm_would_write() {
 }
 
 #[test]
+fn imported_decisions_grounds_and_items_say_so() {
+    let (there, here) = (Shell::new(), Shell::new());
+    let decide = "hm --agent devops decision record \"we use one pool\" --target pool --rationale \"two of them starve\"";
+    assert!(there.run(decide).status.success());
+    let file = there.workspace().root().join("export.jsonl");
+    assert!(there.run(&format!("hm export {}", file.display())).status.success());
+    let imported = here.run(&format!("hm import {}", file.display()));
+    assert!(imported.status.success(), "{imported:?}");
+    let said = |shell: &Shell, line: &str| String::from_utf8(shell.run(line).stdout).expect("text");
+    for line in ["hm decision list", "hm claim list", "hm claim why C1", "hm claim show C1", "hm memory list"]
+    {
+        assert!(said(&here, line).contains("imported"), "{line}: {}", said(&here, line));
+        assert!(!said(&there, line).contains("imported"), "{line}: {}", said(&there, line));
+    }
+}
+
+#[test]
 fn what_is_imported_says_so() {
     let (_, ours) = exported(2);
     let text = forged(|batch| batch.agent = agent("operator"));

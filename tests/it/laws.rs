@@ -748,6 +748,7 @@ fn creation() -> impl Strategy<Value = CreateClaim> {
         .prop_map(
             |(claim_id, statement, claim_type, scopes, confidence, supersedes, evidence_refs, ttl_hours)| {
                 CreateClaim {
+                    event_type: None,
                     mends: supersedes.is_some() && confidence > 0.5,
                     claim_id,
                     statement: statement.parse().expect("a statement"),

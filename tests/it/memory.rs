@@ -169,6 +169,19 @@ fn an_item_has_the_fields_of_the_contract() {
     let turn = show("session:night-run:short_term:13");
     assert_eq!((&turn["source"], &turn["meta"]["authority"]), (&json!("user"), &json!("user_asserted")));
 
+    // The author may say what it is.
+    said(
+        &shell,
+        "hm --agent operator claim create \"the pool holds 30 connections\" --event-type correction --supersedes C1",
+    );
+    let corrected = show("C6");
+    assert_eq!(
+        (&corrected["meta"]["event_type"], &corrected["importance"]),
+        (&json!("correction"), &json!(6))
+    );
+    let reasons = json!(["event_type:correction:4", "source:user:+1", "correction:+1"]);
+    assert_eq!(corrected["meta"]["importance_reason"], reasons);
+    assert_eq!(corrected["meta"]["dedup_key"], "correction the pool holds 30 connections");
     // For people, a field on each line.
     let plain = said(&shell, "hm memory show C3");
     assert!(
@@ -263,7 +276,7 @@ fn ids_are_those_of_the_ledger_whatever_is_folded_or_erased() {
         ("turn.recorded", "message 10\""),
     ] {
         let seq = of(kind, text);
-        said(&shell, &format!("hm --agent operator forget #{seq} --reason \"asked to\" --yes"));
+        said(&shell, &format!("hm --agent operator forget #{seq} --reason \"asked to\""));
     }
     let after = kept(&shell, "", 4);
     let gone = ["semantic:1", "profile:1", "short_term:10"];
@@ -294,10 +307,13 @@ async fn a_verb_says_what_its_resource_says() {
         if number == 2 {
             bench.accepted(&other, "support", json!({ "claim_id": id })).await;
         }
-        bench.accepted(&other, "save_anchor", json!({ "key": format!("k{number}"), "value": "v" })).await;
-        bench
-            .accepted(&pane, "record_turn", json!({ "role": "user", "text": format!("say {number}") }))
-            .await;
+        for words in [
+            ["--agent", "analyst", "anchor", "save", &format!("k{number}"), "v"],
+            ["--agent", "devops", "session", "turn", "user", &format!("say {number}")],
+        ] {
+            let output = bench.hm(&words);
+            assert!(output.status.success(), "{output:?}");
+        }
     }
     let project = bench.workspace().project();
     let resource = async |address: &str| {

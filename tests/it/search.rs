@@ -116,6 +116,7 @@ impl Library {
         self.ids.insert(line.key.clone(), claim_id);
         self.names.insert(claim_id, line.key.clone());
         let create = CreateClaim {
+            event_type: None,
             mends: false,
             claim_id,
             statement: line.statement.parse().expect("a statement"),

@@ -6,6 +6,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Position, Relation, Share, Trigger};
 use crate::domain::evidence::EvidenceName;
 use crate::domain::ids::{ClaimId, TaskId};
+use crate::domain::memory::MemoryEvent;
 use crate::domain::scope::Scope;
 use crate::domain::text::{Reason, Statement};
 use crate::domain::time::Hours;
@@ -19,6 +20,9 @@ pub struct CreateClaim {
     pub statement: Statement,
     /// The type of the claim.
     pub claim_type: ClaimType,
+    /// What the claim reports, unless its type says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event_type: Option<MemoryEvent>,
     /// The scopes of the claim, 1 to 16.
     pub scopes: Vec<Scope>,
     /// The owner's confidence.

@@ -180,6 +180,7 @@ fn created(
         claim_id: create.claim_id,
         statement: create.statement.clone(),
         claim_type: create.claim_type,
+        event_type: create.event_type,
         scopes: scopes.to_vec(),
         confidence: create.confidence,
         supersedes: create.supersedes,

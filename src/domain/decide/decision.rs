@@ -178,6 +178,7 @@ pub(super) fn record(
         Some(statement) => {
             let scopes = record.scopes.iter().chain(&record.target).cloned().collect();
             let claim = CreateClaim {
+                event_type: None,
                 origin_task_id: None,
                 claim_id: record.claim_id,
                 statement: statement.clone(),
@@ -412,6 +413,7 @@ fn reject(
         claim_id,
         statement: statement.clone(),
         claim_type: ClaimType::Hypothesis,
+        event_type: None,
         scopes,
         confidence: Share::FULL,
         supersedes: None,

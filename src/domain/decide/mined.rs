@@ -97,6 +97,7 @@ fn hypotheses(state: &State, cluster: &Cluster, ids: &mut dyn FnMut() -> uuid::U
                 claim_id,
                 statement,
                 claim_type: ClaimType::Hypothesis,
+                event_type: None,
                 scopes: ".".parse().into_iter().collect(),
                 confidence: Share::try_from(confidence).unwrap_or_default(),
                 supersedes: None,

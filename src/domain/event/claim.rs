@@ -7,6 +7,7 @@ use crate::domain::checkout::Checkout;
 use crate::domain::claim::{ClaimType, Grade, Override, Position, Relation, Share, Status, Trigger};
 use crate::domain::experiment::{Prediction, ProfileName, Tally};
 use crate::domain::ids::{ClaimId, EventId, RunId, TaskId};
+use crate::domain::memory::MemoryEvent;
 use crate::domain::scope::Scope;
 use crate::domain::text::{Reason, Statement};
 use crate::domain::time::{Hours, Timestamp};
@@ -21,6 +22,9 @@ pub struct ClaimCreated {
     pub statement: Statement,
     /// The type of the claim.
     pub claim_type: ClaimType,
+    /// What the claim reports, in the word of its author. None: its type says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event_type: Option<MemoryEvent>,
     /// The scopes of the claim.
     pub scopes: Vec<Scope>,
     /// The owner's own confidence, 0 to 1.

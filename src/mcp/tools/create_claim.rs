@@ -4,12 +4,13 @@ use rmcp::{model::CallToolResult, tool, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::domain::claim::{ClaimType, Share, Trigger};
+use super::trigger::TriggerArguments;
+use crate::domain::claim::{ClaimType, Share};
 use crate::domain::command::{Command, CreateClaim};
 use crate::domain::evidence::EvidenceName;
 use crate::domain::ids::{ClaimId, TaskId};
-use crate::domain::rejection::Rejection;
-use crate::domain::text::{CommandLine, ErrorSignature, Statement};
+use crate::domain::memory::MemoryEvent;
+use crate::domain::text::Statement;
 use crate::domain::time::Hours;
 use crate::mcp::{call::Call, schema, server::Server};
 
@@ -21,6 +22,9 @@ struct CreateClaimArguments {
     /// negative = a failed approach.
     #[schemars(schema_with = "schema::claim_type")]
     claim_type: ClaimType,
+    /// If claim_type does not say it.
+    #[schemars(schema_with = "schema::event_type")]
+    event_type: Option<MemoryEvent>,
     /// 1-16 of: workspace path, symbol:NAME, target:NAME, tag:NAME.
     scopes: Vec<String>,
     /// 0-1, default 1.
@@ -50,18 +54,6 @@ struct CreateClaimArguments {
     unless_objection_minutes: Option<u32>,
 }
 
-#[derive(Default, Deserialize, JsonSchema)]
-#[serde(default)]
-struct TriggerArguments {
-    paths: Vec<String>,
-    #[schemars(with = "Vec<String>")]
-    commands: Vec<CommandLine>,
-    #[schemars(with = "Vec<String>")]
-    symbols: Vec<CommandLine>,
-    #[schemars(with = "Option<String>")]
-    error_signature: Option<ErrorSignature>,
-}
-
 #[tool_router(router = create_claim_route, vis = "pub(super)")]
 impl Server {
     #[tool(
@@ -71,25 +63,18 @@ impl Server {
     )]
     async fn create_claim(&self, call: Call) -> CallToolResult {
         self.run(call, |given: CreateClaimArguments, id| {
-            let trigger = given.trigger.map(|trigger| -> Result<Trigger, Rejection> {
-                Ok(Trigger {
-                    paths: self.scopes("trigger.paths", &trigger.paths)?,
-                    commands: trigger.commands,
-                    symbols: trigger.symbols,
-                    error_signature: trigger.error_signature,
-                })
-            });
             Ok(Command::CreateClaim(CreateClaim {
                 origin_task_id: given.origin_task_id.or_else(|| self.caller().task()),
                 claim_id: ClaimId::from_uuid(id),
                 statement: given.statement,
                 claim_type: given.claim_type,
+                event_type: given.event_type,
                 scopes: self.scopes_and_links("scopes", &given.scopes)?,
                 confidence: given.confidence,
                 supersedes: given.supersedes,
                 ttl_hours: given.ttl_hours,
                 evidence_refs: given.evidence_refs,
-                trigger: trigger.transpose()?,
+                trigger: given.trigger.map(|trigger| self.trigger(trigger)).transpose()?,
                 mends: given.mends,
                 asks: self.agents("asks", &given.asks)?,
                 unless_objection_minutes: given.unless_objection_minutes,
