@@ -69,6 +69,7 @@ pub(super) const VERBS: &[(&str, Who)] = &[
     ("decision show", Anyone),
     ("decision list", Anyone),
     ("contradictions", Anyone),
+    ("contradictions show", Anyone),
     ("pattern list", Anyone),
     ("pattern show", Anyone),
     ("pattern dismiss", Agent),
@@ -201,7 +202,7 @@ mod tests {
 
     fn leaves(command: &Command, path: &str, found: &mut Vec<String>) {
         let verbs: Vec<&Command> = command.get_subcommands().collect();
-        if verbs.is_empty() {
+        if verbs.is_empty() || !command.is_subcommand_required_set() {
             found.push(path.trim_start().to_owned());
         }
         for verb in verbs {
