@@ -219,40 +219,6 @@ fn a_merge_is_told_in_one_line_and_an_edit_beside_it_as_an_edit() {
 }
 
 #[test]
-fn a_file_that_a_command_only_reads_is_not_edited_by_it() {
-    let shell = Shell::new();
-    let (devops, analyst) = (claude(&shell, "s-1", "devops"), claude(&shell, "s-2", "analyst"));
-    devops.start();
-    analyst.start();
-    spool_is_empty(&shell);
-    let path = format!("{}/pool.py", devops.cwd());
-    let write = |second: u64| {
-        std::fs::write(&path, "x").expect("a file");
-        let at = std::time::UNIX_EPOCH + std::time::Duration::from_secs(2_000_000_000 + second);
-        std::fs::File::options().append(true).open(&path).expect("a file").set_modified(at).expect("a time");
-    };
-    write(0);
-    within(&shell, "s-2", "hm --json --agent devops task add \"read it\"");
-    within(&shell, "s-2", "hm --json --agent devops task claim T1 --lock pool.py");
-    spool_is_empty(&shell);
-    // Another agent writes the file while the command runs.
-    let reads = "sha1sum pool.py; (python3 -m pytest -q 2>&1 | tail -7); python3 /tmp/x.py; sha1sum pool.py";
-    analyst.about_to_run(reads);
-    write(1);
-    after(&analyst, reads);
-    spool_is_empty(&shell);
-    let told = printed(&shell, "s-2", "hm --agent devops news");
-    assert!(!told.contains("edited by"), "{told}");
-    let writes = "sha1sum pool.py; sed -i s/x/y/ pool.py";
-    analyst.about_to_run(writes);
-    write(2);
-    after(&analyst, writes);
-    spool_is_empty(&shell);
-    let told = printed(&shell, "s-2", "hm --agent devops news");
-    assert!(told.contains("<edited by=\"analyst\"") && told.contains(">pool.py</edited>"), "{told}");
-}
-
-#[test]
 fn several_bugs_are_said_to_be_mended_in_one_line() {
     let shell = Shell::new();
     for number in 1..=2 {
