@@ -25,11 +25,10 @@ Work
   lock            Ask the others to leave a path, a tag or the machine alone for some minutes
   intent          Say what is wanted now; anchor: keep facts where no compaction loses them
   session         What sessions did and said; log: every event; pattern, guard: loops, warnings
-  memory          All that is kept, and who sees it
 Set up
   init, uninit, doctor, demo, trust, serve, token, hook, writer
 Look after
-  verify, rebuild, backup, export, import, backfill, forget, repair
+  memory (all that is kept), verify, rebuild, backup, export, import, backfill, forget, repair
 
 Example: hm claim search connection pool
 Start with: hm init, then hm demo
