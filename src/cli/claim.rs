@@ -148,7 +148,7 @@ pub(super) struct Create {
     #[arg(long = "type", value_name = "TYPE", default_value = "fact", hide_default_value = true)]
     claim_type: String,
     /// preference, correction, execution or context, where the type does not say it
-    #[arg(long, value_name = "TYPE")]
+    #[arg(long, hide = true, value_name = "TYPE")]
     event_type: Option<String>,
     /// A path, symbol:NAME, target:NAME or tag:NAME [default: .]
     #[arg(long = "scope", value_name = "SCOPE", default_value = ".", hide_default_value = true)]

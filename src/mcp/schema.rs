@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use crate::domain::claim::{ClaimType, Outcome, Relation, ReportKind};
 use crate::domain::experiment::Prediction;
-use crate::domain::memory::MemoryEvent;
 use crate::domain::plan::TaskStatus;
 use crate::domain::session::{Role, Source};
 
@@ -75,10 +74,6 @@ fn words(words: impl Iterator<Item = &'static str>) -> Schema {
 
 pub(super) fn claim_type(_: &mut SchemaGenerator) -> Schema {
     words(ClaimType::ALL.iter().map(|word| word.as_str()))
-}
-
-pub(super) fn event_type(_: &mut SchemaGenerator) -> Schema {
-    words(MemoryEvent::ALL.iter().map(|word| word.as_str()))
 }
 
 pub(super) fn relation(_: &mut SchemaGenerator) -> Schema {

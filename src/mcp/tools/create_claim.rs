@@ -22,10 +22,10 @@ struct CreateClaimArguments {
     /// negative = a failed approach.
     #[schemars(schema_with = "schema::claim_type")]
     claim_type: ClaimType,
-    /// If claim_type does not say it.
-    #[schemars(schema_with = "schema::event_type")]
+    // Without its words: the listing has room for no more, and a refusal says them.
+    #[schemars(with = "Option<String>")]
     event_type: Option<MemoryEvent>,
-    /// 1-16 of: workspace path, symbol:NAME, target:NAME, tag:NAME.
+    /// 1-16 of: path, symbol:NAME, target:NAME, tag:NAME.
     scopes: Vec<String>,
     /// 0-1, default 1.
     #[schemars(with = "f64")]
@@ -36,7 +36,7 @@ struct CreateClaimArguments {
     /// The superseded claim was right until a fix.
     #[serde(default)]
     mends: bool,
-    /// Hypotheses default to 168.
+    /// Hypotheses: 168.
     #[schemars(with = "Option<i32>")]
     ttl_hours: Option<Hours>,
     #[schemars(with = "Vec<String>")]
@@ -46,7 +46,7 @@ struct CreateClaimArguments {
     trigger: Option<TriggerArguments>,
     #[schemars(with = "Option<String>")]
     origin_task_id: Option<TaskId>,
-    /// Up to 8 agents to answer.
+    /// At most 8 agents.
     #[serde(default)]
     asks: Vec<String>,
     /// Agreed by silence if unchallenged.
