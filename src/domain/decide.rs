@@ -53,12 +53,28 @@ use crate::domain::ids::{ClaimId, EventId, SessionId};
 use crate::domain::receipt::{Cited, Warning};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::{Claim, State};
-use crate::domain::text::Reason;
+use crate::domain::text::{self, Reason};
 use crate::domain::time::Timestamp;
 use crate::domain::way;
 
 /// The most events or paths one command may list, so that a batch stays far below the 256 KiB of one command.
 const MAX_LIST: usize = 64;
+
+/// The arguments in which an agent says something in its own words.
+const SENTENCES: [&str; 12] = [
+    "statement",
+    "reason",
+    "rationale",
+    "rejection_reason",
+    "context",
+    "note",
+    "summary",
+    "title",
+    "description",
+    "intent",
+    "prompt",
+    "why",
+];
 
 /// What an accepted command does.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -98,6 +114,10 @@ pub fn decide(
     let checkout = &facts.checkout;
     if let Some((argument, text)) = placeholder(command) {
         let why = format!("`{text}` stands in our hint for a sentence of yours: write that instead");
+        return Err(Rejection::invalid(&argument, why));
+    }
+    if let Some(argument) = unseen(command) {
+        let why = format!("{argument} is empty: no character of it is visible");
         return Err(Rejection::invalid(&argument, why));
     }
     let mut decision = ruled(state, (agent, session), facts, command, now, policy)?;
@@ -197,6 +217,19 @@ fn placeholder(command: &Command) -> Option<(String, String)> {
         let argument = field.split('.').next().unwrap_or(field);
         if first.is_none() && way::is_placeholder(argument, text) {
             first = Some((argument.to_owned(), text.to_owned()));
+        }
+    });
+    first
+}
+
+/// The first argument that is a sentence without a visible character. Events of older releases may hold such a sentence, so
+/// its type takes it.
+fn unseen(command: &Command) -> Option<String> {
+    let mut first = None;
+    command.each_text(|field, text| {
+        let argument = field.rsplit('.').next().unwrap_or(field);
+        if first.is_none() && SENTENCES.contains(&argument) && !text.chars().any(text::is_visible) {
+            first = Some(argument.to_owned());
         }
     });
     first

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use super::clean;
 
 /// A text outside its limits.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,6 +37,17 @@ pub enum BadText {
         /// The name of the argument.
         field: &'static str,
     },
+}
+
+/// Whether a reader sees a character by itself. White space, invisible characters, the blank of Braille and a mark without
+/// its letter are not seen.
+pub fn is_visible(c: char) -> bool {
+    !c.is_whitespace() && !clean::is_hidden(c) && c != '\u{2800}' && !is_combining_mark(c)
+}
+
+/// The number of characters that a reader sees, with the white space and the marks between them.
+pub fn seen_chars(text: &str) -> usize {
+    text.chars().filter(|c| !clean::is_hidden(*c) && *c != '\u{2800}').count()
 }
 
 /// Trims free text and checks its length. Inner line breaks and all scripts are kept.

@@ -7,6 +7,7 @@ pub(super) mod review;
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -25,6 +26,7 @@ use crate::domain::scope::Scope;
 use crate::domain::session::Role;
 use crate::domain::state::EQUAL_RUNS;
 use crate::domain::time::Timestamp;
+use crate::domain::versions::{MeantAgain, differ, way_forward};
 use crate::domain::way;
 use crate::runner::profile::Fitting;
 use crate::schedule::{JobOutcome, JobRuns};
@@ -223,7 +225,10 @@ fn needs_of(asked: &Asked<'_>, agent: Option<&AgentId>) -> Result<Vec<Need>, Sto
     let profiles =
         LazyCell::new(|| asked.files().map(|files| Fitting::of(files.root(), experiments::catalog(files))));
     let mut needs = needs(store, now, rejected, &|claim, claim_type, scopes| {
-        proof_of(profiles.as_ref()?, (claim, claim_type, scopes))
+        let run = proof_of(profiles.as_ref()?, (claim, claim_type, scopes))?;
+        let changed =
+            asked.files().and_then(|files| changed(store, files.root(), (claim, claim_type, scopes)));
+        Some(changed.unwrap_or(run))
     })?;
     needs.extend(faults(runs));
     let silences = store.silences(MAX_LIMIT)?;
@@ -795,6 +800,22 @@ fn proof_of(
     }
     let settling = profiles.settling(claim, claim_type?, &scopes)?;
     Some(format!("a run may decide instead: {}", settling.run))
+}
+
+/// What settles a contested claim instead of a run, if its files hold something else now: a run would decide nothing.
+fn changed(
+    store: &Reader,
+    root: &Path,
+    (claim, claim_type, scopes): (ClaimId, Option<ClaimType>, &[String]),
+) -> Option<String> {
+    let scopes: Vec<Scope> = scopes.iter().filter_map(|scope| scope.parse().ok()).collect();
+    let (meant, _) = store.versions_of(std::iter::once(claim)).ok()?.remove(&claim)?;
+    let (now, _) = crate::versions::seen_at_once(root, &scopes)?;
+    if !differ(&meant, &now) {
+        return None;
+    }
+    let way = way_forward(claim, claim_type, Some(&scopes), MeantAgain::ByStill);
+    Some(format!("its files changed since, so a run decides nothing now: {way}"))
 }
 
 /// A number is written without `#`: a shell reads the rest of the line after `#` as a comment.

@@ -54,6 +54,13 @@ fn is_the_agent() {
                 });
                 does("create_claim", tried).await;
             }
+            Some("judge") => {
+                let mut claims = prompt.split_whitespace().skip(1);
+                let mut claim = || json!({ "claim_id": claims.next().expect("a claim") });
+                let own = pane.call("support", claim()).await.expect("an answer");
+                assert_eq!(own.body["code"], "own_claim", "{}", own.text);
+                does("support", claim()).await;
+            }
             Some("wait") => tokio::time::sleep(Duration::from_secs(60)).await,
             _ => panic!("this one was told to fail"),
         }
@@ -269,4 +276,24 @@ async fn a_claim_made_on_the_command_line_belongs_to_the_task_of_its_environment
     let wrong = create("the pool leaks more", "7");
     assert_eq!(wrong.status.code(), Some(1), "{wrong:?}");
     assert!(String::from_utf8_lossy(&wrong.stdout).contains("unknown_task"), "{wrong:?}");
+}
+
+/// Red before: a researcher confirmed the claim of the session that started it, under the name of its profile.
+#[tokio::test]
+async fn a_researcher_is_one_agent_with_the_session_that_started_it() {
+    let bench = Bench::new();
+    agent_profile(&bench, "scout", "name = 'Ana'");
+    let pane = architect(&bench).await;
+    let devops = Pane::offered(bench.binary(), bench.root(), Some("devops"), Era::Modern, "all");
+    let devops = devops.await.expect("a pane");
+    let own =
+        json!({ "statement": "a is red", "claim_type": "fact", "scopes": ["src/a"], "session": "parent" });
+    let own = bench.accepted(&pane, "create_claim", own).await.field("claim_id").to_owned();
+    let others = bench.claim(&devops, "b is green", "src/b").await;
+    let spawned = spawn(&pane, "scout", &format!("judge {own} {others}")).await;
+    assert!(!spawned.refused, "{}", spawned.text);
+    assert_eq!(over(&pane, "parent").await["status"], "succeeded");
+    for (claim, status) in [(own, "proposed"), (others, "confirmed")] {
+        assert_eq!(told(&pane, &format!("hivemind://claims/{claim}")).await["status"], status);
+    }
 }

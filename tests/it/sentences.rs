@@ -297,6 +297,11 @@ fn attention_names_a_run_that_can_decide_or_none() {
     let needs = told(&shell, "hm attention --all");
     let run = "a run may decide instead: `hm experiment run chk --arg 'file=FILE' --claim C1 --blocking`";
     assert!(needs.contains(run), "{needs}");
+    // Red before: the run was named after a change, when it could decide nothing.
+    std::fs::write(shell.workspace().root().join("src/a.rs"), "something else\n").expect("a file");
+    let needs = told(&shell, "hm attention --all");
+    assert!(!needs.contains("a run may decide"), "{needs}");
+    assert!(needs.contains("a run decides nothing now") && needs.contains("`hm claim still C1`"), "{needs}");
     told(&shell, "hm claim deprecate C1 --reason over --agent devops");
     told(&shell, "hm claim create \"the page is old\" --scope docs/a.md --agent devops");
     told(&shell, "hm claim challenge C2 --reason \"it is new\" --agent analyst");

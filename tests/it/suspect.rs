@@ -488,3 +488,130 @@ async fn the_output_of_a_run_under_way_is_said_to_come() {
     bench.write("done", "");
     over(&owner, &id).await;
 }
+
+/// Red before: a text of characters that no reader sees was a statement, a reason or a rationale.
+#[tokio::test]
+async fn a_text_without_a_visible_character_is_empty() {
+    let (bench, [owner, other]) = scene("true\n").await;
+    let id = bench.claim(&owner, "a divides", FILE).await;
+    let blanks = [
+        "\u{200b}",
+        "\u{ad}",
+        "\u{2060}",
+        "\u{3164}",
+        "\u{2800}",
+        "\u{301}",
+        "\u{202e}\u{202c}",
+        "\u{200b} ",
+    ];
+    for blank in blanks {
+        let text = blank.repeat(16);
+        for (pane, tool, field, given) in [
+            (&owner, "create_claim", "statement", json!({ "claim_type": "fact", "scopes": [FILE] })),
+            (&other, "challenge", "reason", json!({ "claim_id": id })),
+            (&owner, "deprecate_claim", "reason", json!({ "claim_id": id })),
+            (&owner, "record_decision", "rationale", json!({ "statement": "use a", "target": "db" })),
+        ] {
+            let mut given = given;
+            given[field] = json!(text);
+            let answer = pane.call(tool, given).await.expect("an answer");
+            assert!(answer.refused, "{tool} {blank:?}: {}", answer.text);
+            assert!(answer.text.contains(&format!("{field} is empty")), "{tool} {blank:?}: {}", answer.text);
+        }
+    }
+    // A text in another script has marks as well.
+    bench.accepted(&other, "challenge", json!({ "claim_id": id, "reason": "यह गलत है" })).await;
+}
+
+/// A profile of the same script that calls other exit codes a pass and a failure.
+fn calling(bench: &Bench, name: &str, argv: &str, expect: &str) {
+    let rest = "timeout_ms = 20000\n[params.file]\nkind = 'regex'\npattern = '[a-z_./0-9]+'\n[expect]\n";
+    let head = format!("description = 'a test'\nargv = [{argv}, '{{file}}']\nscopes = [{GLOBS}]\n");
+    bench.profile(name, &format!("{head}{rest}{expect}\n"));
+}
+
+/// Red before: a profile that called the failure a pass, or no outcome, hid it from the next proof.
+#[tokio::test]
+async fn the_exit_codes_of_one_command_are_compared_whatever_its_profile_calls_them() {
+    for (expect, about) in
+        [("exit = 1\nfails = [0]", false), ("exit = 0\nfails = [2]", true), ("exit = 0\nfails = [2]", false)]
+    {
+        let (bench, panes) = scene("test -e flip\n").await;
+        calling(&bench, "two", "'sh'", expect);
+        let id = contested(&bench, &panes, FILE).await;
+        let mut given = of("two", "tests/t.sh", None);
+        if about {
+            given["claim_id"] = json!(id);
+        }
+        let first = run(&panes[1], given).await;
+        bench.write("flip", "");
+        let proof = run(&panes[0], of("one", "tests/t.sh", Some(&id))).await;
+        let (status, reason) = stands(&panes[0], &id).await;
+        assert_eq!(status, "contested", "{expect}: {reason}");
+        let named =
+            format!("run {} of the same command ended with exit code 1", bench.name(first.field("run_id")));
+        assert!(proof.text.contains(&named), "{expect}: {}", proof.text);
+        assert_rebuilds_to_the_same(&bench);
+    }
+}
+
+/// Red before: a failure of the same script, named from another directory, did not count.
+#[tokio::test]
+async fn a_script_is_the_same_from_another_directory() {
+    for file in ["t.sh", "./t.sh", "../tests/t.sh"] {
+        let (bench, panes) = scene("cd \"${0%/*}\" && test -e ../flip || test -e flip\n").await;
+        let id = contested(&bench, &panes, FILE).await;
+        let mut given = of("one", file, None);
+        given["cwd"] = json!("tests");
+        let failed = run(&panes[1], given).await;
+        assert_eq!(failed.body["run_state"], "failed", "{}", failed.text);
+        bench.write("flip", "");
+        run(&panes[0], of("one", "tests/t.sh", Some(&id))).await;
+        let (status, reason) = stands(&panes[0], &id).await;
+        assert_eq!(status, "contested", "{file}: {reason}");
+        assert_rebuilds_to_the_same(&bench);
+    }
+}
+
+/// Red before: the same statement in other words began without the contradiction of the first one.
+#[tokio::test]
+async fn a_restated_claim_keeps_the_contradiction_of_the_one_before_it() {
+    for is_mended in [false, true] {
+        let (bench, panes) = scene("test -e flip\n").await;
+        let [owner, other] = &panes;
+        calling(&bench, "two", "'env', 'sh'", "exit = 0\nfails = [1]");
+        let first = contested(&bench, &panes, FILE).await;
+        let failed = run(owner, of("two", "tests/t.sh", Some(&first))).await;
+        bench.write("flip", "");
+        if is_mended {
+            bench.write(FILE, "mended\n");
+        }
+        let again = json!({
+            "statement": "a divides, really", "claim_type": "fact", "scopes": [FILE], "supersedes": first,
+            "mends": is_mended,
+        });
+        let id = bench.accepted(owner, "create_claim", again).await.field("claim_id").to_owned();
+        bench.accepted(other, "challenge", json!({ "claim_id": id, "reason": "it rounds" })).await;
+        let proof = run(owner, of("one", "tests/t.sh", Some(&id))).await;
+        let (status, reason) = stands(owner, &id).await;
+        assert_eq!(status, if is_mended { "confirmed (proved)" } else { "contested" }, "{reason}");
+        let named = format!("run {} contradicted", bench.name(failed.field("run_id")));
+        assert_eq!(proof.text.contains(&named), !is_mended, "{}", proof.text);
+        assert_rebuilds_to_the_same(&bench);
+    }
+}
+
+/// Red before: the receipt of the next run promised a proof without a condition.
+#[tokio::test]
+async fn a_receipt_names_a_contradiction_that_was_taken_back() {
+    let (bench, panes) = scene("test -e flip\n").await;
+    let owner = &panes[0];
+    calling(&bench, "two", "'env', 'sh'", "exit = 0\nfails = [1]");
+    let id = contested(&bench, &panes, FILE).await;
+    let failed = run(owner, of("two", "tests/t.sh", Some(&id))).await.field("run_id").to_owned();
+    let back = json!({ "claim_id": id, "evidence_ref": failed, "reason": "it was a mistake" });
+    bench.accepted(owner, "retract_evidence", back).await;
+    let next = bench.accepted(owner, "run_experiment", of("one", "tests/t.sh", Some(&id))).await;
+    let told = format!("unless run {} contradicts it on the same content", bench.name(&failed));
+    assert!(next.text.contains(&told), "{}", next.text);
+}

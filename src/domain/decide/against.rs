@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::domain::claim::Relation;
-use crate::domain::experiment::{Plan, Prediction, RunState};
+use crate::domain::experiment::{Expect, Plan, Prediction, RunState};
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, Run, State};
@@ -64,6 +64,22 @@ pub(super) fn contradicted(
         let since = since(&like, claim, run);
         return Some(format!("run {id} contradicted it{since}: {}", repeated(claim_id, run, &settling)));
     }
+    if let Some(why) = restated(state, (claim_id, claim), (run_id, run)) {
+        return Some(why);
+    }
+    if let Some((id, other, is_same)) = read_otherwise(state, (claim_id, claim), (run_id, run))
+        && (is_same || !are_enough)
+    {
+        let code = other.exit_code.unwrap_or_default();
+        let ended = format!("run {id} of the same command ended with exit code {code}");
+        return Some(match is_same {
+            true => format!("{ended} on the same content, so neither proves anything"),
+            false => format!(
+                "one run proves nothing, because {ended} since the challenge, on content that may be the same: {}",
+                repeated(claim_id, run, &settling)
+            ),
+        });
+    }
     if !are_enough && let Some(id) = failed_since(state, (claim_id, claim), (run_id, run)) {
         return Some(format!(
             "one run proves nothing, because run {id} of the same check {FAILED_SINCE}: {}",
@@ -75,6 +91,82 @@ pub(super) fn contradicted(
         "one run proves nothing, because run {id} of the same check {INTERRUPTED}, and the content may be the same: {}",
         repeated(claim_id, run, &settling)
     ))
+}
+
+/// The contradiction of a claim that this one superseded, by a run on the same content. Other words for the same statement
+/// do not end it. A claim that says the opposite predicts the outcome of that run.
+fn restated(
+    state: &State,
+    (claim_id, claim): (ClaimId, &Claim),
+    (run_id, run): (RunId, &Run),
+) -> Option<String> {
+    let is_own = |old: &Claim| state.is_own(&claim.owner, claim.session.as_ref(), old);
+    let mut ids = vec![claim_id];
+    let mut next = 0;
+    while let Some(id) = ids.get(next).copied() {
+        let before = state.claims().filter(|(_, old)| old.superseded_by == Some(id) && is_own(old));
+        let before: Vec<ClaimId> = before.map(|(old, _)| old).filter(|old| !ids.contains(old)).collect();
+        ids.extend(before);
+        next += 1;
+    }
+    for (old_id, old) in ids.into_iter().skip(1).filter_map(|id| Some((id, state.claim(id)?))) {
+        let against = old.evidence.iter().filter(|(_, relation)| *relation == Relation::Contradicts);
+        let events = against.map(|(event, _)| event).chain(&old.taken_back);
+        let runs = events.filter_map(|event| state.run_that_ended_with(*event));
+        let mut runs = runs.filter(|(id, other)| {
+            *id != run_id
+                && other.claim == Some(old_id)
+                && !(is_same_test(other, run) && other.state == run.state)
+                && matches!(likeness(claim, other, run), Likeness::Same)
+        });
+        if let Some((id, other)) = runs.next() {
+            let holds = if other.state == RunState::Failed { Prediction::Fails } else { Prediction::Passes };
+            let like_it = Run { prediction: Some(holds), ..other.clone() };
+            let again = repeated(claim_id, &like_it, &[("blocking", json!(true))]);
+            return Some(format!(
+                "run {id} contradicted {old_id}, which this one replaces, on the same content: if this one says \
+                 otherwise, it predicts the same outcome: {again}"
+            ));
+        }
+    }
+    None
+}
+
+/// The last run of the same command that had the other outcome by the exit codes of this run's profile, if its own profile
+/// calls its exit code something else. Besides, whether the content is known to be the same.
+fn read_otherwise<'a>(
+    state: &'a State,
+    (claim_id, claim): (ClaimId, &Claim),
+    (run_id, run): (RunId, &Run),
+) -> Option<(RunId, &'a Run, bool)> {
+    let process = run.process()?;
+    let is_same_request =
+        |other: &Run| run.series.zip(other.series).is_some_and(|(one, other)| one.first == other.first);
+    let others = state.runs().filter(|(id, other)| {
+        *id != run_id
+            && !is_same_request(other)
+            && !(other.state.is_conclusive() && is_same_test(other, run))
+            && read_by(run.expects.as_ref(), other).is_some_and(|read| read != run.state)
+            && other.process().as_ref() == Some(&process)
+    });
+    let others = others.filter_map(|(id, other)| match likeness(claim, other, run) {
+        Likeness::Same => Some((id, other, true)),
+        Likeness::Other => None,
+        Likeness::Touched | Likeness::Unversioned | Likeness::Unknown => {
+            is_since_challenge(state, (claim_id, claim), other).then_some((id, other, false))
+        }
+    });
+    others.max_by_key(|(id, _, is_same)| (*is_same, *id))
+}
+
+/// The outcome of a run by the exit codes of a profile. None for an exit code that shows nothing.
+fn read_by(expect: Option<&Expect>, run: &Run) -> Option<RunState> {
+    let (expect, code) = (expect?, run.exit_code.filter(|_| !run.asserted)?);
+    if code == expect.exit && run.state.is_conclusive() {
+        return Some(RunState::Succeeded);
+    }
+    let is_failure = expect.fails.contains(&code) || run.state.is_conclusive();
+    (is_failure && code != expect.exit && !Expect::NOT_RUN.contains(&code)).then_some(RunState::Failed)
 }
 
 /// The last run about a claim of the same check with the same outcome on the same content as this one, if the claim predicted
@@ -152,7 +244,9 @@ pub(super) fn last_failed(
         Prediction::Fails => RunState::Succeeded,
     };
     let is_of = |run: &Run| run.check == check || run.profile.is_none() && run.command == command;
-    let runs = state.runs().filter(|(_, run)| run.state == against && is_of(run));
+    let words = plan.words();
+    let is_read = |run: &Run| run.words == words && read_by(plan.expect.as_ref(), run) == Some(against);
+    let runs = state.runs().filter(|(_, run)| run.state == against && is_of(run) || is_read(run));
     runs.filter(|(_, run)| is_since_challenge(state, (claim_id, claim), run)).map(|(id, _)| id).max()
 }
 

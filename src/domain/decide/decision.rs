@@ -21,6 +21,7 @@ use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, State};
+use crate::domain::text;
 use crate::domain::time::Timestamp;
 use crate::domain::versions::Versions;
 use crate::domain::way;
@@ -312,7 +313,7 @@ fn check_rationale(record: &RecordDecision) -> Result<(), Rejection> {
     } else {
         (MIN_OVERRIDE_CHARS, "to say why it supersedes another decision")
     };
-    let chars = record.rationale.as_str().chars().count();
+    let chars = text::seen_chars(record.rationale.as_str());
     if chars < least {
         return Err(Rejection::invalid(
             "rationale",

@@ -170,6 +170,9 @@ fn unless(
 ) -> Option<String> {
     let against = claim.evidence.iter().filter(|(_, relation)| *relation == Relation::Contradicts);
     let against = against.filter_map(|(event, _)| state.run_that_ended_with(*event));
+    // A contradiction that an agent retracted still counts if its run was about the claim.
+    let taken_back = claim.taken_back.iter().filter_map(|event| state.run_that_ended_with(*event));
+    let against = against.chain(taken_back.filter(|(_, run)| run.claim == Some(claim_id)));
     let against = against.chain(against::cited_failures(state, claim)).map(|(id, _)| id).max();
     if let Some(run) = against {
         return Some(format!("unless run {run} contradicts it on the same content"));

@@ -26,12 +26,15 @@ pub(super) fn refuse_anothers(
     let is_challenge = claim.positions.get(agent) == Some(&Position::Challenge) && !agent.is_reserved();
     let (seats, owner) = (state.seats(), claim.session.as_ref());
     if is_challenge && seats.are_one_agent(session, owner) && !seats.are_one_pane(session, owner) {
+        let is_researcher = session.is_some_and(|session| seats.is_researcher(session));
+        let how = if is_researcher {
+            "a session of the owner started this researcher"
+        } else {
+            "the client of this pane was also in a session of the owner"
+        };
         return Err(Rejection::new(
             Code::NotAllowed,
-            format!(
-                "the client of this pane was also in a session of {}, which owns claim {id}: an owner ends no challenge",
-                claim.owner
-            ),
+            format!("{how}, and {} owns claim {id}: an owner ends no challenge", claim.owner),
             format!("a blocking run answers it, or {}", operators_way(id, agent, verb)),
         ));
     }

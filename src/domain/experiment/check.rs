@@ -59,6 +59,46 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// The command with its paths in their normal form, for [`process`].
+    pub fn words(&self) -> Vec<String> {
+        let cwd = self.cwd.to_string_lossy();
+        let argv = self.same_as.as_ref().unwrap_or(&self.argv);
+        let mut words: Vec<String> = argv.iter().map(|argument| normal(argument, &cwd)).collect();
+        // A bare name is a program of the search path.
+        if let Some((given, program)) = argv.first().zip(words.first_mut())
+            && given.contains('/')
+            && !program.contains('/')
+        {
+            program.insert_str(0, "./");
+        }
+        words
+    }
+}
+
+/// A text that is equal for runs of the same command, whatever its profiles call the exit codes, and whatever directory
+/// the command runs in if its arguments lead to the same files. `words` are those of [`Plan::words`], and `dir` is the
+/// directory of the run below the top of its work tree.
+pub fn process(words: &[String], dir: &str) -> String {
+    let Some((program, arguments)) = words.split_first() else { return String::new() };
+    let led = |word: &String| match word.split_once('=') {
+        Some((option, path)) if option.starts_with('-') => {
+            format!("{option}={}", normal(&format!("./{dir}/{path}"), "/"))
+        }
+        _ if word.starts_with(['-', '/']) => word.clone(),
+        _ => normal(&format!("./{dir}/{word}"), "/"),
+    };
+    let is_text = |word: &String| word.contains(char::is_whitespace);
+    let leads = |word: &String| !word.starts_with('-') || word.contains('=');
+    // Without an argument that leads to a file, or with a script as an argument, the directory itself counts.
+    if arguments.iter().any(is_text) || !arguments.iter().any(leads) {
+        return hash(&std::iter::once(dir).chain(words.iter().map(String::as_str)).collect::<Vec<_>>());
+    }
+    let program = if program.contains('/') { led(program) } else { program.clone() };
+    let led: Vec<String> = std::iter::once(program).chain(arguments.iter().map(led)).collect();
+    hash(&led.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
 /// An argument with its path in the normal form: `./a`, `a//b`, `a/./b`, `a/c/../b`, and an absolute path below the
 /// working directory. A path may follow `--option=`. Text with a space is no path.
 fn normal(argument: &str, cwd: &str) -> String {
@@ -91,7 +131,29 @@ fn normal(argument: &str, cwd: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::normal;
+    use super::{normal, process};
+
+    /// Red before: the directory of a run was a part of its check, whatever its arguments led to.
+    #[test]
+    fn a_command_is_the_same_where_its_arguments_lead_to_the_same_files() {
+        let of =
+            |line: &[&str], dir| process(&line.iter().map(|&word| word.to_owned()).collect::<Vec<_>>(), dir);
+        let top = of(&["sh", "src/db/t.sh"], "");
+        assert_eq!(of(&["sh", "db/t.sh"], "src/"), top);
+        assert_eq!(of(&["sh", "../src/db/t.sh"], "tests/"), top);
+        assert_eq!(of(&["sh", "--file=db/t.sh"], "src/"), of(&["sh", "--file=src/db/t.sh"], ""));
+        assert_eq!(of(&["./t.sh", "a"], "src/"), of(&["src/t.sh", "src/a"], ""));
+        for (line, dir) in [
+            (&["sh", "src/db/t.sh"][..], "src/"),
+            (&["bash", "src/db/t.sh"][..], ""),
+            (&["sh", "-x", "src/db/t.sh"][..], ""),
+        ] {
+            assert_ne!(of(line, dir), top, "{line:?}");
+        }
+        for line in [&["make"][..], &["sh", "-c", "cat a"], &["cargo", "test"]] {
+            assert_ne!(of(line, "src/"), of(line, ""), "{line:?}");
+        }
+    }
 
     /// Red before: another spelling of the argument was another check.
     #[test]

@@ -9,7 +9,7 @@ use crate::domain::coverage::Check;
 use crate::domain::event::{
     ExperimentCompleted, ExperimentQueued, ExperimentStarted, Place, Recorded, ResearcherSpawned,
 };
-use crate::domain::experiment::{Expect, Prediction, ProfileName, RunKey, RunState, Series, What};
+use crate::domain::experiment::{Expect, Prediction, ProfileName, RunKey, RunState, Series, What, process};
 use crate::domain::ids::{ClaimId, EventId, SessionId, TaskId};
 use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, Reason, Worktree};
@@ -31,6 +31,12 @@ pub struct Run {
     pub what: What,
     /// The check, which profiles may share. None for a run that a human typed or recorded.
     pub check: Option<String>,
+    /// The command with its paths in their normal form. Empty for a run that a human typed or recorded.
+    pub words: Vec<String>,
+    /// Its directory below the top of the work tree. Known once the run is over.
+    pub dir: Option<String>,
+    /// The exit code of the run.
+    pub exit_code: Option<i32>,
     /// SHA-256 of the profile's file, hex.
     pub profile_sha256: Option<String>,
     /// The claim that the run tests.
@@ -94,6 +100,14 @@ impl Run {
     }
 }
 
+impl Run {
+    /// What tells whether another run had the same command. None while its directory is unknown.
+    pub fn process(&self) -> Option<String> {
+        let dir = self.dir.as_ref().filter(|_| !self.words.is_empty())?;
+        Some(process(&self.words, dir))
+    }
+}
+
 /// The part of a researcher that the rules need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Researcher {
@@ -119,6 +133,9 @@ impl State {
             command: queued.plan.command_line(),
             what: What::of(&queued.plan, &queued.args),
             check: queued.plan.profile.is_some().then(|| queued.plan.check()),
+            words: if queued.plan.profile.is_some() { queued.plan.words() } else { Vec::new() },
+            dir: None,
+            exit_code: None,
             profile_sha256: queued.plan.profile_sha256.clone(),
             claim: queued.claim_id,
             relation: queued.relation,
@@ -167,6 +184,9 @@ impl State {
             command: completed.command.clone(),
             what: What::Typed(completed.command.clone()),
             check: None,
+            words: Vec::new(),
+            dir: None,
+            exit_code: None,
             profile_sha256: None,
             claim: None,
             relation: None,
@@ -209,6 +229,8 @@ impl State {
             self.last_done.insert(session.clone(), (place.seq, completed.run_id.first_event()));
         }
         run.key = completed.full_key();
+        run.exit_code = completed.outcome.exit_code;
+        run.dir = completed.outcome.git.as_ref().map(|git| git.prefix.clone().unwrap_or_default());
         // After an erasure, the end is recorded again. It counts once.
         let is_new = run.completed.is_none() && run.state.is_conclusive();
         if let Some(key) = completed.key.as_ref().filter(|_| is_new) {

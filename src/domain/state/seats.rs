@@ -39,6 +39,8 @@ pub struct Seats {
     heard: BTreeSet<SessionId>,
     /// The first session of another pane, for each pane whose client was in a session of that other one.
     joined: BTreeMap<SessionId, SessionId>,
+    /// The sessions of researchers that an agent's session started. They count as one agent with it.
+    researchers: BTreeSet<SessionId>,
 }
 
 impl Seats {
@@ -102,10 +104,17 @@ impl Seats {
         self.first(one) == self.first(other) && self.pane(one).is_some_and(|pane| pane.is_seated)
     }
 
-    /// Whether two sessions count as one agent: they belong to one pane, or one client was in sessions of both panes.
+    /// Whether two sessions count as one agent: they belong to one pane, one client was in sessions of both panes, or one
+    /// started the other as a researcher.
     pub fn are_one_agent(&self, one: Option<&SessionId>, other: Option<&SessionId>) -> bool {
         let (Some(one), Some(other)) = (one, other) else { return false };
-        self.root(one) == self.root(other) && self.pane(one).is_some_and(|pane| pane.is_seated)
+        let is_known = |session| self.is_seated(Some(session)) || self.is_researcher(session);
+        self.root(one) == self.root(other) && (is_known(one) || self.is_researcher(other))
+    }
+
+    /// Whether an agent's session started the agent of this session as a researcher.
+    pub fn is_researcher(&self, session: &SessionId) -> bool {
+        self.researchers.contains(session)
     }
 
     /// Whether the pane of a session took over this challenge: the name, the claim, and the session `there`.
@@ -159,8 +168,13 @@ impl Seats {
                 }
             }
         } else if let Event::ResearcherSpawned(spawned) = event {
-            // A researcher is an agent of its own, and no part of the pane that started it.
+            // A researcher has a name of its own. The agent that started it chose its profile and its prompt, so its
+            // word is not that of another agent.
             self.open(&spawned.child, &spawned.child, &spawned.agent, recorded.at);
+            if !recorded.agent.is_reserved() {
+                self.join(&spawned.child, &spawned.parent);
+                self.researchers.insert(spawned.child.clone());
+            }
         } else if let Event::SessionSplit(split) = event {
             let first = self.first(&split.parent).clone();
             // An agent continues the work that the operator hands over, and that agent is not the operator.
