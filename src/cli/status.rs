@@ -89,8 +89,9 @@ impl Besides {
         let (rejected, later) = Spool::of(&context.workspace).left_behind();
         let rules = context.workspace.rules().display().to_string();
         let remarks = context.workspace.remarks();
-        let waiting = reads.ask(system::now(), |store| views::waiting(store, system::now()))?.0;
-        let to_review = waiting.map_or(0, |waiting| waiting.len());
+        // No read models are made of a damaged ledger, and the status says so.
+        let waiting = reads.ask(system::now(), |store| views::waiting(store, system::now()));
+        let to_review = waiting.ok().and_then(|(waiting, _)| waiting).map_or(0, |waiting| waiting.len());
         let kept = Kept::of(context, reads)?;
         Ok(Self {
             writer_is_up,

@@ -374,7 +374,7 @@ async fn no_file_takes_the_name_of_a_built_in_profile() {
     let output =
         by_a_human(command.args(["profile", "trust", "cargo-check", "--yes", "--dir"]).arg(bench.root()));
     assert_eq!(output.status.code(), Some(2), "{output:?}");
-    let listed = String::from_utf8(bench.hm(&["profile", "list"]).stdout).expect("text");
+    let listed = String::from_utf8(bench.hm(&["profile", "list", "--all"]).stdout).expect("text");
     assert!(listed.contains("takes the name of a built-in profile"), "{listed}");
     assert!(listed.contains("cargo-check: "), "{listed}");
     let checked = bench.hm(&["profile", "check"]);

@@ -759,7 +759,7 @@ const fn kind(view: &View) -> &'static str {
         View::Calibration => "calibration",
     }
 }
-const KINDS: usize = 34;
+const KINDS: usize = 36;
 
 /// The lines of a statement's plan that go over all of a table or of an index.
 fn scans(db: &Connection, sql: &str) -> Vec<String> {
