@@ -22,6 +22,7 @@ pub mod guard;
 pub mod ids;
 pub mod kin;
 pub mod lock;
+pub mod memory;
 pub mod names;
 pub mod nature;
 pub mod pairs;
