@@ -24,6 +24,7 @@ mod news;
 mod output;
 mod pattern;
 mod plan;
+mod policy;
 mod profile;
 mod rebuild;
 mod repair;
@@ -190,6 +191,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         }
         Verb::Demo(args) => args.run(&global),
         Verb::Trust => trust::run(&global),
+        Verb::Policy(verb) => verb.run(global),
         Verb::Writer(args) => args.run(global),
         Verb::Hook(args) => args.run(global),
         #[cfg(unix)]

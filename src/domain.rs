@@ -30,6 +30,7 @@ pub mod pattern;
 pub mod patterns;
 pub mod place;
 pub mod plan;
+pub mod policy;
 pub mod privacy;
 pub mod ranking;
 pub mod receipt;

@@ -26,7 +26,7 @@ Work
   intent          Say what is wanted now; anchor: keep facts where no compaction loses them
   session         What sessions did and said; log: every event; pattern, guard: loops, warnings
 Set up
-  init, uninit, doctor, demo, trust, serve, token, hook, writer
+  init, uninit, doctor, demo, trust, policy, serve, token, hook, writer
 Look after
   verify, rebuild, backup, export, import, backfill, forget, repair
 

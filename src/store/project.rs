@@ -158,6 +158,7 @@ pub(super) fn project(
         | Event::ToolUsed(_)
         | Event::SpoolFlushed(_)
         | Event::MemoryDenied(_)
+        | Event::MemoryForgotten(_)
         | Event::EventRedacted(_)
         | Event::LossAccepted(_)
         | Event::ExperimentCancelRequested(_) => {}
