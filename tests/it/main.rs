@@ -71,6 +71,7 @@ mod patterns;
 mod place;
 mod plans;
 mod poisoned;
+mod policy;
 mod positions;
 mod power;
 mod pressure;
