@@ -28,6 +28,7 @@ mod output;
 mod pattern;
 mod plan;
 mod playbook;
+mod policy;
 mod profile;
 mod rebuild;
 mod repair;
@@ -200,6 +201,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         }
         Verb::Demo(args) => args.run(&global),
         Verb::Trust => trust::run(&global),
+        Verb::Policy(verb) => verb.run(global),
         Verb::Writer(args) => args.run(global),
         Verb::Hook(args) => args.run(global),
         #[cfg(unix)]

@@ -1,4 +1,7 @@
-//! `config.toml`: the roster and its aliases, the seats of clients, the quorum, the writer. Every key has a default.
+//! `config.toml`: the roster and its aliases, the seats of clients, the quorum, the policy, the writer. Every key has a
+//! default.
+
+mod policy;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -6,10 +9,12 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use self::policy::PolicyKeys;
 use crate::domain::agent::{AgentId, BadRoster, Roster, UnknownAgent};
 use crate::domain::decide::{Policy, Quorum};
 use crate::domain::pattern::PatternKind;
 use crate::domain::patterns::PatternPolicy;
+use crate::domain::policy::MemoryPolicy;
 use crate::domain::privacy::{BadPattern, Own};
 use crate::domain::relevance::StaleAfter;
 use crate::hooks::Client;
@@ -48,6 +53,27 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 [trust]
 # Whether agents may deprecate, supersede and outvote what the operator recorded or supports.
 # agents_may_override_operator = false
+
+[policy]
+# How important an item must be to be written. none: nothing is written. minimal: facts, corrections, and what the
+# operator decides or prefers. normal: all but remarks and hypotheses of agents. aggressive: everything.
+# write_policy = "aggressive"
+# The event types that may be written, and those that may not.
+# allow_event_types = ["preference", "decision", "fact", "correction", "execution", "context"]
+# deny_event_types = []
+# human_only: agents propose, and only the operator records decisions and confirms claims.
+# trust = "agent_with_intent"
+
+[policy.retention.semantic]
+# How long claims are shown, by event type: never ends, ttl N sessions (or hours) since they were made, decay N sessions
+# (or hours) since they were last touched. For example decay 12 sessions for context, 18 for execution, 40 for decisions
+# and preferences, 45 for corrections, and 60 for facts. What is over stays in the ledger and in audits.
+# preference = "never"
+# decision = "never"
+# fact = "never"
+# correction = "never"
+# execution = "never"
+# context = "never"
 
 [stale_after_hours]
 # A proposed claim that was not touched for this many hours comes last in contexts, unless it is about the work at hand.
@@ -100,6 +126,7 @@ struct File {
     clients: BTreeMap<Client, String>,
     quorum: QuorumKeys,
     trust: TrustKeys,
+    policy: PolicyKeys,
     stale_after_hours: StaleAfter,
     privacy: PrivacyKeys,
     git: GitKeys,
@@ -236,6 +263,8 @@ pub struct Config {
     pub idle_exit: Duration,
     /// The settings of the detectors of patterns.
     pub patterns: PatternPolicy,
+    /// The policy of the memory.
+    pub memory: MemoryPolicy,
 }
 
 /// Why the configuration cannot be used.
@@ -273,6 +302,16 @@ pub enum ConfigError {
         /// The unknown agent.
         source: UnknownAgent,
     },
+    /// Keys of the policy exclude each other.
+    #[error("{path} line {line}: [policy] {problem}")]
+    Policy {
+        /// Path of the file.
+        path: String,
+        /// The line, from 1.
+        line: usize,
+        /// The keys, and the way out.
+        problem: String,
+    },
     /// A secret pattern cannot be used.
     #[error("{path}: {source}")]
     Privacy {
@@ -296,6 +335,8 @@ impl ConfigError {
             | Self::Roster { path, .. }
             | Self::Client { path, .. }
             | Self::Privacy { path, .. } => format!("{path} cannot be used"),
+            // The keys are words of ours.
+            Self::Policy { .. } => self.to_string(),
         }
     }
 }
@@ -303,7 +344,7 @@ impl ConfigError {
 impl Config {
     /// The settings of a workspace without a configuration.
     pub fn defaults() -> Self {
-        Self::of(File::default(), "").expect("the defaults fit each other")
+        Self::of(File::default(), "", "").expect("the defaults fit each other")
     }
 
     /// The directory that a configuration names for the memory. `None` when it names none or does not parse;
@@ -327,21 +368,26 @@ impl Config {
     /// # Errors
     /// [`ConfigError`] with the file and the place.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
-        let shown = || path.display().to_string();
-        let text = match read(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(source) => {
-                return Err(ConfigError::Io { path: shown(), source });
-            }
-        };
-        let file: File = toml::from_str(&text)
-            .map_err(|source| ConfigError::Syntax { path: shown(), source: Box::new(source) })?;
-        Self::of(file, &shown())
+        let (file, text) = parsed(path)?;
+        Self::of(file, &text, &path.display().to_string())
     }
 
-    fn of(file: File, path: &str) -> Result<Self, ConfigError> {
+    /// The line of each key of `[policy]` in a configuration.
+    ///
+    /// # Errors
+    /// As for [`Config::load`].
+    pub fn policy_lines(path: &Path) -> Result<BTreeMap<String, usize>, ConfigError> {
+        let (file, text) = parsed(path)?;
+        Ok(file.policy.lines(&text))
+    }
+
+    fn of(file: File, text: &str, path: &str) -> Result<Self, ConfigError> {
         let shown = || path.to_owned();
+        let memory = file.policy.policy(text).map_err(|conflict| ConfigError::Policy {
+            path: shown(),
+            line: conflict.line,
+            problem: conflict.problem,
+        })?;
         let roster = roster(&file.agents).map_err(|source| ConfigError::Roster { path: shown(), source })?;
         let own_secrets = Own::new(&file.privacy.patterns)
             .map_err(|source| ConfigError::Privacy { path: shown(), source })?;
@@ -358,6 +404,7 @@ impl Config {
                 quorum: Quorum { supports, owner_counts, all_active },
                 agents_may_override_operator: file.trust.agents_may_override_operator,
             },
+            memory,
             git_index: file.git.index,
             playbooks: file.mining.playbooks,
             reflection: file.mining.reflection,
@@ -371,6 +418,21 @@ impl Config {
             idle_exit: Duration::from_secs(file.writer.idle_exit_minutes.clamp(1, MAX_IDLE_MINUTES) * 60),
         })
     }
+}
+
+/// Reads and parses a configuration. Also returns its text, empty for a missing file.
+fn parsed(path: &Path) -> Result<(File, String), ConfigError> {
+    let shown = || path.display().to_string();
+    let text = match read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(source) => {
+            return Err(ConfigError::Io { path: shown(), source });
+        }
+    };
+    let file = toml::from_str(&text)
+        .map_err(|source| ConfigError::Syntax { path: shown(), source: Box::new(source) })?;
+    Ok((file, text))
 }
 
 /// Reads a configuration. The path comes from the repository and may lead to a device, a pipe or an endless file.
@@ -433,7 +495,9 @@ mod tests {
     use expect_test::expect;
 
     use super::{Config, TEMPLATE};
+    use crate::domain::memory::MemoryEvent;
     use crate::domain::privacy::{Secrets, redacted};
+    use crate::domain::rejection::Code;
 
     fn load(text: &str) -> Result<Config, String> {
         let dir = tempfile::tempdir().expect("a temporary directory");
@@ -473,6 +537,48 @@ mod tests {
         expect![[r#"
             config.toml: [privacy] patterns: `CORP-(` is no regular expression: unclosed group
             config.toml: [privacy] patterns: `[a-z]*` matches the empty text, and so would refuse everything"#]].assert_eq(&bad.join("\n"));
+    }
+
+    #[test]
+    fn mistakes_in_the_policy_are_named_with_line_and_reason() {
+        let faults = [
+            "[policy]\nwrite_policy = \"some\"\n",
+            "[policy]\n\ndeny_event_types = [\"fact\", \"gossip\"]\n",
+            "[policy]\nwrite_polcy = \"none\"\n",
+            "[policy]\ntrust = 1\n",
+            "[policy.retention.semantic]\nfact = \"decay 5 days\"\n",
+            "[policy.retention.semantic]\ngossip = \"never\"\n",
+            "[policy.retention.profile]\nfact = \"never\"\n",
+            "[policy]\nallow_event_types = [\"fact\"]\ndeny_event_types = [\"fact\"]\n",
+        ];
+        let mut told = String::new();
+        for text in faults {
+            let error = load(text).expect_err(text);
+            let lines: Vec<&str> = error.lines().collect();
+            let (first, last) = (lines[0], lines[lines.len() - 1]);
+            told += &(if lines.len() > 1 { format!("{first} {last}\n") } else { format!("{first}\n") });
+        }
+        expect![[r#"
+            config.toml does not parse: TOML parse error at line 2, column 16 `some` is no write policy: use one of none, minimal, normal, aggressive
+            config.toml does not parse: TOML parse error at line 3, column 20 `gossip` is no event type: use one of preference, decision, fact, correction, execution, context
+            config.toml does not parse: TOML parse error at line 2, column 1 unknown field `write_polcy`, expected one of `write_policy`, `allow_event_types`, `deny_event_types`, `trust`, `retention`
+            config.toml does not parse: TOML parse error at line 2, column 9 invalid type: integer `1`, expected a string
+            config.toml does not parse: TOML parse error at line 2, column 8 `decay 5 days` is no term: write never, ttl N sessions, ttl N hours, decay N sessions or decay N hours, with N from 1 to 1000000
+            config.toml does not parse: TOML parse error at line 2, column 1 `gossip` is no event type: use one of preference, decision, fact, correction, execution, context
+            config.toml does not parse: TOML parse error at line 1, column 19 unknown field `profile`, expected `semantic`
+            config.toml line 3: [policy] deny_event_types: `fact` is in allow_event_types too: take it out of one of the two
+        "#]]
+        .assert_eq(&told);
+    }
+
+    #[test]
+    fn a_denied_type_need_not_be_left_out_of_the_allowed_ones() {
+        let config = load("[policy]\ndeny_event_types = [\"context\"]\n").expect("a valid file");
+        assert!(!config.memory.allows(MemoryEvent::Context) && config.memory.allows(MemoryEvent::Fact));
+        assert_eq!(
+            load("[policy]\nallow_event_types = []\n").expect("a valid file").memory.closed(),
+            Some(Code::EventTypeDenied)
+        );
     }
 
     #[test]

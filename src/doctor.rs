@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::clients::{CLIENTS, Places};
 use crate::config::{Config, ConfigError};
+use crate::domain::policy::MemoryPolicy;
 use crate::workspace::Workspace;
 use crate::writer::Front;
 
@@ -93,6 +94,20 @@ pub struct Doctor<'a> {
 }
 
 impl Doctor<'_> {
+    /// A policy that differs from the default.
+    fn policy(&self) -> Option<Check> {
+        let policy = &self.config.memory;
+        let MemoryPolicy { write_policy, trust, .. } = policy;
+        let closed = if policy.closed().is_some() { ", and nothing is written" } else { "" };
+        (*policy != MemoryPolicy::default()).then(|| {
+            let message = format!(
+                "[policy] differs from the default: write_policy = {write_policy}, trust = {trust}{closed}; \
+                 `hm policy show` shows all of it"
+            );
+            Check::note("policy", message)
+        })
+    }
+
     /// Runs all checks, each after those it depends on. It starts a missing writer, as the next write would,
     /// and every server and hook that a client is configured to run.
     pub async fn examine(&self) -> Vec<Check> {
@@ -104,6 +119,7 @@ impl Doctor<'_> {
                 "mend the file: until then no server, no hook and no writer starts here",
             )
         }));
+        checks.extend(self.policy());
         checks.push(self.writer().await);
         checks.extend(self.memory());
         checks.extend([self.store(), self.standing(), self.pack()]);

@@ -32,6 +32,7 @@ pub mod patterns;
 pub mod place;
 pub mod plan;
 pub mod playbook;
+pub mod policy;
 pub mod privacy;
 pub mod ranking;
 pub mod receipt;

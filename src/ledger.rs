@@ -15,7 +15,7 @@ pub(crate) use append::leave_moved;
 pub use checkpoint::{Checkpoint, Key, Origin, Sealed, Tree};
 pub use export::{ExportTrailer, export_line};
 pub use file::File;
-pub use import::{ImportError, Imported};
+pub use import::{Against, ImportError, Imported};
 pub use reader::Reader;
 pub use verify::{Fault, Report};
 

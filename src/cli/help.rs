@@ -27,7 +27,7 @@ Work
   intent          Say what is wanted now; anchor: keep facts where no compaction loses them
   session         What sessions did and said; log: events; pattern, guard, playbook: loops, warnings
 Set up
-  init, uninit, doctor, demo, trust, serve, token, hook, writer
+  init, uninit, doctor, demo, trust, policy, serve, token, hook, writer
 Look after
   verify, rebuild, backup, export, import, backfill, forget, memory, review, repair
 

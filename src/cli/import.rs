@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::output::{self, Failure};
 use super::{Context, block_on};
 use crate::domain::agent::AgentId;
+use crate::domain::policy::TrustMode;
 
 #[derive(Debug, Args)]
 pub(super) struct Import {
@@ -31,6 +32,9 @@ impl Import {
         }
         if self.as_is {
             context.operator("import --as-is")?;
+        } else if context.config.memory.trust == TrustMode::HumanOnly {
+            // The file may hold decisions.
+            context.operator("import")?;
         }
         let front = context.front()?;
         let bar = output::progress("importing", 0);

@@ -210,6 +210,11 @@ const fn exit_code(code: Code) -> u8 {
         | Code::Redacted
         | Code::IdempotencyConflict
         | Code::PrivacyDenySensitive
+        | Code::WritePolicyNone
+        | Code::WritePolicyMinimal
+        | Code::WritePolicyNormal
+        | Code::EventTypeDenied
+        | Code::TrustHumanOnly
         | Code::Diverged
         | Code::TooLarge => 1,
     }

@@ -108,6 +108,8 @@ pub(super) const VERBS: &[(&str, Who)] = &[
     ("playbook dismiss", Agent),
     ("playbook export", Anyone),
     ("calibration", Anyone),
+    ("policy show", Anyone),
+    ("policy check", Anyone),
     ("session start", Agent),
     ("session end", Agent),
     ("session turn", Agent),

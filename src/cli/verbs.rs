@@ -7,8 +7,8 @@ use clap::{Args, Parser, Subcommand};
 
 use super::{
     backfill, backup, claim, context, contradictions, decision, demo, experiment, export, forget, guards,
-    help, hook, import, init, lock, log, memory, news, parse_moment, pattern, plan, playbook, profile,
-    repair, review, roles, serve, session, target, token, trust, writer,
+    help, hook, import, init, lock, log, memory, news, parse_moment, pattern, plan, playbook, policy,
+    profile, repair, review, roles, serve, session, target, token, trust, writer,
 };
 use crate::domain::rejection::Rejection;
 use crate::domain::time::Moment;
@@ -77,6 +77,9 @@ pub(super) enum Verb {
     /// Manage the tokens of the HTTP front
     #[command(subcommand, after_help = "Example: hm token add --agent devops --role agent")]
     Token(token::Token),
+    /// Show the policy of the memory, and check its file
+    #[command(subcommand, after_help = "Examples:\n  hm policy show\n  hm policy check")]
+    Policy(policy::Policy),
     /// Open a memory that came with this directory: a human confirms it is theirs
     #[command(after_help = trust::HELP)]
     Trust,

@@ -129,6 +129,7 @@ events! {
     CommandRejected = "command.rejected", min_reader 1;
     SpoolFlushed = "spool.flushed", min_reader 1;
     MemoryDenied = "memory.denied", min_reader 1;
+    MemoryForgotten = "memory.forgotten", min_reader 1;
     ContradictionDetected = "contradiction.detected", min_reader 1;
     ContradictionResolved = "contradiction.resolved", min_reader 1;
     TargetAliased = "target.aliased", min_reader 1;

@@ -336,7 +336,8 @@ fn scopes(event: &Event) -> Vec<&Scope> {
         | Event::PlaybookDismissed(_)
         | Event::PlaybookFollowed(_)
         | Event::ErrorReflected(_)
-        | Event::ErrorCounted(_) => Vec::new(),
+        | Event::ErrorCounted(_)
+        | Event::MemoryForgotten(_) => Vec::new(),
     }
 }
 

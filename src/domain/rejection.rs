@@ -99,6 +99,16 @@ pub enum Code {
     IdempotencyConflict,
     /// A text seems to hold a secret; neither the text nor the command was stored.
     PrivacyDenySensitive,
+    /// The policy lets nothing be written.
+    WritePolicyNone,
+    /// The item is not important enough for the write policy `minimal`.
+    WritePolicyMinimal,
+    /// The item is not important enough for the write policy `normal`.
+    WritePolicyNormal,
+    /// The policy does not let items of this event type be written.
+    EventTypeDenied,
+    /// Only the operator decides and confirms.
+    TrustHumanOnly,
     /// The command exceeds a size limit.
     TooLarge,
     /// The file holds another history than this ledger.
@@ -110,6 +120,18 @@ pub enum Code {
 }
 
 impl Code {
+    /// Whether the policy of the memory refused it.
+    pub const fn is_of_policy(self) -> bool {
+        matches!(
+            self,
+            Self::WritePolicyNone
+                | Self::WritePolicyMinimal
+                | Self::WritePolicyNormal
+                | Self::EventTypeDenied
+                | Self::TrustHumanOnly
+        )
+    }
+
     /// The code as sent and stored.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -157,6 +179,11 @@ impl Code {
             Self::Redacted => "redacted",
             Self::IdempotencyConflict => "idempotency_conflict",
             Self::PrivacyDenySensitive => "privacy_deny_sensitive",
+            Self::WritePolicyNone => "write_policy_none",
+            Self::WritePolicyMinimal => "write_policy_minimal",
+            Self::WritePolicyNormal => "write_policy_normal",
+            Self::EventTypeDenied => "event_type_denied",
+            Self::TrustHumanOnly => "trust_human_only",
             Self::TooLarge => "too_large",
             Self::Diverged => "diverged",
             Self::VersionMismatch => "version_mismatch",

@@ -10,11 +10,10 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use super::chain::{self, Column};
 use super::reader::{hash_of, last_event};
 use super::{
-    AppendError, Batch, Cursor, Failure, ImportError, Imported, LedgerError, MAX_BATCH_BYTES,
+    Against, AppendError, Batch, Cursor, Failure, ImportError, Imported, LedgerError, MAX_BATCH_BYTES,
     MAX_PAYLOAD_BYTES, Reader, Stored, erase, import,
 };
 use crate::domain::ids::{IdempotencyKey, SessionId, TraceId};
-use crate::domain::privacy::Denial;
 use crate::sqlite::{self, Durability, Error, Unmigrated, bound};
 
 /// The first version with the fix for the WAL-reset bug, which could lose commits.
@@ -115,8 +114,8 @@ impl Ledger {
     }
 
     /// Appends the events of an export that this ledger does not have, unchanged, in one transaction. Events
-    /// that both have must be equal, and the export must contain every event in `missing`. `judge` returns the
-    /// secret that it finds in a new event. `keep` gets the result just before the commit; its error stops the
+    /// that both have must be equal, and the export must contain every event in `missing`. `judge` returns
+    /// what speaks against a new event. `keep` gets the result just before the commit; its error stops the
     /// import. `progress` gets the sequence number every few thousand events.
     ///
     /// # Errors
@@ -125,7 +124,7 @@ impl Ledger {
         &mut self,
         from: impl std::io::BufRead,
         missing: &[Cursor],
-        mut judge: impl FnMut(&Stored) -> Option<Denial>,
+        mut judge: impl FnMut(&Stored) -> Option<Against>,
         keep: impl FnOnce(&Imported) -> std::io::Result<()>,
         mut progress: impl FnMut(u64),
     ) -> Result<Imported, ImportError> {
@@ -140,8 +139,8 @@ impl Ledger {
             }
             if event.seq > before.seq {
                 import::credible(event).map_err(|problem| ImportError::Line { line: event.seq, problem })?;
-                if let Some(denial) = judge(event) {
-                    return Err(ImportError::Secret { line: event.seq, denial });
+                if let Some(against) = judge(event) {
+                    return Err(against.at(event.seq));
                 }
                 authors.insert(event.agent.clone());
                 if erase::REDACTED.contains(&event.kind.as_str()) {

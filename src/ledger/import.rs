@@ -14,6 +14,7 @@ use crate::domain::clean;
 use crate::domain::event::Event;
 use crate::domain::ids::{EventId, IdempotencyKey, SessionId, TraceId};
 use crate::domain::privacy::Denial;
+use crate::domain::rejection::Rejection;
 use crate::domain::text;
 use crate::domain::time::Timestamp;
 
@@ -38,6 +39,24 @@ pub struct Imported {
     pub authors: Vec<AgentId>,
 }
 
+/// What speaks against an event of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Against {
+    /// It holds a secret.
+    Secret(Denial),
+    /// The policy refuses it.
+    Policy(Rejection),
+}
+
+impl Against {
+    pub(super) fn at(self, line: u64) -> ImportError {
+        match self {
+            Self::Secret(denial) => ImportError::Secret { line, denial },
+            Self::Policy(denial) => ImportError::Denied { line, denial },
+        }
+    }
+}
+
 /// Why an import was refused. Nothing was written, except maybe after [`ImportError::Write`].
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
@@ -56,6 +75,14 @@ pub enum ImportError {
         line: u64,
         /// The rule that matched, and the field.
         denial: Denial,
+    },
+    /// The policy does not let an event be written.
+    #[error("line {line} is refused: {}", denial.message)]
+    Denied {
+        /// Line number, from 1.
+        line: u64,
+        /// The refusal of the policy.
+        denial: Rejection,
     },
     /// The ledger and the file have different histories: neither is a prefix of the other.
     #[error("the ledger holds another event {seq} than line {seq} of the file")]

@@ -171,6 +171,7 @@ pub(super) fn project(
         | Event::OperatorOverridden(_)
         | Event::SpoolFlushed(_)
         | Event::MemoryDenied(_)
+        | Event::MemoryForgotten(_)
         | Event::EventRedacted(_)
         | Event::EventsRedacted(_)
         | Event::LossAccepted(_)

@@ -163,6 +163,7 @@ pub(super) fn touched_by(of: &ContextOf, recorded: &Recorded, event: &Event) -> 
             | Event::PolicyChanged(_)
             | Event::AttentionSeen(_)
             | Event::MemoryDenied(_)
+            | Event::MemoryForgotten(_)
     );
     let is_in_its_own = matches!(
         event,

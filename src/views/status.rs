@@ -159,7 +159,7 @@ fn text(status: &StatusView) -> String {
     if status.denials > 0 {
         let _ = writeln!(
             text,
-            "denied:    {} for holding a secret: `hivemind://events?type={}`",
+            "denied:    {} by privacy or policy: `hivemind://events?type={}`",
             status.denials,
             MemoryDenied::KIND
         );

@@ -232,7 +232,7 @@ fn run(look: impl FnOnce() -> Result<Ended, ScanError>) -> JobRun {
 }
 
 fn sweep(committer: &mut Committer) -> Result<Ended, WriterError> {
-    let swept = sweeps::sweep(committer)?;
+    let swept = sweeps::sweep(committer)? + sweeps::forget(committer)?;
     let left = committer.state().expired(system::now()).len();
     Ok(match left {
         0 => (JobOutcome::Ok, format!("{swept} claims expired")),

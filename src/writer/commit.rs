@@ -17,10 +17,11 @@ use super::receipts::{self, command_hash, receipt_of, same_request};
 use crate::client_session::ClientSession;
 use crate::domain::agent::{AgentId, Roster};
 use crate::domain::command::{Command, Submission};
-use crate::domain::decide::{self, Accepted, Facts, PlannedRun, Policy};
+use crate::domain::decide::{self, Accepted, Facts, PlannedRun, Policy, gate};
 use crate::domain::event::{Event, MemoryDenied, Recorded};
 use crate::domain::ids::{CommandId, EventId, RunId, SessionId};
 use crate::domain::patterns::PatternPolicy;
+use crate::domain::policy::MemoryPolicy;
 use crate::domain::privacy::{self, Denial, Secrets};
 use crate::domain::receipt::Receipt;
 use crate::domain::rejection::{Code, Rejection};
@@ -71,6 +72,7 @@ pub struct Committer {
     pub(super) policy: Policy,
     pub(super) secrets: Secrets,
     pub(super) watching: PatternPolicy,
+    pub(super) memory_policy: MemoryPolicy,
     pub(super) imports: PathBuf,
     pub(super) sources: Sources,
     pub(super) profiles: Option<Profiles>,
@@ -113,6 +115,7 @@ impl Committer {
             policy,
             secrets,
             watching: PatternPolicy::default(),
+            memory_policy: MemoryPolicy::default(),
             imports: workspace.imports(),
             sources,
             profiles: None,
@@ -136,6 +139,13 @@ impl Committer {
     #[must_use]
     pub fn watching(mut self, policy: PatternPolicy) -> Self {
         self.watching = policy;
+        self
+    }
+
+    /// Lets through what this policy lets through.
+    #[must_use]
+    pub fn governed(mut self, policy: MemoryPolicy) -> Self {
+        self.memory_policy = policy;
         self
     }
 
@@ -311,8 +321,15 @@ impl Committer {
         }
         if let Some(denial) = privacy::deny(submission, &self.secrets) {
             // Fronts scan before they send. This front did not, or it knew other patterns.
-            self.stage_denial(&submission.agent, denial.clone(), group);
+            let Denial { rule, field, command } = denial.clone();
+            let denied = MemoryDenied { rule, field, command, reason: None, policy: None, attempted: None };
+            self.stage_denial(&submission.agent, denied, group);
             return Ok(Progress::Refused(denial.into()));
+        }
+        let speaker = (&submission.agent, submission.session.as_ref());
+        if let Some(denied) = gate::denied(&self.state, speaker, &submission.command, &self.memory_policy) {
+            self.stage_denial(&submission.agent, denied.event, group);
+            return Ok(Progress::Refused(denied.rejection));
         }
         let takes = seat.as_ref().filter(|seat| !seat.events.is_empty());
         let before = takes.map(|seat| {
@@ -512,10 +529,9 @@ impl Committer {
 
     /// Stages the record of a denial. It has a command id of its own, so that the author can correct the denied
     /// command and send it again.
-    fn stage_denial(&mut self, agent: &AgentId, denial: Denial, group: &mut Group) {
-        let Denial { rule, field, command } = denial;
+    fn stage_denial(&mut self, agent: &AgentId, denied: MemoryDenied, group: &mut Group) {
         let agent = self.recordable(agent);
-        let own = self.own(agent, vec![MemoryDenied { rule, field, command }.into()]);
+        let own = self.own(agent, vec![denied.into()]);
         let batch = self.batch_of_own(&own);
         self.stage(batch, &own.events, group);
     }

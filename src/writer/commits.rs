@@ -56,6 +56,9 @@ pub(super) fn look(workspace: &Workspace, stop: &AtomicBool) -> Result<Looked, U
     if !config.git_index {
         return Ok((JobOutcome::Ok, "off: [git] index = false".to_owned(), Vec::new()));
     }
+    if config.memory.closed().is_some() {
+        return Ok((JobOutcome::Ok, "off: [policy] lets nothing be written".to_owned(), Vec::new()));
+    }
     let trees = workspace.work_trees();
     if trees.is_empty() {
         return Ok((JobOutcome::Ok, "no git repository".to_owned(), Vec::new()));

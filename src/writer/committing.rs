@@ -14,6 +14,7 @@ use super::commit::{Committer, MAX_GROUP};
 use super::crash::CrashPoint;
 use super::error::WriterError;
 use super::experiments::Dispatcher;
+use super::governing::Governing;
 use super::import::import;
 use super::patterns;
 use super::replay::replay;
@@ -62,6 +63,7 @@ pub(super) struct Committing {
     sealer: Sealer,
     background: Background,
     runs: Dispatcher,
+    governing: Governing,
     spool: Spool,
     workspace: Workspace,
     identity: Identity,
@@ -139,8 +141,20 @@ impl Committing {
             }
         };
         let (head_tx, _) = watch::channel(committer.head().seq);
-        let (background, workspace) = (Background::start(workspace)?, workspace.clone());
-        Ok(Self { committer, sealer, background, runs, spool, workspace, identity, head_tx, is_untidy: true })
+        let (background, governing) = (Background::start(workspace)?, Governing::of(workspace));
+        let workspace = workspace.clone();
+        Ok(Self {
+            committer,
+            sealer,
+            background,
+            runs,
+            governing,
+            spool,
+            workspace,
+            identity,
+            head_tx,
+            is_untidy: true,
+        })
     }
 
     /// Announces the ledger's head to the clients.
@@ -183,6 +197,7 @@ impl Committing {
 
     /// Work that is due also without a request.
     fn tick(&mut self) -> Result<(), WriterError> {
+        self.governing.renew(&mut self.committer);
         // Spooled commands were accepted before the new ones, so they come first.
         if !self.spool.is_empty() && !self.committer.is_stopped() {
             replay_spool(&mut self.committer, &self.spool)?;

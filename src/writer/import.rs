@@ -8,16 +8,18 @@ use serde_json::Value;
 use super::commit::Committer;
 use super::erasure::erase;
 use super::error::WriterError;
+use crate::domain::decide::gate;
+use crate::domain::policy::MemoryPolicy;
 use crate::domain::privacy::{self, Denial, Secrets};
 use crate::domain::rejection::{Code, Rejection};
 use crate::imports::Imports;
-use crate::ledger::{Cursor, ImportError, Imported, Stored};
+use crate::ledger::{Against, Cursor, ImportError, Imported, Stored};
 use crate::standing::Standing;
 
 /// Appends the events of an export, then folds state and read models again. The writer reads the file itself,
 /// because it may be larger than any frame. Either all events are appended or none. The texts are scanned for
-/// secrets unless `as_is` is set. A refusal leaves no record: an extra event would make this history differ
-/// from the file's.
+/// secrets unless `as_is` is set, and the policy judges every event. A refusal leaves no record: an extra event would
+/// make this history differ from the file's.
 ///
 /// # Errors
 /// [`WriterError`] when the state of the disk is unknown. A refusal is returned as the answer.
@@ -30,7 +32,11 @@ pub(super) fn import(
     let opened = std::fs::File::open(file).map_err(ImportError::Io);
     let missing = committer.standing.damage.as_ref().map_or(&[][..], |damage| &damage.missing);
     let secrets = &committer.secrets;
-    let judge = |event: &Stored| if as_is { None } else { secret_in(event, secrets) };
+    let policy = &committer.memory_policy;
+    let judge = |event: &Stored| {
+        let secret = if as_is { None } else { secret_in(event, secrets) };
+        secret.map(Against::Secret).or_else(|| denied_by(policy, event).map(Against::Policy))
+    };
     let keep = |imported: &Imported| {
         if imported.added == 0 {
             return Ok(());
@@ -77,6 +83,12 @@ pub(super) fn drop_lost_imports(committer: &Committer) -> Result<(), WriterError
     Ok(())
 }
 
+/// The refusal of an event by the policy. An erased event has no item.
+fn denied_by(policy: &MemoryPolicy, event: &Stored) -> Option<Rejection> {
+    let recorded = event.recorded().ok()?;
+    gate::denied_event(&recorded.agent, recorded.event.as_ref()?, policy)
+}
+
 /// The first secret in the payload of an event or in the names beside it.
 fn secret_in(event: &Stored, secrets: &Secrets) -> Option<Denial> {
     let payload: Option<Value> = event.payload.as_ref().and_then(|(text, _)| serde_json::from_str(text).ok());
@@ -114,6 +126,10 @@ fn refused_import(file: &Path, error: &ImportError) -> Rejection {
         ImportError::Secret { .. } => (
             Code::PrivacyDenySensitive,
             "nothing was imported: have it erased where the file comes from (hm forget) and export anew, or as the operator import it with --as-is",
+        ),
+        ImportError::Denied { denial, .. } => (
+            denial.code,
+            "nothing was imported: a human changes [policy] in config.toml, `hm policy show` says what it is",
         ),
         ImportError::Diverged { .. } => (
             Code::Diverged,

@@ -12,7 +12,7 @@ use crate::session_news::SessionNews;
 /// # Errors
 /// [`WriterError`] when the state of the disk is unknown.
 pub fn mine(committer: &mut Committer) -> Result<usize, WriterError> {
-    if committer.is_stopped() {
+    if committer.is_stopped() || committer.memory_policy.closed().is_some() {
         return Ok(0);
     }
     let now = committer.now();

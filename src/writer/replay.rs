@@ -28,7 +28,8 @@ pub struct Replayed {
 /// Commits the commands of the spool in order, then empties it.
 ///
 /// # Errors
-/// [`WriterError`]. A line leaves the spool only when it is in the ledger or set aside.
+/// [`WriterError`]. A line leaves the spool only when it is in the ledger or set aside, or if the policy refused what a
+/// hook recorded.
 pub fn replay(committer: &mut Committer, spool: &Spool) -> Result<Replayed, WriterError> {
     let mut done = Replayed::default();
     if committer.is_stopped() {
@@ -120,6 +121,10 @@ fn replay_lines(
             Err(_) if committer.has_command(submission.command_id)? => done.duplicates += 1,
             // A request that was queued twice is refused once, because a command has one refusal on record.
             Err(_) if !refused.insert(submission.command_id) => done.duplicates += 1,
+            // No author waits for the answer, and the text that the policy refused is kept nowhere.
+            Err(rejection) if rejection.code.is_of_policy() && is_of_a_hook(&submission.command) => {
+                done.rejected += 1;
+            }
             Err(rejection) => {
                 aside.push((*line, rejection.to_string()));
                 rejections.push(refusal(committer, submission, rejection));
@@ -135,6 +140,11 @@ fn replay_lines(
     }
     committer.record(&rejections)?;
     Ok(true)
+}
+
+/// Whether only hooks send the command.
+const fn is_of_a_hook(command: &Command) -> bool {
+    matches!(command, Command::RecordTurn(_) | Command::Observe(_) | Command::RecordFiring(_))
 }
 
 /// The record of a refused line.

@@ -110,6 +110,7 @@ fn open(
         .guarding(secrets)
         .planning(workspace, &config.roster)
         .watching(config.patterns.clone())
+        .governed(config.memory.clone())
         .crashing_at(options.crash_at);
     if let Some(damage) = committer.damage() {
         tracing::error!(fault = %damage.loss.fault, "run `hm verify`");

@@ -5,6 +5,7 @@ use super::error::WriterError;
 use crate::domain::agent::AgentId;
 use crate::domain::decide;
 use crate::domain::event::Event;
+use crate::domain::policy::TrustMode;
 
 /// Deprecates expired claims and returns their number. The operation is idempotent.
 pub fn sweep(committer: &mut Committer) -> Result<usize, WriterError> {
@@ -22,12 +23,29 @@ pub fn sweep(committer: &mut Committer) -> Result<usize, WriterError> {
     Ok(swept)
 }
 
-/// Confirms the claims whose deadline passed without an objection and without open disputes; returns their number.
-/// The operation is idempotent.
+/// Ends the claims whose term is over by the policy, and returns their number. The operation is idempotent.
+pub fn forget(committer: &mut Committer) -> Result<usize, WriterError> {
+    let now = committer.now();
+    let mut forgotten = 0;
+    for chunk in decide::forgotten(committer.state(), &committer.memory_policy, now).chunks(MAX_GROUP) {
+        let batches = chunk.iter().map(|events| committer.own(AgentId::system(), events.clone()));
+        let batches: Vec<OwnBatch> = batches.collect();
+        forgotten += committer.record(&batches)?;
+    }
+    Ok(forgotten)
+}
+
+/// Confirms the claims whose deadline passed without an objection and without open disputes; returns their number. If
+/// only the operator confirms, silence confirms the operator's own claims only. The operation is idempotent.
 pub fn agree(committer: &mut Committer) -> Result<usize, WriterError> {
     let now = committer.now();
     let mut agreed = 0;
+    let only_operators = committer.memory_policy.trust == TrustMode::HumanOnly;
     for id in committer.state().silent(now) {
+        let owner = committer.state().claim(id).map(|claim| &claim.owner);
+        if only_operators && owner != Some(&AgentId::operator()) {
+            continue;
+        }
         // Each claim is decided after the one before it was committed, because both may replace the same claim.
         let events = decide::agree(committer.state(), id, now);
         if events.is_empty() {

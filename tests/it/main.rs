@@ -75,6 +75,7 @@ mod place;
 mod plans;
 mod playbooks;
 mod poisoned;
+mod policy;
 mod positions;
 mod power;
 mod pressure;

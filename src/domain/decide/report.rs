@@ -73,5 +73,6 @@ pub(super) fn record_override(agent: &AgentId, record: &RecordOverride) -> Resul
 
 pub(super) fn deny_record(deny: &DenyRecord) -> Accepted {
     let DenyRecord { rule, field, command } = deny.clone();
-    Accepted { events: vec![MemoryDenied { rule, field, command }.into()], ..Accepted::default() }
+    let denied = MemoryDenied { rule, field, command, reason: None, policy: None, attempted: None };
+    Accepted { events: vec![denied.into()], ..Accepted::default() }
 }

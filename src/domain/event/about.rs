@@ -117,6 +117,7 @@ impl Event {
             }
             Self::EvidenceAdded(of) => About::claim(of.claim_id).words_if(of.note.is_some()),
             Self::EvidenceRetracted(of) => About::claim(of.claim_id).with_words(),
+            Self::MemoryForgotten(of) => About::claim(of.claim_id),
             Self::OverrideProposed(of) => About::claim(of.claim_id).with_words(),
             Self::OverrideDismissed(of) => About::claim(of.claim_id).words_if(of.reason.is_some()),
             Self::DecisionRecorded(of) => About::claim(of.claim_id).with_words(),

@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::domain::decide::Quorum;
-use crate::domain::ids::{CommandId, EventId};
+use crate::domain::ids::{ClaimId, CommandId, EventId};
+use crate::domain::memory::{MemoryEvent, MemoryKind, Source};
+use crate::domain::policy::Term;
 use crate::domain::rejection::Code;
 use crate::domain::text::{Label, Reason};
 
@@ -32,15 +34,58 @@ pub struct SpoolFlushed {
     pub rejected: u32,
 }
 
-/// A command was refused because one of its texts looked like a secret. The event contains nothing of the text.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A command was refused because one of its texts looked like a secret, or because the policy of the memory does not let
+/// it through. The event contains nothing of the text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryDenied {
-    /// The rule that found it, such as `aws-key`.
+    /// The rule that refused it, such as `aws-key` or `write_policy_none`.
     pub rule: Label,
     /// The field of the text, such as `statement`.
     pub field: Label,
     /// The kind of the command, such as `create_claim`.
     pub command: Label,
+    /// The code of the refusal. None for a secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Code>,
+    /// The SHA-256 of the policy. None for a secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<String>,
+    /// The refused item. None for a secret, and for a command that makes no item.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempted: Option<Attempted>,
+}
+
+/// An item that the policy refused, without its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempted {
+    /// The kind of the item. None for an observation or a message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<MemoryKind>,
+    /// The event type of the item.
+    pub event_type: MemoryEvent,
+    /// The author of the item.
+    pub source: Source,
+    /// The importance of the item.
+    pub importance: u8,
+    /// The length of its text, in words of ours.
+    pub text: String,
+}
+
+/// The time of a claim is over by the policy of the memory. It is out of force from then on, and stays in the ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryForgotten {
+    /// The claim.
+    pub claim_id: ClaimId,
+    /// The kind of the item.
+    pub kind: MemoryKind,
+    /// The event type of the item.
+    pub event_type: MemoryEvent,
+    /// `ttl_expired` or `decay`.
+    pub reason: Label,
+    /// The term that is over.
+    pub term: Term,
+    /// The SHA-256 of the policy.
+    pub policy: String,
 }
 
 /// An operator had the payload of an event erased. This event explains the gap in the ledger.

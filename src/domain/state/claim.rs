@@ -14,6 +14,7 @@ use crate::domain::event::{
 };
 use crate::domain::ids::{ClaimId, EventId, RunId, SessionId};
 use crate::domain::pairs::Reading;
+use crate::domain::policy::Tick;
 use crate::domain::scope::Scope;
 use crate::domain::text;
 use crate::domain::text::Statement;
@@ -69,6 +70,10 @@ pub struct Claim {
     pub silent_at: Option<Timestamp>,
     /// Whether silence confirmed the claim, without a challenge since.
     pub by_silence: bool,
+    /// When the claim was made.
+    pub made: Tick,
+    /// When an event last concerned the claim.
+    pub touched: Tick,
     expires_at: Option<Timestamp>,
     /// The actions that a dead end warns about.
     trigger: Option<Box<Trigger>>,
@@ -219,6 +224,22 @@ impl Fingerprint {
 }
 
 impl State {
+    /// The time of an event, and the number of sessions that had started.
+    fn tick(&self, recorded: &Recorded) -> Tick {
+        Tick { sessions: self.work.sessions_started(), at: recorded.at }
+    }
+
+    /// Records that an event concerned its claims.
+    pub(super) fn touch(&mut self, recorded: &Recorded) {
+        let Some(event) = &recorded.event else { return };
+        let touched = self.tick(recorded);
+        for id in event.about().claims.into_iter().flatten() {
+            if let Some(claim) = self.claims.get_mut(&id) {
+                claim.touched = touched;
+            }
+        }
+    }
+
     pub(super) fn add_claim(&mut self, recorded: &Recorded, created: &ClaimCreated) {
         for target in created.scopes.iter().filter(|scope| scope.is_target()) {
             self.targets.entry(target.clone()).or_insert_with(|| target.clone());
@@ -257,6 +278,8 @@ impl State {
             asks: created.asks.iter().cloned().collect(),
             silent_at: created.objection_until,
             by_silence: false,
+            made: self.tick(recorded),
+            touched: self.tick(recorded),
             expires_at,
             trigger: created.trigger.clone().map(Box::new),
             named: None,

@@ -11,6 +11,7 @@ impl State {
     /// Folds one event. An erased event has no payload: its id becomes known, and nothing else changes.
     pub fn evolve(&mut self, recorded: &Recorded) {
         self.fold(recorded);
+        self.touch(recorded);
         let mut patterns = std::mem::take(&mut self.patterns);
         patterns.evolve(self, recorded);
         self.patterns = patterns;
@@ -110,6 +111,8 @@ impl State {
             | Event::EventReported(_)
             | Event::SpoolFlushed(_)
             | Event::MemoryDenied(_)
+            // The change of status that follows it ends the claim.
+            | Event::MemoryForgotten(_)
             | Event::TurnRecorded(_)
             | Event::BeliefsSnapshotted(_)
             | Event::MessageSent(_)

@@ -164,6 +164,11 @@ impl Work {
         self.sessions.get(id)
     }
 
+    /// The number of sessions that ever started or were split off.
+    pub fn sessions_started(&self) -> u64 {
+        self.started.len() as u64
+    }
+
     /// Whether a session ever started or was split off.
     pub fn has_started(&self, id: &SessionId) -> bool {
         self.started.contains(id)

@@ -1,0 +1,120 @@
+//! `hm policy`: the policy of the memory, and the check of its file.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::output::{self, Failure};
+use super::{Context, Global};
+use crate::config::{Config, ConfigError};
+use crate::domain::memory::MemoryEvent;
+use crate::domain::policy::MemoryPolicy;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Policy {
+    /// Show the policy in force, and where each value comes from
+    #[command(after_help = "Example: hm policy show --json")]
+    Show,
+    /// Check a configuration; exit 1 names the line and the reason
+    #[command(after_help = "Examples:\n  hm policy check\n  hm policy check proposed.toml")]
+    Check(Check),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Check {
+    /// File to check; default: the workspace's config.toml
+    file: Option<PathBuf>,
+}
+
+impl Policy {
+    pub(super) fn run(self, global: Global) -> Result<(), Failure> {
+        match self {
+            Self::Show => {
+                let (context, fault) = Context::examined(global)?;
+                match fault {
+                    None => show(&context),
+                    Some(fault) => told(context.global.json, &context.workspace.config(), Err(fault)),
+                }
+            }
+            Self::Check(Check { file: Some(file) }) => {
+                if !file.is_file() {
+                    return Err(Failure::usage(format!("{} is no file", file.display())));
+                }
+                told(global.json, &file, Config::load(&file).map(|_| ()))
+            }
+            Self::Check(Check { file: None }) => {
+                let (context, fault) = Context::examined(global)?;
+                told(context.global.json, &context.workspace.config(), fault.map_or(Ok(()), Err))
+            }
+        }
+    }
+}
+
+/// The verdict on a file.
+fn told(as_json: bool, file: &std::path::Path, checked: Result<(), ConfigError>) -> Result<(), Failure> {
+    let file = file.display().to_string();
+    match checked {
+        Ok(()) => {
+            output::print(as_json, &format!("{file} is valid\n"), &json!({ "file": file, "fault": null }))
+        }
+        Err(fault) => {
+            let fault = fault.to_string();
+            let text = format!("{}\n", fault.trim_end());
+            output::print(as_json, &text, &json!({ "file": file, "fault": fault.trim_end() }))?;
+            Err(Failure::Broken)
+        }
+    }
+}
+
+/// A key of the policy with its value.
+fn keys(policy: &MemoryPolicy) -> Vec<(String, Value)> {
+    let MemoryPolicy { write_policy, allow_event_types, deny_event_types, trust, retention } = policy;
+    let mut keys = vec![
+        ("write_policy".to_owned(), json!(write_policy)),
+        ("allow_event_types".to_owned(), json!(allow_event_types)),
+        ("deny_event_types".to_owned(), json!(deny_event_types)),
+        ("trust".to_owned(), json!(trust)),
+    ];
+    for event in MemoryEvent::ALL {
+        keys.push((format!("retention.semantic.{event}"), json!(retention.term(*event))));
+    }
+    keys
+}
+
+fn show(context: &Context) -> Result<(), Failure> {
+    let file = context.workspace.config();
+    let lines = Config::policy_lines(&file).map_err(Failure::usage)?;
+    let policy = &context.config.memory;
+    let keys = keys(policy);
+    let width = keys.iter().map(|(key, _)| key.len()).max().unwrap_or_default();
+    let mut text = String::new();
+    for (key, value) in &keys {
+        let words = |list: &Vec<Value>| list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
+        let shown = match value {
+            Value::Array(list) if list.is_empty() => "(empty)".to_owned(),
+            Value::Array(list) => words(list),
+            other => other.as_str().unwrap_or_default().to_owned(),
+        };
+        let from = lines.get(key).map_or_else(|| "default".to_owned(), |line| format!("line {line}"));
+        text += &output::wrapped(
+            &format!("{key:width$}  "),
+            &" ".repeat(width + 2),
+            &format!("{shown} ({from})"),
+        );
+    }
+    let own = context.config.secret_patterns.len();
+    let about = format!(
+        "secrets are refused before all this: the built-in rules and {own} of your own ([privacy]). The lines are those of {}. \
+         The policy has the hash {}.",
+        file.display(),
+        policy.hash()
+    );
+    text += &output::wrapped("", "", &about);
+    let rows: Vec<Value> = keys
+        .iter()
+        .map(|(key, value)| json!({ "key": key, "value": value, "line": lines.get(key) }))
+        .collect();
+    let value = json!({ "file": file.display().to_string(), "hash": policy.hash(), "keys": rows, "own_secret_patterns": own });
+    output::print(context.global.json, &text, &value)
+}

@@ -1,0 +1,339 @@
+//! The gate before the rules: whether the policy of the memory lets a command through. Privacy comes before it.
+//!
+//! The order is trust, write policy, event type. The operator passes the first of them, and no other.
+
+use serde_json::json;
+
+use super::Speaker;
+use crate::domain::agent::AgentId;
+use crate::domain::claim::{Position, ReportKind};
+use crate::domain::command::{Command, CreateClaim, RecordDecision, Seen};
+use crate::domain::event::{Attempted, Event, MemoryDenied};
+use crate::domain::ids::ClaimId;
+use crate::domain::memory::{MemoryEvent, MemoryKind, Source, importance};
+use crate::domain::policy::{MemoryPolicy, TrustMode};
+use crate::domain::rejection::{Code, Rejection};
+use crate::domain::session::Role;
+use crate::domain::state::State;
+use crate::domain::text::Label;
+use crate::domain::way;
+
+/// What a command writes, for the policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Writes<'c> {
+    /// A new item.
+    Item(Item<'c>),
+    /// Work of the team, or a judgement on an item that exists. It is refused only if nothing may be written.
+    Work,
+    /// It erases, stops, or records a refusal. No policy refuses it.
+    Nothing,
+}
+
+/// A new item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Item<'c> {
+    /// None for observations and messages, which are evidence and no item of the contract.
+    kind: Option<MemoryKind>,
+    event: MemoryEvent,
+    source: Source,
+    field: &'static str,
+    text: &'c str,
+}
+
+/// A refusal by the policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Denied {
+    /// The refusal.
+    pub rejection: Rejection,
+    /// Its record.
+    pub event: MemoryDenied,
+}
+
+/// The refusal of a command by the policy. None if the policy lets it through.
+pub fn denied(
+    state: &State,
+    speaker: Speaker<'_>,
+    command: &Command,
+    policy: &MemoryPolicy,
+) -> Option<Denied> {
+    let writes = writes(speaker.0, command);
+    if writes == Writes::Nothing {
+        return None;
+    }
+    let rejection = untrusted(state, speaker, command, policy).or_else(|| unwritten(writes, policy))?;
+    Some(Denied { event: record(command.name(), writes, rejection.code, policy), rejection })
+}
+
+/// The refusal of an event from another ledger by the policy, for imports.
+pub fn denied_event(agent: &AgentId, event: &Event, policy: &MemoryPolicy) -> Option<Rejection> {
+    unwritten(recorded(agent, event), policy)
+}
+
+/// The author of what an agent says.
+fn source_of(agent: &AgentId) -> Source {
+    if *agent == AgentId::operator() {
+        Source::User
+    } else if *agent == AgentId::system() {
+        Source::System
+    } else {
+        Source::Ai
+    }
+}
+
+/// The event type of a claim by its type and its author.
+pub(in crate::domain) fn event_of_claim(
+    claim_type: crate::domain::claim::ClaimType,
+    owner: &AgentId,
+) -> MemoryEvent {
+    MemoryEvent::of_claim(claim_type, source_of(owner))
+}
+
+const fn event_of_report(kind: ReportKind) -> MemoryEvent {
+    match kind {
+        ReportKind::Finding | ReportKind::Blocker => MemoryEvent::Fact,
+        ReportKind::Decision => MemoryEvent::Decision,
+        ReportKind::FileEdited | ReportKind::CommandRan => MemoryEvent::Execution,
+        ReportKind::Note => MemoryEvent::Context,
+    }
+}
+
+const fn source_of_turn(role: Role) -> Source {
+    match role {
+        Role::User => Source::User,
+        Role::Assistant => Source::Ai,
+    }
+}
+
+/// What a command writes: one line for each command.
+fn writes<'c>(agent: &AgentId, command: &'c Command) -> Writes<'c> {
+    let source = source_of(agent);
+    let semantic = Some(MemoryKind::Semantic);
+    let item = |kind, event, source, (field, text)| Writes::Item(Item { kind, event, source, field, text });
+    let run = |field: &'static str, text| item(None, MemoryEvent::Execution, source, (field, text));
+    match command {
+        Command::CreateClaim(create) => {
+            let derived = || MemoryEvent::of_claim(create.claim_type, source);
+            let event = create.event_type.unwrap_or_else(derived);
+            item(semantic, event, source, ("statement", create.statement.as_str()))
+        }
+        Command::RecordDecision(record) => {
+            let text = match &record.statement {
+                Some(statement) => ("statement", statement.as_str()),
+                None => ("rationale", record.rationale.as_str()),
+            };
+            item(semantic, MemoryEvent::Decision, source, text)
+        }
+        Command::ReportEvent(report) => {
+            item(None, event_of_report(report.kind), source, ("summary", report.summary.as_str()))
+        }
+        Command::Observe(observed) => {
+            let text = match &observed.seen {
+                Seen::Command(ran) => ran.command.as_str(),
+                // Names of tools and files are no text of an item.
+                Seen::Tool(_) | Seen::Files(_) => "",
+            };
+            item(None, MemoryEvent::Execution, Source::Tool, ("seen", text))
+        }
+        Command::RecordMessage(message) => {
+            item(None, MemoryEvent::Context, source, ("text", message.text.as_str()))
+        }
+        Command::RecordTurn(turn) => {
+            let source = source_of_turn(turn.role);
+            let kind = Some(MemoryKind::ShortTerm);
+            item(kind, MemoryEvent::of_kind(MemoryKind::ShortTerm), source, ("text", turn.text.as_str()))
+        }
+        Command::SaveAnchor(anchor) => {
+            let kind = Some(MemoryKind::Profile);
+            item(kind, MemoryEvent::of_kind(MemoryKind::Profile), source, ("value", anchor.value.as_str()))
+        }
+        Command::RunExperiment(asked) => run("profile", asked.profile.as_str()),
+        Command::RecordExperiment(done) => run("command", done.command.as_str()),
+        Command::SpawnResearcher(spawn) => run("prompt", spawn.prompt.as_str()),
+        Command::TakePosition(_)
+        | Command::AffirmClaim(_)
+        | Command::AddEvidence(_)
+        | Command::RetractEvidence(_)
+        | Command::DeprecateClaim(_)
+        | Command::KeepClaim(_)
+        | Command::RecordOutcome(_)
+        | Command::AliasTarget(_)
+        | Command::PartTarget(_)
+        | Command::AttachExperiment(_)
+        | Command::CitePlace(_)
+        | Command::AddPlan(_)
+        | Command::AbandonPlan(_)
+        | Command::RenamePlan(_)
+        | Command::AddPhase(_)
+        | Command::AddTask(_)
+        | Command::ClaimTask(_)
+        | Command::UpdateTask(_)
+        | Command::LockScopes(_)
+        | Command::ReleaseScopes(_)
+        | Command::DeclareIntent(_)
+        | Command::StartSession(_)
+        | Command::EndSession(_)
+        | Command::SplitSession(_)
+        | Command::RetireAnchor(_)
+        | Command::SnapshotBeliefs(_)
+        | Command::RecordFiring(_)
+        | Command::RecordOverride(_)
+        | Command::SeeAttention(_)
+        | Command::DismissPattern(_)
+        | Command::AcceptGuard(_)
+        | Command::MuteGuard(_)
+        | Command::AcceptPlaybook(_)
+        | Command::DismissPlaybook(_) => Writes::Work,
+        Command::CancelExperiment(_)
+        | Command::DenyRecord(_)
+        | Command::AcceptLoss(_)
+        | Command::Forget(_)
+        | Command::ForgetMany(_) => Writes::Nothing,
+    }
+}
+
+/// What an event of another ledger brings. Events about the items of that ledger follow them, and are no items.
+fn recorded<'e>(agent: &AgentId, event: &'e Event) -> Writes<'e> {
+    let source = source_of(agent);
+    let (kind, event, source) = if let Event::ClaimCreated(created) = event {
+        let derived = || MemoryEvent::of_claim(created.claim_type, source);
+        (Some(MemoryKind::Semantic), created.event_type.unwrap_or_else(derived), source)
+    } else if let Event::TurnRecorded(turn) = event {
+        let kind = MemoryKind::ShortTerm;
+        (Some(kind), MemoryEvent::of_kind(kind), source_of_turn(turn.role))
+    } else if let Event::AnchorSaved(_) = event {
+        (Some(MemoryKind::Profile), MemoryEvent::of_kind(MemoryKind::Profile), source)
+    } else if let Event::EventReported(reported) = event {
+        (None, event_of_report(reported.kind), source)
+    } else if let Event::MessageSent(_) = event {
+        (None, MemoryEvent::Context, source)
+    } else if let Event::CommandRan(_) | Event::FileEdited(_) | Event::ToolUsed(_) = event {
+        (None, MemoryEvent::Execution, Source::Tool)
+    } else if let Event::ExperimentQueued(_) = event {
+        (None, MemoryEvent::Execution, source)
+    } else {
+        return Writes::Work;
+    };
+    Writes::Item(Item { kind, event, source, field: "", text: "" })
+}
+
+/// The refusal by the trust mode.
+fn untrusted(
+    state: &State,
+    (agent, session): Speaker<'_>,
+    command: &Command,
+    policy: &MemoryPolicy,
+) -> Option<Rejection> {
+    match policy.trust {
+        TrustMode::AgentWithIntent => return None,
+        TrustMode::HumanOnly => {}
+    }
+    if *agent == AgentId::operator() {
+        return None;
+    }
+    let is_own = |id: ClaimId| state.claim(id).is_some_and(|claim| state.owns(agent, session, claim));
+    let confirm = "leave the claim proposed, and cite what you saw: `add_evidence`; the operator confirms it";
+    let (does, hint) = if let Command::RecordDecision(record) = command {
+        ("records a decision", proposal(record))
+    } else if let Command::TakePosition(take) = command {
+        if take.position != Position::Support {
+            return None;
+        }
+        ("confirms a claim", confirm.to_owned())
+    } else if let Command::AffirmClaim(affirm) = command {
+        if is_own(affirm.claim_id) {
+            return None;
+        }
+        ("confirms a claim", confirm.to_owned())
+    } else if let Command::DeprecateClaim(deprecate) = command {
+        if is_own(deprecate.claim_id) {
+            return None;
+        }
+        let claim = json!({ "claim_id": deprecate.claim_id, "reason": way::REASON });
+        ("ends a claim of another", way::call("challenge", &claim))
+    } else if let Command::CreateClaim(CreateClaim { unless_objection_minutes: Some(_), .. }) = command {
+        ("lets silence confirm a claim", "leave out `unless_objection_minutes`".to_owned())
+    } else if let Command::AcceptPlaybook(_) = command {
+        ("puts a playbook in force", "tell the operator why it helps: `report_event`".to_owned())
+    } else if let Command::AcceptGuard(_) = command {
+        ("puts a guard in force", "tell the operator what to warn of and why: `report_event`".to_owned())
+    } else {
+        return None;
+    };
+    let message = format!("with trust = human_only only the operator {does}, and you are {agent}");
+    Some(Rejection::new(Code::TrustHumanOnly, message, hint))
+}
+
+/// The way in which an agent proposes a decision.
+fn proposal(record: &RecordDecision) -> String {
+    let paths: Vec<&str> =
+        record.scopes.iter().filter(|scope| scope.is_path()).map(|scope| scope.as_str()).collect();
+    let scopes = if paths.is_empty() { vec!["."] } else { paths };
+    let statement = record.statement.as_ref().map_or(way::STATEMENT, |statement| statement.as_str());
+    let claim = json!({ "statement": statement, "claim_type": "decision", "scopes": scopes });
+    format!("propose it, and the operator decides: {}", way::call("create_claim", &claim))
+}
+
+/// The refusal by the write policy or by the event types.
+fn unwritten(writes: Writes<'_>, policy: &MemoryPolicy) -> Option<Rejection> {
+    let told = "; a human changes [policy] in config.toml, `hm policy show` says what it is";
+    let refusal =
+        |code, message: String| Some(Rejection::new(code, message, format!("keep it to yourself{told}")));
+    if let Some(code) = policy.closed() {
+        let why = match code {
+            Code::WritePolicyNone => "write_policy = none",
+            _ => "no event type is allowed",
+        };
+        let message = format!("nothing is written into this memory: {why}");
+        return (writes != Writes::Nothing)
+            .then(|| Rejection::new(code, message, format!("go on without it{told}")));
+    }
+    let Writes::Item(Item { event, source, .. }) = writes else { return None };
+    let importance = importance(event, source);
+    if policy.write_policy.least().is_none_or(|least| importance.points < least) {
+        let least = policy.write_policy.least().unwrap_or_default();
+        let message = format!(
+            "write_policy = {} keeps what has importance {least} or more, and this has {} ({})",
+            policy.write_policy,
+            importance.points,
+            importance.reasons.join(", ")
+        );
+        return refusal(policy.write_policy.code(), message);
+    }
+    if !policy.allows(event) {
+        let list = if policy.deny_event_types.contains(&event) {
+            "in deny_event_types"
+        } else {
+            "not in allow_event_types"
+        };
+        return refusal(Code::EventTypeDenied, format!("its event type is {event}, which is {list}"));
+    }
+    None
+}
+
+/// The record of a refusal. It holds the length of the text and nothing of its words: a refused text is not kept.
+fn record(command: &str, writes: Writes<'_>, code: Code, policy: &MemoryPolicy) -> MemoryDenied {
+    let (field, attempted) = match writes {
+        Writes::Item(Item { kind, event, source, field, text }) => {
+            let text = format!("[redacted: {} characters]", text.chars().count());
+            (
+                field,
+                Some(Attempted {
+                    kind,
+                    event_type: event,
+                    source,
+                    importance: importance(event, source).points,
+                    text,
+                }),
+            )
+        }
+        Writes::Work | Writes::Nothing => ("command", None),
+    };
+    MemoryDenied {
+        rule: Label::of(code.as_str()),
+        field: Label::of(field),
+        command: Label::of(command),
+        reason: Some(code),
+        policy: Some(policy.hash()),
+        attempted,
+    }
+}
