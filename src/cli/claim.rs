@@ -35,7 +35,7 @@ pub(super) enum Claim {
         after_help = "Example: hm claim create \"the pool holds 20 connections\" --scope src/db/pool.rs"
     )]
     Create(Create),
-    /// Show claims with everything known about them
+    /// Show all that is known of claims
     #[command(after_help = "Example: hm claim show C47")]
     Show {
         /// The claims
@@ -67,12 +67,12 @@ pub(super) enum Claim {
     #[command(after_help = "Example: \
         hm claim challenge C47 \"the limit is 50 since v2\"")]
     Challenge(Challenge),
-    /// Say that what claims report is mended
+    /// Say it is mended
     ///
-    /// Say that what claims report is mended: for each, a new claim takes its place
+    /// Say that bugs are mended: for each, a new claim takes its place
     #[command(after_help = "Example: hm claim mended C21 C23 \"in commit 8af13c2\"")]
     Mended(Several),
-    /// Say that claims are still meant
+    /// Say it is still meant
     ///
     /// Say that claims you own or challenge are still meant, about their files as they are now
     #[command(after_help = "Example: hm claim still C47")]
@@ -92,7 +92,7 @@ pub(super) enum Claim {
         #[command(flatten)]
         because: Because,
     },
-    /// Put a claim out of force, for good
+    /// End a claim for good
     #[command(after_help = "Example: \
         hm claim deprecate C47 \"the pool is gone\"")]
     Deprecate {
@@ -101,7 +101,7 @@ pub(super) enum Claim {
         #[command(flatten)]
         because: Because,
     },
-    /// Keep a claim against proposals (operator only)
+    /// Keep it against proposals (operator only)
     ///
     /// Keep a claim you stand by against what agents proposed (operator only)
     #[command(
