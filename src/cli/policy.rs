@@ -90,11 +90,10 @@ fn show(context: &Context) -> Result<(), Failure> {
     let width = keys.iter().map(|(key, _)| key.len()).max().unwrap_or_default();
     let mut text = String::new();
     for (key, value) in &keys {
-        let words = |list: &Vec<Value>| list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
-        let shown = match value {
-            Value::Array(list) if list.is_empty() => "(empty)".to_owned(),
-            Value::Array(list) => words(list),
-            other => other.as_str().unwrap_or_default().to_owned(),
+        let shown = match (value.as_array(), value.as_str()) {
+            (Some(list), _) if list.is_empty() => "(empty)".to_owned(),
+            (Some(list), _) => list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
+            (None, word) => word.unwrap_or_default().to_owned(),
         };
         let from = lines.get(key).map_or_else(|| "default".to_owned(), |line| format!("line {line}"));
         text += &output::wrapped(

@@ -1,7 +1,7 @@
 //! The policy of a running writer follows config.toml.
 
-use std::path::PathBuf;
-use std::time::SystemTime;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 use super::commit::Committer;
 use crate::config::Config;
@@ -11,7 +11,7 @@ use crate::workspace::Workspace;
 #[derive(Debug)]
 pub(super) struct Governing {
     path: PathBuf,
-    seen: Option<(SystemTime, u64)>,
+    seen: Option<(Duration, u64)>,
 }
 
 impl Governing {
@@ -36,7 +36,9 @@ impl Governing {
     }
 }
 
-fn stamp(path: &std::path::Path) -> Option<(SystemTime, u64)> {
+/// The time of the last change since 1970, and the size in bytes.
+fn stamp(path: &Path) -> Option<(Duration, u64)> {
     let metadata = std::fs::metadata(path).ok()?;
-    Some((metadata.modified().ok()?, metadata.len()))
+    let changed = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some((changed, metadata.len()))
 }

@@ -279,10 +279,8 @@ fn unwritten(writes: Writes<'_>, policy: &MemoryPolicy) -> Option<Rejection> {
     let refusal =
         |code, message: String| Some(Rejection::new(code, message, format!("keep it to yourself{told}")));
     if let Some(code) = policy.closed() {
-        let why = match code {
-            Code::WritePolicyNone => "write_policy = none",
-            _ => "no event type is allowed",
-        };
+        let is_off = code == Code::WritePolicyNone;
+        let why = if is_off { "write_policy = none" } else { "no event type is allowed" };
         let message = format!("nothing is written into this memory: {why}");
         return (writes != Writes::Nothing)
             .then(|| Rejection::new(code, message, format!("go on without it{told}")));
