@@ -59,7 +59,7 @@ fn govern(workspace: &Workspace, section: &str) {
 }
 
 /// Commands that erase, stop or record a refusal.
-const FREE: [&str; 4] = ["deny_record", "forget", "accept_loss", "cancel_experiment"];
+const FREE: [&str; 5] = ["forget_many", "deny_record", "forget", "accept_loss", "cancel_experiment"];
 
 fn commands() -> Vec<Value> {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/commands.jsonl");
