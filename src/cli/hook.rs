@@ -3,6 +3,7 @@
 
 mod advice;
 mod seen;
+mod tool;
 mod waiting;
 
 use std::cell::LazyCell;
@@ -13,7 +14,6 @@ use std::time::Duration;
 
 use clap::Args;
 
-use seen::{is_our_own, stamped};
 use waiting::Waiting;
 
 use super::news::knows;
@@ -22,10 +22,8 @@ use super::{Context, Global, block_on};
 use crate::client_session::ClientSession;
 use crate::clients::{self, Mark, Places};
 use crate::config::Config;
-use crate::domain::action::Action;
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
-use crate::domain::clean;
 use crate::domain::command::{Command, EndSession, RecordFiring, RecordTurn, StartSession, Submission};
 use crate::domain::event::Guard;
 use crate::domain::ids::{CommandId, SessionId};
@@ -35,7 +33,7 @@ use crate::domain::receipt::{Acceptance, Receipt, WarningCode};
 use crate::domain::session::{Role, Source};
 use crate::domain::text::{Said, ToolName};
 use crate::domain::versions::Versions;
-use crate::hooks::{Answer, Call, Client, Moment, ToolCall, ToolOutcome};
+use crate::hooks::{Answer, Call, Client, Moment};
 use crate::identity::Speaker;
 use crate::pack::{self, Occasion, Told};
 use crate::reads::Reads;
@@ -560,68 +558,6 @@ impl Hooked {
         Some(Command::RecordTurn(RecordTurn { role, text, told }))
     }
 
-    fn before(&mut self, tool: &ToolCall) -> Result<Answer, Failure> {
-        if let Some(news) = self.news() {
-            news.begin_call(&called(tool), system::now());
-        }
-        // If the client ignores messages before a tool, the message comes after it.
-        if is_our_own(tool) {
-            return Ok(Answer::Silence);
-        }
-        if let Some((news, files)) = self.news().zip(self.named_files(tool)) {
-            // If this fails, the changes of the command stay unknown.
-            let _ = news.about_to_run(&stamped(&files));
-        }
-        let Some(action) = self.action() else { return Ok(Answer::Silence) };
-        if !self.call.is_heard() && !self.context.config.allow_block {
-            return Ok(Answer::Silence);
-        }
-        let (advice, firings) = self.advice(&action)?;
-        // A client that ignores messages before a tool still obeys a refusal.
-        if !self.call.is_heard() && !matches!(advice, Answer::Deny(_)) {
-            return Ok(Answer::Silence);
-        }
-        self.submit(firings)?;
-        Ok(advice)
-    }
-
-    fn after(&mut self, tool: &ToolCall, outcome: &ToolOutcome) -> Result<Answer, Failure> {
-        let (mut answer, mut commands) = (Answer::Silence, Vec::new());
-        if let Some(news) = self.news() {
-            news.end_call(&called(tool));
-        }
-        if !is_our_own(tool) {
-            let action = self.action();
-            commands = self.observed(tool, outcome, action.as_ref());
-            // The observation is recorded even if the advice fails.
-            if let Some(action) = action.filter(|_| self.call.is_heard())
-                && let Ok((advice, firings)) = self.advice(&action)
-            {
-                commands.extend(firings);
-                answer = advice;
-                // If this fails, the observation and the advice stay.
-                let fix = self.known_fix(&action).ok().flatten();
-                let (fix, told) = fix.unzip();
-                commands.extend(told);
-                if action.error.is_some() {
-                    answer = about_error(fix, answer);
-                }
-            }
-        }
-        // The human also sees a warning, but not news. News waits for the next command.
-        if answer == Answer::Silence
-            && let Ok(news) = self.news_after_command()
-        {
-            answer = Answer::Context(news);
-        }
-        self.submit(commands)?;
-        Ok(answer)
-    }
-
-    fn action(&self) -> Option<Action> {
-        self.call.action(&self.context.workspace.root().to_string_lossy()).filter(|action| !action.is_empty())
-    }
-
     /// A turn ends. A message now costs a request to the client's model, so a session is reminded of each task once.
     fn stop(&mut self, said: Option<&str>) -> Result<Answer, Failure> {
         let (mut answer, mut commands) = (Answer::Silence, Vec::new());
@@ -724,29 +660,9 @@ impl Hooked {
     }
 }
 
-/// What is known of an error, the mend before the advice, within the room that a failed command has.
-fn about_error(fix: Option<String>, advice: Answer) -> Answer {
-    let advice = match advice {
-        Answer::Context(known) | Answer::Warning(known) | Answer::Deny(known) => Some(known),
-        Answer::Silence => None,
-    };
-    let said: Vec<String> = fix.into_iter().chain(advice).collect();
-    if said.is_empty() {
-        return Answer::Silence;
-    }
-    let said = said.join("\n");
-    let is_short = said.chars().count() <= MAX_ABOUT_ERROR;
-    Answer::Warning(if is_short { said } else { clean::cut_words(&said, MAX_ABOUT_ERROR) })
-}
-
 /// Whether a session that starts like this has lost what it was told.
 fn forgets(source: Option<&str>) -> bool {
     matches!(source, Some("compact" | "clear"))
-}
-
-/// A tool call by the description that its client sends both before and after it.
-fn called(tool: &ToolCall) -> String {
-    tool.command.clone().unwrap_or_else(|| format!("{} {}", tool.name, tool.paths.join(" ")))
 }
 
 /// The message to a session whose seat another pane took in its absence. Empty for other sessions.

@@ -3,11 +3,12 @@
 mod guards;
 mod list;
 mod mined;
+mod moves;
+mod proof;
 pub(super) mod review;
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -17,28 +18,27 @@ use super::awaited::{self, Awaited};
 use super::context::EXPIRES_SOON_MS;
 use super::{Answer, MAX_LIMIT, ViewError, experiments, patterns, versions};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ClaimType, ContradictionKind, Override, Status, word};
+use crate::domain::claim::{ClaimType, ContradictionKind, Status, word};
 use crate::domain::command::{Command, Submission};
 use crate::domain::event::Event;
-use crate::domain::experiment::Prediction;
 use crate::domain::ids::{ClaimId, EventId};
-use crate::domain::scope::Scope;
 use crate::domain::session::Role;
-use crate::domain::state::EQUAL_RUNS;
 use crate::domain::time::Timestamp;
-use crate::domain::versions::{MeantAgain, differ, way_forward};
 use crate::domain::way;
 use crate::runner::profile::Fitting;
 use crate::schedule::{JobOutcome, JobRuns};
 use crate::spool::Spool;
 use crate::store::{
-    CitedPlace, ClaimFilter, ClaimSummary, Contradiction, ContradictionFilter, ExperimentFilter,
-    ExperimentView, PatternView, ProposalView, Question, Reader, SideView, Silence, StoreError,
+    CitedPlace, ClaimFilter, ClaimSummary, ContradictionFilter, PatternView, Question, Reader, Silence,
+    StoreError,
 };
 use crate::views::markdown::inline;
 use list::{MAX_SHOWN, chosen, text};
 pub use mined::proposals_due;
 pub(super) use mined::waiting;
+use moves::{Moves, challenge, dispute, its_end, move_of, position};
+pub(super) use moves::{moves_of, with_moves};
+use proof::{changed, failed_since, pending_proof, proof_of, unstable};
 
 /// The name of a damaged ledger in the list of faults.
 pub(super) const LEDGER: &str = "ledger";
@@ -121,9 +121,6 @@ impl Kind {
 
 /// Stands for every agent except the owner of a claim, for a reader that is no particular agent.
 const ANY_AGENT: &str = "any other agent";
-
-/// The agents that must act, each with the commands that settle the entry when that agent runs them.
-type Moves = BTreeMap<String, Vec<String>>;
 
 /// Something that needs an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -519,135 +516,6 @@ fn silence(silence: &Silence, reader: Option<&AgentId>) -> Need {
     }
 }
 
-/// The agents that must act on a contradiction, each with the commands that settle it.
-pub(super) fn moves_of(both: &Contradiction) -> Moves {
-    let Contradiction { left, right, .. } = both;
-    // A command against a decision of the operator only makes a proposal.
-    let mover = |side: &SideView| {
-        let owner = side.owner.as_ref().unwrap_or(&side.agent);
-        mover(owner, side.is_the_operators)
-    };
-    match both.kind {
-        // The challenger has acted.
-        ContradictionKind::Position => {
-            move_of(&mover(left), [end_of(left.claim_id, left.claim_type, &left.scopes)])
-        }
-        ContradictionKind::Supersession => {
-            let settle = ["support", "abstain"].map(|tool| position(tool, right.claim_id));
-            move_of(&left.agent, settle)
-        }
-        ContradictionKind::Target => {
-            // Neither owner may end the decision of the other.
-            let sides = [left.claim_id, right.claim_id];
-            let others = both.in_force.iter().copied().filter(|id| !sides.contains(id));
-            let all: Vec<ClaimId> = sides.into_iter().chain(others).collect();
-            let settle = decided_instead(&all, &left.scopes);
-            let is_the_operators = left.is_the_operators || right.is_the_operators;
-            move_of(&self::mover(AgentId::architect().as_str(), is_the_operators), [settle])
-        }
-        ContradictionKind::Polarity | ContradictionKind::Value | ContradictionKind::Explicit => {
-            let mut moves = Moves::new();
-            for side in [left, right] {
-                moves.entry(mover(side)).or_default().push(end_of(
-                    side.claim_id,
-                    side.claim_type,
-                    &side.scopes,
-                ));
-            }
-            moves
-        }
-    }
-}
-
-/// A contradiction for programs, with the agents that must act and their commands.
-#[derive(Debug, Serialize)]
-pub(super) struct WithMoves<'a> {
-    #[serde(flatten)]
-    both: &'a Contradiction,
-    /// `None` after its end.
-    #[serde(skip_serializing_if = "Moves::is_empty")]
-    moves: Moves,
-}
-
-pub(super) fn with_moves(both: &Contradiction) -> WithMoves<'_> {
-    let moves = if both.cause.is_none() { moves_of(both) } else { Moves::new() };
-    WithMoves { both, moves }
-}
-
-fn dispute(both: &Contradiction, settles: Settles<'_>) -> Need {
-    let Contradiction { left, right, .. } = both;
-    let said = |side: &SideView| {
-        let owner = side.owner.as_deref().unwrap_or("an erased claim");
-        let held = if side.owner.as_deref() == Some(side.agent.as_str()) {
-            String::new()
-        } else {
-            format!(", held by {}", side.agent)
-        };
-        format!("{owner}{held}: {}", side.statement.as_deref().unwrap_or("(erased)"))
-    };
-    let (mut ids, mut what) = (vec![both.id.to_string(), left.claim_id.to_string()], vec![said(left)]);
-    let mut hint = None;
-    if both.kind == ContradictionKind::Position {
-        let reason = right.challenge.iter().map(|reason| format!(": {reason}")).collect::<String>();
-        what.push(format!("{} challenges it{reason}", right.agent));
-        // Only a contested claim waits for a run.
-        if left.status == Some(Status::Contested) && !left.is_the_operators {
-            hint = settles(left.claim_id, left.claim_type, &left.scopes);
-        }
-    }
-    if left.claim_id != right.claim_id {
-        ids.push(right.claim_id.to_string());
-        what.push(said(right));
-    }
-    Need { hint, ..Need::new(Kind::Contradiction, ids, both.detected_at, moves_of(both), what) }
-}
-
-/// A proposal against a decision of the operator, with the operator's commands.
-fn proposal(asked: ProposalView) -> Need {
-    let ProposalView {
-        claim_id,
-        claim,
-        owner,
-        scopes,
-        asks,
-        proposed_by,
-        reason,
-        successor,
-        statement,
-        target,
-        ..
-    } = asked;
-    let why = reason.map_or_else(String::new, |reason| format!(": {reason}"));
-    let wish = match asks {
-        Override::Deprecate => "deprecate it",
-        Override::Supersede => "supersede it",
-        Override::Decide => "decide otherwise",
-        Override::Challenge => "challenge it",
-    };
-    let on = target.as_ref().map_or_else(String::new, |target| format!("on {target}: "));
-    let decided = statement.map(|statement| format!("{on}{statement}"));
-    let what = vec![format!("{owner}: {claim}"), format!("{proposed_by} would {wish}{why}")];
-    let what = what.into_iter().chain(decided).collect();
-    let instead = match (asks, &successor) {
-        (Override::Supersede, Some(successor)) => position("support", *successor),
-        (Override::Decide, Some(successor)) => {
-            let decided =
-                json!({ "claim_id": successor, "supersedes": [claim_id], "rationale": way::REASON });
-            way::bare("record_decision", &decided)
-        }
-        (Override::Decide, None) => {
-            decided_instead(&[claim_id], if target.is_some() { target.as_slice() } else { &scopes })
-        }
-        // An owner cannot challenge their own claim.
-        (Override::Challenge, _) if owner != AgentId::operator().as_str() => challenge(claim_id),
-        (Override::Challenge | Override::Deprecate | Override::Supersede, _) => end_of(claim_id, None, &[]),
-    };
-    let hint = successor.as_ref().map(|rival| format!("keeping it puts {rival} out of force"));
-    let ids = std::iter::once(claim_id).chain(successor).map(|id| id.to_string()).collect();
-    let moves = move_of(AgentId::operator().as_str(), [format!("hm claim keep {claim_id}"), instead]);
-    Need { hint, ..Need::new(Kind::Proposal, ids, asked.proposed_at, moves, what) }
-}
-
 /// Characters of an event's id that name it as evidence: enough to be unique in one claim.
 const EVIDENCE_END_CHARS: usize = 12;
 
@@ -672,150 +540,6 @@ fn orphaned(claim: &ClaimSummary, places: &[CitedPlace]) -> Need {
         moves,
         vec![format!("{} is gone, and evidence cites it: {}", what.join(", "), claim.statement)],
     )
-}
-
-/// A claim that waits for a run, with that run.
-fn pending_proof(store: &Reader, claim: &ClaimSummary) -> Result<Need, StoreError> {
-    let of_claim = ExperimentFilter { claim: Some(claim.id), limit: MAX_SHOWN, ..Default::default() };
-    let mut runs = store.experiments(&of_claim)?.experiments.into_iter();
-    let run = runs.find(|run| run.blocking && run.completed_at.is_none());
-    let mut ids = vec![claim.id.to_string()];
-    let mut since = claim.touched_at;
-    let mut moves = its_end(store, claim)?;
-    let mut hint = None;
-    if let Some(run) = run {
-        since = run.created_at;
-        moves = move_of(&run.requested_by, [format!("hivemind://experiments/{}", run.run_id)]);
-        hint =
-            Some(format!("to stop it: {}", way::call("cancel_experiment", &json!({ "run_id": run.run_id }))));
-        ids.push(run.run_id.to_string());
-    }
-    let what = vec![claim.statement.clone()];
-    Ok(Need { hint, ..Need::new(Kind::PendingProof, ids, since, moves, what) })
-}
-
-/// A claim that one run proved, with the later run that contradicts it.
-fn failed_since(store: &Reader, claim: &ClaimSummary) -> Result<Option<Need>, StoreError> {
-    let Some(failed) = claim.failed_since else { return Ok(None) };
-    let run = store.experiment(failed)?;
-    let since = run.as_ref().and_then(|run| run.completed_at).unwrap_or(claim.touched_at);
-    let proof = proof_run(store, claim)?;
-    let again = run.and_then(|run| repeated(claim.id, &run, proof.as_ref(), None));
-    let again = again.map(|again| format!("or a later run that comes out right: {again}"));
-    let what = vec![claim.statement.clone(), format!("failed since ({failed})")];
-    let ids = vec![claim.id.to_string(), failed.to_string()];
-    Ok(Some(Need { hint: again, ..Need::new(Kind::FailedSince, ids, since, its_end(store, claim)?, what) }))
-}
-
-/// A claim whose proof is unstable.
-fn unstable(store: &Reader, claim: &ClaimSummary, since: i64) -> Result<Need, StoreError> {
-    let proof = proof_run(store, claim)?;
-    let ids = std::iter::once(claim.id.to_string()).chain(proof.iter().map(|run| run.run_id.to_string()));
-    let ids = ids.collect();
-    let again = proof.as_ref().and_then(|run| repeated(claim.id, run, Some(run), Some(EQUAL_RUNS)));
-    let again = again.map(|again| format!("or {EQUAL_RUNS} equal runs once the content is another: {again}"));
-    let what = vec![claim.statement.clone(), "its test passed and failed on the same content".to_owned()];
-    Ok(Need { hint: again, ..Need::new(Kind::Unstable, ids, since, its_end(store, claim)?, what) })
-}
-
-/// The run that proved a claim.
-fn proof_run(store: &Reader, claim: &ClaimSummary) -> Result<Option<ExperimentView>, StoreError> {
-    let run = claim.proof.as_ref().map(|proof| store.experiment(proof.run_id)).transpose()?;
-    Ok(run.flatten())
-}
-
-/// The call that runs the test of a run again for a claim, with the outcome that the claim predicts of its proof.
-fn repeated(
-    claim: ClaimId,
-    run: &ExperimentView,
-    proof: Option<&ExperimentView>,
-    repeat: Option<u32>,
-) -> Option<String> {
-    let mut call = json!({ "profile": run.profile.as_ref()?, "claim_id": claim });
-    if !run.args.is_empty() {
-        call["args"] = run.args.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    }
-    if let Some(prediction) = proof.unwrap_or(run).prediction.filter(|it| *it != Prediction::Passes) {
-        call["prediction"] = json!(prediction);
-    }
-    if let Some(repeat) = repeat {
-        call["repeat"] = repeat.into();
-    }
-    Some(way::call("run_experiment", &call))
-}
-
-/// The agent that can end a claim: its owner, or the operator if the operator stands by the claim.
-fn mover(owner: &str, is_the_operators: bool) -> String {
-    if is_the_operators { AgentId::operator().to_string() } else { owner.to_owned() }
-}
-
-fn move_of(agent: &str, settle: impl IntoIterator<Item = String>) -> Moves {
-    Moves::from([(agent.to_owned(), settle.into_iter().collect())])
-}
-
-/// The command that ends a claim, with its agent.
-fn its_end(store: &Reader, claim: &ClaimSummary) -> Result<Moves, StoreError> {
-    let agent = mover(&claim.owner, store.is_the_operators(claim.id)?);
-    Ok(move_of(&agent, [end_of(claim.id, Some(claim.claim_type), &claim.scopes)]))
-}
-
-/// The command that ends a claim. A decision is ended by another decision.
-fn end_of(claim: ClaimId, claim_type: Option<ClaimType>, scopes: &[String]) -> String {
-    if claim_type == Some(ClaimType::Decision) {
-        return decided_instead(&[claim], scopes);
-    }
-    way::bare("deprecate_claim", &json!({ "claim_id": claim, "reason": "REASON" }))
-}
-
-/// The command that supersedes some decisions by one about the same target.
-fn decided_instead(decisions: &[ClaimId], scopes: &[String]) -> String {
-    let mut instead =
-        json!({ "statement": way::STATEMENT, "rationale": way::REASON, "supersedes": decisions });
-    // Without a target, the decision has its scopes instead.
-    match scopes.iter().find_map(|scope| scope.strip_prefix("target:")) {
-        Some(name) => instead["target"] = name.into(),
-        None if !scopes.is_empty() => instead["scopes"] = scopes.into(),
-        None => {}
-    }
-    way::bare("record_decision", &instead)
-}
-
-fn position(tool: &str, claim: ClaimId) -> String {
-    way::bare(tool, &json!({ "claim_id": claim }))
-}
-
-fn challenge(claim: ClaimId) -> String {
-    way::bare("challenge", &json!({ "claim_id": claim, "reason": "REASON" }))
-}
-
-/// The run that settles the contradiction instead. A run is about files, never about a decision. `None` where no profile
-/// fits.
-fn proof_of(
-    profiles: &Fitting<'_>,
-    (claim, claim_type, scopes): (ClaimId, Option<ClaimType>, &[String]),
-) -> Option<String> {
-    let scopes: Vec<Scope> = scopes.iter().filter_map(|scope| scope.parse().ok()).collect();
-    if !scopes.iter().any(Scope::is_path) {
-        return None;
-    }
-    let settling = profiles.settling(claim, claim_type?, &scopes)?;
-    Some(format!("a run may decide instead: {}", settling.run))
-}
-
-/// What settles a contested claim instead of a run, if its files hold something else now: a run would decide nothing.
-fn changed(
-    store: &Reader,
-    root: &Path,
-    (claim, claim_type, scopes): (ClaimId, Option<ClaimType>, &[String]),
-) -> Option<String> {
-    let scopes: Vec<Scope> = scopes.iter().filter_map(|scope| scope.parse().ok()).collect();
-    let (meant, _) = store.versions_of(std::iter::once(claim)).ok()?.remove(&claim)?;
-    let (now, _) = crate::versions::seen_at_once(root, &scopes)?;
-    if !differ(&meant, &now) {
-        return None;
-    }
-    let way = way_forward(claim, claim_type, Some(&scopes), MeantAgain::ByStill);
-    Some(format!("its files changed since, so a run decides nothing now: {way}"))
 }
 
 /// A number is written without `#`: a shell reads the rest of the line after `#` as a comment.

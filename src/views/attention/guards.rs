@@ -1,6 +1,7 @@
 //! Guards that ask for an agent, and guards that are suggested.
 
-use super::{Kind, Need, challenge, end_of, move_of, noted};
+use super::moves::{challenge, end_of, move_of};
+use super::{Kind, Need, noted};
 use crate::domain::action::quoted;
 use crate::domain::agent::AgentId;
 use crate::domain::guard::ESCALATES_AFTER;

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use super::{Kind, MAX_LIMIT, Moves, Need, position};
+use super::moves::{Moves, position};
+use super::{Kind, MAX_LIMIT, Need};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Status;
 use crate::domain::playbook;

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{Kind, MAX_LIMIT, Need, guards, proposal};
+use super::moves::proposal;
+use super::{Kind, MAX_LIMIT, Need, guards};
 use crate::domain::agent::AgentId;
 use crate::domain::time::Timestamp;
 use crate::store::{Reader, StoreError};

@@ -1,0 +1,216 @@
+//! The text of each item of a delta, and whether it touches or asks the reader. `None` for what is no news.
+
+use std::collections::BTreeSet;
+use std::mem;
+
+use super::{Asked, MAX_LIMIT, peer_key};
+use crate::domain::agent::AgentId;
+use crate::domain::claim::{Basis, ClaimType, Position, Status};
+use crate::domain::clean::cut_words;
+use crate::domain::ids::{ClaimId, RunId};
+use crate::domain::scope::Scope;
+use crate::domain::time::Timestamp;
+use crate::pack::{self, Body, Concern, KNOWN_CHARS, Moved, RunEnd, TaskMove, Waiting};
+use crate::store::{ClaimFilter, ClaimSummary, LockView, PositionHeld, SessionView, StoreError, TaskView};
+use crate::views::context::{claim_for, pack_dead_end, pack_lock, pack_peer, replaced_by};
+
+impl Asked<'_> {
+    pub(super) fn intent(&self, waiting: &Waiting) -> Result<Option<(Concern, usize, Body)>, StoreError> {
+        // A session that said for itself where it looks follows no other session.
+        let looking = self.store.trajectory(self.of.session.as_deref())?;
+        let looking = looking.filter(|at| (waiting.since..=waiting.seq).contains(&at.seq));
+        Ok(looking.map(|at| (Concern::Asks, 1, Body::Intent(at.intent))))
+    }
+
+    pub(super) fn claim(
+        &self,
+        id: ClaimId,
+        waiting: &Waiting,
+    ) -> Result<Option<(Concern, usize, Body)>, StoreError> {
+        let wanted = ClaimFilter { id: Some(id), limit: 1, ..ClaimFilter::default() };
+        let Some(summary) = self.store.claims(&wanted)?.claims.pop() else { return Ok(None) };
+        let ClaimSummary { status, claim_type, .. } = summary;
+        let was = waiting.was;
+        let is_over = status == Status::Deprecated;
+        let is_own = summary.owner == self.of.agent.as_str();
+        // A claim that began and ended since the last delta is no news. A superseded or retracted one is none either,
+        // because its successor is. The end of a confirmed claim is news.
+        let is_replaced = is_over && summary.superseded_by.is_some();
+        let was_relied_on = is_own || was == Some(Status::Confirmed);
+        let came_and_went = (is_over && (was.is_none() || is_replaced && !is_own || !was_relied_on))
+            || was == Some(status)
+            // An option that was not chosen stands on its decision.
+            || (was.is_none() && summary.rejected);
+        let is_asked = self.questions.iter().any(|asked| asked.claim.id == summary.id);
+        if came_and_went || is_asked || self.is_opened(&summary.id.to_string(), waiting) {
+            return Ok(None);
+        }
+        let is_disputed = self
+            .contradictions
+            .iter()
+            .any(|both| [&both.left.claim_id, &both.right.claim_id].contains(&&summary.id));
+        let is_shaken = matches!(status, Status::Contested | Status::Deprecated);
+        let mut claim = claim_for(&summary, &self.work, self.now);
+        claim.answers_reader =
+            summary.proof.is_some() && was.is_some() && self.holds(id, Position::Challenge)?;
+        if was.is_some() && status == Status::Confirmed && summary.basis == Some(Basis::Agreed) {
+            claim.agreed_by = self.store.supporters(summary.id, &summary.owner)?;
+        }
+        let scopes = || summary.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
+        let is_mentioned = scopes().any(|scope| self.mentioned.names(&scope));
+        let touches = claim.linked_to_active_task || claim.touches_session_files || is_mentioned;
+        let is_decision = claim_type == ClaimType::Decision && !is_over;
+        if is_decision {
+            let rejected = self.store.rejected_by(&[summary.id])?.remove(&summary.id).unwrap_or_default();
+            claim.rejected =
+                rejected.into_iter().map(|it| format!("{} ({})", it.statement, it.because)).collect();
+        }
+        if was.is_none()
+            && let Some(replaced) = self.store.replaced_by(&[summary.id])?.remove(&summary.id)
+        {
+            claim.replaced = Some(replaced_by(&replaced));
+            // Supporters of the old one learn why it ended.
+            let why = self.store.rationales(&[summary.id])?.remove(&summary.id);
+            claim.digest = why.map(|why| pack::Digest { why: Some(why), ..pack::Digest::default() });
+        }
+        let found = self.found.iter().position(|found| *found == summary.id);
+        let is_dead_end = claim_type == ClaimType::Negative && !is_over;
+        let (concern, rank) = match (was, found) {
+            // It may challenge again.
+            _ if claim.answers_reader => (Concern::Asks, 3),
+            // Its owner made it.
+            (None, _) if is_own => return Ok(None),
+            (Some(_), _) if is_own && is_shaken => (Concern::Asks, 3),
+            // What an agent supported, it relies on.
+            (Some(_), _) if is_over && self.holds(id, Position::Support)? => (Concern::Touches, 1),
+            _ if !is_own && touches && (was.is_none() || is_shaken) => {
+                // A decision is what the reader has to follow, and a dead end what it has to avoid.
+                (Concern::Touches, if is_decision { 0 } else { 1 + usize::from(!is_dead_end) })
+            }
+            (None, Some(at)) => (Concern::Found, at),
+            _ => (Concern::Other, usize::from(!is_decision)),
+        };
+        // The contradiction shows what it says.
+        if is_disputed && (is_own || !concern.is_urgent()) {
+            return Ok(None);
+        }
+        let is_known = is_own || is_over || self.opened.contains_key(&summary.id.to_string());
+        let ended = if is_over { self.reason_of_end(id)? } else { None };
+        let body = if is_known && !claim.answers_reader {
+            let why = || {
+                if claim.agreed_by.is_empty() {
+                    return ended.clone().or_else(|| self.reasons.get(&id).cloned()).unwrap_or_default();
+                }
+                format!("supported by {}", claim.agreed_by.join(", "))
+            };
+            Body::Moved(Moved {
+                id: summary.id.to_string(),
+                status,
+                by: (!is_own).then(|| summary.owner.clone()),
+                said: if is_own { why() } else { summary.statement.clone() },
+                why: ended.clone().filter(|_| !is_own),
+            })
+        } else if is_dead_end {
+            let warning = self.store.dead_end_details([&summary])?;
+            Body::DeadEnd(pack_dead_end(claim, warning.get(&summary.id)))
+        } else {
+            Body::Claim(claim)
+        };
+        Ok(Some((concern, rank, body)))
+    }
+
+    /// A contradiction with no more than the beginning of the texts that the reader knows.
+    pub(super) fn glanced(&self, mut both: pack::Contradiction) -> pack::Contradiction {
+        for side in &mut both.sides {
+            let is_own = side.owner.as_deref() == Some(self.of.agent.as_str());
+            if let Some((_, _, text)) = &mut side.said
+                && (is_own || self.has_whole(&side.claim))
+            {
+                *text = cut_words(&mem::take(text), KNOWN_CHARS);
+            }
+        }
+        both
+    }
+
+    /// An agent that is there, that came after the reader, and that the session was not told of.
+    pub(super) fn peer(&self, agent: &AgentId) -> Result<Option<(Concern, usize, Body)>, StoreError> {
+        if self.opened.contains_key(&peer_key(agent)) {
+            return Ok(None);
+        }
+        let was_there =
+            |session: &SessionView| session.agent == agent.as_str() && session.started_seq < self.started_at;
+        if self.store.alive_sessions(MAX_LIMIT)?.iter().any(was_there) {
+            return Ok(None);
+        }
+        let peer =
+            self.store.peers(self.of.agent.as_str())?.into_iter().find(|it| it.agent == agent.as_str());
+        Ok(peer.map(|it| (Concern::Other, 4, Body::Peer(pack_peer(&it)))))
+    }
+
+    /// Whether the reader has this position on a claim.
+    fn holds(&self, id: ClaimId, position: Position) -> Result<bool, StoreError> {
+        let is_it =
+            |held: &PositionHeld| held.agent == self.of.agent.as_str() && held.position == position.as_str();
+        Ok(self.store.claim(id)?.is_some_and(|claim| claim.positions.iter().any(is_it)))
+    }
+
+    /// The reason of the last change of a claim's status. News that waits is told in a later delta than its event.
+    fn reason_of_end(&self, id: ClaimId) -> Result<Option<String>, StoreError> {
+        let last = self.store.claim(id)?.and_then(|mut claim| claim.history.pop());
+        Ok(last.and_then(|change| change.reason).filter(|reason| !reason.trim().is_empty()))
+    }
+
+    /// A run about a claim of the reader.
+    pub(super) fn run(&self, id: RunId) -> Result<Option<(Concern, usize, Body)>, StoreError> {
+        let Some(run) = self.runs.get(&id) else { return Ok(None) };
+        let about = run.claim_id.iter().chain(run.attached.iter().map(|tied| &tied.claim_id));
+        for claim in about.collect::<BTreeSet<_>>() {
+            let wanted = ClaimFilter { id: Some(*claim), limit: 1, ..ClaimFilter::default() };
+            let owned = self.store.claims(&wanted)?.claims.pop();
+            let Some(owned) = owned.filter(|claim| claim.owner == self.of.agent.as_str()) else { continue };
+            let tied = run.attached.iter().find(|tied| tied.claim_id == *claim);
+            let says = tied.map(|tied| format!("{} ({})", tied.relation, tied.grade));
+            let code = run.outcome.as_ref().and_then(|outcome| outcome.exit_code);
+            let code = code.map(|code| format!(", exit code {code}")).unwrap_or_default();
+            let end = RunEnd {
+                id: run.run_id.to_string(),
+                by: run.requested_by.clone(),
+                claim: owned.id.to_string(),
+                claim_status: owned.status,
+                statement: cut_words(&owned.statement, KNOWN_CHARS),
+                ended: format!("{}{code}", run.status),
+                says: says.or_else(|| run.undecided.clone()),
+                at: Timestamp::from_ms(run.completed_at.unwrap_or(run.created_at)),
+            };
+            return Ok(Some((Concern::Asks, 3, Body::Run(end))));
+        }
+        Ok(None)
+    }
+
+    /// What a session still locks, without a task, of the reader's places and of what is no place, such as a tag. Locks that
+    /// are over are news no more.
+    pub(super) fn locks(&self, session: &str) -> Result<Option<(Concern, usize, Body)>, StoreError> {
+        let scope = |lock: &LockView| lock.scope.parse::<Scope>().ok();
+        let touches = |lock: &LockView| scope(lock).is_some_and(|scope| scope.is_at(&self.places));
+        let mut locks = self.store.locks()?;
+        locks.retain(|lock| {
+            let is_no_place = scope(lock).is_some_and(|scope| !scope.is_path());
+            lock.session == session && lock.task.is_none() && (is_no_place || touches(lock))
+        });
+        let concern = if locks.iter().any(touches) { Concern::Touches } else { Concern::Other };
+        let shown: Vec<_> = locks.iter().map(|lock| pack_lock(lock, self.now)).collect();
+        Ok((!shown.is_empty()).then_some((concern, 3, Body::Locks(shown))))
+    }
+
+    pub(super) fn task(&self, task: TaskView) -> Option<(Concern, usize, Body)> {
+        if task.session.is_some() && task.session.as_deref() == self.of.session.as_deref() {
+            return None;
+        }
+        let overlaps = |lock: &String| lock.parse::<Scope>().is_ok_and(|lock| lock.is_at(&self.places));
+        let locks: Vec<String> = task.file_locks.iter().filter(|lock| overlaps(lock)).cloned().collect();
+        let is_mine = self.work.tasks.contains(&task.id);
+        let concern = if is_mine || !locks.is_empty() { Concern::Touches } else { Concern::Other };
+        let (status, to) = (task.status.to_string(), task.holder);
+        Some((concern, 3, Body::Task(TaskMove { id: task.name, title: task.title, status, to, locks })))
+    }
+}
