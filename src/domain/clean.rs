@@ -194,7 +194,7 @@ fn opens_tag(before: &str, after: &str) -> bool {
         return after.starts_with('/');
     }
     let is_whole = rest.is_empty() || rest.starts_with(|c: char| c.is_whitespace() || matches!(c, '/' | '>'));
-    let is_frame = name.contains('-') || FRAMES.contains(&&*name.to_ascii_lowercase());
+    let is_frame = name.contains(['-', '_']) || FRAMES.contains(&&*name.to_ascii_lowercase());
     let inside = rest.split_once('>').map_or(rest, |(inside, _)| inside);
     let is_parameter = before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | ':'))
         && !after.starts_with('/')
@@ -260,8 +260,8 @@ mod tests {
         assert_eq!(cut_line("abcdef", 6), "abcdef");
         assert_eq!(cut_line("abcdéfg", 6), "abcdé…");
         assert_eq!(cut_line("abc", 0), "…");
-        let tags = "<system-reminder></b><!--<?a <é> a<invoke name=\"x\">b<system> </ x><b x='1'> <user";
-        let plain = "&lt;system-reminder>&lt;/b>&lt;!--&lt;?a &lt;é> a&lt;invoke name=\"x\">b&lt;system> &lt;/ x>&lt;b x='1'> &lt;user";
+        let tags = "<system-reminder></b><!--<?a <é> a<invoke name=\"x\">b<system>c<hivemind_state> </ x><b x='1'> <user";
+        let plain = "&lt;system-reminder>&lt;/b>&lt;!--&lt;?a &lt;é> a&lt;invoke name=\"x\">b&lt;system>c&lt;hivemind_state> &lt;/ x>&lt;b x='1'> &lt;user";
         assert_eq!(untagged(tags), plain);
         // Red before: a claim about a format or a type was shown with `&lt;`.
         let code = "a < b <= c << 1 <- x Vec<T> Map<String, Vec<u8>> <IIQII, <2sBBIQII; read(from <first_position) > 1";

@@ -359,6 +359,11 @@ pub struct RunGit {
 }
 
 impl RunGit {
+    /// The directory of the run below the top of the work tree, with a trailing slash; empty for the top.
+    fn dir(&self) -> &str {
+        self.prefix.as_deref().unwrap_or_default()
+    }
+
     /// The tree of the commit and the digest of the changes; `None` if either is unknown.
     fn content(&self) -> Option<(&str, &str)> {
         let diff = if self.dirty { self.diff.as_deref()? } else { "clean" };
@@ -438,6 +443,11 @@ pub struct RunOutcome {
 }
 
 impl RunOutcome {
+    /// The directory of the run, as in [`RunGit::dir`]. None if git did not tell it.
+    pub fn dir(&self) -> Option<String> {
+        self.git.as_ref().map(|git| git.dir().to_owned())
+    }
+
     /// The outcome of a run that left no files.
     pub fn without_files(state: RunState, problem: Option<Reason>) -> Self {
         Self {
@@ -485,7 +495,7 @@ impl RunOutcome {
         let shows = self.state.is_conclusive() || self.is_interrupted();
         let git = self.git.as_ref().filter(|_| shows)?;
         let tree = git.content().map(|(tree, diff)| hash(&[tree, diff]));
-        let test = hash(&[&what.text(), git.prefix.as_deref().unwrap_or_default()]);
+        let test = hash(&[&what.text(), git.dir()]);
         let tool = self.tool.as_deref().unwrap_or_default();
         // Files outside the profile's scopes do not change the content.
         let content = match (&git.covered, git.content()) {

@@ -6,7 +6,9 @@ pub mod item;
 pub mod key;
 pub mod resolve;
 
+use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, word};
+use crate::domain::session::Role;
 
 pub use id::{BadMemoryId, MemoryId, Owner};
 pub use item::{MemoryItem, Meta};
@@ -84,6 +86,27 @@ word!(
         System = "system",
     }
 );
+
+impl Source {
+    /// The source of what an agent says.
+    pub fn of(agent: &AgentId) -> Self {
+        if *agent == AgentId::operator() {
+            Self::User
+        } else if *agent == AgentId::system() {
+            Self::System
+        } else {
+            Self::Ai
+        }
+    }
+
+    /// The source of a message of a dialogue.
+    pub const fn of_role(role: Role) -> Self {
+        match role {
+            Role::User => Self::User,
+            Role::Assistant => Self::Ai,
+        }
+    }
+}
 
 impl MemoryEvent {
     /// The event type of a claim whose author gave none. The words of a statement play no part: by its words, "Actually

@@ -346,8 +346,7 @@ pub fn text(steps: &[Step]) -> String {
     for (nth, step) in (1..).zip(steps) {
         text.push_str(&format!("{nth}. {}\n", step.line()));
     }
-    let runs: Vec<&Step> = steps.iter().filter(|step| matches!(step, Step::Run(_))).collect();
-    if let Some(last) = runs.last() {
+    if let Some(last) = steps.iter().rfind(|step| matches!(step, Step::Run(_))) {
         text.push_str(&format!("Done when {}.\n", last.criterion()));
     }
     text

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use crate::domain::claim::word;
 use crate::domain::memory::MemoryEvent;
 use crate::domain::rejection::Code;
-use crate::domain::time::Hours;
+use crate::domain::time::{Hours, Timestamp};
 
 word!(
     /// How important an item must be to be written.
@@ -154,7 +154,7 @@ pub struct Tick {
     /// The number of sessions that had started.
     pub sessions: u64,
     /// The time.
-    pub at: crate::domain::time::Timestamp,
+    pub at: Timestamp,
 }
 
 impl Term {

@@ -432,7 +432,7 @@ fn of_claim(
     let Some(n) = claim.name.as_deref().and_then(number) else { return Ok(None) };
     let kept = asked.store.kept_claim(claim.id)?;
     let id = MemoryId { space: Space::Project, owner: project.clone(), kind: MemoryKind::Semantic, n };
-    let source = source_of(&claim.owner);
+    let source = Source::of(&AgentId::recorded(claim.owner.as_str()));
     let event = given.unwrap_or_else(|| MemoryEvent::of_claim(claim.claim_type, source));
     let is_doubted = claim.unstable || claim.failed_since.is_some();
     let proof = claim.proof.as_ref().filter(|_| claim.basis == Some(Basis::Proved) && !is_doubted);
@@ -486,7 +486,7 @@ fn of_anchor(
         n: at as u64 + 1,
     };
     let agent = stored.agent.as_str();
-    let (source, event) = (source_of(agent), MemoryEvent::of_kind(MemoryKind::Profile));
+    let (source, event) = (Source::of(&stored.agent), MemoryEvent::of_kind(MemoryKind::Profile));
     let mut item = MemoryItem::new(id, value.to_string(), source, stored.seq, event);
     item.stand_on(if source == Source::User { Ground::Operator } else { Ground::Agent(agent) });
     item.meta.key = Some(key.to_string());
@@ -506,9 +506,10 @@ fn of_turn(stored: &Stored, said: &BTreeMap<String, Places>) -> Option<Kept> {
     let at = places.iter().position(|(seq, _)| *seq == stored.seq)?;
     let owner = Owner::called(session.as_str());
     let id = MemoryId { space: Space::Session, owner, kind: MemoryKind::ShortTerm, n: at as u64 + 1 };
-    let (source, ground) = match turn.role {
-        Role::User => (Source::User, Ground::Prompt),
-        Role::Assistant => (Source::Ai, Ground::Agent(stored.agent.as_str())),
+    let source = Source::of_role(turn.role);
+    let ground = match turn.role {
+        Role::User => Ground::Prompt,
+        Role::Assistant => Ground::Agent(stored.agent.as_str()),
     };
     let event = MemoryEvent::of_kind(MemoryKind::ShortTerm);
     let mut item = MemoryItem::new(id, turn.text.to_string(), source, stored.seq, event);
@@ -550,17 +551,6 @@ fn of_summary(session: &SessionView, said: &BTreeMap<String, Places>) -> Kept {
         standing: None,
         imported: false,
         shown_to: ShownTo::readers("session"),
-    }
-}
-
-/// The source of an item that this agent made.
-fn source_of(agent: &str) -> Source {
-    if agent == AgentId::operator().as_str() {
-        Source::User
-    } else if agent == AgentId::system().as_str() {
-        Source::System
-    } else {
-        Source::Ai
     }
 }
 

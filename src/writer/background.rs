@@ -40,6 +40,9 @@ const JOBS: [Job; 10] = [
     Job { name: "reflection", every_ms: 4 * HOUR_MS, lane: Lane::Finds(mining::reflection) },
 ];
 
+/// What a job that records says where the policy of the memory lets nothing be written.
+pub(super) const CLOSED: &str = "off: [policy] lets nothing be written";
+
 struct Job {
     name: &'static str,
     every_ms: i64,

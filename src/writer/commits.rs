@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::background::CLOSED;
 use super::commit::{Committer, OwnBatch};
 use super::error::WriterError;
 use crate::config::Config;
@@ -57,7 +58,7 @@ pub(super) fn look(workspace: &Workspace, stop: &AtomicBool) -> Result<Looked, U
         return Ok((JobOutcome::Ok, "off: [git] index = false".to_owned(), Vec::new()));
     }
     if config.memory.closed().is_some() {
-        return Ok((JobOutcome::Ok, "off: [policy] lets nothing be written".to_owned(), Vec::new()));
+        return Ok((JobOutcome::Ok, CLOSED.to_owned(), Vec::new()));
     }
     let trees = workspace.work_trees();
     if trees.is_empty() {

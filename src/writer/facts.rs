@@ -20,7 +20,8 @@ pub(super) fn statement(ledger: &Ledger, id: ClaimId) -> Option<Statement> {
     Some(created.statement)
 }
 
-/// The event that is to be erased, the events of the same command, run, claim or task, and the findings that rest on it.
+/// The event that is to be erased, the events of the same command, run, claim or task, and the findings that rest
+/// on it.
 pub(super) fn erasure(ledger: &Ledger, event_id: EventId) -> Result<Erasure, Rejection> {
     let recorded = |stored: &Stored| stored.recorded().ok();
     let Some(target) = ledger.event(event_id).map_err(unread)?.as_ref().and_then(recorded) else {

@@ -4,13 +4,14 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::background::Found;
+use super::background::{CLOSED, Found};
 use super::commit::Committer;
 use super::error::WriterError;
 use crate::config::Config;
 use crate::domain::agent::AgentId;
 use crate::domain::decide::{self, Mined};
 use crate::domain::event::Event;
+use crate::domain::ids::EventId;
 use crate::domain::playbook::{self, Step};
 use crate::domain::reflection::{Act, Acted, Reading};
 use crate::integrity::ScanError;
@@ -64,7 +65,7 @@ fn record(committer: &mut Committer, found: &Mined) -> Result<usize, WriterError
     if events.is_empty() {
         return Ok(0);
     }
-    let first_id = events[0].about().own_id(None).map(crate::domain::ids::EventId::from_uuid);
+    let first_id = events[0].about().own_id(None).map(EventId::from_uuid);
     let mut batch = committer.own(AgentId::system(), events);
     batch.first_id = first_id;
     committer.record(&[batch])
@@ -82,6 +83,19 @@ pub enum Miner {
 impl Miner {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Playbooks, Self::Reflection];
+
+    /// Why the configuration switches the miner off. None if it does not.
+    fn off(self, workspace: &Workspace) -> Option<String> {
+        let config = Config::load(&workspace.config()).ok()?;
+        if config.memory.closed().is_some() {
+            return Some(CLOSED.to_owned());
+        }
+        let (is_on, key) = match self {
+            Self::Playbooks => (config.playbooks, "playbooks"),
+            Self::Reflection => (config.reflection, "reflection"),
+        };
+        (!is_on).then(|| format!("off: [mining] {key} = false"))
+    }
 
     fn look(self, workspace: &Workspace, cursor: u64, stop: &AtomicBool) -> Result<Looked, ScanError> {
         match self {
@@ -110,26 +124,21 @@ fn go_on(stop: &AtomicBool) -> Result<(), ScanError> {
     if stop.load(Ordering::Relaxed) { Err(ScanError::Stopped) } else { Ok(()) }
 }
 
-/// Whether the configuration switches a miner off.
-fn is_off(workspace: &Workspace, is_on: impl Fn(&Config) -> bool) -> bool {
-    Config::load(&workspace.config()).is_ok_and(|config| !is_on(&config))
-}
-
 /// The job that mines playbooks.
 pub(super) fn playbooks(workspace: &Workspace, cursor: u64, stop: &AtomicBool) -> Result<Found, ScanError> {
-    if is_off(workspace, |config| config.playbooks) {
-        return Ok(waiting("off: [mining] playbooks = false".to_owned(), cursor, Vec::new()));
-    }
-    let Looked { found, cursor, detail } = for_playbooks(workspace, cursor, stop)?;
-    Ok(waiting(detail, cursor, found))
+    job(Miner::Playbooks, workspace, cursor, stop)
 }
 
 /// The job that reflects on errors.
 pub(super) fn reflection(workspace: &Workspace, cursor: u64, stop: &AtomicBool) -> Result<Found, ScanError> {
-    if is_off(workspace, |config| config.reflection) {
-        return Ok(waiting("off: [mining] reflection = false".to_owned(), cursor, Vec::new()));
+    job(Miner::Reflection, workspace, cursor, stop)
+}
+
+fn job(miner: Miner, workspace: &Workspace, cursor: u64, stop: &AtomicBool) -> Result<Found, ScanError> {
+    if let Some(why) = miner.off(workspace) {
+        return Ok(waiting(why, cursor, Vec::new()));
     }
-    let Looked { found, cursor, detail } = for_errors(workspace, cursor, stop)?;
+    let Looked { found, cursor, detail } = miner.look(workspace, cursor, stop)?;
     Ok(waiting(detail, cursor, found))
 }
 

@@ -726,7 +726,9 @@ fn a_fault_is_named_by_check_doctor_and_hooks() {
     );
     assert!(fault.ends_with("[exit 1]\n"), "{fault}");
     assert!(shell.transcript("hm policy show").contains("line 3"));
-    assert!(shell.transcript("hm doctor").contains("line 3"));
+    // Where its lines are broken depends on the length of the path.
+    let doctor = shell.transcript("hm doctor").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(doctor.contains("line 3"), "{doctor}");
     let session = claude(&shell, "s-1", "devops");
     assert!(session.start().contains("line 3"), "the agent is told once");
     assert_eq!(session.prompt("go on"), "");

@@ -63,6 +63,22 @@ fn a_miner_that_is_switched_off_finds_nothing() {
     assert!(!String::from_utf8_lossy(&shell.run("hm playbook list").stdout).contains("B1"));
 }
 
+/// Red before: the miners recorded what they found.
+#[test]
+fn under_a_closed_policy_no_job_records_what_it_finds() {
+    let shell = Shell::new();
+    crate::playbooks::with_tasks(&shell);
+    let workspace = shell.workspace();
+    std::fs::write(workspace.config(), "[policy]\nwrite_policy = \"none\"\n").expect("a configuration");
+    std::fs::remove_file(workspace.schedule()).ok();
+    shell.run("hm claim create \"the writer runs\" --agent devops --scope src");
+    let runs = all_ran(&workspace);
+    for name in ["playbooks", "reflection", "git"] {
+        assert_eq!(runs.0[name].detail, "off: [policy] lets nothing be written", "{name}");
+    }
+    assert!(!String::from_utf8_lossy(&shell.run("hm playbook list").stdout).contains("B1"));
+}
+
 #[test]
 fn a_job_that_fails_stops_nothing() {
     let workspace = TempWorkspace::new();

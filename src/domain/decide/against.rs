@@ -132,6 +132,11 @@ fn restated(
     None
 }
 
+/// Whether one request asked for both runs.
+fn are_of_one_request(one: &Run, other: &Run) -> bool {
+    one.series.zip(other.series).is_some_and(|(one, other)| one.first == other.first)
+}
+
 /// The last run of the same command that had the other outcome by the exit codes of this run's profile, if its own profile
 /// calls its exit code something else. Besides, whether the content is known to be the same.
 fn read_otherwise<'a>(
@@ -140,11 +145,9 @@ fn read_otherwise<'a>(
     (run_id, run): (RunId, &Run),
 ) -> Option<(RunId, &'a Run, bool)> {
     let process = run.process()?;
-    let is_same_request =
-        |other: &Run| run.series.zip(other.series).is_some_and(|(one, other)| one.first == other.first);
     let others = state.runs().filter(|(id, other)| {
         *id != run_id
-            && !is_same_request(other)
+            && !are_of_one_request(run, other)
             && !(other.state.is_conclusive() && is_same_test(other, run))
             && read_by(run.expects.as_ref(), other).is_some_and(|read| read != run.state)
             && other.process().as_ref() == Some(&process)
@@ -177,15 +180,13 @@ pub(super) fn alike_under_other_prediction<'a>(
     (run_id, run): (RunId, &Run),
     prediction: Prediction,
 ) -> Option<(RunId, &'a Run)> {
-    let is_same_request =
-        |other: &Run| run.series.zip(other.series).is_some_and(|(one, other)| one.first == other.first);
     let alike = state.runs().filter(|(id, other)| {
         *id != run_id
             && other.claim == Some(claim_id)
             && other.state == run.state
             && other.prediction.is_some_and(|other| other != prediction)
             && other.undecided.is_none()
-            && !is_same_request(other)
+            && !are_of_one_request(run, other)
             && is_same_test(other, run)
             && matches!(likeness(claim, other, run), Likeness::Same)
     });

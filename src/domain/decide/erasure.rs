@@ -30,7 +30,7 @@ const MAX_NAMED: usize = 20;
 pub struct Erasure {
     /// The event to erase, if the ledger has it.
     pub target: Option<Recorded>,
-    /// Events of the same claim or command, and the patterns that rest on it.
+    /// Events of the same claim or command, and the findings that rest on it.
     pub related: Vec<Recorded>,
     /// The events of an erasure of many, in ledger order.
     pub chosen: Vec<Recorded>,

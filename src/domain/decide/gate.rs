@@ -6,14 +6,13 @@ use serde_json::json;
 
 use super::Speaker;
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{Position, ReportKind};
+use crate::domain::claim::{ClaimType, Position, ReportKind};
 use crate::domain::command::{Command, CreateClaim, RecordDecision, Seen};
 use crate::domain::event::{Attempted, Event, MemoryDenied};
 use crate::domain::ids::ClaimId;
 use crate::domain::memory::{MemoryEvent, MemoryKind, Source, importance};
 use crate::domain::policy::{MemoryPolicy, TrustMode};
 use crate::domain::rejection::{Code, Rejection};
-use crate::domain::session::Role;
 use crate::domain::state::State;
 use crate::domain::text::Label;
 use crate::domain::way;
@@ -69,23 +68,9 @@ pub fn denied_event(agent: &AgentId, event: &Event, policy: &MemoryPolicy) -> Op
     unwritten(recorded(agent, event), policy)
 }
 
-/// The author of what an agent says.
-fn source_of(agent: &AgentId) -> Source {
-    if *agent == AgentId::operator() {
-        Source::User
-    } else if *agent == AgentId::system() {
-        Source::System
-    } else {
-        Source::Ai
-    }
-}
-
 /// The event type of a claim by its type and its author.
-pub(in crate::domain) fn event_of_claim(
-    claim_type: crate::domain::claim::ClaimType,
-    owner: &AgentId,
-) -> MemoryEvent {
-    MemoryEvent::of_claim(claim_type, source_of(owner))
+pub(in crate::domain) fn event_of_claim(claim_type: ClaimType, owner: &AgentId) -> MemoryEvent {
+    MemoryEvent::of_claim(claim_type, Source::of(owner))
 }
 
 const fn event_of_report(kind: ReportKind) -> MemoryEvent {
@@ -97,16 +82,9 @@ const fn event_of_report(kind: ReportKind) -> MemoryEvent {
     }
 }
 
-const fn source_of_turn(role: Role) -> Source {
-    match role {
-        Role::User => Source::User,
-        Role::Assistant => Source::Ai,
-    }
-}
-
 /// What a command writes: one line for each command.
 fn writes<'c>(agent: &AgentId, command: &'c Command) -> Writes<'c> {
-    let source = source_of(agent);
+    let source = Source::of(agent);
     let semantic = Some(MemoryKind::Semantic);
     let item = |kind, event, source, (field, text)| Writes::Item(Item { kind, event, source, field, text });
     let run = |field: &'static str, text| item(None, MemoryEvent::Execution, source, (field, text));
@@ -138,7 +116,7 @@ fn writes<'c>(agent: &AgentId, command: &'c Command) -> Writes<'c> {
             item(None, MemoryEvent::Context, source, ("text", message.text.as_str()))
         }
         Command::RecordTurn(turn) => {
-            let source = source_of_turn(turn.role);
+            let source = Source::of_role(turn.role);
             let kind = Some(MemoryKind::ShortTerm);
             item(kind, MemoryEvent::of_kind(MemoryKind::ShortTerm), source, ("text", turn.text.as_str()))
         }
@@ -193,13 +171,13 @@ fn writes<'c>(agent: &AgentId, command: &'c Command) -> Writes<'c> {
 
 /// What an event of another ledger brings. Events about the items of that ledger follow them, and are no items.
 fn recorded<'e>(agent: &AgentId, event: &'e Event) -> Writes<'e> {
-    let source = source_of(agent);
+    let source = Source::of(agent);
     let (kind, event, source) = if let Event::ClaimCreated(created) = event {
         let derived = || MemoryEvent::of_claim(created.claim_type, source);
         (Some(MemoryKind::Semantic), created.event_type.unwrap_or_else(derived), source)
     } else if let Event::TurnRecorded(turn) = event {
         let kind = MemoryKind::ShortTerm;
-        (Some(kind), MemoryEvent::of_kind(kind), source_of_turn(turn.role))
+        (Some(kind), MemoryEvent::of_kind(kind), Source::of_role(turn.role))
     } else if let Event::AnchorSaved(_) = event {
         (Some(MemoryKind::Profile), MemoryEvent::of_kind(MemoryKind::Profile), source)
     } else if let Event::EventReported(reported) = event {

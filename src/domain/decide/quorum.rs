@@ -97,8 +97,8 @@ pub(super) fn settled_status(state: &State, claim: &Claim, now: Timestamp, polic
     }
 }
 
-/// The agents whose support counts, one of several that count as one agent. A support of content from before the last `still` keeps a confirmed claim
-/// confirmed, but does not confirm a claim again.
+/// The agents whose support counts. Of several that count as one agent, only the first is among them. A support of
+/// content from before the last `still` keeps a confirmed claim confirmed, but does not confirm a claim again.
 pub(super) fn counting<'a>(state: &State, claim: &'a Claim, policy: &Policy) -> Vec<&'a AgentId> {
     let supporters = claim.positions.iter().filter(|(_, held)| **held == Position::Support);
     let supporters = supporters

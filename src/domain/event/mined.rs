@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::ids::{ClaimId, PlaybookId, TaskId};
 use crate::domain::playbook::Step;
-use crate::domain::reflection::{Cause, Counts};
+use crate::domain::reflection::Counts;
 use crate::domain::text::{ErrorSignature, Reason};
 
 /// A sequence of steps ended well in several tasks. It is a proposal until an agent or the operator accepts it.
@@ -68,16 +68,6 @@ pub struct ErrorReflected {
     pub evidence: Vec<u64>,
     /// The ledger position up to which events are counted.
     pub upto: u64,
-}
-
-impl ErrorReflected {
-    /// The claim that names a cause.
-    pub const fn of(&self, cause: Cause) -> ClaimId {
-        match cause {
-            Cause::Structural => self.structural,
-            Cause::Environmental => self.environmental,
-        }
-    }
 }
 
 /// Later events about an error changed the confidence in both hypotheses.

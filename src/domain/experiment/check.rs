@@ -24,7 +24,7 @@ impl CheckKey {
     /// `None` if the content is unknown.
     pub(super) fn of((check, scopes): (&str, &[String]), git: &RunGit, tool: &str) -> Option<Self> {
         let scopes: Vec<&str> = scopes.iter().map(String::as_str).collect();
-        let test = hash(&[check, git.prefix.as_deref().unwrap_or_default()]);
+        let test = hash(&[check, git.dir()]);
         let tree = git.content().map(|(tree, diff)| hash(&[&test, tree, diff, tool]));
         let covered = git.covered.as_ref().map(|covered| hash(&[&test, "covered", covered, tool]));
         Some(Self { content: covered.or_else(|| tree.clone())?, test, tree, covers: hash(&scopes) })
@@ -57,9 +57,7 @@ impl Plan {
         let parts: Vec<&str> = place.iter().chain(&argv).map(String::as_str).collect();
         hash(&parts)
     }
-}
 
-impl Plan {
     /// The command with its paths in their normal form, for [`process`].
     pub fn words(&self) -> Vec<String> {
         let cwd = self.cwd.to_string_lossy();

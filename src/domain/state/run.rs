@@ -98,9 +98,7 @@ impl Run {
         let (profile, expect, elsewhere) = (profile.as_ref(), expects.as_ref(), *elsewhere);
         coverage::cannot_settle(Check { profile, expect, globs, elsewhere, without }, scopes, prediction)
     }
-}
 
-impl Run {
     /// What tells whether another run had the same command. None while its directory is unknown.
     pub fn process(&self) -> Option<String> {
         let dir = self.dir.as_ref().filter(|_| !self.words.is_empty())?;
@@ -230,7 +228,7 @@ impl State {
         }
         run.key = completed.full_key();
         run.exit_code = completed.outcome.exit_code;
-        run.dir = completed.outcome.git.as_ref().map(|git| git.prefix.clone().unwrap_or_default());
+        run.dir = completed.outcome.dir();
         // After an erasure, the end is recorded again. It counts once.
         let is_new = run.completed.is_none() && run.state.is_conclusive();
         if let Some(key) = completed.key.as_ref().filter(|_| is_new) {

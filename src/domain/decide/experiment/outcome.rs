@@ -249,8 +249,7 @@ pub(super) fn end(state: &State, run_id: RunId, run: &Run, outcome: &RunOutcome,
         outcome.state == RunState::Aborted && run.started.is_some() && outcome.meta_sha256.is_none();
     let interrupted = is_lost || outcome.is_interrupted();
     let reproducible_at = outcome.reproducible_at().map(str::to_owned);
-    let dir = outcome.git.as_ref().map(|git| git.prefix.clone().unwrap_or_default());
-    let exit_code = outcome.exit_code;
+    let (dir, exit_code) = (outcome.dir(), outcome.exit_code);
     let mut over =
         Run { state: outcome.state, reproducible_at, key, interrupted, dir, exit_code, ..run.clone() };
     let mut unstable = seen.unstable;
