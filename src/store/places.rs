@@ -9,7 +9,7 @@ use super::rows::Json;
 use super::{Reader, StoreError};
 use crate::domain::claim::Relation;
 use crate::domain::event::{PlaceCited, Recorded};
-use crate::domain::ids::ClaimId;
+use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::place::Span;
 use crate::domain::text::Worktree;
 
@@ -29,7 +29,7 @@ pub struct CitedPlace {
     /// The claim.
     pub claim_id: ClaimId,
     /// The event of the citation.
-    pub event_id: String,
+    pub event_id: EventId,
     /// Its relation to the claim.
     pub relation: Relation,
     /// The agent that tied it to the claim.

@@ -59,7 +59,8 @@ pub(super) fn compare(
     let places = store.places_of(std::iter::once(claim.summary.id))?.remove(&claim.summary.id);
     let places = places.unwrap_or_default();
     for place in &places {
-        let item = claim.evidence_items.iter_mut().filter(|item| item.evidence_ref == place.event_id);
+        let item =
+            claim.evidence_items.iter_mut().filter(|item| item.evidence_ref == place.event_id.to_string());
         let fate = fate_here(workspace, place);
         item.for_each(|item| item.place = Some(PlaceNow { lines: place.span.to_string(), fate }));
     }

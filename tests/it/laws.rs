@@ -54,11 +54,10 @@ const STATEMENTS: [&str; 8] = [
 const SCOPES: [&str; 4] = ["src/db", "src/db/pool.rs", "target:auth", "."];
 const TARGETS: [&str; 3] = ["database", "auth", "db"];
 
-/// One row of the lifecycle in spec 02: where from, where to, and when.
+/// One row of the lifecycle of claims: where from, where to, and when.
 type Row = (&'static [Status], Status, fn(&Moved<'_>) -> bool);
 
-/// The table of spec 02. No command of this release queues an experiment, so nothing becomes
-/// `pending_proof` yet, and nothing leaves it but by deprecation.
+/// The lifecycle of claims. The commands of this law queue no experiment, so nothing becomes `pending_proof`.
 const LIFECYCLE: &[Row] = &[
     (&[Proposed], Confirmed, |moved| moved.quorum() && !moved.challenged()),
     (&[Proposed, Confirmed], Contested, |moved| moved.challenged()),

@@ -114,7 +114,7 @@ async fn every_schema_is_portable() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// The rules of spec 08, each of which some client was seen to break on.
+/// The rules of tool schemas, each of which some client was seen to break on.
 fn lint(schema: &Value, at: &str, faults: &mut Vec<String>) {
     let Some(object) = schema.as_object() else {
         return faults.push(format!("{at}: `true` is no schema for some clients"));

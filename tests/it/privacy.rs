@@ -18,10 +18,10 @@ use crate::notes;
 use crate::secrets::{Random, near_misses, planted, secret};
 use crate::shell::Shell;
 
-/// Planted tokens, and the share that must be found (spec 06).
+/// Planted tokens, and the share that must be found.
 const PLANTED: usize = 1_000;
 const FOUND_AT_LEAST: f64 = 0.99;
-/// Ordinary notes, and the share that may be refused (spec 06).
+/// Ordinary notes, and the share that may be refused.
 const NOTES: usize = 2_000;
 const REFUSED_AT_MOST: f64 = 0.005;
 

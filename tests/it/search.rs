@@ -620,7 +620,7 @@ fn quality_is_above_plain_bm25() {
     {
         println!("not first: {:?} wants {:?}, got {:?}", asked.q, asked.finds, &found[..found.len().min(3)]);
     }
-    // The gates of spec 12.
+    // The quality that search promises.
     assert!(recall >= 0.72 && recall >= 1.05 * plain_recall);
     assert!(rank >= 0.58 && rank >= 1.05 * plain_rank);
 }

@@ -140,7 +140,7 @@ fn a_hint_about_a_decision_names_what_works() {
     assert!(refused.hint.contains("`record_decision {") && refused.hint.contains(&anew), "{refused}");
 }
 
-/// Red before: a fact could not be recorded where a dead end of the same words stood (spec 02: the type counts).
+/// Red before: a fact could not be recorded where a dead end of the same words stood (the type counts).
 #[test]
 fn a_dead_end_and_a_fact_of_the_same_words_are_two_claims() {
     let workspace = TempWorkspace::new();
