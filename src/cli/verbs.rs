@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use super::{
     backfill, backup, claim, context, contradictions, decision, demo, experiment, export, forget, guards,
     help, hook, import, init, lock, log, memory, news, parse_moment, pattern, plan, playbook, policy,
-    profile, repair, review, roles, serve, session, target, token, trust, writer,
+    profile, repair, review, serve, session, target, token, trust, writer,
 };
 use crate::domain::rejection::Rejection;
 use crate::domain::time::Moment;
@@ -211,7 +211,7 @@ pub(super) enum Verb {
     #[command(hide = true, alias = "agents", override_help = help::AGENT)]
     Agent,
     /// Show what each role may do
-    #[command(hide = true, override_help = roles::page())]
+    #[command(hide = true)]
     Roles,
 }
 

@@ -154,31 +154,48 @@ macro_rules! side {
 const LEFT: Side = side!("left");
 const RIGHT: Side = side!("right");
 
+/// The condition for contradictions of status `?1`. `?2` is the list of expired claims: their contradictions are over.
+fn has_status(has_expired: bool, resolved: bool) -> String {
+    let is_expired = "(x.left_claim IN (SELECT value FROM json_each(?2)) \
+                       OR x.right_claim IN (SELECT value FROM json_each(?2)))";
+    match (has_expired, resolved) {
+        (false, _) => "x.status = ?1 AND ?2 IS NULL".to_owned(),
+        (true, false) => format!("x.status = ?1 AND NOT {is_expired}"),
+        (true, true) => format!("(x.status = ?1 OR {is_expired})"),
+    }
+}
+
 impl Reader {
     /// A page of contradictions, newest first.
     pub fn contradictions(&self, filter: &ContradictionFilter) -> Result<ContradictionPage, StoreError> {
         let status = if filter.resolved { "resolved" } else { "open" };
         let tier = if filter.weak { Tier::Weak } else { Tier::Strong };
         let before = bound(filter.before.unwrap_or(u64::MAX));
-        // An expired claim also ends its contradictions.
         let expired = self.expired_ids();
-        let is_expired = "(x.left_claim IN (SELECT value FROM json_each(?5)) \
-                           OR x.right_claim IN (SELECT value FROM json_each(?5)))";
-        let is_wanted = match (&expired, filter.resolved) {
-            (None, _) => "x.status = ?1 AND ?5 IS NULL".to_owned(),
-            (Some(_), false) => format!("x.status = ?1 AND NOT {is_expired}"),
-            (Some(_), true) => format!("(x.status = ?1 OR {is_expired})"),
-        };
+        let is_wanted = has_status(expired.is_some(), filter.resolved);
         let sql = format!(
-            "SELECT {COLUMNS} WHERE {is_wanted} AND x.tier = ?2 AND x.created_seq < ?3 \
-             ORDER BY x.created_seq DESC LIMIT ?4"
+            "SELECT {COLUMNS} WHERE {is_wanted} AND x.tier = ?3 AND x.created_seq < ?4 \
+             ORDER BY x.created_seq DESC LIMIT ?5"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         let most = bound(filter.limit.saturating_add(1));
-        let rows = statement.query(params![status, tier, before, most, expired])?;
+        let rows = statement.query(params![status, expired, tier, before, most])?;
         let (contradictions, next) =
             self.page_of(rows, filter.limit, "created_seq", |row| self.contradiction_of(row))?;
         Ok(ContradictionPage { contradictions: contradictions.into_iter().flatten().collect(), next })
+    }
+
+    /// The number of open contradictions, without weak ones.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the read models cannot be read.
+    pub fn open_contradictions(&self) -> Result<u64, StoreError> {
+        let expired = self.expired_ids();
+        let is_wanted = has_status(expired.is_some(), false);
+        let sql = format!("SELECT count(*) FROM contradictions x WHERE {is_wanted} AND x.tier = ?3");
+        let mut statement = self.db.prepare_cached(&sql)?;
+        Ok(statement.query_row(params!["open", expired, Tier::Strong], |row| row.get(0))?)
     }
 
     /// A contradiction, open or ended.

@@ -9,7 +9,7 @@ use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::pack::{Gate, Presence};
 use crate::reads::Reads;
-use crate::store::{ClaimFilter, ClaimSummary, ContradictionFilter, Reader, StoreError};
+use crate::store::{ClaimFilter, ClaimSummary, Reader, StoreError};
 
 /// Claims in force without evidence that the agent made in its session, the newest first. A hypothesis needs none.
 fn without_evidence(store: &Reader, of: &ContextOf) -> Result<Vec<ClaimSummary>, StoreError> {
@@ -121,11 +121,10 @@ pub fn peers(reads: &mut Reads, agent: &str, now: Timestamp) -> Result<Vec<Strin
 /// [`StoreError`].
 pub fn presence(store: &Reader, agent: &str, now: Timestamp) -> Result<Presence, StoreError> {
     let live = store.live_agents()?;
-    let open = ContradictionFilter { limit: super::MAX_LIMIT, ..ContradictionFilter::default() };
     Ok(Presence {
         agent: agent.to_owned(),
         peers: live.into_iter().filter(|peer| peer != agent).collect(),
-        contradictions: store.contradictions(&open)?.contradictions.len() as u64,
+        contradictions: store.open_contradictions()?,
         ready: store.ready_tasks(super::MAX_LIMIT)?.len() as u64,
         proposals: super::attention::waiting(store, agent)?,
         to_review: super::attention::review::count(store, agent, now)?,
