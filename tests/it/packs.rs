@@ -203,7 +203,17 @@ fn dead_end(dice: &mut Dice, at: usize) -> DeadEnd {
 fn peer(dice: &mut Dice, at: usize) -> Peer {
     let (client, worktree, branch) = (some(dice, words), some(dice, words), some(dice, words));
     let (last_seen, last_edit) = (some(dice, past), some(dice, words));
-    Peer { agent: format!("peer-{at}"), client, worktree, branch, last_seen, last_edit, wants: words(dice) }
+    let wants = words(dice);
+    Peer {
+        agent: format!("peer-{at}"),
+        client,
+        worktree,
+        branch,
+        last_seen,
+        last_edit,
+        wants,
+        ..Peer::default()
+    }
 }
 
 fn entries(dice: &mut Dice) -> Entries {

@@ -99,9 +99,21 @@ fn concerns(lock: &LockView, found: &Found, of: &ContextOf) -> bool {
 
 /// A peer as a pack shows it.
 pub(in crate::views) fn pack_peer(peer: &Peer) -> pack::Peer {
-    let Peer { agent, client, worktree, branch, last_seen_at, last_edit, wants } = peer.clone();
-    let last_seen = Some(Timestamp::from_ms(last_seen_at));
-    pack::Peer { agent, client, worktree, branch, last_seen, last_edit, wants: wants.unwrap_or_default() }
+    let Peer { agent, client, worktree, branch, last_seen_at, last_edit, files, started_at, wants, .. } =
+        peer.clone();
+    pack::Peer {
+        agent,
+        client,
+        worktree,
+        branch,
+        last_seen: Some(Timestamp::from_ms(last_seen_at)),
+        last_edit,
+        // The read models know the position of an edit, and not its time.
+        edited_at: None,
+        files,
+        started: Some(Timestamp::from_ms(started_at)),
+        wants: wants.unwrap_or_default(),
+    }
 }
 
 /// A lock as a pack shows it.
