@@ -400,6 +400,8 @@ pub struct Digest {
 pub enum Replaced {
     /// A claim that was right until the new one mended its problem.
     Mended(String),
+    /// A decision that the new one amends: its id, and the change.
+    Amended(String),
     /// A dead end.
     DeadEnd(String),
     /// Another claim.

@@ -2,6 +2,7 @@
 
 mod actions;
 mod against;
+mod amended;
 mod anchored;
 mod answers;
 mod asked_news;

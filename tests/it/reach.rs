@@ -207,7 +207,7 @@ fn a_decision_that_takes_the_place_of_another_says_so() {
     let told = |line: &str| printed(&shell, "s-1", &format!("hm --agent devops {line}"));
     told("decision record \"errors are copied\" --target errors --rationale \"one instance grows\"");
     let replaced = told(
-        "decision record \"errors are copied where their arguments are equal\" --target errors \
+        "decision record \"one error is shared by all callers\" --target errors \
          --supersedes C1 --rationale \"a copy may change its text\"",
     );
     assert!(replaced.contains("C1 is out of force as a whole"), "{replaced}");
