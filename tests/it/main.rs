@@ -4,6 +4,7 @@ mod actions;
 mod against;
 mod amended;
 mod anchored;
+mod answered;
 mod answers;
 mod asked_news;
 mod asking;
