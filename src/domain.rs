@@ -2,6 +2,7 @@
 
 pub mod action;
 pub mod agent;
+pub mod amendment;
 mod antonyms;
 pub mod backfill;
 mod candidates;

@@ -409,6 +409,7 @@ fn beside_in(claim: &Claim, max_chars: usize) -> String {
     let (how, what) = match &claim.replaced {
         None => return text,
         Some(Replaced::Mended(what)) => ("mends", what),
+        Some(Replaced::Amended(what)) => ("amends", what),
         Some(Replaced::DeadEnd(what)) => ("instead of the dead end", what),
         Some(Replaced::Claim(what)) => ("instead of", what),
     };

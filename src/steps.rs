@@ -79,8 +79,12 @@ pub(crate) const VERBS: &[Verb] = &[
             ("target", After("--target")),
             ("scopes", After("--scope")),
             ("rationale", After("--rationale")),
+            ("context", After("--context")),
+            ("alternatives", After("--not-chosen")),
             ("supersedes", After("--supersedes")),
             ("mends", Flag("--mends")),
+            ("asks", After("--ask")),
+            ("unless_objection_minutes", After("--unless-objection-minutes")),
         ],
     ),
     ("record_outcome", "decision outcome", &[("decision_id", Place), ("outcome", Place)]),
@@ -265,7 +269,9 @@ fn step(text: &str) -> Option<(String, usize)> {
     let ends_task = *verb == "task update" && arguments.get("status").is_some_and(|status| status == "done");
     let mut line = if ends_task { "hm task done".to_owned() } else { format!("hm {verb}") };
     for (name, way) in takes.iter().filter(|(name, _)| !(ends_task && *name == "status")) {
-        for value in arguments.get(*name).into_iter().flat_map(listed) {
+        // A shell names no claim as an alternative.
+        let is_said = |value: &&Value| *name != "alternatives" || value["statement"].is_string();
+        for value in arguments.get(*name).into_iter().flat_map(listed).filter(is_said) {
             match way {
                 Place => line.push_str(&format!(" {}", word(value))),
                 After(option) => line.push_str(&format!(" {option} {}", word(value))),
@@ -281,8 +287,11 @@ fn listed(value: &Value) -> &[Value] {
     value.as_array().map_or_else(|| std::slice::from_ref(value), Vec::as_slice)
 }
 
-/// A value as one word of a shell.
+/// A value as one word of a shell. A rejected alternative is its statement and the reason.
 fn word(value: &Value) -> String {
+    if let (Some(what), Some(why)) = (value["statement"].as_str(), value["rejection_reason"].as_str()) {
+        return shell_words::quote(&format!("{what}: {why}")).into_owned();
+    }
     value.as_str().map_or_else(|| value.to_string(), |text| shell_words::quote(text).into_owned())
 }
 

@@ -3,6 +3,7 @@
 
 mod about;
 mod agents;
+mod amendment;
 mod anchors;
 mod answer;
 mod asked;
@@ -62,6 +63,7 @@ use crate::store::{
 };
 use asking::Asking;
 
+pub use amendment::amendment;
 pub use answer::{Answer, Body, Format, Next, without};
 pub use asked::{agent_called, asked};
 pub use attention::review::{Waiting, waiting};

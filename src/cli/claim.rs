@@ -13,6 +13,7 @@ use crate::domain::command::{
     AddEvidence, AffirmClaim, Command, CreateClaim, DeprecateClaim, KeepClaim, RetractEvidence, TakePosition,
 };
 use crate::domain::ids::ClaimId;
+use crate::domain::names::names_in;
 use crate::domain::receipt::WarningCode;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::text::Reason;
@@ -189,6 +190,9 @@ pub(super) struct Create {
     /// Agreed by silence after so many minutes (1 to 10,080)
     #[arg(hide_short_help = true, long, value_name = "N")]
     unless_objection_minutes: Option<u32>,
+    /// The question that it answers; its statement names it
+    #[arg(hide_short_help = true, long, value_name = "CLAIM")]
+    answers: Option<String>,
     /// Your name for this request: sent twice, it is done once
     #[arg(hide_short_help = true, long, value_name = "KEY")]
     key: Option<String>,
@@ -388,6 +392,22 @@ fn mending(context: &Context, old: ClaimId, how: Option<Reason>) -> Result<Creat
 }
 
 impl Create {
+    /// The statement, with the name of the question that it answers.
+    fn said(&self, context: &Context) -> Result<String, Failure> {
+        let Some(question) = context.any_claim_named(self.answers.as_deref())? else {
+            return Ok(self.statement.clone());
+        };
+        let mut reads = context.models()?;
+        let name = reads.store()?.map(|store| store.name_of(question)).transpose()?;
+        let name = name.unwrap_or_else(|| question.to_string());
+        let is_named = names_in(&self.statement).any(|named| named.to_string() == name);
+        Ok(if is_named {
+            self.statement.clone()
+        } else {
+            format!("{} (answers {name})", self.statement.trim())
+        })
+    }
+
     fn command(&self, context: &Context) -> Result<CreateClaim, Failure> {
         let scopes = |argument: &str, texts: &[String]| {
             texts.iter().map(|text| context.scope(argument, text)).collect::<Result<Vec<_>, _>>()
@@ -404,7 +424,7 @@ impl Create {
                 None => context.task()?,
             },
             claim_id: ClaimId::from_uuid(system::new_id()),
-            statement: parse("statement", &self.statement)?,
+            statement: parse("statement", &self.said(context)?)?,
             claim_type: parse("type", &self.claim_type)?,
             event_type: parse_optional("event-type", self.event_type.as_deref())?,
             scopes: context.scopes_and_links("scope", &self.scopes)?,

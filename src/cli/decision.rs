@@ -5,6 +5,7 @@ use clap::{Args, Subcommand};
 use super::names::Called;
 use super::output::Failure;
 use super::{Context, parse, parse_optional, target};
+use crate::domain::amendment::Amendment;
 use crate::domain::command::{Alternative, Command, RecordDecision, RecordOutcome};
 use crate::domain::ids::{ClaimId, IdempotencyKey};
 use crate::domain::rejection::Rejection;
@@ -19,6 +20,12 @@ pub(super) enum Decision {
     #[command(aliases = ["add", "create", "new", "propose"], after_help = "Example: hm decision record \"we keep SQLite\" --target database \
         --rationale \"one file, no server to run\" --not-chosen \"Postgres: a server to operate\"")]
     Record(Record),
+    /// Change one part of a decision; the rest of it, its target and its options stay
+    #[command(
+        alias = "edit",
+        after_help = "Its supporters are asked about the change alone.\nExample: hm decision amend C47 --replace \"5 s\" --with \"2 s\" --rationale \"5 s blocks the page\""
+    )]
+    Amend(Amend),
     /// Record what became of a decision
     #[command(after_help = "Example: hm decision outcome C47 success")]
     Outcome {
@@ -101,12 +108,41 @@ pub(super) struct Record {
     key: Option<String>,
 }
 
+/// A change of one part of a decision.
+#[derive(Debug, Args)]
+pub(super) struct Amend {
+    /// The decision
+    id: Called,
+    /// The words to replace; they occur in it once
+    #[arg(long, value_name = "TEXT")]
+    replace: Option<String>,
+    /// The words in their place; "" takes them out
+    #[arg(long, value_name = "TEXT", requires = "replace")]
+    with: Option<String>,
+    /// A sentence to add at its end
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["replace", "with"])]
+    append: Option<String>,
+    /// Why, in 15 characters or more
+    #[arg(long, aliases = ["reason", "note", "why"], value_name = "TEXT")]
+    rationale: String,
+    /// Another agent that is asked for a position; repeatable
+    #[arg(long = "ask", alias = "asks", value_name = "NAME")]
+    asks: Vec<String>,
+    /// Your name for this request: sent twice, it is done once
+    #[arg(hide_short_help = true, long, value_name = "KEY")]
+    key: Option<String>,
+}
+
 impl Decision {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
         match self {
             Self::Record(record) => {
                 let key: Option<IdempotencyKey> = parse_optional("key", record.key.as_deref())?;
                 context.submit("recorded decision", Command::RecordDecision(record.command(context)?), key)
+            }
+            Self::Amend(amend) => {
+                let key: Option<IdempotencyKey> = parse_optional("key", amend.key.as_deref())?;
+                context.submit("recorded decision", Command::RecordDecision(amend.command(context)?), key)
             }
             Self::Outcome { id, outcome, notes } => {
                 let command = RecordOutcome {
@@ -128,6 +164,16 @@ impl Decision {
                 }))
             }
         }
+    }
+}
+
+impl Amend {
+    fn command(&self, context: &Context) -> Result<RecordDecision, Failure> {
+        let change = Amendment::of(self.replace.clone(), self.with.clone(), self.append.clone())?;
+        let ids = (context.claim_named(&self.id)?, ClaimId::from_uuid(system::new_id()));
+        let rationale = parse("rationale", &self.rationale)?;
+        let amended = views::amendment(&mut context.models()?, ids, &change, rationale, system::now())?;
+        Ok(RecordDecision { asks: context.asked("ask", &self.asks)?, ..amended })
     }
 }
 

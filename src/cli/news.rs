@@ -63,12 +63,19 @@ impl News {
             )
             .into());
         };
-        let text = match self.wait.as_deref() {
+        let mut text = match self.wait.as_deref() {
             _ if !delta.text.is_empty() => delta.text.clone(),
             Some(wait) => format!("nothing new in {}\n", wait.trim()),
             None => super::names::shortened(&nothing_since(&delta.told.last)).into_owned(),
         };
-        output::print(context.global.json, &text, &recipient.json(&delta))?;
+        // Without news a reader wonders whether the others still work.
+        let mut json = recipient.json(&delta);
+        if delta.text.is_empty() {
+            let peers = views::peers(&mut recipient.reads, recipient.agent.as_str(), system::now())?;
+            text.extend(peers.iter().map(|peer| format!("{peer}\n")));
+            json["peers"] = json!(peers);
+        }
+        output::print(context.global.json, &text, &json)?;
         if let Some(news) = news {
             // Without it the session hears some of it twice.
             let _ = news.tell(&delta.told);

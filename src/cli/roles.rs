@@ -66,6 +66,7 @@ pub(super) const VERBS: &[(&str, Who)] = &[
     ("claim mended", Agent),
     ("claim withdraw", Agent),
     ("claim retract-evidence", Agent),
+    ("decision amend", Agent),
     ("decision record", Agent),
     ("decision outcome", Agent),
     ("decision show", Anyone),

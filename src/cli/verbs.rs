@@ -91,7 +91,7 @@ pub(super) enum Verb {
     #[command(hide = true, after_help = "Example: hm runner < order.json")]
     Runner,
     /// Show the workspace's state
-    #[command(after_help = "Example: hm status --agent devops")]
+    #[command(alias = "who", after_help = "Example: hm status --agent devops")]
     Status,
     /// Show the context that an agent gets from its hooks and its client
     #[command(after_help = "Example: hm context --agent devops")]

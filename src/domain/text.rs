@@ -20,7 +20,7 @@ pub enum BadText {
     /// Longer than the limit.
     #[error(
         "{field} has {chars} characters, {} more than the {max_chars} that fit: nothing is recorded; shorten it, or put \
-         the rest into a file or a second claim and name that",
+         the rest into a file or a second claim and name that{left_over}",
         chars - max_chars
     )]
     TooLong {
@@ -30,6 +30,8 @@ pub enum BadText {
         chars: usize,
         /// The limit in characters.
         max_chars: usize,
+        /// The last sentence that fits and the text after it, as the end of a sentence. Empty for short texts.
+        left_over: String,
     },
     /// A control character in a text of one line.
     #[error("{field} holds a control character: use printable characters on one line")]
@@ -61,9 +63,46 @@ pub fn bounded(field: &'static str, text: &str, max_chars: usize) -> Result<Stri
     }
     let chars = text.chars().count();
     if chars > max_chars {
-        return Err(BadText::TooLong { field, chars, max_chars });
+        return Err(BadText::TooLong { field, chars, max_chars, left_over: left_over(text, max_chars) });
     }
     Ok(text.to_owned())
+}
+
+/// Minimum limit of a text whose refusal says where it could end, in characters. Shorter texts are names and titles.
+const MIN_DIVIDED_CHARS: usize = 200;
+/// Maximum length of the end of the sentence by which a refusal names a place, in characters.
+const MAX_END_CHARS: usize = 60;
+/// Maximum length of the text that a refusal gives back, in characters.
+const MAX_GIVEN_BACK_CHARS: usize = 8_000;
+
+/// The end of the last sentence of a text that fits, and the text after it.
+fn left_over(text: &str, max_chars: usize) -> String {
+    if max_chars < MIN_DIVIDED_CHARS {
+        return String::new();
+    }
+    let (mut fitting, mut chars, mut last) = (0, 0, "");
+    for sentence in sentences(text) {
+        let with = chars + sentence.chars().count();
+        if chars + sentence.trim_end().chars().count() > max_chars {
+            break;
+        }
+        (fitting, chars, last) = (fitting + sentence.len(), with, sentence.trim());
+    }
+    let (what, rest) = if last.is_empty() {
+        (format!("no sentence ends within the first {max_chars} characters of"), text)
+    } else {
+        let ends: Vec<char> = last.chars().rev().take(MAX_END_CHARS).collect();
+        let ends: String = ends.into_iter().rev().collect();
+        let fits = text[..fitting].trim_end().chars().count();
+        (
+            format!("the first {fits} characters fit, up to \"{ends}\"; what follows there is"),
+            &text[fitting..],
+        )
+    };
+    let shown: String = rest.chars().take(MAX_GIVEN_BACK_CHARS).collect();
+    let more = rest.chars().count().saturating_sub(MAX_GIVEN_BACK_CHARS);
+    let more = if more == 0 { String::new() } else { format!(" and {more} characters more") };
+    format!("; {what} \"{shown}\"{more}")
 }
 
 /// [`bounded`] for names: one line without control characters.
@@ -94,6 +133,22 @@ pub fn folded(text: &str) -> String {
     }
     let normal: String = text.nfkc().flat_map(char::to_lowercase).collect();
     normal.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The sentences of a text, each with its end and the white space after it.
+pub fn sentences(text: &str) -> impl DoubleEndedIterator<Item = &str> {
+    let mut parts = Vec::new();
+    let (mut start, mut is_over) = (0, false);
+    for (at, c) in text.char_indices() {
+        if is_over && !c.is_whitespace() {
+            parts.push(&text[start..at]);
+            (start, is_over) = (at, false);
+        }
+        let next = text[at + c.len_utf8()..].chars().next();
+        is_over |= c == '\n' || matches!(c, '.' | '!' | '?' | ';') && next.is_none_or(char::is_whitespace);
+    }
+    parts.push(&text[start..]);
+    parts.into_iter()
 }
 
 macro_rules! bounded_text {

@@ -239,6 +239,12 @@ pub struct Peer {
     pub last_seen: Option<Timestamp>,
     /// The file that it edited last.
     pub last_edit: Option<String>,
+    /// The time of that edit, if known.
+    pub edited_at: Option<Timestamp>,
+    /// Number of files that its session edited.
+    pub files: usize,
+    /// When its session started, if known.
+    pub started: Option<Timestamp>,
     /// The goal of the agent.
     pub wants: String,
 }
@@ -255,17 +261,21 @@ impl Peer {
         age.0 >= SILENT_MS
     }
 
-    /// What it does now: `devops: last seen 40s ago, last edited src/a.rs`, or `devops: silent for 12m`.
+    /// What it does now: `devops: last seen 5s ago, last edited src/a.rs 40s ago, 3 files in 34m`, or
+    /// `devops: silent for 12m`.
     pub fn doing(&self, now: Timestamp) -> String {
-        let does = match (self.last_seen.map(|at| at.age(now)), &self.last_edit) {
-            (None, _) => "not seen yet".to_owned(),
-            (Some(age), _) if Self::is_silent(age) => format!("silent for {age}"),
-            (Some(age), None) => format!("last seen {age} ago"),
-            (Some(age), Some(file)) => {
-                format!("last seen {age} ago, last edited {}", line(file, MAX_FILE_CHARS))
-            }
+        let seen = match self.last_seen.map(|at| at.age(now)) {
+            None => "not seen yet".to_owned(),
+            Some(age) if Self::is_silent(age) => format!("silent for {age}"),
+            Some(age) => format!("last seen {age} ago"),
         };
-        format!("{}: {does}", line(&self.agent, MAX_NAME_CHARS))
+        let edited = self.last_edit.as_ref().map(|file| {
+            let at = self.edited_at.map_or_else(String::new, |at| format!(" {} ago", at.age(now)));
+            let started = self.started.filter(|_| self.files > 1);
+            let files = started.map(|at| format!(", {} files in {}", self.files, at.age(now)));
+            format!(", last edited {}{at}{}", line(file, MAX_FILE_CHARS), files.unwrap_or_default())
+        });
+        format!("{}: {seen}{}", line(&self.agent, MAX_NAME_CHARS), edited.unwrap_or_default())
     }
 }
 
@@ -390,6 +400,8 @@ pub struct Digest {
 pub enum Replaced {
     /// A claim that was right until the new one mended its problem.
     Mended(String),
+    /// A decision that the new one amends: its id, and the change.
+    Amended(String),
     /// A dead end.
     DeadEnd(String),
     /// Another claim.

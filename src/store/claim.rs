@@ -6,7 +6,8 @@ use serde::Serialize;
 use super::claims::{ClaimSummary, SUMMARY, ran, summary};
 use super::rows::{json, only};
 use super::{Contradiction, DecisionView, NotChosen, Reader, RetractedEvidence, StoreError};
-use crate::domain::claim::{Grade, Position, Trigger};
+use crate::domain::amendment::Change;
+use crate::domain::claim::{ClaimType, Grade, Position, Trigger};
 use crate::domain::experiment::{Prediction, RunState, Tally};
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::place::Fate;
@@ -162,6 +163,9 @@ pub struct ClaimView {
     /// For a decision: its rationale, alternatives and outcomes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<DecisionView>,
+    /// The change by the current successor, if that amends this decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amended: Option<String>,
     /// Its successors, the current one last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub successors: Vec<ClaimId>,
@@ -262,15 +266,17 @@ impl Reader {
             let has_position = positions.iter().any(|held| held.agent == *agent);
             let by = match has_position {
                 true => None,
-                false => self.named_in_answer(id, summary.created_seq, agent)?,
+                false => self.answered_by(&summary, objection_until.is_some(), agent)?,
             };
             if has_position || by.is_some() {
                 answered.push(Answered { agent: agent.clone(), by });
             }
         }
+        let successors = self.successors(&summary)?;
         let waits = objection_until.is_some() && self.waits_for_operator(id)?.is_some();
         Ok(Some(ClaimView {
-            successors: self.successors(&summary)?,
+            amended: self.amended_by(&summary, &successors)?,
+            successors,
             decision: self.decision(id)?,
             not_chosen: self.not_chosen(id)?,
             positions,
@@ -309,6 +315,15 @@ impl Reader {
 
     fn successors(&self, claim: &ClaimSummary) -> Result<Vec<ClaimId>, StoreError> {
         ranking::successors(claim.id, |id| self.successor(id))
+    }
+
+    /// The change of a decision by the current one, if that amends it.
+    fn amended_by(&self, old: &ClaimSummary, successors: &[ClaimId]) -> Result<Option<String>, StoreError> {
+        let is_decision = old.claim_type == ClaimType::Decision && !old.mended;
+        let Some(current) = successors.last().filter(|_| is_decision) else { return Ok(None) };
+        let current = self.claim_summary(*current)?;
+        let change = current.and_then(|current| Change::between(&old.statement, &current.statement));
+        Ok(change.map(|change| change.to_string()))
     }
 
     /// The agents that support a claim, except its owner.

@@ -93,6 +93,9 @@ pub struct ClaimSummary {
     pub claim_type: ClaimType,
     /// The status.
     pub status: Status,
+    /// The decision that it amends, in a list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amends: Option<ClaimId>,
     /// The basis of its confirmation. None for other statuses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
@@ -527,6 +530,7 @@ pub(super) fn summary(row: &Row<'_>, imports: &Imports) -> rusqlite::Result<Clai
     let by_silence = row.get("agreed_by_silence")?;
     Ok(ClaimSummary {
         status,
+        amends: None,
         basis: basis(status, row.get("proof")?, by_silence),
         imported: imports.holds(created_seq),
         id: row.get("id")?,

@@ -5,8 +5,9 @@ use serde::Serialize;
 
 use super::claims::basis;
 use super::rows::bound;
-use super::{Reader, StoreError};
-use crate::domain::claim::{Basis, Status};
+use super::{ClaimSummary, Reader, Replaced, StoreError};
+use crate::domain::amendment::Change;
+use crate::domain::claim::{Basis, ClaimType, Status};
 use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
 
@@ -79,6 +80,18 @@ pub struct DecisionSummary {
     /// Whether only silence confirmed it: no other agent supports it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub agreed_by_silence: bool,
+    /// The decision that it amends, with the change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amends: Option<Amends>,
+}
+
+/// A decision that another one amends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Amends {
+    /// The amended decision.
+    pub claim_id: ClaimId,
+    /// What the new one says in place of what.
+    pub change: String,
 }
 
 /// A decision with all its facts.
@@ -117,6 +130,9 @@ pub struct DecisionFilter {
     /// Whether a text shows whole statements.
     pub whole: bool,
 }
+
+/// The most amendments of a decision that a reader follows.
+const MOST_AMENDED: usize = 50;
 
 pub(super) const SUMMARY: &str = "d.claim_id, c.statement, c.status, d.decided_by, d.target, d.rationale, d.context, \
      d.outcome, d.created_at, d.created_seq, CASE WHEN c.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus p \
@@ -158,16 +174,62 @@ impl Reader {
         let rows = statement.query(params![before, limit, names, filter.in_force])?;
         let (mut decisions, next) =
             self.page_of(rows, filter.limit, "created_seq", |row| self.decision_summary(row))?;
+        let ids: Vec<ClaimId> = decisions.iter().map(|decision| decision.claim_id).collect();
+        let mut replaced = self.replaced_by(&ids)?;
+        for decision in &mut decisions {
+            let old = replaced.remove(&decision.claim_id);
+            decision.amends = old.and_then(|old| amends(&old, &decision.statement));
+        }
         // An expired decision is deprecated before its row says so.
         decisions.retain(|decision| !filter.in_force || decision.status != Status::Deprecated.as_str());
         Ok(DecisionPage { decisions, next })
+    }
+
+    /// The decision that was first, and those that amended it one after the other up to this one, oldest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn amended(&self, last: &DecisionSummary) -> Result<Vec<DecisionSummary>, StoreError> {
+        let mut found = self.db.prepare_cached(&format!("SELECT {SUMMARY} WHERE d.claim_id = ?1"))?;
+        let mut chain = vec![last.clone()];
+        while let Some(amended) = chain.last().and_then(|later| later.amends.as_ref())
+            && chain.len() < MOST_AMENDED
+        {
+            let row = found.query([amended.claim_id])?;
+            let Some(mut before) = self.kept_one(row, |row| self.decision_summary(row))? else { break };
+            let old = self.replaced_by(&[before.claim_id])?.remove(&before.claim_id);
+            before.amends = old.and_then(|old| amends(&old, &before.statement));
+            chain.push(before);
+        }
+        chain.reverse();
+        Ok(chain)
+    }
+
+    /// Marks the decisions of a list that amend another one.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn mark_amended(&self, claims: &mut [ClaimSummary]) -> Result<(), StoreError> {
+        let decisions = claims.iter().filter(|claim| claim.claim_type == ClaimType::Decision);
+        let ids: Vec<ClaimId> = decisions.map(|claim| claim.id).collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let mut replaced = self.replaced_by(&ids)?;
+        for claim in claims {
+            let old = replaced.remove(&claim.id);
+            claim.amends = old.and_then(|old| amends(&old, &claim.statement)).map(|amended| amended.claim_id);
+        }
+        Ok(())
     }
 
     /// The decision recorded for a claim.
     pub(super) fn decision(&self, claim_id: ClaimId) -> Result<Option<DecisionView>, StoreError> {
         let mut found = self.db.prepare_cached(&format!("SELECT {SUMMARY} WHERE d.claim_id = ?1"))?;
         let found = self.kept_one(found.query([claim_id])?, |row| self.decision_summary(row))?;
-        let Some(summary) = found else { return Ok(None) };
+        let Some(mut summary) = found else { return Ok(None) };
+        let old = self.replaced_by(&[claim_id])?.remove(&claim_id);
+        summary.amends = old.and_then(|old| amends(&old, &summary.statement));
         let mut alternatives = self.db.prepare_cached(
             "SELECT a.alternative_id, c.statement, a.rejection_reason FROM decision_alternatives a \
              JOIN claims c ON c.id = a.alternative_id WHERE a.decision_id = ?1 ORDER BY a.alternative_id",
@@ -205,6 +267,13 @@ impl Reader {
     }
 }
 
+/// The superseded claim, if a decision amends it.
+fn amends(old: &Replaced, statement: &str) -> Option<Amends> {
+    let is_amended = old.claim_type == ClaimType::Decision && !old.mended;
+    let change = Change::between(&old.statement, statement).filter(|_| is_amended)?;
+    Some(Amends { claim_id: old.id, change: change.to_string() })
+}
+
 pub(super) fn summary(row: &Row<'_>) -> rusqlite::Result<DecisionSummary> {
     let status: String = row.get("status")?;
     let (by_silence, proof) = (row.get("by_silence")?, row.get("proof")?);
@@ -224,5 +293,6 @@ pub(super) fn summary(row: &Row<'_>) -> rusqlite::Result<DecisionSummary> {
         created_seq: row.get("created_seq")?,
         imported: false,
         agreed_by_silence: by_silence,
+        amends: None,
     })
 }

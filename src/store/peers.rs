@@ -30,6 +30,15 @@ pub struct Peer {
     /// The file that its session edited last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_edit: Option<String>,
+    /// Ledger position of that edit.
+    #[serde(skip)]
+    pub last_edit_seq: Option<u64>,
+    /// Number of files that its session edited, at most 200.
+    #[serde(skip)]
+    pub files: usize,
+    /// When its session started, epoch ms.
+    #[serde(skip)]
+    pub started_at: i64,
     /// The intent of the session, or else the title of a task that it holds, or else its first prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wants: Option<String>,
@@ -47,9 +56,9 @@ impl Reader {
         let team = self.trajectory(None)?;
         let mut peers = Vec::new();
         for (at, session) in alive.into_iter().enumerate() {
-            let (mut wants, mut last_edit) = (None, None);
+            let (mut wants, mut edited) = (None, Vec::new());
             if at < MAX_PEERS {
-                last_edit = self.files_of(&session.session)?.into_iter().next();
+                edited = self.edits_of(&session.session)?;
                 let id = Some(session.session.as_str());
                 let own = self.trajectory(id)?.filter(|own| team.as_ref().is_none_or(|it| it.seq != own.seq));
                 wants = own.map(|own| own.intent);
@@ -61,8 +70,21 @@ impl Reader {
                     wants = said.into_iter().find(|turn| turn.role == Role::User).map(|turn| turn.text);
                 }
             }
-            let SessionView { agent, client, worktree, branch, last_seen_at, .. } = session;
-            peers.push(Peer { agent, client, worktree, branch, last_seen_at, last_edit, wants });
+            let SessionView { agent, client, worktree, branch, last_seen_at, started_at, .. } = session;
+            let files = edited.len();
+            let (last_edit, last_edit_seq) = edited.into_iter().next().unzip();
+            peers.push(Peer {
+                agent,
+                client,
+                worktree,
+                branch,
+                last_seen_at,
+                last_edit,
+                last_edit_seq,
+                files,
+                started_at,
+                wants,
+            });
         }
         Ok(peers)
     }

@@ -3,12 +3,23 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
-use super::rows::{bound, only};
+use super::rows::{bound, json, only};
 use super::{ClaimSummary, Reader, StoreError};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{Position, Status};
+use crate::domain::amendment::Change;
+use crate::domain::claim::{ClaimType, Position, Status};
 use crate::domain::event::{ClaimCreated, ClaimSuperseded, PositionTaken, Recorded, StatusChanged};
 use crate::domain::ids::ClaimId;
+
+/// The most claims in a row that replaced each other, when the one that an agent supported is looked for.
+const MOST_REPLACED: usize = 20;
+
+/// The most claims that an asker supported since its question, when the one that answers it is looked for.
+const MOST_SUPPORTED: usize = 50;
+/// The claims of an asked agent that the asker supported, made after the question. Ids are in the order of time.
+const SUPPORTED_LATER: &str = "SELECT c.id, c.scopes FROM consensus p CROSS JOIN claims c ON c.id = p.claim_id \
+     WHERE p.agent = ?1 AND p.claim_id > ?2 AND p.position = 'support' AND c.owner = ?3 AND c.created_seq > ?4 \
+     ORDER BY c.created_seq LIMIT ?5";
 
 /// A question to one agent about its position on a claim.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -20,6 +31,9 @@ pub struct Question {
     /// The superseded claim on which the agent had a position.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<ClaimId>,
+    /// The change of the decision that the agent supported, if the claim amends it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amended: Option<String>,
     /// Whether the agent challenged the superseded claim.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ended_challenge: bool,
@@ -67,28 +81,90 @@ impl Reader {
             let summary = self.claim_summary(claim)?.filter(|claim| claim.status != Status::Deprecated);
             let waits_for = self.waits_for_operator(claim)?;
             let until = until.filter(|_| waits_for.is_none());
-            let made = summary.as_ref().filter(|_| until.is_none()).map(|claim| claim.created_seq);
-            let answer = made.map(|made| self.named_in_answer(claim, made, &agent)).transpose()?.flatten();
+            let of_position =
+                until.is_some() || instead_of.is_some() || would_replace.is_some() || is_challenged;
+            let open = summary.as_ref().filter(|_| until.is_none());
+            let answer =
+                open.map(|claim| self.answered_by(claim, of_position, &agent)).transpose()?.flatten();
             if answer.is_some() {
                 continue;
             }
-            questions.extend(summary.map(|claim| Question {
+            let Some(claim) = summary else { continue };
+            let supported =
+                instead_of.filter(|_| !ended_challenge && claim.claim_type == ClaimType::Decision);
+            let supported = supported.map(|old| self.supported_before(old, &agent)).transpose()?.flatten();
+            let amended = supported
+                .as_ref()
+                .and_then(|(_, said)| Change::between(said, &claim.statement))
+                .map(|change| change.to_string());
+            let instead_of = supported.filter(|_| amended.is_some()).map(|(old, _)| old).or(instead_of);
+            questions.push(Question {
                 claim,
                 agent,
                 instead_of,
+                amended,
                 ended_challenge,
                 is_challenged,
                 would_replace,
                 asked_at,
                 until,
                 waits_for,
-            }));
+            });
         }
         Ok(questions)
     }
 
+    /// The last claim that an agent supported, of this one and those that it replaced one after the other, with its
+    /// statement.
+    fn supported_before(&self, id: ClaimId, agent: &str) -> Result<Option<(ClaimId, String)>, StoreError> {
+        let mut supported = self.db.prepare_cached(
+            "SELECT statement FROM claims WHERE id = ?1 AND EXISTS (SELECT 1 FROM consensus \
+             WHERE claim_id = ?1 AND agent = ?2 AND position = 'support')",
+        )?;
+        let mut at = id;
+        for _ in 0..MOST_REPLACED {
+            if let Some(statement) = supported.query_row(params![at, agent], only).optional()? {
+                return Ok(Some((at, statement)));
+            }
+            match self.replaced_by(&[at])?.remove(&at) {
+                Some(before) => at = before.id,
+                None => break,
+            }
+        }
+        Ok(None)
+    }
+
+    /// The later claim of an asked agent that answers a question: it names the question, or its asker supports it and it
+    /// is about one of the same places. Only a position or a name answers a question `of_position`, and a decision.
+    pub(super) fn answered_by(
+        &self,
+        question: &ClaimSummary,
+        of_position: bool,
+        agent: &str,
+    ) -> Result<Option<ClaimId>, StoreError> {
+        let named = self.named_in_answer(question.id, question.created_seq, agent)?;
+        if named.is_some() || of_position || question.claim_type != ClaimType::Fact {
+            return Ok(named);
+        }
+        let mut supported = self.db.prepare_cached(SUPPORTED_LATER)?;
+        let rows = supported.query(params![
+            question.owner,
+            question.id,
+            agent,
+            bound(question.created_seq),
+            MOST_SUPPORTED
+        ])?;
+        let later = self.kept_of(rows, |row| {
+            Ok::<_, StoreError>((row.get::<_, ClaimId>("id")?, json::<Vec<String>>(row, "scopes")?))
+        })?;
+        // The whole tree is no place.
+        let is_shared = |scope: &String| scope != "." && question.scopes.contains(scope);
+        let answer = later.into_iter().find(|(_, scopes)| scopes.iter().any(is_shared));
+        Ok(answer.map(|(id, _)| id))
+    }
+
     /// The first later claim of an asked agent that names the claim.
-    pub(super) fn named_in_answer(
+    fn named_in_answer(
         &self,
         claim: ClaimId,
         created_seq: u64,

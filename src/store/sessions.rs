@@ -512,10 +512,17 @@ impl Reader {
 
     /// Files that a session touched, the last one first. At most 200, which is enough to know its place of work.
     pub fn files_of(&self, session: &str) -> Result<Vec<String>, StoreError> {
+        Ok(self.edits_of(session)?.into_iter().map(|(path, _)| path).collect())
+    }
+
+    /// [`Reader::files_of`], each with the ledger position of its last edit.
+    pub(super) fn edits_of(&self, session: &str) -> Result<Vec<(String, u64)>, StoreError> {
         let mut found = self.db.prepare_cached(
-            "SELECT path FROM session_files WHERE session = ?1 ORDER BY seq DESC, path LIMIT 200",
+            "SELECT path, seq FROM session_files WHERE session = ?1 ORDER BY seq DESC, path LIMIT 200",
         )?;
-        self.kept_of(found.query([session])?, only)
+        self.kept_of(found.query([session])?, |row| {
+            Ok::<_, rusqlite::Error>((row.get("path")?, row.get("seq")?))
+        })
     }
 }
 

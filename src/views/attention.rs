@@ -471,8 +471,12 @@ fn question(question: &Question) -> Need {
         } else {
             "you supported"
         };
-        what =
-            vec![format!("{} replaced a claim that {yours}. The new one: {}", claim.owner, claim.statement)];
+        what = vec![match &question.amended {
+            Some(change) => format!("{} amended {old}, which {yours}: {change}", claim.owner),
+            None => {
+                format!("{} replaced a claim that {yours}. The new one: {}", claim.owner, claim.statement)
+            }
+        }];
     }
     if question.is_challenged {
         what = vec![

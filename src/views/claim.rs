@@ -82,11 +82,17 @@ pub(super) fn touched_by(reads: &mut Reads, id: ClaimId, event: &Event) -> Resul
 
 pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: Timestamp) -> String {
     let summary = &claim.summary;
+    let amended = claim.amended.as_ref().zip(claim.successors.last());
+    let amended = amended.map(|(change, current)| {
+        let change = inline(change, 4_000);
+        format!("Amended in `{current}`, which holds now (`hivemind://claims/{current}`): {change}\n\n")
+    });
     let mut text = format!(
-        "# {} {} `{}`\n\n{}\n",
+        "# {} {} `{}`\n\n{}{}\n",
         standing(summary),
         summary.claim_type,
         summary.id,
+        amended.unwrap_or_default(),
         quoted(&summary.statement)
     );
     let _ = writeln!(text, "- {}", origin(summary, now));
@@ -144,7 +150,11 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
     if let Some(silence) = silence(claim) {
         fact("silence", &silence);
     }
-    if !claim.supersedes.is_empty() {
+    let amends = claim.decision.as_ref().and_then(|decision| decision.summary.amends.as_ref());
+    if let Some(amended) = amends {
+        fact("amends", &format!("`{}`: {}", amended.claim_id, inline(&amended.change, 4_000)));
+    }
+    if claim.supersedes.len() > usize::from(amends.is_some()) {
         fact("supersedes", &joined(&claim.supersedes, ", "));
     }
     for (what, others) in [("mentions", &claim.mentions), ("mentioned by", &claim.mentioned_by)] {
@@ -157,7 +167,9 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
     }
     if let Some(current) = claim.successors.last() {
         fact(&format!("{} by", replaced(summary)), &joined(&claim.successors, " -> "));
-        fact("current truth", &format!("`hivemind://claims/{current}`"));
+        if claim.amended.is_none() {
+            fact("current truth", &format!("`hivemind://claims/{current}`"));
+        }
     }
     if let Some(trigger) = &claim.trigger {
         let json = serde_json::to_string(trigger).unwrap_or_default();

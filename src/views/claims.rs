@@ -73,6 +73,7 @@ pub(super) fn list(
             }
         }
         let held = asked.mark(&mut page.claims.iter_mut().collect::<Vec<_>>(), reader)?;
+        asked.store.mark_amended(&mut page.claims)?;
         Ok((page, held, older, asked.seq))
     })?;
     last_change::mark(asking.reads, &mut page);

@@ -9,12 +9,14 @@ use crate::domain::claim::ClaimType;
 use crate::domain::event::Event;
 use crate::domain::time::Timestamp;
 use crate::reads::Reads;
-use crate::store::{ClaimFilter, DecisionFilter, DecisionSummary, with_basis};
+use crate::store::{ClaimFilter, DecisionFilter, DecisionSummary, Reader, StoreError, with_basis};
 
 /// Maximum length of the statement of a decision in a list of all, in characters. Those in force are shown whole.
 const DECISION_CHARS: usize = 700;
 /// Maximum length of the rationale of a decision in force, in characters: one line of its page.
 const WHY_CHARS: usize = 160;
+/// Maximum length of the change of an amendment, in characters.
+const CHANGE_CHARS: usize = 400;
 
 /// A page of decisions. Its text also counts the ones that it leaves out.
 pub(super) fn answer(asking: &mut Asking<'_>, filter: &DecisionFilter) -> Result<Answer, ViewError> {
@@ -30,6 +32,9 @@ pub(super) fn answer(asking: &mut Asking<'_>, filter: &DecisionFilter) -> Result
                 false => Vec::new(),
             };
             text.push_str(&one(decision, filter, &supporters, asked.now));
+            if filter.in_force {
+                text.push_str(&reasons(asked.store, decision, asked.now)?);
+            }
         }
         let every = DecisionFilter { limit: MAX_LIMIT, ..filter.clone() };
         let counted = |filter: DecisionFilter| {
@@ -71,17 +76,35 @@ fn one(decision: &DecisionSummary, filter: &DecisionFilter, supporters: &[String
         false => format!(", supported by {}", supporters.join(", ")),
     };
     let most = if filter.whole || filter.in_force { usize::MAX } else { DECISION_CHARS };
-    let why = filter.in_force.then(|| format!("  why: {}\n", listed(&decision.rationale, WHY_CHARS)));
+    let amends = decision.amends.as_ref().map(|amended| format!(" (amends `{}`)", amended.claim_id));
     format!(
-        "- `{}` {} ({}, by {}{} {} ago{supported}{}{})\n{}",
+        "- `{}`{} {} ({}, by {}{} {} ago{supported}{}{})\n",
         decision.claim_id,
+        amends.unwrap_or_default(),
         listed(&decision.statement, most),
         with_basis(&decision.status, decision.basis),
         name(&decision.decided_by),
         if decision.imported { " (imported)" } else { "" },
         age(decision.created_at, now),
         target.unwrap_or_default(),
-        outcome.unwrap_or_default(),
-        why.unwrap_or_default()
+        outcome.unwrap_or_default()
     )
+}
+
+/// The lines below a decision in force: why it was taken, its amendments in order, and what was not chosen.
+fn reasons(store: &Reader, decision: &DecisionSummary, now: Timestamp) -> Result<String, StoreError> {
+    let chain = store.amended(decision)?;
+    let first = chain.first().unwrap_or(decision);
+    let mut text = format!("  why: {}\n", listed(&first.rationale, WHY_CHARS));
+    for later in chain.iter().skip(1) {
+        let change = later.amends.as_ref().map_or("", |amended| amended.change.as_str());
+        let (by, age) = (name(&later.decided_by), age(later.created_at, now));
+        let (change, why) = (listed(change, CHANGE_CHARS), listed(&later.rationale, WHY_CHARS));
+        let _ = writeln!(text, "  amended in `{}` by {by} {age} ago: {change}; why: {why}", later.claim_id);
+    }
+    for rejected in store.rejected_by(&[decision.claim_id])?.into_values().flatten() {
+        let (what, why) = (listed(&rejected.statement, WHY_CHARS), listed(&rejected.because, WHY_CHARS));
+        let _ = writeln!(text, "  not chosen: {what}: {why}");
+    }
+    Ok(text)
 }

@@ -210,7 +210,9 @@ fn marks(
     let tested = claim.tested_by().map(|by| inline(&by, RUN_CHARS));
     let last = claim.last_change.as_ref().filter(|last| Some(last.by.as_str()) != reader);
     let last = last.map(|last| changed_last(last, now));
-    let marks = kind.into_iter().chain([claim.short_standing()]).chain(proof).chain([owner]).chain(changed);
+    let amends = claim.amends.map(|old| names(&format!("amends {old}")));
+    let kind = kind.into_iter().chain(amends);
+    let marks = kind.chain([claim.short_standing()]).chain(proof).chain([owner]).chain(changed);
     marks.chain(tested).chain(last).collect::<Vec<_>>().join(", ")
 }
 

@@ -7,9 +7,9 @@ use super::{DEFAULT_LIMIT, ViewError};
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
-use crate::pack::{Gate, Presence};
+use crate::pack::{self, Gate, Presence};
 use crate::reads::Reads;
-use crate::store::{ClaimFilter, ClaimSummary, Reader, StoreError};
+use crate::store::{ClaimFilter, ClaimSummary, Peer, Reader, StoreError};
 
 /// Claims in force without evidence that the agent made in its session, the newest first. A hypothesis needs none.
 fn without_evidence(store: &Reader, of: &ContextOf) -> Result<Vec<ClaimSummary>, StoreError> {
@@ -112,7 +112,10 @@ pub fn gate(store: &Reader, of: &ContextOf) -> Result<Gate, StoreError> {
 /// [`ViewError`].
 pub fn peers(reads: &mut Reads, agent: &str, now: Timestamp) -> Result<Vec<String>, ViewError> {
     let (peers, _) = reads.ask(now, |store| store.peers(agent))?;
-    Ok(peers.unwrap_or_default().iter().map(|peer| pack_peer(peer).doing(now)).collect())
+    let ledger = reads.readable_ledger();
+    let edited_at = |peer: &Peer| ledger.and_then(|ledger| ledger.at(peer.last_edit_seq?).ok().flatten());
+    let doing = |peer: &Peer| pack::Peer { edited_at: edited_at(peer), ..pack_peer(peer) }.doing(now);
+    Ok(peers.unwrap_or_default().iter().map(doing).collect())
 }
 
 /// The other agents, and the open work.

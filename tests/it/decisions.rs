@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::bench::Bench;
 use crate::harness::{TempWorkspace, dump, fact, request};
+use crate::shell::Shell;
 
 /// Calls a tool and gives its line with the ids of this test named.
 async fn call(pane: &Pane, tool: &str, arguments: Value, names: &mut Vec<String>) -> String {
@@ -131,4 +132,66 @@ fn claims_end_when_their_time_is_over_and_only_once() {
         committer.state().claim(id).map(|claim| claim.status),
         Some(hivemind::domain::claim::Status::Deprecated)
     );
+}
+
+fn refused(shell: &Shell, line: &str) -> String {
+    let output = shell.run(line);
+    assert!(!output.status.success(), "{line}");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
+}
+
+/// Red before: the offered command had the statement, the target and the rationale, and nothing else of the call.
+#[test]
+fn the_command_that_a_refusal_offers_keeps_every_option_and_passes() {
+    let shell = Shell::new();
+    let first = "hm --agent devops decision record \"we keep SQLite\" --target db --rationale \"one file, no server\"";
+    assert!(shell.run(&format!("{first} --scope src/db")).status.success());
+    let second = first.replace("we keep SQLite", "we move to Postgres");
+    let second = format!(
+        "{second} --scope src/db --scope src/rows.rs --not-chosen \"two files: nobody can say which is right\" \
+         --not-chosen \"it's Redis: no SQL\" --context \"two services write\" --ask analyst"
+    );
+    let text = refused(&shell, &second.replace("one file, no server", "two services write to it"));
+    let offered = text.split('`').find(|part| part.starts_with("hm decision record")).expect("a command");
+    for kept in
+        ["--scope src/db", "--scope src/rows.rs", "'two files: nobody can say which is right'", "no SQL"]
+    {
+        assert!(offered.contains(kept), "{kept}: {text}");
+    }
+    let words = shell_words::split(offered).expect("words");
+    let output = shell.command("hm --agent devops").args(&words[1..]).output().expect("hm runs");
+    assert!(output.status.success(), "{offered}: {output:?}");
+    let claims = shell.json("hm --json decision list --target db")["decisions"].clone();
+    let new = claims.as_array().and_then(|all| all.first()).expect("a decision");
+    assert_eq!(
+        (&new["statement"], &new["context"]),
+        (&json!("we move to Postgres"), &json!("two services write"))
+    );
+    let new = shell.json(&format!("hm --json claim show {}", new["claim_id"].as_str().expect("an id")));
+    assert_eq!(new["decision"]["alternatives"].as_array().map(Vec::len), Some(2), "{new}");
+    assert_eq!(new["scopes"], json!(["src/db", "src/rows.rs", "target:db"]));
+    assert_eq!(new["asks"], json!(["analyst"]));
+}
+
+/// Red before: the refusal said how many characters were too many, and nothing of the text.
+#[test]
+fn a_text_that_is_too_long_is_refused_with_the_sentence_that_fits_and_what_follows() {
+    let shell = Shell::new();
+    let sentence =
+        |number: usize| format!("rule {number:02} of the design says what the parser does there. ");
+    let design: String = (0..40).map(sentence).collect();
+    let record =
+        format!("hm --agent devops decision record \"{design}\" --target parser --rationale \"one page\"");
+    let text = refused(&shell, &record);
+    // 36 sentences of 55 characters, without the last space.
+    assert!(text.contains("2199 characters, 199 more than the 2000 that fit: nothing is recorded"), "{text}");
+    let fits =
+        "the first 1979 characters fit, up to \"rule 35 of the design says what the parser does there.\"";
+    assert!(text.contains(fits), "{text}");
+    let rest: String = (36..40).map(sentence).collect();
+    assert!(text.contains(&format!("what follows there is \"{}\"", rest.trim())), "{text}");
+    let endless = refused(&shell, &record.replace('.', ","));
+    assert!(endless.contains("no sentence ends within the first 2000 characters"), "{endless}");
+    assert!(endless.contains("rule 39 of the design"), "the whole text comes back: {endless}");
 }

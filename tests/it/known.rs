@@ -60,13 +60,13 @@ fn of_ones_own_claim_the_change_is_told_without_its_text() {
 fn nothing_new_names_what_was_told_last() {
     let shell = Shell::new();
     let (devops, _) = two(&shell);
-    assert_eq!(printed(&shell, "s-2", "hm --agent analyst news"), "nothing new\n");
+    assert!(printed(&shell, "s-2", "hm --agent analyst news").starts_with("nothing new\n"));
     within(&shell, "s-1", "hm --json --agent devops claim create \"the pool leaks\" --scope src/db");
     within(&shell, "s-2", "hm --json --agent analyst claim challenge C1 --reason \"I counted 20\"");
     spool_is_empty(&shell);
     assert!(after(&devops, "ls").contains("I counted 20"));
     let told = printed(&shell, "s-1", "hm --agent devops news");
-    assert_eq!(told, "nothing since what you were told last (X1)\n");
+    assert!(told.starts_with("nothing since what you were told last (X1)\n"), "{told}");
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 mod actions;
 mod against;
+mod amended;
 mod anchored;
+mod answered;
 mod answers;
 mod asked_news;
 mod asking;

@@ -203,7 +203,17 @@ fn dead_end(dice: &mut Dice, at: usize) -> DeadEnd {
 fn peer(dice: &mut Dice, at: usize) -> Peer {
     let (client, worktree, branch) = (some(dice, words), some(dice, words), some(dice, words));
     let (last_seen, last_edit) = (some(dice, past), some(dice, words));
-    Peer { agent: format!("peer-{at}"), client, worktree, branch, last_seen, last_edit, wants: words(dice) }
+    let wants = words(dice);
+    Peer {
+        agent: format!("peer-{at}"),
+        client,
+        worktree,
+        branch,
+        last_seen,
+        last_edit,
+        wants,
+        ..Peer::default()
+    }
 }
 
 fn entries(dice: &mut Dice) -> Entries {
@@ -812,10 +822,9 @@ fn small() -> Entries {
             client: Some("claude".to_owned()),
             worktree: Some("docs".to_owned()),
             branch: Some("limiter".to_owned()),
-            last_seen: None,
-            last_edit: None,
             wants: "write the docs of the limiter, and in them how a waiter is woken when a token comes back"
                 .to_owned(),
+            ..Peer::default()
         }],
         agent: "devops".to_owned(),
         session: Some("s-1".to_owned()),

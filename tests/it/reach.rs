@@ -207,7 +207,7 @@ fn a_decision_that_takes_the_place_of_another_says_so() {
     let told = |line: &str| printed(&shell, "s-1", &format!("hm --agent devops {line}"));
     told("decision record \"errors are copied\" --target errors --rationale \"one instance grows\"");
     let replaced = told(
-        "decision record \"errors are copied where their arguments are equal\" --target errors \
+        "decision record \"one error is shared by all callers\" --target errors \
          --supersedes C1 --rationale \"a copy may change its text\"",
     );
     assert!(replaced.contains("C1 is out of force as a whole"), "{replaced}");
@@ -242,4 +242,15 @@ fn peers_are_listed_with_what_they_do_now() {
     spool_is_empty(&shell);
     let status = printed(&shell, "s-2", "hm --agent analyst status");
     assert!(status.contains("devops: last seen ") && status.contains("last edited src/pool.rs"), "{status}");
+    // Red before: the time of the edit was missing, and news said nothing of agents that work.
+    let second = format!("{}/src/ring.rs", devops.cwd());
+    std::fs::write(&second, "x").expect("a file");
+    edits(&shell, &devops, &second);
+    spool_is_empty(&shell);
+    printed(&shell, "s-2", "hm --agent analyst news");
+    let news = printed(&shell, "s-2", "hm --agent analyst news");
+    let line = news.lines().nth(1).unwrap_or_default();
+    assert!(line.starts_with("devops: last seen ") && line.contains(" ago, 2 files in "), "{news}");
+    assert!(line.contains("last edited src/ring.rs ") && !news.contains("analyst:"), "{news}");
+    assert!(printed(&shell, "s-2", "hm --agent analyst who").contains(" ago, 2 files in "));
 }

@@ -7,10 +7,11 @@ use serde_json::json;
 use super::claim::{create_claim, may_deprecate};
 use super::supersession::{Successor, Supersession, supersede};
 use super::{
-    Accepted, Policy, Speaker, challenge, check_list, fresh_id, known_claim, overrule, support, target,
-    transition,
+    Accepted, Policy, Speaker, challenge, check_list, contradiction, fresh_id, known_claim, overrule,
+    support, target, transition,
 };
 use crate::domain::agent::AgentId;
+use crate::domain::amendment::Change;
 use crate::domain::claim::{ClaimType, Outcome, Override, Share, Status};
 use crate::domain::command::{Alternative, CreateClaim, RecordDecision, RecordOutcome};
 use crate::domain::event::{
@@ -57,15 +58,24 @@ pub(super) fn check_claim(
         format!("a decision on {target} says why"),
         format!(
             "say why in {MIN_RATIONALE_CHARS} characters or more: {}",
-            way::call(
-                "record_decision",
-                &json!({
-                    "statement": create.statement, "target": target.name(), "rationale": way::REASON,
-                })
-            )
+            way::call("record_decision", &recorded(create, target))
         ),
     )
     .with("target", target))
+}
+
+/// The arguments that record a claim about a target as a decision.
+fn recorded(create: &CreateClaim, target: &Scope) -> serde_json::Value {
+    let mut call =
+        json!({ "statement": create.statement, "target": target.name(), "rationale": way::REASON });
+    let scopes: Vec<&Scope> = create.scopes.iter().filter(|scope| !scope.is_target()).collect();
+    if !scopes.is_empty() {
+        call["scopes"] = json!(scopes);
+    }
+    if !create.asks.is_empty() {
+        call["asks"] = json!(create.asks);
+    }
+    call
 }
 
 /// Refuses to deprecate a decision by any other means than a new decision.
@@ -152,14 +162,10 @@ pub(super) fn record(
             .find(|(_, claim)| !may_deprecate(state, speaker, claim));
         let rationale = record.rationale.as_str();
         let is_enough = rationale.chars().count() >= MIN_OVERRIDE_CHARS;
-        let mut yours = json!({
-            "target": target.name(), "supersedes": conflicts,
-            "rationale": if is_enough { rationale } else { way::REASON },
-        });
-        match &record.statement {
-            Some(statement) => yours["statement"] = json!(statement),
-            None => yours["claim_id"] = json!(record.claim_id),
-        }
+        let mut yours = as_called(record);
+        yours["target"] = json!(target.name());
+        yours["supersedes"] = json!(conflicts);
+        yours["rationale"] = json!(if is_enough { rationale } else { way::REASON });
         return Err(Rejection::new(
             Code::TargetConflict,
             in_force(&conflicts, &replaced, target),
@@ -221,7 +227,7 @@ pub(super) fn record(
         match supersede(state, speaker, old_id, new, policy)? {
             Supersession::Now(events) => {
                 decision.events.extend(events);
-                out_of_force.push(old_id.to_string());
+                out_of_force.push(old_id);
             }
             Supersession::Proposed(_) => proposed.push(proposal(old_id, record, target.as_ref())),
             Supersession::OnceConfirmed { owner, .. } => {
@@ -237,16 +243,70 @@ pub(super) fn record(
     if !proposed.is_empty() {
         return overrule::once(state, speaker.0, proposed);
     }
-    if !out_of_force.is_empty() {
-        let (are, it) = if out_of_force.len() == 1 { ("is", "it") } else { ("are", "them") };
-        let whole = format!(
-            "{} {are} out of force as a whole: what still holds of {it} and is not said here is to be decided again",
-            out_of_force.join(" and ")
-        );
-        decision.next = Some(decision.next.map_or(whole.clone(), |next| format!("{whole}; {next}")));
+    if let Some(said) = taken_over(state, speaker, record, &out_of_force) {
+        decision.next = Some(decision.next.map_or(said.clone(), |next| format!("{said}; {next}")));
     }
     decision.warnings.extend(left_open);
     Ok(decision)
+}
+
+/// What a receipt says of the decisions that a new one puts out of force.
+fn taken_over(
+    state: &State,
+    speaker: Speaker<'_>,
+    record: &RecordDecision,
+    replaced: &[ClaimId],
+) -> Option<String> {
+    if let ([old_id], Some(new)) = (replaced, &record.statement)
+        && let Some(old) = state.claim(*old_id)
+        && let Some(change) = Change::between(old.statement(), new.as_str())
+    {
+        let left = contradiction::left_behind(state, old, (record.claim_id, speaker.0));
+        let left: Vec<String> =
+            left.filter(|_| old.owner == *speaker.0 && !record.mends).map(ToString::to_string).collect();
+        let asked =
+            if left.len() == 1 { "is asked about this change" } else { "are asked about this change" };
+        let asked = if left.is_empty() { String::new() } else { format!("; {} {asked}", left.join(" and ")) };
+        return Some(format!("it amends {old_id}: {change}{asked}"));
+    }
+    let (are, it) = match replaced {
+        [] => return None,
+        [_] => ("is", "it"),
+        _ => ("are", "them"),
+    };
+    let names: Vec<String> = replaced.iter().map(ToString::to_string).collect();
+    Some(format!(
+        "{} {are} out of force as a whole: what still holds of {it} and is not said here is to be decided again",
+        names.join(" and ")
+    ))
+}
+
+/// The arguments with which a caller recorded a decision, for a step that keeps them.
+fn as_called(record: &RecordDecision) -> serde_json::Value {
+    let mut call = match &record.statement {
+        Some(statement) => json!({ "statement": statement }),
+        None => json!({ "claim_id": record.claim_id }),
+    };
+    let scopes: Vec<&Scope> = record.scopes.iter().filter(|scope| !scope.is_target()).collect();
+    let alternative = |it: &Alternative| match &it.statement {
+        Some(statement) => json!({ "statement": statement, "rejection_reason": it.rejection_reason }),
+        None => json!({ "claim_id": it.claim_id, "rejection_reason": it.rejection_reason }),
+    };
+    let alternatives: Vec<_> = record.alternatives.iter().map(alternative).collect();
+    let minutes = record.unless_objection_minutes;
+    for (name, value, is_given) in [
+        ("scopes", json!(scopes), !scopes.is_empty()),
+        ("alternatives", json!(alternatives), !alternatives.is_empty()),
+        ("context", json!(record.context), record.context.is_some()),
+        ("mends", json!(true), record.mends),
+        ("asks", json!(record.asks), !record.asks.is_empty()),
+        ("unless_objection_minutes", json!(minutes), minutes.is_some()),
+    ] {
+        if is_given {
+            call[name] = value;
+        }
+    }
+    call
 }
 
 /// The warning that a replaced decision was the last one on its target, and the new one is about another target or none.

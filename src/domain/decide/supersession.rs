@@ -1,5 +1,7 @@
 //! Supersession: one claim replaces another.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::claim::may_deprecate;
 use super::quorum::Policy;
 use super::{Speaker, contradiction, known_claim, overrule, transition};
@@ -88,6 +90,9 @@ pub(super) fn replace(
     let is_own = old.owner == *owner;
     let left = contradiction::left_behind(state, old, (new_id, owner));
     let mut asks: Vec<AgentId> = if is_own && !mends { left.cloned().collect() } else { Vec::new() };
+    if is_own && !mends && old.claim_type == ClaimType::Decision {
+        asks.extend(asked_before(state, old_id, old, (new_id, owner)));
+    }
     // Their challenge ends with the old claim, so the challengers are asked about the new one.
     asks.extend(contradiction::challengers_left_behind(state, old, (new_id, owner)).cloned());
     let mut events = vec![ClaimSuperseded { claim_id: old_id, superseded_by: new_id, mends, asks }.into()];
@@ -100,6 +105,20 @@ pub(super) fn replace(
         events.extend(contradiction::on_supersession(state, (old_id, old), (new_id, owner)));
     }
     events
+}
+
+/// Supporters of the decisions before this one that took no position on it. They are asked about its successor instead.
+fn asked_before(state: &State, old_id: ClaimId, old: &Claim, new: (ClaimId, &AgentId)) -> BTreeSet<AgentId> {
+    let decisions = state.claims().filter(|(_, claim)| claim.claim_type == ClaimType::Decision);
+    let replaced: BTreeMap<ClaimId, (ClaimId, &Claim)> =
+        decisions.filter_map(|(id, claim)| Some((claim.superseded_by?, (id, claim)))).collect();
+    let (mut asked, mut at) = (BTreeSet::new(), old_id);
+    while let Some((id, claim)) = replaced.get(&at).filter(|(_, claim)| claim.owner == old.owner) {
+        let left = contradiction::left_behind(state, claim, new);
+        asked.extend(left.filter(|agent| !old.positions.contains_key(*agent)).cloned());
+        at = *id;
+    }
+    asked
 }
 
 /// A confirmed claim supersedes the claim that it proposed to supersede, if it may. Silence does not outvote a run.

@@ -3,6 +3,7 @@
 use super::ContextOf;
 use super::found::{EXPIRES_SOON_MS, Found, sides};
 use crate::domain::agent::AgentId;
+use crate::domain::amendment::Change;
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::playbook;
 use crate::domain::relevance::Binds;
@@ -99,9 +100,21 @@ fn concerns(lock: &LockView, found: &Found, of: &ContextOf) -> bool {
 
 /// A peer as a pack shows it.
 pub(in crate::views) fn pack_peer(peer: &Peer) -> pack::Peer {
-    let Peer { agent, client, worktree, branch, last_seen_at, last_edit, wants } = peer.clone();
-    let last_seen = Some(Timestamp::from_ms(last_seen_at));
-    pack::Peer { agent, client, worktree, branch, last_seen, last_edit, wants: wants.unwrap_or_default() }
+    let Peer { agent, client, worktree, branch, last_seen_at, last_edit, files, started_at, wants, .. } =
+        peer.clone();
+    pack::Peer {
+        agent,
+        client,
+        worktree,
+        branch,
+        last_seen: Some(Timestamp::from_ms(last_seen_at)),
+        last_edit,
+        // The read models know the position of an edit, and not its time.
+        edited_at: None,
+        files,
+        started: Some(Timestamp::from_ms(started_at)),
+        wants: wants.unwrap_or_default(),
+    }
 }
 
 /// A lock as a pack shows it.
@@ -229,7 +242,7 @@ impl Found {
     fn claim(&self, summary: &ClaimSummary, now: Timestamp) -> pack::Claim {
         let rejected = self.rejections.get(&summary.id).into_iter().flatten();
         let rejected = rejected.map(|rejected| format!("{} ({})", rejected.statement, rejected.because));
-        let replaced = self.replaced.get(&summary.id).map(replaced_by);
+        let replaced = self.replaced.get(&summary.id).map(|old| replaced_by(old, &summary.statement));
         pack::Claim {
             answers: self.answers.get(&summary.id).map_or(0.0, |(_, all)| *all),
             rejected: rejected.collect(),
@@ -246,7 +259,12 @@ impl Found {
 /// The claim that another one superseded, as a pack shows it.
 pub(in crate::views) fn replaced_by(
     Replaced { id, statement, claim_type, mended }: &Replaced,
+    new: &str,
 ) -> pack::Replaced {
+    let amended = Change::between(statement, new).filter(|_| *claim_type == ClaimType::Decision && !mended);
+    if let Some(change) = amended {
+        return pack::Replaced::Amended(format!("{id}: {change}"));
+    }
     let statement = format!("{id}: {statement}");
     match claim_type {
         _ if *mended => pack::Replaced::Mended(statement),
@@ -322,7 +340,10 @@ pub(in crate::views) fn question(asked: &Question, now: Timestamp) -> pack::Ques
     let is_open = asked.claim.status == Status::Proposed;
     pack::Question {
         claim: asked.claim.id.to_string(),
-        statement: asked.claim.statement.clone(),
+        statement: match (&asked.amended, asked.instead_of) {
+            (Some(change), Some(old)) => format!("{old} amended: {change}"),
+            _ => asked.claim.statement.clone(),
+        },
         by: asked.claim.owner.clone(),
         asked_at: Timestamp::from_ms(asked.asked_at),
         silence_in: asked.until.filter(|_| is_open).map(|until| now.age(Timestamp::from_ms(until))),

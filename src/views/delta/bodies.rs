@@ -68,7 +68,15 @@ impl Asked<'_> {
         if was.is_none()
             && let Some(replaced) = self.store.replaced_by(&[summary.id])?.remove(&summary.id)
         {
-            claim.replaced = Some(replaced_by(&replaced));
+            let amended = replaced_by(&replaced, &summary.statement);
+            // A reader of the old text needs the change alone.
+            if let pack::Replaced::Amended(change) = &amended
+                && self.has_whole(&replaced.id.to_string())
+            {
+                claim.statement = format!("amends {change}");
+            } else {
+                claim.replaced = Some(amended);
+            }
             // Supporters of the old one learn why it ended.
             let why = self.store.rationales(&[summary.id])?.remove(&summary.id);
             claim.digest = why.map(|why| pack::Digest { why: Some(why), ..pack::Digest::default() });

@@ -1,0 +1,185 @@
+//! A decision that is amended in one part: its text, its supporters, its page, and the lists that name it.
+
+use serde_json::json;
+
+use crate::hook::{claude, spool_is_empty};
+use crate::shell::Shell;
+
+/// The lines that a command prints, without the breaks that fit them to a terminal.
+fn said(shell: &Shell, line: &str) -> String {
+    let output = shell.run(line);
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    flat(&output.stdout)
+}
+
+fn refused(shell: &Shell, line: &str) -> String {
+    let output = shell.run(line);
+    assert!(!output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stdout));
+    flat(&output.stderr)
+}
+
+fn flat(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
+}
+
+const DESIGN: &str =
+    "The pool holds 20 connections. A caller waits 5 s and then gets an error. The pool makes no retry.";
+
+/// A workspace with a design of devops, which analyst and reviewer support.
+fn designed() -> Shell {
+    let shell = Shell::new();
+    said(
+        &shell,
+        &format!(
+            "hm --agent devops decision record \"{DESIGN}\" --target pool --scope src/pool.rs \
+             --rationale \"one place to look\" --not-chosen \"a pool for each page: too many connections\""
+        ),
+    );
+    said(&shell, "hm --agent analyst claim support C1");
+    said(&shell, "hm --agent reviewer claim support C1");
+    shell
+}
+
+const AMEND: &str = "hm --agent devops decision amend C1 --replace \"5 s\" --with \"2 s\" --rationale \"5 s blocks the page\"";
+
+/// Red before: there was no such verb, and a part was changed by writing the whole text again.
+#[test]
+fn one_part_is_changed_and_the_rest_stays() {
+    let shell = designed();
+    let receipt = said(&shell, AMEND);
+    let change =
+        "'A caller waits 5 s and then gets an error.' -> 'A caller waits 2 s and then gets an error.'";
+    assert!(
+        receipt.contains(&format!("it amends C1: {change}; analyst and reviewer are asked")),
+        "{receipt}"
+    );
+    let new = shell.json("hm --json claim show C3");
+    assert_eq!(new["statement"], DESIGN.replace("5 s", "2 s"), "the ledger holds the whole text");
+    assert_eq!(new["scopes"], json!(["src/pool.rs", "target:pool"]));
+    let not_chosen = &new["decision"]["alternatives"];
+    assert_eq!(not_chosen[0]["statement"], "a pool for each page", "{new}");
+    assert_eq!(not_chosen[0]["rejection_reason"], "too many connections");
+    assert_eq!(new["decision"]["amends"]["change"], change, "{new}");
+
+    // Each supporter is asked about the sentence that changed, and about nothing else.
+    for agent in ["analyst", "reviewer"] {
+        let asked = said(&shell, &format!("hm --agent {agent} attention"));
+        assert!(asked.contains(&format!("devops amended C1, which you supported: {change}")), "{asked}");
+        assert!(!asked.contains("The pool holds 20"), "{asked}");
+    }
+    // Of the old text a reader is led to the new one.
+    let old = said(&shell, "hm claim show C1");
+    assert!(
+        old.contains(&format!("Amended in `C3`, which holds now (`hm claim show C3`): {change}"))
+            || old.contains(&format!("Amended in C3, which holds now (`hm claim show C3`): {change}")),
+        "{old}"
+    );
+    assert!(!old.contains("waits 2 s and then gets an error. The pool"), "{old}");
+    assert!(said(&shell, "hm claim show C3").contains("amends: "), "the new one names the old one");
+
+    let list = said(&shell, "hm claim list");
+    assert!(
+        list.contains("C3 The pool holds 20") && list.contains("(decision, amends C1, proposed, by devops"),
+        "{list}"
+    );
+
+    // A supporter that did not answer yet is asked about all that changed since the text it supported.
+    said(&shell, "hm --agent analyst claim support C3");
+    said(
+        &shell,
+        "hm --agent devops decision amend C3 --append \"A page holds one connection\" --rationale \"two of them deadlock\"",
+    );
+    let analyst = said(&shell, "hm --agent analyst attention");
+    assert!(analyst.contains("devops amended C3, which you supported: added 'A page holds one"), "{analyst}");
+    let reviewer = said(&shell, "hm --agent reviewer attention");
+    assert!(reviewer.contains("devops amended C1, which you supported: 'A caller waits 5 s"), "{reviewer}");
+}
+
+#[test]
+fn an_amendment_that_does_not_fit_is_refused_with_the_place() {
+    let shell = designed();
+    let amend = |change: &str| {
+        format!("hm --agent devops decision amend C1 {change} --rationale \"it was wrong so far\"")
+    };
+    let twice = refused(&shell, &amend("--replace pool --with ring"));
+    assert!(twice.contains("the old words occur 2 times: \"The pool holds 20 connections. A"), "{twice}");
+    let never = refused(&shell, &amend("--replace \"a caller waits 9 s\" --with x"));
+    assert!(never.contains("the nearest: \"A caller waits 5 s and then gets an error.\""), "{never}");
+    assert!(refused(&shell, &amend("--replace 20")).contains("the new words are missing"));
+    assert!(refused(&shell, &amend("")).contains("an amendment gives"));
+    assert!(refused(&shell, &amend("--append \"   \"")).contains("an amendment gives"));
+    let short = refused(&shell, "hm --agent devops decision amend C1 --append more --rationale why");
+    assert!(short.contains("15 or more"), "{short}");
+    let fact = "hm --agent devops decision amend C2 --append more --rationale \"it was wrong so far\"";
+    assert!(refused(&shell, fact).contains("only a decision is amended"));
+    // Another agent has no say in it, and the operator's word stands.
+    let other = refused(&shell, &AMEND.replace("devops", "analyst"));
+    assert!(other.contains("devops"), "{other}");
+    said(&shell, "hm --agent operator claim support C1");
+    said(&shell, AMEND);
+    assert_eq!(shell.json("hm --json claim show C1")["status"], "confirmed", "the operator decides");
+    assert_eq!(
+        shell.json("hm --json decision list --target pool")["decisions"].as_array().map(Vec::len),
+        Some(1)
+    );
+}
+
+#[test]
+fn who_amends_an_amended_decision_is_led_to_the_current_one() {
+    let shell = designed();
+    said(&shell, AMEND);
+    let late = refused(&shell, &AMEND.replace("5 s\" --with", "20\" --with"));
+    assert!(late.contains("decision C1 was replaced by C3") && late.contains("amend C3 instead"), "{late}");
+}
+
+/// Red before: an amended decision showed neither its amendments nor what was not chosen.
+#[test]
+fn the_design_page_has_an_amended_decision_once_with_its_amendments_in_order() {
+    let shell = designed();
+    said(&shell, AMEND);
+    said(
+        &shell,
+        "hm --agent devops decision amend C3 --append \"No page waits\" --rationale \"two of them deadlock\"",
+    );
+    let raw = shell.run("hm decision list");
+    let page = String::from_utf8(raw.stdout).expect("text");
+    assert!(page.lines().all(|line| line.chars().count() <= 100), "{page}");
+    let flat = flat(page.as_bytes());
+    let order = [
+        "C4 (amends C3) The pool holds 20 connections.",
+        "why: one place to look",
+        "amended in C3 by devops",
+        "'A caller waits 5 s and then gets an error.' -> 'A caller waits 2 s",
+        "why: 5 s blocks the page",
+        "amended in C4 by devops",
+        "added 'No page waits'; why: two of them deadlock",
+        "not chosen: a pool for each page: too many connections",
+        "2 no longer in force",
+    ];
+    let places: Vec<Option<usize>> = order.iter().map(|part| flat.replace('`', "").find(part)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}: {page}");
+    assert_eq!(flat.matches("The pool holds 20").count(), 1, "{page}");
+}
+
+#[test]
+fn news_of_an_amendment_is_the_change_for_a_reader_of_the_old_text() {
+    let shell = Shell::new();
+    let (frontend, reviewer) = (claude(&shell, "s-1", "frontend"), claude(&shell, "s-2", "reviewer"));
+    frontend.start();
+    reviewer.start();
+    said(
+        &shell,
+        &format!(
+            "hm --agent devops decision record \"{DESIGN}\" --target pool --rationale \"one place to look\""
+        ),
+    );
+    let opened = shell.command("hm --agent frontend claim show C1").env("HM_SESSION", "s-1").output();
+    assert!(opened.expect("hm runs").status.success());
+    spool_is_empty(&shell);
+    said(&shell, AMEND);
+    let told = frontend.prompt("go on");
+    assert!(told.contains("amends C1: 'A caller waits 5 s") && !told.contains("The pool holds 20"), "{told}");
+    let told = reviewer.prompt("go on");
+    assert!(told.contains("The pool holds 20"), "{told}");
+}
