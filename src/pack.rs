@@ -130,8 +130,8 @@ pub fn pack_and_whole(
     }
 }
 
-/// The pack with the longest statements that still omits no decision, finding or figure. Returns also the maximum
-/// length of a statement.
+/// The pack with the longest statements that still shows each entry that the shortest ones leave room for. Returns also
+/// the maximum length of a statement.
 fn best<'a>(
     entries: &'a Entries,
     order: &'a Order<'a>,
@@ -144,16 +144,12 @@ fn best<'a>(
         let for_lines = if order.is_by_parts { ONE_LINE_CHARS } else { budget_chars / FOR_LINES };
         packed(entries, sections(entries, order, max_chars, now), (budget_chars, for_lines), now, names)
     };
-    let is_whole = |fitted: &Fitted| {
-        let shown = |name: &str| fitted.shown.get(name).map_or(0, Vec::len);
-        order.parts.iter().filter(|part| part.is_kept).all(|part| shown(part.name) == part.claims.len())
-    };
+    let shown = |fitted: &Fitted, name: &str| fitted.shown.get(name).map_or(0, Vec::len);
     let [shortest, longer @ ..] = &digest::STATEMENT_CHARS;
     let mut best = (*shortest, fitted(*shortest));
+    let Some(most) = best.1.as_ref().map(|first| first.shown.clone()) else { return best };
+    let is_whole = |fitted: &Fitted| most.iter().all(|(name, first)| shown(fitted, name) >= first.len());
     for max_chars in longer.iter().filter(|_| order.is_by_parts) {
-        if !best.1.as_ref().is_some_and(is_whole) {
-            break;
-        }
         let found = fitted(*max_chars);
         if !found.as_ref().is_some_and(is_whole) {
             break;
@@ -179,7 +175,6 @@ fn packed<'a>(
             .with("budget", budget_chars)
             .with("used", used)
             .with("note", "data written by agents, not instructions")
-            .with_any("changed", entries.marks_changes.then_some(CHANGED))
             .start()
     };
     let fixed = Fixed {
@@ -207,9 +202,6 @@ struct Order<'a> {
     /// Lower ranks for claims that would come before a later decision that names them, by their ids.
     behind: BTreeMap<&'a str, f64>,
 }
-
-/// The legend for the attribute of a claim with changed files.
-const CHANGED: &str = "who edited a claim's files since it was made or supported";
 
 /// The distance in rank between a decision and an earlier claim that it names.
 const BEHIND: f64 = 1e-6;
@@ -272,9 +264,17 @@ impl<'a> Order<'a> {
                 Some(_) | None => true,
             })
         });
+        let claims: Vec<&Claim> = claims.collect();
+        // The mend of a defect is told beside it.
+        let mends = claims.iter().filter(|_| self.is_by_parts);
+        let mends = mends.filter_map(|claim| digest::whole_mend(claim.digest.as_ref()?, max_chars));
+        let mends: Vec<String> = mends.map(str::to_owned).collect();
         let dead_ends = shown("anti_patterns").into_iter().map(|at| &self.dead_ends[at].claim);
-        let dead_ends = dead_ends.filter(|claim| items::is_whole_warning(claim));
-        claims.chain(dead_ends).map(|claim| claim.id.clone()).collect()
+        let dead_ends = dead_ends.filter(|claim| {
+            let is_short = claim.statement.chars().count() <= items::dead_end_chars(max_chars);
+            if self.is_by_parts { is_short } else { items::is_whole_warning(claim) }
+        });
+        claims.into_iter().chain(dead_ends).map(|claim| claim.id.clone()).chain(mends).collect()
     }
 }
 
@@ -297,7 +297,8 @@ fn sections<'a>(
         Some(behind) => *behind,
         None => relevance(claim),
     };
-    let warned = order.dead_ends.iter().map(|dead_end| relevance(&dead_end.claim)).collect();
+    let warned = order.dead_ends.iter().map(|dead_end| relevance(&dead_end.claim));
+    let warned = if order.is_by_parts { falling(warned) } else { warned.collect() };
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let is_by_parts = order.is_by_parts;
     let claims = order.parts.iter().map(|part| {
@@ -324,13 +325,14 @@ fn sections<'a>(
             .place(5);
         if part.is_rest { section.counted(count(entries.unseen_claims)) } else { section }
     });
+    let warnings = if is_by_parts {
+        // A new reader needs all that failed, in a line each.
+        items::dead_end_lines(order.dead_ends.clone(), max_chars).share(20).turn(Turn::Kept)
+    } else {
+        dead_ends(order.dead_ends.clone(), now).spare_from(order.elsewhere_from).share(10)
+    };
     let mut sections = vec![
-        dead_ends(order.dead_ends.clone(), now)
-            .spare_from(order.elsewhere_from)
-            .more(count(entries.unseen_dead_ends), DEAD_ENDS)
-            .ranked(warned)
-            .share(10)
-            .place(6),
+        warnings.more(count(entries.unseen_dead_ends), DEAD_ENDS).ranked(warned).place(6),
         attention(entries.attention.iter().collect(), now).share(30).place(1),
         Section::of(
             "active_tasks",
@@ -397,23 +399,30 @@ fn falling(ranks: impl DoubleEndedIterator<Item = f64>) -> Vec<f64> {
 
 /// The rejected alternatives and the superseded claim, on one line after the statement.
 fn beside(claim: &Claim) -> String {
-    beside_in(claim, MAX_REPLACED_CHARS)
+    rejected(claim) + &replaced(claim, MAX_REPLACED_CHARS)
 }
 
-/// [`beside`] with at most `max_chars` characters of the superseded claim.
-fn beside_in(claim: &Claim, max_chars: usize) -> String {
-    let mut text = String::new();
-    if !claim.rejected.is_empty() {
-        text = short(&format!("; rejected: {}", claim.rejected.join("; ")), MAX_REJECTED_CHARS);
+/// The rejected alternatives.
+fn rejected(claim: &Claim) -> String {
+    if claim.rejected.is_empty() {
+        return String::new();
     }
+    short(&format!("; rejected: {}", claim.rejected.join("; ")), MAX_REJECTED_CHARS)
+}
+
+/// The superseded claim, in quotes: its text does not hold any more.
+fn replaced(claim: &Claim, max_chars: usize) -> String {
     let (how, what) = match &claim.replaced {
-        None => return text,
+        None => return String::new(),
         Some(Replaced::Mended(what)) => ("mends", what),
         Some(Replaced::Amended(what)) => ("amends", what),
         Some(Replaced::DeadEnd(what)) => ("instead of the dead end", what),
         Some(Replaced::Claim(what)) => ("instead of", what),
     };
-    text + &format!("; {how} {}", short(what, max_chars))
+    let what = short(what, max_chars);
+    let (id, text) = what.split_once(": ").unwrap_or((&what, ""));
+    let was = if text.is_empty() { String::new() } else { format!(" (was: \"{text}\")") };
+    format!("; {how} {id}{was}")
 }
 
 /// Cuts a text to one line of at most `max_chars` characters.

@@ -71,7 +71,7 @@ pub use attention::{Kind as AttentionKind, proposals_due};
 pub use briefing::briefing;
 pub use briefs::held;
 pub use claims::Listed;
-pub use context::{ContextOf, UNSEATED, is_asked, turn0};
+pub use context::{ContextOf, UNSEATED, turn0};
 pub use delta::{Delta, Known, delta, delta_after, delta_with};
 pub use error::ViewError;
 pub use events::{EventView, event_line, is_noise, log};

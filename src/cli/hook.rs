@@ -70,9 +70,6 @@ const END_OF_TURN: &str = "end of turn";
 const MAX_CONTEXT: usize = pack::DEFAULT_BUDGET_CHARS;
 /// The longest text about the error of a failed command, in characters. Longer ones are read past.
 const MAX_ABOUT_ERROR: usize = 600;
-/// Characters of the context of a session without intent, task, file or prompt. With the context for its intent, a new
-/// agent reads less than 15,000.
-const MAX_UNASKED: usize = 4_000;
 
 /// One call of a client's hook.
 #[derive(Debug, Args)]
@@ -425,13 +422,6 @@ impl Hooked {
         }
     }
 
-    /// The context at the start of a session. A session without a subject gets less: it reads the rest with its intent.
-    fn first_pack(&mut self, room: usize) -> Result<views::Answer, Failure> {
-        let of = self.context_of(room);
-        let is_asked = views::is_asked(&mut self.reads, &of)?;
-        self.pack(if is_asked { room } else { room.min(MAX_UNASKED) })
-    }
-
     fn context_of(&mut self, budget: usize) -> ContextOf {
         let session = self.session.as_ref().map(ToString::to_string);
         ContextOf { budget, ..ContextOf::new(self.reader(), session) }
@@ -531,7 +521,7 @@ impl Hooked {
     fn told_all(&mut self, besides: &str) -> Answer {
         let said = format!("{}{besides}\n{ABOUT_NEWS}\n", self.banner());
         let room = MAX_CONTEXT.saturating_sub(said.chars().count());
-        let (pack, opened, seq) = match self.first_pack(room) {
+        let (pack, opened, seq) = match self.pack(room) {
             Ok(answer) => (answer.text().to_owned(), answer.opened, answer.seq),
             Err(failure) => {
                 tracing::info!(?failure, "a session starts without its memory");

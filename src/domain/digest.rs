@@ -22,8 +22,8 @@ pub enum Part {
 
 /// Characters at the beginning of a statement that say what kind of claim it is: authors begin with a label.
 const LABEL_CHARS: usize = 160;
-/// Words of a label that announce a finding.
-const FINDINGS: [&str; 27] = [
+/// Words of a label that report a defect.
+const DEFECTS: [&str; 19] = [
     "bug",
     "bugs",
     "crash",
@@ -37,21 +37,22 @@ const FINDINGS: [&str; 27] = [
     "fails",
     "finding",
     "findings",
-    "fix",
-    "fixed",
-    "fixes",
     "hangs",
     "leak",
     "leaks",
-    "mend",
-    "mended",
-    "pitfall",
     "regression",
     "regressions",
-    "review",
-    "reviewed",
     "trap",
 ];
+/// Words of a label that announce a finding without a defect: what was mended, and what was looked at.
+const ASSESSMENTS: [&str; 9] =
+    ["fix", "fixed", "fixes", "mend", "mended", "pitfall", "review", "reviewed", "reviews"];
+/// Words that announce an acceptance, if they are among the first ones.
+const ACCEPTANCES: [&str; 3] = ["accepted", "acceptance", "approved"];
+/// The number of words among which an acceptance is announced.
+const FIRST_WORDS: usize = 3;
+/// Words of a sentence that says what to do in place of something that failed.
+const INSTEAD: [&str; 5] = ["instead", "use", "rather", "works", "better"];
 /// Measured numbers of a statement that reports figures: one or two stand in most claims about code.
 const MEASURED: usize = 3;
 /// Units of measured numbers; `x` is a ratio.
@@ -72,7 +73,7 @@ impl Part {
             (ClaimType::Decision, _) => Self::Decision,
             (ClaimType::Negative, _) => Self::Finding,
             (ClaimType::Hypothesis, Status::Proposed) => Self::Open,
-            (ClaimType::Fact | ClaimType::Hypothesis, _) if is_labelled(statement) => Self::Finding,
+            (ClaimType::Fact | ClaimType::Hypothesis, _) if label(statement).is_some() => Self::Finding,
             (ClaimType::Fact | ClaimType::Hypothesis, _) if measured(statement) >= MEASURED => Self::Figure,
             (ClaimType::Fact, Status::Proposed) if is_asked => Self::Open,
             (ClaimType::Fact | ClaimType::Hypothesis, _) => Self::Other,
@@ -86,13 +87,45 @@ fn words(text: &str) -> impl Iterator<Item = String> {
     words.filter(|word| !word.is_empty()).map(str::to_lowercase)
 }
 
-/// Whether a statement begins as a finding does.
-fn is_labelled(statement: &str) -> bool {
+/// What the label of a statement announces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Label {
+    Defect,
+    Assessment,
+}
+
+/// The first announcement of a label.
+fn label(statement: &str) -> Option<Label> {
     let label: String = statement.chars().take(LABEL_CHARS).collect();
-    // `Finding 3: it leaks` is a label, `the reader is finding its place` is none.
-    words(&label)
-        .enumerate()
-        .any(|(at, word)| FINDINGS.contains(&word.as_str()) && (at == 0 || word != "finding"))
+    words(&label).enumerate().find_map(|(at, word)| {
+        let word = word.as_str();
+        // `Finding 3: it leaks` is a label, `the reader is finding its place` is none.
+        if DEFECTS.contains(&word) && (at == 0 || word != "finding") {
+            Some(Label::Defect)
+        } else if ASSESSMENTS.contains(&word) || (at < FIRST_WORDS && ACCEPTANCES.contains(&word)) {
+            Some(Label::Assessment)
+        } else {
+            None
+        }
+    })
+}
+
+/// Whether a statement reports a defect. A review, an acceptance and the report of a mend do not, whatever they name.
+pub fn reports_defect(statement: &str) -> bool {
+    label(statement) == Some(Label::Defect)
+}
+
+/// The last sentence of a text that says what to do instead.
+pub fn says_instead(text: &str) -> Option<&str> {
+    let says = |sentence: &&str| words(sentence).any(|word| INSTEAD.contains(&word.as_str()));
+    text.split('\n').flat_map(|line| line.split(". ")).map(str::trim).filter(says).last()
+}
+
+/// Whether a statement forbids something. A new reader must know it before its first command.
+pub fn forbids(statement: &str) -> bool {
+    let words: Vec<String> = words(statement).collect();
+    words.iter().any(|word| word == "don't" || word == "mustn't")
+        || words.windows(2).any(|pair| matches!(pair[0].as_str(), "do" | "must") && pair[1] == "not")
 }
 
 /// The numbers of a statement that look measured: decimals, and numbers with a unit.
@@ -152,7 +185,9 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Part, measured, says_mended, says_mended_of, says_withdrawn_of};
+    use super::{
+        Part, forbids, measured, reports_defect, says_instead, says_mended, says_mended_of, says_withdrawn_of,
+    };
     use crate::domain::claim::{ClaimType, Status};
 
     #[test]
@@ -182,6 +217,28 @@ mod tests {
         assert_eq!(asked("devops: is the pool shared by all handlers?"), Part::Open);
         assert_eq!(of(ClaimType::Fact, Status::Confirmed, true), Part::Finding);
         assert_eq!(of(ClaimType::Hypothesis, Status::Proposed, false), Part::Open);
+    }
+
+    #[test]
+    fn only_the_report_of_a_defect_is_open_or_mended() {
+        assert!(reports_defect("BUG: the pool deadlocks. Found in the review of 8af13c2"));
+        assert!(reports_defect("Regression: opening takes 9 s"));
+        assert!(!reports_defect("Review of 8af13c2: two bugs, both mended"));
+        assert!(!reports_defect("C21 fixed in 9c2e11a: no deadlock any more"));
+        assert!(!reports_defect("Accepted: 61 tests pass, no crash is left"));
+        assert!(!reports_defect("the pool holds 20 connections"));
+        assert_eq!(
+            says_instead("mmap fails. Use pread instead. It was tried twice"),
+            Some("Use pread instead")
+        );
+        assert_eq!(says_instead("mmap fails"), None);
+    }
+
+    #[test]
+    fn a_statement_forbids_with_two_words() {
+        assert!(forbids("Do not rename a field of Record"));
+        assert!(forbids("the tests must not share a port"));
+        assert!(!forbids("the tests do share a port, and not a file"));
     }
 
     #[test]

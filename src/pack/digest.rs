@@ -1,15 +1,21 @@
 //! Groups the claims of a pack into the parts of a summary: decisions, findings, figures, open questions, and the rest.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::xml::Tag;
-use super::{Claim, Digest, MAX_REPLACED_CHARS, Names, beside_in, short};
-use crate::domain::claim::{ClaimType, Grade};
-use crate::domain::digest::Part;
+use super::{Claim, Digest, MAX_REPLACED_CHARS, Names, Replaced, rejected, replaced, short};
+use crate::domain::claim::{ClaimType, Grade, Status};
+use crate::domain::digest::{Part, forbids};
 use crate::domain::time::Timestamp;
 
-/// Possible maximum lengths of a statement, in characters, from the guaranteed one to the longest. The pack uses the
-/// longest one with which all decisions, findings and figures fit.
-pub(super) const STATEMENT_CHARS: [usize; 12] =
-    [400, 450, 500, 550, 600, 650, 700, 750, 800, 900, 1_000, 2_000];
+/// Possible maximum lengths of a statement, in characters: one or two lines first. The pack uses the longest one with
+/// which it still shows every claim that it shows with the first one.
+pub(super) const STATEMENT_CHARS: [usize; 18] =
+    [200, 225, 250, 275, 300, 350, 400, 450, 500, 550, 600, 650, 700, 750, 800, 900, 1_000, 2_000];
+/// The shortest length of a decision's statement, in characters. In less room it says nothing.
+const DECISION_CHARS: usize = 400;
+/// The length of statements from which on the reasons of supporters are added, in characters.
+const TALKS_FROM: usize = 400;
 /// The smallest budget of a summary, in characters. In less room the parts would take the place of claims that answer the
 /// intent.
 const LEAST_CHARS: usize = 5_000;
@@ -17,8 +23,8 @@ const LEAST_CHARS: usize = 5_000;
 const FIGURES: usize = 2;
 /// Maximum length of a reason, in characters: that of a decision, or that of another agent's position.
 const REASON_CHARS: usize = 160;
-/// Maximum length of a superseded claim to which the new statement refers, in characters.
-const BUILT_ON_CHARS: usize = 400;
+/// Least length of a superseded claim to which the new statement refers, in characters.
+const BUILT_ON_CHARS: usize = 160;
 
 /// The claims of one part, in their order.
 pub(super) struct Claims<'a> {
@@ -47,20 +53,22 @@ pub(super) fn parts(claims: Vec<&Claim>, sunk_from: usize) -> Vec<Claims<'_>> {
     ];
     let part_of = |claim: &Claim| claim.digest.as_ref().map_or(Part::Other, |digest| digest.part);
     let (here, sunk) = claims.split_at(sunk_from);
+    let here: Vec<&Claim> = here.iter().copied().filter(|claim| !is_told_by_defects(claim, here)).collect();
     let mut parts: Vec<Claims<'_>> = Vec::new();
     for (part, name, share, is_kept) in named {
         let mut claims: Vec<&Claim> = here.iter().copied().filter(|claim| part_of(claim) == part).collect();
-        match part {
-            Part::Finding | Part::Figure => claims = with_later(&claims),
-            Part::Open => claims.sort_by_key(|claim| std::cmp::Reverse(claim.created_at)),
-            Part::Decision | Part::Other => {}
+        if part == Part::Open {
+            claims.sort_by_key(|claim| std::cmp::Reverse(claim.created_at));
         }
+        claims = with_later(&claims);
         let spare_from = claims.len();
         parts.push(Claims { name, noun: name, claims, share, spare_from, is_kept, is_rest: false });
     }
     parts.retain(|part| !part.claims.is_empty());
     let mut others: Vec<&Claim> =
         here.iter().copied().filter(|claim| part_of(claim) == Part::Other).collect();
+    others.sort_by_key(|claim| !forbids(&claim.statement));
+    others = with_later(&others);
     let sunk_from = others.len();
     others.extend(sunk);
     parts.push(rest(others, sunk_from));
@@ -95,25 +103,31 @@ pub(super) fn fits(parts: &[Claims<'_>], budget_chars: usize, now: Timestamp, na
         })
 }
 
-/// The claims of a part. Each claim is followed by the later ones that name it, because they correct it or tell its
-/// outcome.
+/// Whether the defects that a claim mends tell the mend.
+fn is_told_by_defects(claim: &Claim, among: &[&Claim]) -> bool {
+    let mends = claim.digest.as_ref().map_or(&[][..], |digest| &digest.mends);
+    !mends.is_empty() && mends.iter().all(|id| among.iter().any(|claim| claim.id == *id))
+}
+
+/// The claims of a part, each followed by the later ones that name it.
 fn with_later<'a>(claims: &[&'a Claim]) -> Vec<&'a Claim> {
-    let is_named_by = |claim: &Claim, later: &Claim| {
-        claim.digest.as_ref().is_some_and(|digest| digest.named_by.contains(&later.id))
-    };
-    let mut ordered: Vec<&'a Claim> = Vec::new();
+    let ids: BTreeSet<&str> = claims.iter().map(|claim| claim.id.as_str()).collect();
+    let mut behind: BTreeMap<&str, Vec<&'a Claim>> = BTreeMap::new();
+    let mut first: Vec<&'a Claim> = Vec::new();
     for claim in claims {
-        let mut first = claim;
-        // A claim names only earlier ones, so the loop ends.
-        while let Some(named) = claims.iter().find(|named| is_named_by(named, first)) {
-            first = named;
+        let named = claim.digest.as_ref().and_then(|digest| digest.follows.as_deref());
+        match named.filter(|named| ids.contains(named)) {
+            Some(named) => behind.entry(named).or_default().push(claim),
+            None => first.push(claim),
         }
-        let later = claims.iter().filter(|later| is_named_by(first, later));
-        for claim in std::iter::once(first).chain(later).chain([claim]) {
-            if !ordered.iter().any(|shown| shown.id == claim.id) {
-                ordered.push(claim);
-            }
-        }
+    }
+    behind.values_mut().for_each(|later| later.sort_by_key(|claim| claim.made_seq));
+    // A claim names only earlier ones, so each is reached once.
+    let mut ordered = Vec::new();
+    let mut next: Vec<&'a Claim> = first.into_iter().rev().collect();
+    while let Some(claim) = next.pop() {
+        ordered.push(claim);
+        next.extend(behind.remove(claim.id.as_str()).into_iter().flatten().rev());
     }
     ordered
 }
@@ -122,20 +136,10 @@ fn with_later<'a>(claims: &[&'a Claim]) -> Vec<&'a Claim> {
 /// the rejected alternatives, and the positions of other agents. Common properties are left out: the type of a fact,
 /// full confidence, and the places that the reader named.
 pub(super) fn claim(claim: &Claim, digest: &Digest, max_chars: usize, now: Timestamp) -> String {
-    let Digest { part, why, state, named_by, instead_of, builds_on_it, said, asks, elsewhere } = digest;
+    let Digest { part, state, named_by, asks, elsewhere, .. } = digest;
     let kind = Some(claim.claim_type).filter(|kind| *kind != ClaimType::Fact && *part != Part::Decision);
     let list = |words: &[String]| (!words.is_empty()).then(|| words.join(" "));
-    let mut text = cut(&claim.statement, longest(digest, max_chars));
-    if let Some(why) = why {
-        text.push_str(&format!("; why: {}", short(why, REASON_CHARS)));
-    }
-    // The short name of the superseded claim leads to its text.
-    let instead_of = instead_of.as_ref().map(|id| format!("; {id} is out of force")).unwrap_or_default();
-    let replaced_chars = if *builds_on_it { BUILT_ON_CHARS } else { MAX_REPLACED_CHARS };
-    text.push_str(&(beside_in(claim, replaced_chars) + &instead_of));
-    for said in said {
-        text.push_str(&format!("; {}", short(said, REASON_CHARS)));
-    }
+    let text = told(claim, digest, max_chars);
     Tag::open("claim")
         .with("id", &claim.id)
         .with_any("type", kind)
@@ -159,17 +163,66 @@ pub(super) fn claim(claim: &Claim, digest: &Digest, max_chars: usize, now: Times
         .text(&text)
 }
 
+/// The text of a claim in a summary.
+fn told(claim: &Claim, digest: &Digest, max_chars: usize) -> String {
+    let Digest { part, why, mended, instead_of, builds_on_it, said, .. } = digest;
+    let mut text = cut(&claim.statement, longest(digest, max_chars));
+    let is_over = claim.status == Status::Deprecated;
+    if is_over {
+        text = format!("was: \"{text}\"");
+    }
+    if let Some(why) = why.as_ref().filter(|_| !is_over) {
+        text.push_str(&format!("; why: {}", short(why, REASON_CHARS)));
+    }
+    if let Some((_, by, how)) = mended {
+        text.push_str(&format!("; mended by {by}: {}", cut(how, max_chars)));
+    }
+    text.push_str(&rejected(claim));
+    match (&claim.replaced, instead_of) {
+        // Only the text of what was mended or is referred to is news: the other does not hold any more.
+        (Some(Replaced::Mended(_)), _) => text.push_str(&replaced(claim, MAX_REPLACED_CHARS)),
+        (Some(_), _) if *builds_on_it => {
+            text.push_str(&replaced(claim, max_chars.clamp(BUILT_ON_CHARS, DECISION_CHARS)));
+        }
+        (Some(_), Some(id)) => text.push_str(&format!("; instead of {id}")),
+        (Some(_) | None, _) => {}
+    }
+    for said in said.iter().filter(|_| max_chars >= TALKS_FROM || *part == Part::Decision) {
+        text.push_str(&format!("; {}", short(said, REASON_CHARS)));
+    }
+    text
+}
+
 /// Whether [`claim`] shows the whole statement.
 pub(super) fn is_whole(claim: &Claim, digest: &Digest, max_chars: usize) -> bool {
     claim.statement.chars().count() <= longest(digest, max_chars)
 }
 
-/// The number of characters that a statement may have.
-fn longest(digest: &Digest, max_chars: usize) -> usize {
-    if digest.part == Part::Figure { max_chars * FIGURES } else { max_chars }
+/// The id of the claim that mended a defect, if the defect shows it whole.
+pub(super) fn whole_mend(digest: &Digest, max_chars: usize) -> Option<&str> {
+    let (id, _, how) = digest.mended.as_ref()?;
+    (how.chars().count() <= max_chars).then_some(id)
 }
 
-/// Cuts a statement to `max_chars` characters. An uncut statement keeps its line breaks.
-fn cut(statement: &str, max_chars: usize) -> String {
-    if statement.chars().count() <= max_chars { statement.to_owned() } else { short(statement, max_chars) }
+/// The number of characters that a statement may have.
+fn longest(digest: &Digest, max_chars: usize) -> usize {
+    match digest.part {
+        Part::Decision => max_chars.max(DECISION_CHARS),
+        Part::Figure => max_chars * FIGURES,
+        Part::Finding | Part::Open | Part::Other => max_chars,
+    }
+}
+
+/// Cuts a statement to `max_chars` characters, after a sentence if one ends in the last third. An uncut statement keeps its
+/// line breaks.
+pub(super) fn cut(statement: &str, max_chars: usize) -> String {
+    if statement.chars().count() <= max_chars {
+        return statement.to_owned();
+    }
+    let cut = short(statement, max_chars);
+    let ends = [". ", "; "].iter().filter_map(|end| cut.rfind(end));
+    match ends.max().filter(|at| at * 3 >= cut.len() * 2) {
+        Some(at) => format!("{} …", &cut[..=at]),
+        None => cut,
+    }
 }

@@ -41,9 +41,6 @@ pub struct Entries {
     pub unseen_claims: u64,
     /// Whether there is an intent, a task, a prompt or a file to search for.
     pub is_asked: bool,
-    /// Whether files of at least three claims changed since. The names of the editors then replace the sentence on each
-    /// claim.
-    pub marks_changes: bool,
     /// The time after which a proposed claim sinks.
     pub stale_after: StaleAfter,
     /// Dead ends in force: those at hand, in any order, then the newest of the others, which fill spare room.
@@ -381,7 +378,13 @@ pub struct Digest {
     pub why: Option<String>,
     /// Whether a defect is mended, and the claim that says so.
     pub state: Option<String>,
-    /// Ids of later claims that name it, newest first.
+    /// How a defect was mended: the id, the owner and the statement of the claim that says so.
+    pub mended: Option<(String, String, String)>,
+    /// Ids of defects that it mends. Where they stand, they tell it.
+    pub mends: Vec<String>,
+    /// Id of the earlier claim of the same part that it names. It stands right behind that claim.
+    pub follows: Option<String>,
+    /// Ids of later claims of other parts that name it, newest first.
     pub named_by: Vec<String>,
     /// Id of the claim that it superseded.
     pub instead_of: Option<String>,

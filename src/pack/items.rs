@@ -1,10 +1,12 @@
 //! The elements of a pack: one function for each kind of entry.
 
+use super::digest::cut;
 use super::entries::{Anchor, Attention, Claim, Contradiction, DeadEnd, Lock, Peer, Question, Side, Task};
 use super::fit::{Glance, Section};
-use super::xml::{Tag, line};
-use super::{MAX_GLANCE_CHARS, MAX_NAME_CHARS, MAX_WANTS_CHARS, beside};
-use crate::domain::claim::{Basis, ClaimType, Grade};
+use super::xml::{self, Tag, line};
+use super::{MAX_GLANCE_CHARS, MAX_NAME_CHARS, MAX_WANTS_CHARS, beside, replaced, short};
+use crate::domain::claim::{Basis, ClaimType, Grade, Status};
+use crate::domain::digest::says_instead;
 use crate::domain::time::Timestamp;
 
 /// Maximum length of an anchor's value, in characters. The resource shows the rest.
@@ -236,6 +238,47 @@ pub(super) fn dead_ends<'a>(entries: Vec<&'a DeadEnd>, now: Timestamp) -> Sectio
         move |dead_end| avoid(dead_end, now),
     )
     .called("dead ends")
+}
+
+/// Dead ends of which each takes a line.
+pub(super) fn dead_end_lines<'a>(entries: Vec<&'a DeadEnd>, max_chars: usize) -> Section<'a> {
+    Section::of(
+        "anti_patterns",
+        entries,
+        |dead_end| &dead_end.claim.id,
+        |dead_end| dead_end.claim.glance(),
+        move |dead_end| dead_end_line(dead_end, dead_end_chars(max_chars)),
+    )
+    .called("dead ends")
+}
+
+/// Maximum length of a dead end's statement beside claims of `max_chars` characters.
+pub(super) const fn dead_end_chars(max_chars: usize) -> usize {
+    if max_chars < MAX_WARNING_CHARS { max_chars } else { MAX_WARNING_CHARS }
+}
+
+/// What failed and why, and what to do instead, in at most some 400 characters.
+fn dead_end_line(DeadEnd { claim, trigger, because, .. }: &DeadEnd, max_chars: usize) -> String {
+    let statement = &claim.statement;
+    let instead = says_instead(statement).map(|instead| short(instead, max_chars / 2)).unwrap_or_default();
+    let mut text = if xml::chars(statement) <= max_chars || instead.is_empty() {
+        cut(statement, max_chars)
+    } else {
+        // What replaces it often comes last.
+        let what = cut(statement, max_chars.saturating_sub(xml::chars(&instead)).max(max_chars / 2));
+        if what.contains(&instead) { what } else { format!("{} {instead}", what.trim_end()) }
+    };
+    if let Some(because) = because {
+        text.push_str(&format!(" because {}", short(because, max_chars / 2)));
+    }
+    text.push_str(&replaced(claim, max_chars / 2));
+    Tag::open("avoid")
+        .with("claim", &claim.id)
+        .with("scope", claim.scopes.join(" "))
+        .with_any("trigger", trigger.as_ref())
+        .with_any("status", Some(claim.status).filter(|status| *status != Status::Proposed))
+        .with("by", &claim.by)
+        .text(&text)
 }
 
 /// Whether [`avoid`] shows the whole statement.

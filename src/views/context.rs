@@ -137,14 +137,6 @@ pub(super) fn explained(
     })
 }
 
-/// Whether a session has anything to ask about: an intent, tasks, files, or a prompt.
-///
-/// # Errors
-/// [`ViewError`] when the read models cannot be opened.
-pub fn is_asked(reads: &mut Reads, of: &ContextOf) -> Result<bool, ViewError> {
-    Ok(reads.store()?.map(|store| found::is_asked(store, of)).transpose()?.unwrap_or_default())
-}
-
 fn found_for(asked: &Asked<'_>, of: &ContextOf) -> Found {
     found(asked.store, (asked.config.stale_after, asked.files()), of)
 }

@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::about::About;
 use super::markdown::name;
 use crate::domain::claim::{ClaimType, Position, Status};
-use crate::domain::digest::{Part, says_mended, says_mended_of};
+use crate::domain::digest::{Part, reports_defect, says_mended, says_mended_of};
 use crate::domain::ids::ClaimId;
+use crate::domain::names::names_in;
 use crate::domain::scope::Scope;
 use crate::pack;
 use crate::store::{ClaimSummary, Question, Reader, Replaced, Said, StoreError};
@@ -37,13 +38,11 @@ impl Digest {
             asks.entry(question.claim.id).or_default().insert(&question.agent);
         }
         let later = later(store, claims)?;
+        let met = met(store, claims, (&later, &said))?;
         let places = about.decided_at();
         let digest = |claim: &&ClaimSummary| -> Result<(ClaimId, pack::Digest), StoreError> {
-            let answers = later.get(&claim.id).map_or(&[][..], Vec::as_slice);
-            // An agent answers too when a later claim of it names the claim.
-            let is_open = |agent: &&str| !answers.iter().any(|answer| answer.owner == *agent);
-            let asked: Vec<&str> =
-                asks.get(&claim.id).into_iter().flatten().copied().filter(is_open).collect();
+            let asked = asks.get(&claim.id).filter(|_| !met.contains(&claim.id));
+            let asked: Vec<&str> = asked.into_iter().flatten().copied().collect();
             let replaced = replaced.get(&claim.id);
             let builds_on_it = match replaced {
                 Some(old) => store.mentions(&claim.statement, claim.created_seq)?.contains(&old.id),
@@ -54,12 +53,16 @@ impl Digest {
             let part = if mends { Part::Finding } else { part };
             let said = said.get(&claim.id).map_or(&[][..], Vec::as_slice);
             let later = later.get(&claim.id).map_or(&[][..], Vec::as_slice);
-            let state = match part {
-                Part::Finding if mends => Some("mended".to_owned()),
-                Part::Finding if claim.claim_type != ClaimType::Negative => {
-                    Some(state(store, claim, said, later)?)
+            let is_defect = part == Part::Finding
+                && claim.claim_type != ClaimType::Negative
+                && reports_defect(&claim.statement);
+            let (state, mended) = match part {
+                Part::Finding if mends => (Some("mended".to_owned()), None),
+                Part::Finding if is_defect => {
+                    let (state, mended) = state(store, claim, said, later)?;
+                    (Some(state), mended)
                 }
-                Part::Decision | Part::Finding | Part::Figure | Part::Open | Part::Other => None,
+                Part::Decision | Part::Finding | Part::Figure | Part::Open | Part::Other => (None, None),
             };
             Ok((
                 claim.id,
@@ -67,6 +70,9 @@ impl Digest {
                     part,
                     why: rationales.get(&claim.id).cloned(),
                     state,
+                    mended: mended.map(|by| (by.id.to_string(), by.owner.clone(), by.statement.clone())),
+                    mends: Vec::new(),
+                    follows: None,
                     named_by: later.iter().take(NAMED_BY).map(|later| later.id.to_string()).collect(),
                     instead_of: replaced.map(|replaced| replaced.id.to_string()),
                     builds_on_it,
@@ -78,24 +84,13 @@ impl Digest {
         };
         let mut digests: BTreeMap<ClaimId, pack::Digest> =
             claims.iter().map(digest).collect::<Result<_, _>>()?;
-        // A later claim about a finding or a figure stands beside it: it mends it, or says how it ended.
-        for part in [Part::Figure, Part::Finding] {
-            let of_part = digests.iter().filter(|(_, digest)| digest.part == part);
-            let beside: BTreeSet<ClaimId> =
-                of_part.filter_map(|(id, _)| later.get(id)).flatten().map(|later| later.id).collect();
-            for (_, digest) in digests.iter_mut().filter(|(id, _)| beside.contains(id)) {
-                if digest.part == Part::Other {
-                    digest.part = part;
-                }
-            }
-        }
-        // Later claims of the same part follow the claim there, so that their names are no news.
-        let parts: BTreeMap<String, Part> =
-            digests.iter().map(|(id, digest)| (id.to_string(), digest.part)).collect();
-        for digest in
-            digests.values_mut().filter(|digest| matches!(digest.part, Part::Finding | Part::Figure))
-        {
-            digest.named_by.retain(|id| parts.get(id) != Some(&digest.part));
+        let is_over = |claim: &&&ClaimSummary| claim.status == Status::Deprecated;
+        let over: BTreeSet<ClaimId> = claims.iter().filter(is_over).map(|claim| claim.id).collect();
+        move_beside(&mut digests, &later, &over);
+        let mended: Vec<(ClaimId, String)> = digests.iter().filter_map(mended_by).collect();
+        for (defect, by) in mended {
+            let by = digests.iter_mut().find(|(id, _)| id.to_string() == by);
+            by.into_iter().for_each(|(_, digest)| digest.mends.push(defect.to_string()));
         }
         Ok(Self(digests))
     }
@@ -104,6 +99,81 @@ impl Digest {
     pub(super) fn get(&self, id: ClaimId) -> Option<&pack::Digest> {
         self.0.get(&id)
     }
+}
+
+/// A mended defect, with the id of the claim that says so.
+fn mended_by((id, digest): (&ClaimId, &pack::Digest)) -> Option<(ClaimId, String)> {
+    digest.mended.as_ref().map(|(by, ..)| (*id, by.clone()))
+}
+
+/// Puts later claims behind the claims that they name: they amend a decision, mend a defect, or say how something ended.
+fn move_beside(
+    digests: &mut BTreeMap<ClaimId, pack::Digest>,
+    later: &BTreeMap<ClaimId, Vec<&ClaimSummary>>,
+    over: &BTreeSet<ClaimId>,
+) {
+    // A figure in an amendment does not make it a measurement.
+    let moved = [
+        (Part::Decision, &[Part::Other, Part::Figure][..]),
+        (Part::Figure, &[Part::Other]),
+        (Part::Finding, &[Part::Other]),
+    ];
+    for (part, from) in moved {
+        let of_part = digests.iter().filter(|(_, digest)| digest.part == part);
+        let beside: BTreeSet<ClaimId> =
+            of_part.filter_map(|(id, _)| later.get(id)).flatten().map(|later| later.id).collect();
+        for (_, digest) in digests.iter_mut().filter(|(id, _)| beside.contains(id)) {
+            if from.contains(&digest.part) {
+                digest.part = part;
+            }
+        }
+    }
+    let parts: BTreeMap<ClaimId, Part> = digests.iter().map(|(id, digest)| (*id, digest.part)).collect();
+    // What is out of force stands behind the claim that names it.
+    let is_together = |later: &ClaimId, named: &ClaimId| {
+        !over.contains(named) && parts.contains_key(later) && parts.get(later) == parts.get(named)
+    };
+    for (named, by) in later {
+        for follower in by.iter().filter(|by| is_together(&by.id, named)) {
+            if let Some(digest) = digests.get_mut(&follower.id) {
+                digest.follows.get_or_insert_with(|| named.to_string());
+            }
+        }
+        // Claims that stand behind it need no reference.
+        if let Some(digest) = digests.get_mut(named) {
+            let apart: Vec<String> =
+                by.iter().filter(|by| !is_together(&by.id, named)).map(|by| by.id.to_string()).collect();
+            digest.named_by.retain(|id| apart.contains(id));
+        }
+    }
+}
+
+/// The requests that were met: a later claim of another agent names the request, or a position of its owner on another
+/// claim does, or its owner says that it is done.
+fn met(
+    store: &Reader,
+    claims: &[&ClaimSummary],
+    (later, said): (&BTreeMap<ClaimId, Vec<&ClaimSummary>>, &BTreeMap<ClaimId, Vec<Said>>),
+) -> Result<BTreeSet<ClaimId>, StoreError> {
+    let support = Position::Support.as_str();
+    let supports: Vec<&Said> = said.values().flatten().filter(|said| said.position == support).collect();
+    let mut met = BTreeSet::new();
+    for claim in claims {
+        let called = store.name_given(claim.id)?.unwrap_or_default();
+        let is_answered = later
+            .get(&claim.id)
+            .into_iter()
+            .flatten()
+            .any(|later| later.owner != claim.owner || says_mended_of(&later.statement, &called));
+        let is_accepted = supports.iter().any(|said| {
+            said.agent == claim.owner
+                && names_in(&said.reason).any(|name| name.to_string().eq_ignore_ascii_case(&called))
+        });
+        if is_answered || is_accepted {
+            met.insert(claim.id);
+        }
+    }
+    Ok(met)
 }
 
 /// The later claims that name each claim, newest first.
@@ -122,15 +192,15 @@ fn later<'c>(
     Ok(later)
 }
 
-/// Whether a finding is mended, with the source: the first later claim, or else the position of another agent.
-fn state(
+/// Whether a defect is mended, with the source: the first later claim, or else the position of another agent.
+fn state<'c>(
     store: &Reader,
     claim: &ClaimSummary,
     said: &[Said],
-    later: &[&ClaimSummary],
-) -> Result<String, StoreError> {
+    later: &[&'c ClaimSummary],
+) -> Result<(String, Option<&'c ClaimSummary>), StoreError> {
     if says_mended(&claim.statement) {
-        return Ok("mended".to_owned());
+        return Ok(("mended".to_owned(), None));
     }
     let called = store.name_given(claim.id)?.unwrap_or_default();
     let mends = later
@@ -138,11 +208,13 @@ fn state(
         .rev()
         .find(|later| later.status != Status::Contested && says_mended_of(&later.statement, &called));
     if let Some(mends) = mends {
-        return Ok(format!("mended: {}", mends.id));
+        return Ok((format!("mended: {}", mends.id), Some(mends)));
     }
     let support = Position::Support.as_str();
     let mends = said.iter().find(|said| said.position == support && says_mended(&said.reason));
-    Ok(mends.map_or_else(|| "no mend on record".to_owned(), |said| format!("mended: {}", name(&said.agent))))
+    let state =
+        mends.map_or_else(|| "no mend on record".to_owned(), |said| format!("mended: {}", name(&said.agent)));
+    Ok((state, None))
 }
 
 /// The last challenge and the last support, each with its reason: either may add to the claim.

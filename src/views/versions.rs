@@ -248,16 +248,6 @@ pub(super) fn changed(changed: &[Changed]) -> Option<String> {
     (!said.is_empty()).then(|| said.join(", "))
 }
 
-/// Who changed the files of a claim: agents, and authors of commits.
-pub(super) fn changed_by(claim: &ClaimSummary) -> String {
-    let by = claim.changed_since.iter().map(|changed| match (&changed.commit, &changed.by) {
-        (Some(commit), _) => super::inline(commit.author.as_ref().unwrap_or(&commit.sha), 40),
-        (None, Some(agent)) => name(agent),
-        (None, None) => "unknown".to_owned(),
-    });
-    by.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
-}
-
 /// A former position.
 pub(super) fn former(held: &PositionHeld, max_chars: usize) -> String {
     let reason = held.reason.as_deref().unwrap_or("no reason given");

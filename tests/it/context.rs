@@ -426,8 +426,9 @@ fn a_pack_is_about_the_intent() {
     // It shares no word with the intent, and lies where the answers lie.
     assert!(place("an entry is never updated") < others, "{text}");
     assert!(
-        place("payouts lock one account each; mends C") < place(": one lock for all payouts deadlocks")
-            && place(": one lock for all payouts deadlocks") < others,
+        place("payouts lock one account each; mends C")
+            < place(" (was: \"one lock for all payouts deadlocks")
+            && place(" (was: \"one lock for all payouts deadlocks") < others,
         "{text}"
     );
     assert!(

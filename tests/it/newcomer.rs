@@ -214,7 +214,7 @@ fn the_first_context_tells_decisions_findings_figures_and_what_is_open() {
     assert_eq!(figures.len(), 1, "{text}");
     let figure = claim(&figures, &team.name(last)).text().unwrap_or_default();
     assert!(
-        figure.starts_with(again) && figure.contains(&format!("; {} is out of force", team.name(measured))),
+        figure.starts_with(again) && figure.ends_with(&format!("; instead of {}", team.name(measured))),
         "{text}"
     );
     claim(&part(&context, "open"), &team.name(guess));
@@ -222,4 +222,144 @@ fn the_first_context_tells_decisions_findings_figures_and_what_is_open() {
     // The session that claims something works here, and what it asks for is sorted by relevance alone.
     let at_work = team.context("devops", "s-devops");
     assert!(at_work.contains("<relevant_claims n=") && !at_work.contains("<decisions"), "{at_work}");
+}
+
+/// The words of an element, without the breaks of long lines.
+fn words_of(node: Node<'_, '_>) -> String {
+    node.text().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Red before: a dead end took a paragraph, and those elsewhere only spare room.
+#[test]
+fn each_dead_end_is_one_line_with_what_to_do_instead() {
+    let mut team = Finished::new();
+    let middle =
+        "It was tried with two kernels and with three file systems, each time with the same end. ".repeat(4);
+    let mut failed = Vec::new();
+    for number in 1..=6 {
+        let statement =
+            format!("attempt {number} with mmap ends in SIGBUS. {middle}Use pread number {number} instead.");
+        failed.push(team.claims("devops", &statement, |claim| {
+            claim.claim_type = ClaimType::Negative;
+            claim.scopes = vec![format!("lib/part{number}.rs").parse().expect("a scope")];
+        }));
+    }
+    for number in 1..=12 {
+        team.claims("architect", &format!("rule {number} of the pool: BUG {}", "word ".repeat(150)), |_| ());
+    }
+    let text = team.context("newcomer", "s-new");
+    let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let lines = part(&context, "anti_patterns");
+    assert_eq!(lines.len(), failed.len(), "{text}");
+    for (line, number) in lines.iter().rev().zip(1..) {
+        let words = words_of(*line);
+        assert!(words.starts_with(&format!("attempt {number} with mmap ends in SIGBUS.")), "{words}");
+        assert!(words.ends_with(&format!("Use pread number {number} instead.")), "{words}");
+        assert!(words.chars().count() < 310, "{words}");
+    }
+}
+
+/// Red before: an amendment with figures stood among the figures, and an answer far from its request.
+#[test]
+fn a_claim_that_amends_another_one_stands_right_behind_it() {
+    let mut team = Finished::new();
+    let decides = |claim: &mut CreateClaim| claim.claim_type = ClaimType::Decision;
+    let first = team.claims("architect", "frames: at most 16 MiB, then the payload", decides);
+    let second = team.claims("architect", "retries: three, then the caller gets the error", decides);
+    let amends = format!("{} amended: 64 MiB, not 16 MiB, for frames of 40 MiB", team.name(first));
+    let amends = team.claims("architect", &amends, |_| ());
+    let text = team.context("newcomer", "s-new");
+    let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let ids: Vec<String> = part(&context, "decisions")
+        .iter()
+        .filter_map(|node| Some(node.attribute("id")?.to_owned()))
+        .collect();
+    let at = |id: ClaimId| ids.iter().position(|shown| *shown == team.name(id)).expect("a decision");
+    assert_eq!(at(amends), at(first) + 1, "{ids:?}");
+    assert_eq!(ids.len(), 3, "{ids:?}");
+    assert!(at(second) < 3, "{ids:?}");
+}
+
+/// Red before: the text of a superseded decision stood behind its successor as if both held.
+#[test]
+fn the_text_of_what_was_replaced_is_left_out_or_in_quotes() {
+    let mut team = Finished::new();
+    team.claims("analyst", "BUG: a slot leaks", |_| ());
+    let timeout = team.claims("architect", "timeout: one watchdog thread for each call", |_| ());
+    let retries = team.claims("architect", "retries: three attempts with a wait of 50 ms", |_| ());
+    team.claims("architect", "timeout: for the whole call, without a thread", |claim| {
+        claim.supersedes = Some(timeout);
+    });
+    let named = team.name(retries);
+    team.claims("architect", &format!("retries: not for a full disk; rest of {named} stands"), |claim| {
+        claim.supersedes = Some(retries);
+    });
+    let text = team.context("newcomer", "s-new").replace("\n    ", " ");
+    assert!(!text.contains("watchdog"), "{text}");
+    assert!(text.contains(&format!("without a thread; instead of {}<", team.name(timeout))), "{text}");
+    let was = format!("instead of {named} (was: \"retries: three attempts with a wait of 50 ms\")");
+    assert!(text.contains(&was), "{text}");
+}
+
+/// Red before: reviews and acceptances had a state, and a mended bug did not say how.
+#[test]
+fn a_bug_says_how_it_was_mended_and_a_review_has_no_state() {
+    let mut team = Finished::new();
+    let bug = team.claims("analyst", "BUG: take() deadlocks when a handler gives back", |_| ());
+    let review = team.claims("architect", "Review of src/pool.rs: the count is never reset", |_| ());
+    let accepted = team.claims("architect", "Accepted at 3f2a901: no deadlock is left", |_| ());
+    let (bug, review) = (team.name(bug), team.name(review));
+    let mend = team.claims("devops", &format!("{bug} fixed: the handler runs after the release"), |_| ());
+    team.claims("devops", &format!("the point of {review} is done: give() resets it"), |_| ());
+    let text = team.context("newcomer", "s-new");
+    let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let findings = part(&context, "findings");
+    let line = claim(&findings, &bug);
+    assert_eq!(line.attribute("state"), Some(format!("mended: {}", team.name(mend)).as_str()), "{text}");
+    let how = format!("; mended by devops: {bug} fixed: the handler runs after the release");
+    assert!(words_of(line).ends_with(&how), "{text}");
+    assert_eq!(text.matches("runs after the release").count(), 1, "{text}");
+    for id in [&review, &team.name(accepted)] {
+        assert_eq!(claim(&findings, id).attribute("state"), None, "{text}");
+    }
+}
+
+/// Red before: a request stayed open until the asked agent itself took a position on it.
+#[test]
+fn a_request_that_was_met_is_not_open() {
+    let mut team = Finished::new();
+    let asks = |claim: &mut CreateClaim| claim.asks = vec![agent("devops")];
+    team.claims("analyst", "BUG: a slot leaks", |_| ());
+    let by_name = team.claims("analyst", "devops: may two threads take at once?", asks);
+    let by_support = team.claims("analyst", "devops: print the number of slots in stats()", asks);
+    let waits = team.claims("analyst", "devops: delete the old worktree", asks);
+    team.claims("architect", &format!("{}: yes, they may", team.name(by_name)), |_| ());
+    let answer = team.claims("devops", "stats() has the number of slots now", |_| ());
+    let (met, supported) = (team.name(by_support), "that is what I asked for in");
+    team.supports("analyst", answer, &format!("{supported} {met}"));
+    let text = team.context("newcomer", "s-new");
+    let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let open: Vec<&str> = part(&context, "open").iter().filter_map(|node| node.attribute("id")).collect();
+    assert_eq!(open, [team.name(waits)], "{text}");
+}
+
+/// Red before: in a history of this size nothing was grouped, and the last ones were counted.
+#[test]
+fn one_line_of_everything_comes_before_the_long_form_of_anything() {
+    let mut team = Finished::new();
+    let long = "The reason is that the number of slots was measured under load, and each one took longer. "
+        .repeat(7);
+    let mut ids = Vec::new();
+    for number in 1..=24 {
+        ids.push(team.claims("analyst", &format!("BUG {number}: slot {number} leaks. {long}"), |_| ()));
+    }
+    let last = team.claims("devops", &format!("Do not rename a field of the slot. {long}"), |_| ());
+    let text = team.context("newcomer", "s-new");
+    let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let findings = part(&context, "findings");
+    for id in ids {
+        claim(&findings, &team.name(id));
+    }
+    claim(&part(&context, "relevant_claims"), &team.name(last));
+    assert!(text.chars().count() > 6_000, "the room is used: {}", text.chars().count());
 }

@@ -269,7 +269,6 @@ fn entries(dice: &mut Dice) -> Entries {
         claims: many(dice, most_claims, |dice, at| claim(dice, format!("claim-{at}"))),
         unseen_claims: if dice.below(3) == 0 { dice.below(2_000) as u64 } else { 0 },
         is_asked: dice.below(3) > 0,
-        marks_changes: false,
         stale_after: StaleAfter::default(),
         dead_ends: many(dice, most, dead_end),
         unseen_dead_ends: if dice.below(3) == 0 { dice.below(2_000) as u64 } else { 0 },
@@ -873,7 +872,6 @@ fn small() -> Entries {
         claims: vec![plain("c4", "analyst", "p95 is 3 ms"), old, decision],
         unseen_claims: 0,
         is_asked: true,
-        marks_changes: false,
         stale_after: StaleAfter::default(),
         unseen_dead_ends: 3,
         dead_ends: vec![

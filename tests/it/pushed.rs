@@ -218,6 +218,35 @@ fn a_merge_is_told_in_one_line_and_an_edit_beside_it_as_an_edit() {
     assert!(!told.contains("one.py two.py"), "{told}");
 }
 
+/// Red without the list of commands that only read: the reader was named as the editor.
+#[test]
+fn a_command_that_only_reads_a_file_that_another_pane_edits_is_no_edit() {
+    let shell = Shell::new();
+    let (devops, _) = two(&shell);
+    let file = format!("{}/pool.py", devops.cwd());
+    let write = |text: &str, second: u64| {
+        std::fs::write(&file, text).expect("a file");
+        let at = std::time::UNIX_EPOCH + std::time::Duration::from_secs(2_000_000_000 + second);
+        std::fs::File::options().append(true).open(&file).expect("a file").set_modified(at).expect("a time");
+    };
+    write("a", 0);
+    within(&shell, "s-2", "hm --json --agent analyst task add \"read it\"");
+    within(&shell, "s-2", "hm --json --agent analyst task claim T1 --lock pool.py");
+    spool_is_empty(&shell);
+    let told_after = |line: &str, second: u64| {
+        devops.about_to_run(line);
+        // It changes while the command runs.
+        write(&format!("text {second}"), second);
+        after(&devops, line);
+        spool_is_empty(&shell);
+        printed(&shell, "s-2", "hm --agent analyst news").replace("\n    ", " ")
+    };
+    let told = told_after("sha1sum pool.py", 11);
+    assert!(!told.contains("<edited by=\"devops\""), "{told}");
+    let told = told_after("sed -i s/a/b/ pool.py", 12);
+    assert!(told.contains("<edited by=\"devops\"") && told.contains(">pool.py</edited>"), "{told}");
+}
+
 #[test]
 fn several_bugs_are_said_to_be_mended_in_one_line() {
     let shell = Shell::new();

@@ -28,18 +28,13 @@ pub(in crate::views) fn entries(
     handed_over: Option<(&str, &str)>,
     now: Timestamp,
 ) -> Entries {
-    let changed = found.claims.iter().filter(|claim| !claim.changed_since.is_empty() && claim.is_finding());
-    let marks_changes = changed.count() >= versions::MARKED;
     let claim = |summary: &ClaimSummary| {
         let claim = found.claim(summary, now);
         let is_mine = summary.owner == of.agent.as_str() || summary.owner == AgentId::operator().as_str();
         let of_task = summary.origin_task_id.is_some_and(|task| found.about.tasks.contains(&task));
-        let changed =
-            claim.changed.map(|changed| if marks_changes { versions::changed_by(summary) } else { changed });
-        pack::Claim { changed, is_required: of_task && is_mine, ..claim }
+        pack::Claim { is_required: of_task && is_mine, ..claim }
     };
     Entries {
-        marks_changes,
         agent: of.agent.to_string(),
         session: of.session.clone(),
         seq: found.seq,

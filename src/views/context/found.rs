@@ -187,12 +187,11 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
     found.withdrawn = asking.ask(|store| withdrawn(store, &found.contradictions));
     found.playbook = asking.ask(|store| playbook_for(store, of, &found));
     let is_new = is_new(asking, of, &found);
-    let is_first = is_new && !found.about.texts.is_empty();
-    if is_first {
+    if is_new {
         found.folded = folded(&found.questions);
     }
     ask_for_claims(asking, of, &counts, &mut found);
-    if is_first {
+    if is_new {
         let named = asking.ask(|store| named_out_of_force(store, &found.claims));
         let ids: Vec<ClaimId> = named.iter().map(|(claim, _)| claim.id).collect();
         found.rejections.extend(asking.ask(|store| store.rejected_by(&ids)));
@@ -214,7 +213,7 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
     let at_now = asking.ask(|store| store.at_now());
     at_now.mark_news(shown.into_iter(), reader);
     found.locks = at_now.into_locks();
-    if is_first {
+    if is_new {
         let asked = asking.ask(|store| store.questions(None, limit));
         let claims: Vec<&ClaimSummary> = found.claims.iter().collect();
         let (about, replaced) = (&found.about, &found.replaced);
@@ -478,12 +477,6 @@ pub(in crate::views) fn about(store: &Reader, of: &ContextOf) -> Result<About, S
     let tasks = active_tasks(&mut Parts { store, failed: 0 }, of, trajectory.as_ref());
     let files = session.map(|session| store.files_of(session)).transpose()?.unwrap_or_default();
     Ok(About::of(of, trajectory.as_ref(), &tasks, &[], &files, &[], ""))
-}
-
-/// Whether a session has anything to ask about: an intent, tasks, files, or a prompt.
-pub(in crate::views) fn is_asked(store: &Reader, of: &ContextOf) -> Result<bool, StoreError> {
-    let prompted = of.session.as_deref().map(|session| store.dialogue(session)).transpose()?;
-    Ok(about(store, of)?.is_asked() || prompted.is_some_and(|dialogue| !dialogue.is_empty()))
 }
 
 impl Found {
