@@ -193,7 +193,7 @@ impl Reader {
     pub fn open_contradictions(&self) -> Result<u64, StoreError> {
         let expired = self.expired_ids();
         let is_wanted = has_status(expired.is_some(), false);
-        let sql = format!("SELECT count(*) FROM contradictions x WHERE {is_wanted} AND x.tier = ?3");
+        let sql = format!("SELECT count(*) FROM belief_contradictions x WHERE {is_wanted} AND x.tier = ?3");
         let mut statement = self.db.prepare_cached(&sql)?;
         Ok(statement.query_row(params!["open", expired, Tier::Strong], |row| row.get(0))?)
     }
