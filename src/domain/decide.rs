@@ -41,6 +41,7 @@ pub use mined::{Mined, mined};
 pub use quorum::{ACTIVE_WITHIN, OVERRIDES, Policy, Quorum, after_join};
 pub use retention::forgotten;
 pub use session::overdue;
+pub(crate) use target::respelled;
 
 use serde_json::json;
 

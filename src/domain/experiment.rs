@@ -15,7 +15,7 @@ use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, Reason};
 use crate::domain::time::Timestamp;
 
-pub use self::check::{CheckKey, process};
+pub use self::check::{CheckKey, are_one_command, process};
 
 /// The name of a profile: 1 to 64 of `a-z 0-9 _ -`, the stem of its file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -101,14 +101,15 @@ impl Scope {
     pub fn target(name: &str) -> Result<Self, BadScope> {
         let name = name.trim();
         let name = strip_prefix_ignoring_case(name, "target:").unwrap_or(name);
-        // Hidden characters, a leading `./` and trailing dots or slashes do not make a different target.
+        // Hidden characters, `.` and nothing between slashes, and trailing dots or slashes do not make a different target.
         let seen: String = name.nfkc().filter(|c| !clean::is_hidden(*c)).collect();
         let seen = seen.trim().trim_end_matches(|c: char| c == '.' || c == '/' || c.is_whitespace());
-        let mut seen = seen;
-        while let Some(rest) = seen.strip_prefix("./") {
-            seen = rest.trim_start();
-        }
-        Self::as_written(&format!("target:{seen}"), "")
+        let parts = seen.split('/').map(str::trim).filter(|part| !part.is_empty() && *part != ".");
+        let parts: Vec<&str> = parts.collect();
+        let root = if seen.starts_with('/') { "/" } else { "" };
+        // Through capitals, because the small letters of `straße` and of `STRASSE` differ.
+        let folded: String = parts.join("/").to_uppercase().to_lowercase().nfkc().collect();
+        Self::as_written(&format!("target:{root}{folded}"), "")
     }
 
     /// Whether two names differ only in look-alike letters of other scripts.

@@ -15,6 +15,7 @@ use crate::domain::ids::{ClaimId, RunId, TaskId};
 use crate::domain::scope::Scope;
 use crate::domain::state::COUNTS_FOR;
 use crate::domain::time::{Moment, Timestamp};
+use crate::domain::versions::Versions;
 use crate::imports::Imports;
 
 /// A filter for claims. Every field that is set must match.
@@ -109,6 +110,9 @@ pub struct ClaimSummary {
     /// predicted outcome.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_since: Option<RunId>,
+    /// Whether a run proved it and a path of it has no version, so that later edits there leave the proof standing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub edits_unseen: bool,
     /// The owner.
     pub owner: String,
     /// The owner's confidence.
@@ -242,11 +246,12 @@ impl ClaimSummary {
         with_basis(self.status.as_str(), self.basis) + &self.doubts()
     }
 
-    /// The doubts about its proof from other runs.
+    /// The doubts about its proof: what it does not see, and what other runs say.
     fn doubts(&self) -> String {
+        let unseen = if self.edits_unseen { ", later edits unseen" } else { "" };
         let unstable = if self.unstable { ", unstable" } else { "" };
         let failed = self.failed_since.as_ref().map(|run| format!(", failed since ({run})"));
-        unstable.to_owned() + &failed.unwrap_or_default()
+        [unseen, unstable, &failed.unwrap_or_default()].concat()
     }
 
     /// Effective confidence at `now`, 0 to 1.
@@ -321,6 +326,7 @@ pub struct DeadEndDetail {
 pub(super) const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
      c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence, c.grade, c.reproduced, c.stale, \
      c.origin_task_id, c.proof, c.unstable_at, c.mended, \
+     CASE WHEN c.proof IS NOT NULL THEN coalesce(c.versions, '{}') END AS proof_versions, \
      CASE WHEN c.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus p WHERE p.claim_id = c.id \
      AND p.position = 'support' AND p.agent <> c.owner) ELSE 0 END AS agreed_by_silence, \
      CASE WHEN c.proof IS NOT NULL THEN (SELECT f.run_id FROM claim_evidence f WHERE f.claim_id = c.id \
@@ -442,7 +448,8 @@ impl Reader {
         let unstable = basis.is_some() && unstable_since.is_some() && self.is_recent(unstable_since);
         let failed_since = claim.failed_since.filter(|_| basis.is_some());
         let proof = claim.proof.filter(|_| matches!(basis, Some(Basis::Proved | Basis::Unchecked)));
-        ClaimSummary { status, basis, proof, unstable, failed_since, ..claim }
+        let edits_unseen = claim.edits_unseen && basis == Some(Basis::Proved);
+        ClaimSummary { status, basis, proof, unstable, failed_since, edits_unseen, ..claim }
     }
 
     /// Whether an opposite outcome at this time still counts. Outside of a snapshot it always does.
@@ -524,10 +531,18 @@ fn dead_end_detail(row: &Row<'_>) -> rusqlite::Result<(ClaimId, DeadEndDetail)> 
     Ok((row.get("id")?, DeadEndDetail { trigger: json(row, "trigger_when")?, because: row.get("because")? }))
 }
 
+/// The paths among the scopes of a claim that have no version.
+pub(super) fn without_version(scopes: &[String], versions: &Versions) -> impl Iterator<Item = Scope> {
+    let paths = scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok()).filter(Scope::is_path);
+    paths.filter(|path| !versions.contains_key(path))
+}
+
 pub(super) fn summary(row: &Row<'_>, imports: &Imports) -> rusqlite::Result<ClaimSummary> {
     let created_seq = row.get("created_seq")?;
     let status = row.get("status")?;
     let by_silence = row.get("agreed_by_silence")?;
+    let scopes: Vec<String> = json(row, "scopes")?;
+    let versions: Option<Versions> = json(row, "proof_versions")?;
     Ok(ClaimSummary {
         status,
         amends: None,
@@ -544,7 +559,8 @@ pub(super) fn summary(row: &Row<'_>, imports: &Imports) -> rusqlite::Result<Clai
         created_seq,
         seq: row.get("seq")?,
         superseded_by: row.get("superseded_by")?,
-        scopes: json(row, "scopes")?,
+        edits_unseen: versions.is_some_and(|versions| without_version(&scopes, &versions).next().is_some()),
+        scopes,
         supports: row.get("supports")?,
         challenges: row.get("challenges")?,
         evidence: row.get("evidence")?,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 use serde::Serialize;
 
+use super::claims::without_version;
 use super::rows::{Json, bound, json, made_at, only};
 use super::{Reader, StoreError};
 use crate::domain::claim::{Basis, ClaimType, Grade, Relation, Status};
@@ -15,6 +16,7 @@ use crate::domain::event::{
 use crate::domain::experiment::{Prediction, ProfileName, RunOutcome, RunState, Tally};
 use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::time::{Moment, Timestamp};
+use crate::domain::versions::Versions;
 
 /// A run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -82,6 +84,9 @@ pub struct ExperimentView {
     /// The type of the claim that it tests.
     #[serde(skip)]
     pub claim_type: Option<ClaimType>,
+    /// The paths without a version of a claim that it proved. Later edits there leave the proof standing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unseen: Vec<String>,
     /// Whether a file of that claim has a version.
     #[serde(skip)]
     pub claim_has_version: bool,
@@ -128,11 +133,12 @@ impl SeriesView {
     }
 
     /// Fills in the report: `3 of 20 failed`. If all passed, it states how frequent a failure may still be, at 95 % by
-    /// the rule of three.
-    fn counted(mut self) -> Self {
+    /// the rule of three. Earlier runs with the other outcome on the same content, of which `is_unstable` tells, show that
+    /// it is more frequent.
+    fn counted(mut self, is_unstable: bool) -> Self {
         let Self { of, failed, .. } = self;
         self.report = format!("{failed} of {of} failed");
-        if self.passed == of {
+        if self.passed == of && !is_unstable {
             self.report += &format!(": rate below 3/{of}");
         } else if self.inconclusive > 0 {
             self.report += &format!(", {} came to no end", self.inconclusive);
@@ -278,7 +284,7 @@ impl Reader {
                 });
                 (run.unstable, run.undecided) = judged??;
             }
-            run.series = Some(series);
+            run.series = Some(series.counted(run.unstable.is_some()));
         }
         if let Some(claim) = run.claim_id.as_ref().filter(|_| run.blocking) {
             let last = run.series.as_ref().and_then(|series| series.last.as_ref()).unwrap_or(&run.run_id);
@@ -288,6 +294,7 @@ impl Reader {
             let why = self.db.prepare_cached(sql)?.query_row(params![claim, supports], only);
             let why: Option<String> = why.optional()?;
             run.kept_open = why.and_then(|why| why.strip_prefix(&supports).map(str::to_owned));
+            run.unseen = self.unseen(claim, last)?;
         }
         // For several runs of one request, the last one is the evidence.
         let (key, events): (&dyn ToSql, _) = match (&run.series, &run.evidence_event_id) {
@@ -312,6 +319,17 @@ impl Reader {
         Ok(run)
     }
 
+    /// The paths of a claim without a version, if this run proved the claim.
+    fn unseen(&self, claim: &ClaimId, run: &RunId) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT scopes, coalesce(versions, '{}') AS versions FROM claims \
+             WHERE id = ?1 AND proof_run = ?2 AND status = 'confirmed'";
+        let mut proved = self.db.prepare_cached(sql)?;
+        let mut rows = proved.query(params![claim, run])?;
+        let Some(row) = rows.next()? else { return Ok(Vec::new()) };
+        let (scopes, versions): (Vec<String>, Versions) = (json(row, "scopes")?, json(row, "versions")?);
+        Ok(without_version(&scopes, &versions).map(|path| path.to_string()).collect())
+    }
+
     fn tallied(&self, mut series: SeriesView) -> Result<SeriesView, StoreError> {
         let sql = "SELECT id, status FROM experiments WHERE series = ?1 ORDER BY series_number";
         let mut statement = self.db.prepare_cached(sql)?;
@@ -330,7 +348,7 @@ impl Reader {
                 RunState::Queued | RunState::Running => {}
             }
         }
-        Ok(series.counted())
+        Ok(series)
     }
 }
 
@@ -355,6 +373,7 @@ pub(super) fn view(row: &Row<'_>) -> Result<ExperimentView, StoreError> {
         evidence_event_id: row.get("completed_ref")?,
         undecided: row.get("undecided")?,
         claim_type: row.get("claim_type")?,
+        unseen: Vec::new(),
         claim_has_version: row.get::<_, Option<bool>>("has_version")?.unwrap_or_default(),
         attached: Vec::new(),
         created_at: row.get("created_at")?,

@@ -223,8 +223,7 @@ fn needs_of(asked: &Asked<'_>, agent: Option<&AgentId>) -> Result<Vec<Need>, Sto
         LazyCell::new(|| asked.files().map(|files| Fitting::of(files.root(), experiments::catalog(files))));
     let mut needs = needs(store, now, rejected, &|claim, claim_type, scopes| {
         let run = proof_of(profiles.as_ref()?, (claim, claim_type, scopes))?;
-        let changed =
-            asked.files().and_then(|files| changed(store, files.root(), (claim, claim_type, scopes)));
+        let changed = asked.files().and_then(|files| changed(store, files, (claim, claim_type, scopes)));
         Some(changed.unwrap_or(run))
     })?;
     needs.extend(faults(runs));
@@ -440,7 +439,7 @@ fn pattern(found: &PatternView) -> Need {
         moves.insert(agent, steps.map(|(_, step)| step).collect());
     }
     let ids = vec![found.id.to_string()];
-    Need::new(Kind::Pattern, ids, found.opened_at, moves, vec![patterns::said(found)])
+    Need::new(Kind::Pattern, ids, found.opened_at, moves, vec![patterns::said_later(found)])
 }
 
 /// Whether other agents or a run answered a question: its claim is in force, and supersedes no claim of the agent.

@@ -189,6 +189,9 @@ fn page(run: &ExperimentView, now: Timestamp) -> String {
     if let Some(doubt) = doubt(run) {
         fact("in doubt", doubt);
     }
+    if let Some(unseen) = unseen(run) {
+        fact("proof", unseen);
+    }
     if let Some(event) = &run.evidence_event_id {
         fact("cite it as", format!("event `{event}`"));
     }
@@ -219,6 +222,17 @@ pub(super) fn undecided(run: &ExperimentView) -> Option<String> {
     };
     let why = inline(why, 1_000);
     Some(format!("it neither confirms nor contradicts claim {claim}: {why}{way}"))
+}
+
+/// What the proof by this run does not see.
+fn unseen(run: &ExperimentView) -> Option<String> {
+    let claim = run.claim_id.filter(|_| !run.unseen.is_empty())?;
+    let paths: Vec<String> = run.unseen.iter().map(|path| format!("`{}`", inline(path, 200))).collect();
+    let has = if paths.len() == 1 { "which has" } else { "which have" };
+    Some(format!(
+        "the proof of claim {claim} does not see later edits of {}, {has} no version: run it again after one",
+        paths.join(", ")
+    ))
 }
 
 /// What an interrupted run means for the next one.
@@ -347,6 +361,9 @@ pub fn outcome(run: &ExperimentView) -> String {
         let _ = write!(text, "; {why}");
     } else if let (Some(why), Some(claim)) = (&run.kept_open, &run.claim_id) {
         let _ = write!(text, "; claim {claim} stays contested: {why}");
+    }
+    if let Some(unseen) = unseen(run) {
+        let _ = write!(text, "; {unseen}");
     }
     if let Some(doubt) = doubt(run) {
         let _ = write!(text, "; {doubt}");

@@ -102,7 +102,7 @@ fn line(found: &PatternView, now: Timestamp) -> String {
         found.called(),
         found.kind.noun(),
         age(found.opened_at, now),
-        said(found)
+        said_later(found)
     );
     if found.closed_at.is_none() {
         for (agents, step) in settles(found) {
@@ -113,7 +113,7 @@ fn line(found: &PatternView, now: Timestamp) -> String {
 }
 
 /// What a pattern says, as a sentence without its end.
-pub(super) fn said(found: &PatternView) -> String {
+fn said(found: &PatternView) -> String {
     let agents: Vec<String> = found.agents.iter().map(|agent| name(agent)).collect();
     let agents = agents.join(" and ");
     let count = found.repeats.count;
@@ -158,6 +158,12 @@ pub(super) fn said(found: &PatternView) -> String {
             format!("{commands} passes and fails on the same content ({count} runs), so it settles nothing")
         }
     }
+}
+
+/// [`said`] for a reader who may read it long after the pattern was found. It counts no more then.
+pub(super) fn said_later(found: &PatternView) -> String {
+    let counts = !matches!(found.kind, PatternKind::Stall | PatternKind::EscalationSpiral);
+    said(found) + if counts { "; counted when it was found" } else { "" }
 }
 
 /// The commands that settle an open pattern, each with the agents that may give it.
@@ -248,5 +254,5 @@ fn own_loop(found: &PatternView, peers: &[String]) -> String {
 
 /// What the other sessions are told of a pattern.
 fn of_others(found: &PatternView) -> String {
-    format!("hivemind: {} ({}): `hm pattern show {}`.\n", said(found), found.called(), found.called())
+    format!("hivemind: {} ({}): `hm pattern show {}`.\n", said_later(found), found.called(), found.called())
 }

@@ -236,6 +236,8 @@ fn run(look: impl FnOnce() -> Result<Ended, ScanError>) -> JobRun {
 
 fn sweep(committer: &mut Committer) -> Result<Ended, WriterError> {
     let swept = sweeps::sweep(committer)? + sweeps::forget(committer)?;
+    // An import may bring names of targets as an earlier release wrote them.
+    sweeps::join_respelled(committer)?;
     let left = committer.state().expired(system::now()).len();
     Ok(match left {
         0 => (JobOutcome::Ok, format!("{swept} claims expired")),

@@ -6,6 +6,7 @@ use super::commit::Committer;
 use super::erasure::{erase, unfinished};
 use super::error::WriterError;
 use super::import::drop_lost_imports;
+use super::sweeps::join_respelled;
 use crate::checkpoints::Checkpoints;
 use crate::domain::command::{Command, Submission};
 use crate::domain::decide::Policy;
@@ -42,6 +43,9 @@ impl Committer {
         if committer.owes_erasure()? && !committer.is_stopped() {
             // A crash interrupted an erasure after its redaction.
             erase(&mut committer)?;
+        }
+        if !committer.is_stopped() {
+            join_respelled(&mut committer)?;
         }
         Ok(committer)
     }

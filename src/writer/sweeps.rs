@@ -23,6 +23,25 @@ pub fn sweep(committer: &mut Committer) -> Result<usize, WriterError> {
     Ok(swept)
 }
 
+/// Joins the targets that earlier releases took for others than their names mean now, and returns their number. The
+/// operation is idempotent.
+pub(super) fn join_respelled(committer: &mut Committer) -> Result<usize, WriterError> {
+    let mut joined = 0;
+    loop {
+        // Each is decided after the one before it was committed, because both may be other names of one target.
+        let events = decide::respelled(committer.state());
+        if events.is_empty() {
+            return Ok(joined);
+        }
+        let batch = committer.own(AgentId::system(), events);
+        let recorded = committer.record(&[batch])?;
+        if recorded == 0 {
+            return Ok(joined);
+        }
+        joined += recorded;
+    }
+}
+
 /// Ends the claims whose term is over by the policy, and returns their number. The operation is idempotent.
 pub fn forget(committer: &mut Committer) -> Result<usize, WriterError> {
     let now = committer.now();

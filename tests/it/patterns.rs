@@ -225,6 +225,11 @@ fn a_loop_is_told_to_its_agent_once_and_dismissed() {
     assert!(!other.prompt("go on").contains("L1"), "a loop is its agent's");
     let shown = text(&shell, "hm pattern show L1");
     assert!(shown.contains("rests on the ledger positions"), "{shown}");
+    // Red before: it went on to repeat, and the count stayed.
+    assert!(
+        shown.contains("3 times and got the same answer each time") && shown.contains("counted when"),
+        "{shown}"
+    );
     let other = refused(&shell, "hm pattern dismiss L1 --reason no --agent analyst");
     assert!(other.contains("no part of this pattern"), "{other}");
     text(&shell, "hm pattern dismiss L1 --reason \"the test is meant to fail\" --agent devops");

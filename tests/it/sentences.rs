@@ -70,6 +70,8 @@ fn a_receipt_of_several_runs_counts_all_of_them() {
     let all = "unstable: 5 passed, 1 failed on the same content";
     assert!(receipt.contains("0 of 5 failed") && receipt.contains(all), "{receipt}");
     assert!(!receipt.contains("1 passed"), "{receipt}");
+    // Red before: the rate was that of these five runs, beside a count of all six.
+    assert!(!receipt.contains("rate below"), "{receipt}");
     let page = told(&shell, "hm claim show C1");
     assert!(page.contains(all), "{page}");
 }
@@ -155,6 +157,15 @@ fn attention_names_a_proof_that_became_unstable() {
     assert!(needs.contains("unstable proof, devops's move") && needs.contains(what), "{needs}");
     let again = "hm experiment run chk --arg 'file=t.sh' --claim C1 --repeat 5";
     assert!(needs.contains(&format!("`{again}`")), "{needs}");
+    // Red before: the count of the pattern was that of when it was found, and nothing said so.
+    told(&shell, "hm experiment run chk --arg file=t.sh --claim C1 --agent analyst");
+    for line in ["hm attention --all", "hm pattern list"] {
+        let patterns = told(&shell, line);
+        assert!(
+            patterns.contains("(2 runs), so it settles nothing; counted when it was found"),
+            "{patterns}"
+        );
+    }
     // Five equal runs on other content clear the test, if the claim's own file is the same.
     std::fs::write(shell.workspace().root().join("src/b.rs"), "mended\n").expect("a file");
     told(&shell, &format!("{again} --agent devops"));

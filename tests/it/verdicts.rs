@@ -16,7 +16,7 @@ use hivemind::writer::Committer;
 
 use crate::harness::{TempWorkspace, claim_of, fact, folded, position, request};
 
-fn hands_in(committer: &mut Committer, submission: Submission) -> Result<Receipt, Rejection> {
+pub(crate) fn hands_in(committer: &mut Committer, submission: Submission) -> Result<Receipt, Rejection> {
     committer.commit(&[submission]).expect("a ledger").remove(0)
 }
 
@@ -26,7 +26,7 @@ fn claims(committer: &mut Committer, by: &str, create: CreateClaim) -> ClaimId {
     claim_of(&made)
 }
 
-fn decides(statement: &str, target: &str, supersedes: Vec<ClaimId>) -> RecordDecision {
+pub(crate) fn decides(statement: &str, target: &str, supersedes: Vec<ClaimId>) -> RecordDecision {
     RecordDecision {
         mends: false,
         evidence_refs: Vec::new(),

@@ -1,7 +1,7 @@
 //! Lines for the shell that only look: they read, list or say something, put files in place, or call `hm`. What they end
 //! with shows nothing about a claim.
 
-use super::normal::{FILTERS, KEYWORDS, MAX_DEPTH, SETUP, SHELLS, line_for_shell, name, unwrapped};
+use super::normal::{FILTERS, MAX_DEPTH, SETUP, SHELLS, after_keywords, line_for_shell, name, unwrapped};
 use super::own::BETWEEN;
 use super::shell::{self, Joint, Step};
 
@@ -35,8 +35,7 @@ fn looks(line: &str, depth: usize) -> bool {
 
 fn command_looks(text: &str, before: Joint, depth: usize) -> bool {
     let Ok(words) = shell_words::split(text) else { return false };
-    let spoken = words.iter().position(|word| !KEYWORDS.contains(&word.as_str())).unwrap_or(words.len());
-    let words = &words[spoken..];
+    let words = after_keywords(&words);
     let Some(command) = unwrapped(words) else {
         // Only assignments stand there; of an unknown wrapper it is open what it runs.
         return words.iter().all(|word| super::normal::is_assignment(word));

@@ -30,7 +30,7 @@ const WRAPPERS: &[(&str, &[&str], usize)] = &[
 const OPEN_OPTIONS: [&str; 6] = ["-v", "-V", "-S", "-C", "--split-string", "--chdir"];
 pub(super) const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "dash", "ksh", "fish"];
 /// Words of the shell that stand before a command.
-pub(super) const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "while", "until", "do", "{", "!"];
+const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "while", "until", "do", "{", "!"];
 /// Other words that the shell handles itself. None of them is a program.
 const RESERVED: [&str; 10] = ["case", "cd", "done", "esac", "eval", "fi", "for", "function", "popd", "pushd"];
 /// Commands that only prepare or print. They never decide whether an action meets a dead end.
@@ -271,6 +271,41 @@ pub(super) fn unwrapped(mut words: &[String]) -> Option<&[String]> {
         let separator = usize::from(words.first().is_some_and(|word| word == "--"));
         words = words.get(separator + own..)?;
     }
+}
+
+/// A simple command without the words of the shell that stand before it.
+pub(super) fn after_keywords(words: &[String]) -> &[String] {
+    let first = words.iter().position(|word| !KEYWORDS.contains(&word.as_str())).unwrap_or(words.len());
+    &words[first..]
+}
+
+/// A command without the wrappers that only start it, such as `env A=1`, `timeout 9` and `nice`, and without the options
+/// of a shell that runs a script, such as `bash -e`. A command whose wrapper hides what it runs stays as it is.
+pub fn bare(words: &[String]) -> Vec<String> {
+    let Some([program, arguments @ ..]) = unwrapped(words) else { return words.to_vec() };
+    if !SHELLS.contains(&name(program)) {
+        return std::iter::once(program).chain(arguments).cloned().collect();
+    }
+    let script = line_for_shell(arguments).map_or_else(|| script_of(arguments), |_| None);
+    // `/bin/sh` is the `sh` of the search path, and `./sh` is not.
+    let program: &str = if program.starts_with('/') { name(program) } else { program };
+    std::iter::once(program.to_owned()).chain(script.unwrap_or(arguments).iter().cloned()).collect()
+}
+
+/// The script that a shell runs, and its arguments. `None` without a script.
+fn script_of(mut arguments: &[String]) -> Option<&[String]> {
+    while let [option, rest @ ..] = arguments {
+        arguments = match option.as_str() {
+            "--" => return Some(rest).filter(|rest| !rest.is_empty()),
+            "-" | "-s" => return None,
+            "--rcfile" | "--init-file" => rest.get(1..)?,
+            _ if !option.starts_with(['-', '+']) => return Some(arguments),
+            // The name of an option of the shell follows: `-o pipefail`, `-eo pipefail`.
+            _ if option.ends_with(['o', 'O']) && !option.starts_with("--") => rest.get(1..)?,
+            _ => rest,
+        };
+    }
+    None
 }
 
 pub(super) fn is_assignment(word: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Detects shell lines that only call `hm`: the ledger already records their effect, and their output comes from
 //! the ledger.
 
-use super::normal::{FILTERS, KEYWORDS, MAX_DEPTH, SETUP, SHELLS, line_for_shell, name, unwrapped};
+use super::normal::{FILTERS, MAX_DEPTH, SETUP, SHELLS, after_keywords, line_for_shell, name, unwrapped};
 use super::shell::{self, Joint, Step};
 
 /// Words that the shell handles itself, between commands.
@@ -27,8 +27,7 @@ fn read(line: &str, depth: usize) -> Option<bool> {
             Step::Run { text, before, .. } => (text, before),
         };
         let words = shell_words::split(&text).ok()?;
-        let spoken = words.iter().position(|word| !KEYWORDS.contains(&word.as_str())).unwrap_or(words.len());
-        let words = &words[spoken..];
+        let words = after_keywords(&words);
         let [program, arguments @ ..] = unwrapped(words).unwrap_or_default() else {
             // The words are only assignments, or the command after `do` is empty. The command of an unknown wrapper
             // is unknown.

@@ -3,7 +3,9 @@
 
 use std::fmt;
 
-use super::normal::{KEYWORDS, MAX_DEPTH, SETUP, SHELLS, is_assignment, line_for_shell, name, unwrapped};
+use super::normal::{
+    MAX_DEPTH, SETUP, SHELLS, after_keywords, is_assignment, line_for_shell, name, unwrapped,
+};
 use super::shell::{self, Joint, Step, VALUE};
 
 /// Commands whose own exit code is of no interest: they only feed the pipe.
@@ -133,9 +135,9 @@ fn read(line: &str, mut pipefail: bool, depth: usize) -> Option<Piped> {
             }
         };
         let words = shell_words::split(&text).unwrap_or_default();
-        let spoken = words.iter().position(|word| !KEYWORDS.contains(&word.as_str())).unwrap_or(words.len());
-        let is_conditional = words[..spoken].iter().any(|word| word != "{");
-        let words = &words[spoken..];
+        let spoken = after_keywords(&words);
+        let is_conditional = words[..words.len() - spoken.len()].iter().any(|word| word != "{");
+        let words = spoken;
         let command = unwrapped(words).unwrap_or(words);
         let program = command.first().map_or("", |word| name(word));
         let within = std::mem::take(&mut within);

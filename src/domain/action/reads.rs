@@ -1,7 +1,7 @@
 //! The parts of a line for the shell that may change files. A file that only a reading command names was changed by
 //! another one.
 
-use super::normal::{FILTERS, KEYWORDS, MAX_DEPTH, SETUP, SHELLS, line_for_shell, name, unwrapped};
+use super::normal::{FILTERS, MAX_DEPTH, SETUP, SHELLS, after_keywords, line_for_shell, name, unwrapped};
 use super::own::BETWEEN;
 use super::shell::{self, Joint, Step};
 
@@ -121,8 +121,7 @@ fn line_within(words: &[String]) -> Option<&str> {
 /// Whether a simple command changes no file that it names.
 fn reads(text: &str, before: Joint) -> bool {
     let Ok(words) = shell_words::split(text) else { return false };
-    let spoken = words.iter().position(|word| !KEYWORDS.contains(&word.as_str())).unwrap_or(words.len());
-    let words = &words[spoken..];
+    let words = after_keywords(&words);
     let Some([program, arguments @ ..]) = unwrapped(words) else { return words.is_empty() };
     let says = |told: &[&str]| {
         let mut words = arguments.iter().map(String::as_str).skip_while(|word| word.starts_with('-'));

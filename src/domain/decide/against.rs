@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::domain::claim::Relation;
-use crate::domain::experiment::{Expect, Plan, Prediction, RunState};
+use crate::domain::experiment::{Expect, Plan, Prediction, RunState, are_one_command};
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, Run, State};
@@ -227,8 +227,9 @@ pub(super) fn cited_failures<'a>(
 
 /// The last interrupted run about a claim of the check that a plan has.
 pub(super) fn last_interrupted(state: &State, claim_id: ClaimId, plan: &Plan) -> Option<RunId> {
-    let check = Some(plan.check());
-    let is_of = |run: &Run| run.interrupted && run.claim == Some(claim_id) && run.check == check;
+    let (check, words) = (Some(plan.check()), plan.words());
+    let is_check = |run: &Run| run.check == check || run.words == words;
+    let is_of = |run: &Run| run.interrupted && run.claim == Some(claim_id) && is_check(run);
     state.runs().filter(|(_, run)| is_of(run)).map(|(id, _)| id).max()
 }
 
@@ -244,7 +245,8 @@ pub(super) fn last_failed(
         Prediction::Passes => RunState::Failed,
         Prediction::Fails => RunState::Succeeded,
     };
-    let is_of = |run: &Run| run.check == check || run.profile.is_none() && run.command == command;
+    let is_of =
+        |run: &Run| run.check == check || run.profile.is_none() && are_one_command(&run.command, &command);
     let words = plan.words();
     let is_read = |run: &Run| run.words == words && read_by(plan.expect.as_ref(), run) == Some(against);
     let runs = state.runs().filter(|(_, run)| run.state == against && is_of(run) || is_read(run));
@@ -292,8 +294,8 @@ fn interrupted(
     (claim_id, claim): (ClaimId, &Claim),
     (run_id, run): (RunId, &Run),
 ) -> Option<RunId> {
-    let others =
-        state.runs().filter(|(id, other)| *id != run_id && other.interrupted && is_same_test(other, run));
+    let is_check = |other: &Run| is_same_test(other, run) || is_same_command(other, run);
+    let others = state.runs().filter(|(id, other)| *id != run_id && other.interrupted && is_check(other));
     let is_in_doubt = |other: &Run| {
         let keys = other.key.as_ref().zip(run.key.as_ref());
         keys.is_some_and(|(one, other)| one.is_same_content(other))
@@ -335,9 +337,15 @@ pub(super) fn repeated(claim_id: ClaimId, run: &Run, more: &[(&str, Value)]) -> 
     way::call("run_experiment", &call)
 }
 
+/// Whether two runs of profiles have the same command, with or without a wrapper that only starts it.
+fn is_same_command(one: &Run, other: &Run) -> bool {
+    let is_known = !one.words.is_empty();
+    is_known && (one.words == other.words || one.process().is_some_and(|it| other.process() == Some(it)))
+}
+
 fn is_same_test(one: &Run, other: &Run) -> bool {
     let is_typed = one.profile.is_none() || other.profile.is_none();
-    if is_typed && one.command == other.command {
+    if is_typed && are_one_command(&one.command, &other.command) {
         return true;
     }
     match (&one.key, &other.key) {

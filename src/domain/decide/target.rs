@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{Accepted, contradiction};
 use crate::domain::command::{AliasTarget, PartTarget};
-use crate::domain::event::{TargetAliased, TargetParted};
+use crate::domain::event::{Event, TargetAliased, TargetParted};
 use crate::domain::ids::ClaimId;
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
@@ -94,9 +94,8 @@ pub(super) fn alias(state: &State, command: &AliasTarget) -> Result<Accepted, Re
             "nothing to do: they are joined",
         ));
     }
-    let mut events = vec![TargetAliased { target: target.clone(), alias: alias.clone() }.into()];
-    let conflicts = contradiction::on_alias(state, target, alias);
-    let next = (!conflicts.is_empty()).then(|| {
+    let (events, is_disputed) = joined(state, target, alias);
+    let next = is_disputed.then(|| {
         let both: Vec<ClaimId> = state.decisions_on(target).chain(state.decisions_on(alias)).collect();
         let instead = json!({
             "statement": way::STATEMENT, "target": target.name(), "rationale": way::REASON, "supersedes": both,
@@ -104,8 +103,33 @@ pub(super) fn alias(state: &State, command: &AliasTarget) -> Result<Accepted, Re
         let instead = way::call("record_decision", &instead);
         format!("{} decisions on {target} are in force now, and the architect decides: {instead}", both.len())
     });
-    events.extend(conflicts);
     Ok(Accepted { events, next, ..Accepted::default() })
+}
+
+/// An alias becomes another name of a target. Besides, whether both have decisions in force.
+fn joined(state: &State, target: &Scope, alias: &Scope) -> (Vec<Event>, bool) {
+    let mut events = vec![TargetAliased { target: target.clone(), alias: alias.clone() }.into()];
+    let conflicts = contradiction::on_alias(state, target, alias);
+    let is_disputed = !conflicts.is_empty();
+    events.extend(conflicts);
+    (events, is_disputed)
+}
+
+/// Joins a target that an earlier release took for another one to the target that its name means now, such as `p//q` to
+/// `p/q`. Two decisions in force on them contradict each other from then on. Empty if no target is left to join.
+pub(crate) fn respelled(state: &State) -> Vec<Event> {
+    let respelled = state.targets().find_map(|known| {
+        let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c);
+        let meant = Some(known).filter(|known| !known.name().chars().all(is_plain))?;
+        let meant = Scope::target(meant.name()).ok().filter(|meant| meant != known)?;
+        let (of_known, of_meant) = (state.canonical(known), state.canonical(&meant));
+        (of_known != of_meant).then(|| {
+            // The operator may have joined the old name to another one.
+            let is_chosen = Scope::target(of_known.name()).is_ok_and(|chosen| chosen == *of_known);
+            if is_chosen { joined(state, of_known, of_meant) } else { joined(state, of_meant, of_known) }
+        })
+    });
+    respelled.map(|(events, _)| events).unwrap_or_default()
 }
 
 pub(super) fn part(state: &State, command: &PartTarget) -> Result<Accepted, Rejection> {

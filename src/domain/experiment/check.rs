@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Environment, Plan, RunGit, hash};
+use crate::domain::action::bare;
+use crate::domain::text::CommandLine;
 
 /// The check of a run, and its content. Profiles with the same command have the same check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,10 +60,11 @@ impl Plan {
         hash(&parts)
     }
 
-    /// The command with its paths in their normal form, for [`process`].
+    /// The command without wrappers and with its paths in their normal form, for [`process`].
     pub fn words(&self) -> Vec<String> {
         let cwd = self.cwd.to_string_lossy();
         let argv = self.same_as.as_ref().unwrap_or(&self.argv);
+        let argv = bare(argv);
         let mut words: Vec<String> = argv.iter().map(|argument| normal(argument, &cwd)).collect();
         // A bare name is a program of the search path.
         if let Some((given, program)) = argv.first().zip(words.first_mut())
@@ -72,6 +75,12 @@ impl Plan {
         }
         words
     }
+}
+
+/// Whether two command lines, as typed, run the same command: with or without a wrapper that only starts it.
+pub fn are_one_command(one: &CommandLine, other: &CommandLine) -> bool {
+    let words = |line: &CommandLine| shell_words::split(line.as_str()).ok().map(|words| bare(&words));
+    one == other || words(one).is_some_and(|one| words(other) == Some(one))
 }
 
 /// A text that is equal for runs of the same command, whatever its profiles call the exit codes, and whatever directory
@@ -129,7 +138,45 @@ fn normal(argument: &str, cwd: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{normal, process};
+    use super::{are_one_command, normal, process};
+    use crate::domain::action::bare;
+    use crate::domain::text::CommandLine;
+
+    /// Red before: a command behind a wrapper that only starts it was another check.
+    #[test]
+    fn a_command_is_the_same_behind_a_wrapper_that_only_starts_it() {
+        let line = |text: &str| text.parse::<CommandLine>().expect("a command");
+        for wrapped in [
+            "env bash check.sh a",
+            "/bin/bash check.sh a",
+            "/usr/bin/env -u X A=1 B=2 bash check.sh a",
+            "timeout 9 bash check.sh a",
+            "timeout -k 1 --signal=INT 9 bash check.sh a",
+            "nice -n 5 nohup stdbuf -o0 bash check.sh a",
+            "time -p bash check.sh a",
+            "command exec bash check.sh a",
+            "bash -e check.sh a",
+            "bash -eu -o pipefail +x -- check.sh a",
+            "bash --norc --rcfile x check.sh a",
+        ] {
+            assert!(are_one_command(&line(wrapped), &line("bash check.sh a")), "{wrapped}");
+        }
+        for other in [
+            "env -C src bash check.sh a",
+            "env -S 'bash check.sh a'",
+            "bash check.sh b",
+            "bash -c 'check.sh a'",
+            "bash -s check.sh a",
+            "./bash check.sh a",
+            "bash",
+            "env",
+        ] {
+            assert!(!are_one_command(&line(other), &line("bash check.sh a")), "{other}");
+            let words = shell_words::split(other).expect("words");
+            assert!(!bare(&words).is_empty(), "{other}");
+        }
+        assert_eq!(bare(&["bash", "-c", "-e"].map(str::to_owned)), ["bash", "-c", "-e"]);
+    }
 
     /// Red before: the directory of a run was a part of its check, whatever its arguments led to.
     #[test]
@@ -141,11 +188,7 @@ mod tests {
         assert_eq!(of(&["sh", "../src/db/t.sh"], "tests/"), top);
         assert_eq!(of(&["sh", "--file=db/t.sh"], "src/"), of(&["sh", "--file=src/db/t.sh"], ""));
         assert_eq!(of(&["./t.sh", "a"], "src/"), of(&["src/t.sh", "src/a"], ""));
-        for (line, dir) in [
-            (&["sh", "src/db/t.sh"][..], "src/"),
-            (&["bash", "src/db/t.sh"][..], ""),
-            (&["sh", "-x", "src/db/t.sh"][..], ""),
-        ] {
+        for (line, dir) in [(&["sh", "src/db/t.sh"][..], "src/"), (&["bash", "src/db/t.sh"][..], "")] {
             assert_ne!(of(line, dir), top, "{line:?}");
         }
         for line in [&["make"][..], &["sh", "-c", "cat a"], &["cargo", "test"]] {

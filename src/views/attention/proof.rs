@@ -1,21 +1,27 @@
 //! Items about the runs of claims: proofs that wait, failed since or are unstable.
 
-use std::path::Path;
-
 use serde_json::json;
 
 use super::list::MAX_SHOWN;
 use super::moves::{its_end, move_of};
 use super::{Kind, Need};
-use crate::domain::claim::ClaimType;
+use crate::domain::agent::AgentId;
+use crate::domain::claim::{ClaimType, Position};
+use crate::domain::event::{Event, PositionTaken};
 use crate::domain::experiment::Prediction;
 use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
 use crate::domain::state::EQUAL_RUNS;
-use crate::domain::versions::{MeantAgain, differ, way_forward};
+use crate::domain::versions::{MeantAgain, Versions, differ, way_forward};
 use crate::domain::way;
+use crate::ledger;
 use crate::runner::profile::Fitting;
-use crate::store::{ClaimSummary, ExperimentFilter, ExperimentView, Reader, StoreError};
+use crate::store::{ClaimSummary, ExperimentFilter, ExperimentView, PositionHeld, Reader, StoreError};
+use crate::views::markdown::name;
+use crate::workspace::Workspace;
+
+/// The most positions of a challenger that are read to find its last word on a claim.
+const MAX_POSITIONS: usize = 200;
 
 /// A claim that waits for a run, with that run.
 pub(super) fn pending_proof(store: &Reader, claim: &ClaimSummary) -> Result<Need, StoreError> {
@@ -101,18 +107,67 @@ pub(super) fn proof_of(
     Some(format!("a run may decide instead: {}", settling.run))
 }
 
-/// What settles a contested claim instead of a run, if its files hold something else now: a run would decide nothing.
+/// What settles a contested claim instead of a run that would decide nothing: its files hold something else now, or a
+/// challenger saw other content of them in another work tree.
 pub(super) fn changed(
     store: &Reader,
-    root: &Path,
+    workspace: &Workspace,
     (claim, claim_type, scopes): (ClaimId, Option<ClaimType>, &[String]),
 ) -> Option<String> {
     let scopes: Vec<Scope> = scopes.iter().filter_map(|scope| scope.parse().ok()).collect();
     let (meant, _) = store.versions_of(std::iter::once(claim)).ok()?.remove(&claim)?;
-    let (now, _) = crate::versions::seen_at_once(root, &scopes)?;
-    if !differ(&meant, &now) {
-        return None;
+    let (now, _) = crate::versions::seen_at_once(workspace.root(), &scopes)?;
+    let way = || way_forward(claim, claim_type, Some(&scopes), MeantAgain::ByStill);
+    if differ(&meant, &now) {
+        return Some(format!("its files changed since, so a run decides nothing now: {}", way()));
     }
-    let way = way_forward(claim, claim_type, Some(&scopes), MeantAgain::ByStill);
-    Some(format!("its files changed since, so a run decides nothing now: {way}"))
+    let challenger = challenged_elsewhere(store, workspace, claim, &now)?;
+    let challenger = name(&challenger);
+    Some(format!(
+        "{challenger} challenges other content of its files in another work tree, so a run here decides nothing now: {}",
+        way()
+    ))
+}
+
+/// The first agent with an open challenge that saw other content than this in another work tree.
+fn challenged_elsewhere(
+    store: &Reader,
+    workspace: &Workspace,
+    claim: ClaimId,
+    now: &Versions,
+) -> Option<String> {
+    let view = store.claim(claim).ok()??;
+    let proved = view.history.iter().filter(|moved| {
+        let reason = moved.reason.as_deref().unwrap_or_default();
+        reason.starts_with("proof:")
+    });
+    let answered = proved.map(|moved| moved.seq).max().unwrap_or(0);
+    let ledger = ledger::Reader::open(&workspace.ledger()).ok()??;
+    let worktree = workspace.worktree();
+    let is_elsewhere = |held: &&PositionHeld| {
+        let taken = last_challenge(&ledger, claim, held);
+        taken.is_some_and(|taken| {
+            let seen_in = taken.seen_in.as_ref();
+            seen_in.is_some_and(|there| there.worktree != worktree) && differ(&taken.versions, now)
+        })
+    };
+    let open = view.positions.iter().filter(|held| held.seq > answered);
+    let mut open = open.filter(|held| held.position == Position::Challenge.as_str());
+    open.find(is_elsewhere).map(|held| held.agent.clone())
+}
+
+/// The last time that an agent said its challenge of a claim: when it took the position, or said that it still means it.
+fn last_challenge(ledger: &ledger::Reader, claim: ClaimId, held: &PositionHeld) -> Option<PositionTaken> {
+    let said = ledger::Filter {
+        after: held.seq - 1,
+        kind: Some("position.taken".to_owned()),
+        agent: Some(AgentId::recorded(held.agent.as_str())),
+        limit: MAX_POSITIONS,
+        newest: true,
+        ..ledger::Filter::default()
+    };
+    ledger.list(&said).ok()?.into_iter().rev().find_map(|stored| {
+        let Some(Event::PositionTaken(taken)) = stored.recorded().ok()?.event else { return None };
+        (taken.claim_id == claim && taken.position == Position::Challenge).then_some(taken)
+    })
 }
