@@ -121,6 +121,7 @@ mod travel;
 
 mod trees;
 mod triggers;
+mod typed;
 mod verbs;
 mod verdicts;
 mod versions;
