@@ -99,6 +99,8 @@ pub struct Caller {
     is_told: bool,
     task: Option<TaskId>,
     role: Role,
+    /// The sessions of the panes whose clients started this one's.
+    above: Vec<SessionId>,
 }
 
 /// The agent that a call speaks for.
@@ -154,6 +156,7 @@ impl Caller {
             is_told,
             task,
             role,
+            above: Vec::new(),
         })
     }
 
@@ -164,6 +167,19 @@ impl Caller {
         let named = |agent: &&AgentId| worktree.is_some_and(|worktree| worktree.as_str() == agent.as_str());
         let of_work_tree = self.roster.panes().find(named).cloned();
         Self { first_seats, of_work_tree, ..self }
+    }
+
+    /// Sets the sessions of the panes whose clients started the client of this one.
+    #[must_use]
+    pub fn below(self, above: Vec<SessionId>) -> Self {
+        Self { above, ..self }
+    }
+
+    /// Takes the pin away. Its agent is the first seat that the pane asks for.
+    #[must_use]
+    pub fn unpinned(self) -> Self {
+        let of_work_tree = self.pinned.clone().or(self.of_work_tree);
+        Self { pinned: None, of_work_tree, role: Role::Agent, ..self }
     }
 
     /// Makes the caller a host that speaks for many agents and names one in each call.
@@ -292,7 +308,12 @@ impl Caller {
                 let client =
                     seats_of(&self.first_seats, self.of_work_tree.as_ref(), client.unwrap_or_default());
                 let agent = client.first.clone().unwrap_or_else(|| AgentId::seat(&client.word, 1));
-                let unpinned = Unpinned { client: Some(client), named, ..Unpinned::default() };
+                let unpinned = Unpinned {
+                    client: Some(client),
+                    named,
+                    above: self.above.clone(),
+                    ..Unpinned::default()
+                };
                 Ok(Speaker { agent, unpinned: Some(unpinned) })
             }
         }

@@ -179,10 +179,26 @@ impl Lines<'_> {
 
 const ALL: Lines<'_> = Lines { are_wanted: &|_| true, lead: "" };
 
-/// A text whose steps between back-quotes are those of a shell.
+/// A text whose steps between back-quotes are those of a shell, and the addresses that a pack names to read more.
 pub(crate) fn in_shell(text: &str) -> Cow<'_, str> {
-    with_lines(text, &ALL)
+    let shown = with_lines(text, &ALL);
+    if !shown.contains(TO_READ) {
+        return shown;
+    }
+    let mut parts = shown.split(TO_READ);
+    let mut read = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let line = part.split_once('"').and_then(|(address, rest)| Some((shows(address)?, rest)));
+        read.push_str(&match line {
+            Some((line, rest)) => format!("read=\"{line}\"{rest}"),
+            None => format!("{TO_READ}{part}"),
+        });
+    }
+    Cow::Owned(read)
 }
+
+/// The beginning of an attribute of a pack that names the address of more.
+const TO_READ: &str = "read=\"hivemind://";
 
 /// A text whose steps by tools that a client is not offered are those of a shell, and are said to be.
 pub(crate) fn where_not_offered<'t>(text: &'t str, is_offered: &dyn Fn(&str) -> bool) -> Cow<'t, str> {
@@ -311,6 +327,7 @@ fn shows(address: &str) -> Option<String> {
     }
     for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
         match value {
+            "json" if name == "format" => line.push_str(" --json"),
             "true" => line.push_str(&format!(" --{name}")),
             value => line.push_str(&format!(" --{name} {}", shell_words::quote(value))),
         }
@@ -354,6 +371,8 @@ mod tests {
             "`hivemind://claims?status=contested`, `hivemind://tasks/ready`, `hivemind://sessions/s1/turn0`",
             expect!["`hm claim list --status contested`, `hm task ready`, `hm session turn0 s1`"],
         );
+        check("<a read=\"hivemind://negative\">", expect!["<a read=\"hm claim list --type negative\">"]);
+        check("`hivemind://claims/C1?format=json`", expect!["`hm claim show C1 --json`"]);
     }
 
     #[test]

@@ -105,6 +105,12 @@ pub const SESSION_VARIABLES: [&str; 5] = [
     "QWEN_CODE_SESSION_ID",
 ];
 
+/// The variable in this process's environment that holds the session of its client.
+pub fn session_variable() -> Option<&'static str> {
+    let is_set = |name: &&str| std::env::var(name).is_ok_and(|value| !value.trim().is_empty());
+    SESSION_VARIABLES.into_iter().find(is_set)
+}
+
 /// The variable in the environment of every process of a run. It holds the id of the run.
 pub const RUN_VARIABLE: &str = "HM_RUN_ID";
 
@@ -187,18 +193,34 @@ fn started_with(process: u32) -> BTreeMap<String, String> {
 
 /// The variables with which the client above this process was started; this system does not show them.
 #[cfg(not(target_os = "linux"))]
-pub const fn given_to_client() -> Option<BTreeMap<String, String>> {
+pub const fn given_to_client(_: impl Fn(u32) -> bool) -> Option<BTreeMap<String, String>> {
     None
 }
 
-/// The variables with which the nearest client above this process was started, or the first process of the run that it
-/// belongs to. The shell of an agent cannot change them. `None` without either, and where the system does not show them.
+/// The variables with which the first process of the run was started that this process belongs to, else the outermost
+/// client above this process that is a pane, else the nearest client. The shell of an agent cannot change them. `None`
+/// without a client, and where the system does not show them.
 #[cfg(target_os = "linux")]
-pub fn given_to_client() -> Option<BTreeMap<String, String>> {
-    let is_first_of_run = |process: u32| parent_of(process).is_some_and(is_runner);
-    let mut line = std::iter::once(std::process::id()).chain(processes_above());
-    let client = line.find(|process| client_program(*process).is_some() || is_first_of_run(*process))?;
-    Some(started_with(client)).filter(|variables| !variables.is_empty())
+pub fn given_to_client(is_pane: impl Fn(u32) -> bool) -> Option<BTreeMap<String, String>> {
+    let is_first_of_run = |process: &u32| parent_of(*process).is_some_and(is_runner);
+    let first_of_run = std::iter::once(std::process::id()).chain(processes_above()).find(is_first_of_run);
+    let clients: Vec<u32> = clients_above().collect();
+    let pane = || clients.iter().rfind(|client| is_pane(**client)).or(clients.first()).copied();
+    Some(started_with(first_of_run.or_else(pane)?)).filter(|variables| !variables.is_empty())
+}
+
+/// The clients above this process; this system does not show them.
+#[cfg(not(target_os = "linux"))]
+pub fn clients_above() -> impl Iterator<Item = u32> {
+    std::iter::empty()
+}
+
+/// The clients above this process, the nearest first. A run belongs to no client, so the search ends at the helper of a
+/// run.
+#[cfg(target_os = "linux")]
+pub fn clients_above() -> impl Iterator<Item = u32> {
+    let above = processes_above().take_while(|process| !is_runner(*process));
+    above.filter(|process| client_program(*process).is_some())
 }
 
 /// Whether a process is the helper of a run, `hm runner`.

@@ -3,9 +3,13 @@
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, Error};
+use clap::{Arg, ArgMatches, Command, Error};
 
+use crate::domain::claim::{Outcome, Status};
 use crate::domain::evidence::EvidenceName;
+use crate::domain::experiment::ProfileName;
+use crate::domain::plan::TaskStatus;
+use crate::domain::session::{Role, Source};
 
 /// Words of other tools, and the verbs that do this here.
 const MEANT: &[(&str, &[&str])] = &[
@@ -39,6 +43,14 @@ const MEANT: &[(&str, &[&str])] = &[
 /// Options that take the words which a verb has no place for, most likely first.
 const SAYING: [&str; 6] = ["--reason", "--note", "--notes", "--rationale", "--why", "--description"];
 
+/// The values of arguments that take a text of several words. Other arguments take one name each.
+const TEXTS: [&str; 9] =
+    ["INTENT", "NOTE", "PROMPT", "QUERY", "REASON", "STATEMENT", "TEXT", "TITLE", "VALUE"];
+
+/// The verb that needs one of these options, by which clap does not know it, and the one that completes it.
+const ABOUT: (&str, [&str; 3], [&str; 2]) =
+    ("rationale", ["claim", "scopes", "target"], ["--target", "TARGET"]);
+
 /// Adds to an error the line that would have worked, if there is one.
 pub(super) fn with_line(mut problem: Error, words: &[OsString], command: &Command) -> Error {
     let typed: Option<Vec<String>> = words.iter().map(|word| word.to_str().map(str::to_owned)).collect();
@@ -47,14 +59,15 @@ pub(super) fn with_line(mut problem: Error, words: &[OsString], command: &Comman
     let tried = if kind == ErrorKind::InvalidSubcommand {
         other_verbs(&problem, &typed)
     } else if kind == ErrorKind::UnknownArgument {
-        placed(&problem, &typed)
+        placed(&problem, &typed, command)
     } else if kind == ErrorKind::MissingRequiredArgument {
         vec![typed]
     } else {
         return problem;
     };
-    if let Some(line) = tried.into_iter().find_map(|line| completed(line, command)) {
-        let line = format!("this works: hm {}", shell_words::join(&line[1..]));
+    if let Some((line, is_whole)) = tried.into_iter().find_map(|line| completed(line, command)) {
+        let lead = if is_whole { "this works" } else { "fill in the words in capitals" };
+        let line = format!("{lead}: hm {}", shell_words::join(&line[1..]));
         // It says what similar words say.
         problem.remove(ContextKind::SuggestedSubcommand);
         problem.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![line.into()]));
@@ -62,22 +75,63 @@ pub(super) fn with_line(mut problem: Error, words: &[OsString], command: &Comman
     problem
 }
 
-/// The line with a word in capitals for each argument that it lacks, if it parses so.
-fn completed(mut line: Vec<String>, command: &Command) -> Option<Vec<String>> {
-    let problem = match command.clone().try_get_matches_from(&line) {
-        Ok(_) => return Some(line),
-        Err(problem) => problem,
+/// The line with a word in capitals for each argument that it lacks, if it works so, and whether it lacks none.
+fn completed(mut line: Vec<String>, command: &Command) -> Option<(Vec<String>, bool)> {
+    let typed = line.len();
+    if let Err(problem) = command.clone().try_get_matches_from(&line) {
+        let Some(ContextValue::Strings(lacking)) = problem.get(ContextKind::InvalidArg) else { return None };
+        if problem.kind() != ErrorKind::MissingRequiredArgument {
+            return None;
+        }
+        let words = lacking.iter().flat_map(|argument| argument.split_whitespace());
+        line.extend(words.map(|word| word.trim_matches(['<', '>', '[', ']', '.']).to_owned()));
+    }
+    let matches = command.clone().try_get_matches_from(&line).ok()?;
+    let (verb, given) = leaf(command, &matches);
+    let has =
+        |id: &str| verb.get_arguments().any(|argument| argument.get_id() == id && given.contains_id(id));
+    let (of, one_of, option) = ABOUT;
+    if has(of) && !one_of.into_iter().any(has) {
+        line.extend(option.map(str::to_owned));
+    }
+    let filled = &line[typed..];
+    let fits = |argument: &Arg| {
+        let values = given.try_get_raw(argument.get_id().as_str()).ok().flatten();
+        let mut values = values.into_iter().flatten().filter_map(|value| value.to_str());
+        values.all(|value| filled.iter().any(|word| word == value) || fits(argument, value))
     };
-    let Some(ContextValue::Strings(lacking)) = problem.get(ContextKind::InvalidArg) else { return None };
-    if problem.kind() != ErrorKind::MissingRequiredArgument {
+    if !verb.get_arguments().all(fits) {
         return None;
     }
-    for argument in lacking {
-        for word in argument.split_whitespace() {
-            line.push(word.trim_matches(['<', '>', '[', ']', '.']).to_owned());
-        }
+    let is_whole = filled.is_empty();
+    Some((line, is_whole))
+}
+
+/// The verb of a line, and what it was given.
+fn leaf<'a>(mut command: &'a Command, mut matches: &'a ArgMatches) -> (&'a Command, &'a ArgMatches) {
+    while let Some((name, below)) = matches.subcommand()
+        && let Some(verb) = command.find_subcommand(name)
+    {
+        (command, matches) = (verb, below);
     }
-    command.clone().try_get_matches_from(&line).is_ok().then_some(line)
+    (command, matches)
+}
+
+/// Whether an argument takes a value. Most arguments are parsed after the line.
+fn fits(argument: &Arg, value: &str) -> bool {
+    let id = argument.get_id().as_str();
+    let named = argument.get_value_names().and_then(|names| names.first());
+    let named = named.map_or_else(|| id.to_uppercase(), |name| name.to_string());
+    let has_space = value.contains(char::is_whitespace);
+    match id {
+        "profile" => value.parse::<ProfileName>().is_ok(),
+        "outcome" => value.parse::<Outcome>().is_ok(),
+        "role" if argument.is_positional() => value.parse::<Role>().is_ok(),
+        "source" => value.parse::<Source>().is_ok(),
+        "status" => value.parse::<TaskStatus>().is_ok() || value.parse::<Status>().is_ok(),
+        _ if argument.is_positional() => TEXTS.contains(&&*named) || !has_space,
+        _ => true,
+    }
 }
 
 /// The line with the verb that is meant by an unknown one.
@@ -101,7 +155,7 @@ fn other_verbs(problem: &Error, typed: &[String]) -> Vec<Vec<String>> {
 }
 
 /// The line with a surplus word behind the option that takes it, or joined with the words before it.
-fn placed(problem: &Error, typed: &[String]) -> Vec<Vec<String>> {
+fn placed(problem: &Error, typed: &[String], command: &Command) -> Vec<Vec<String>> {
     let Some(ContextValue::String(surplus)) = problem.get(ContextKind::InvalidArg) else { return Vec::new() };
     let Some(at) = typed.iter().rposition(|word| word == surplus).filter(|at| *at > 1) else {
         return Vec::new();
@@ -114,7 +168,13 @@ fn placed(problem: &Error, typed: &[String]) -> Vec<Vec<String>> {
         let Some(ContextValue::String(similar)) = problem.get(ContextKind::SuggestedArg) else {
             return Vec::new();
         };
-        return vec![with(at, at + 1, &[similar])];
+        // An option of another verb is no slip of the keyboard, and neither is a flag with a value.
+        let has_value = typed.get(at + 1).is_some_and(|next| !next.starts_with('-'));
+        let takes_value = option(command, similar).is_some_and(|meant| meant.get_action().takes_values());
+        let is_slip = similar.len().abs_diff(surplus.len()) <= 2
+            && option(command, surplus).is_none()
+            && has_value == takes_value;
+        return if is_slip { vec![with(at, at + 1, &[similar])] } else { Vec::new() };
     }
     let end = typed[at..].iter().position(|word| word.starts_with('-')).map_or(typed.len(), |more| at + more);
     let (said, whole) = (typed[at..end].join(" "), typed[at - 1..end].join(" "));
@@ -130,4 +190,11 @@ fn placed(problem: &Error, typed: &[String]) -> Vec<Vec<String>> {
         lines.push(joined);
     }
     lines
+}
+
+/// An option of any verb, by its long name.
+fn option<'a>(command: &'a Command, named: &str) -> Option<&'a Arg> {
+    let name = named.trim_start_matches('-');
+    let own = command.get_arguments().find(|argument| argument.get_long() == Some(name));
+    own.or_else(|| command.get_subcommands().find_map(|verb| option(verb, named)))
 }

@@ -63,6 +63,10 @@ impl Serve {
                 None => caller,
             };
         }
+        if !self.any_agent && self.http.is_none() {
+            let client = system::parent_process().map(|client| context.pane_process(client));
+            caller = context.below_panes(caller, client);
+        }
         let server =
             Server::new(caller, context.config.clone(), context.front()?, context.present(), &self.toolsets);
         match self.http {

@@ -1,5 +1,6 @@
 //! The speaker of a verb: its agent, its session, and whether it is the operator.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 
 use super::{Context, Failure, block_on, nobody_speaks, output, parse, surroundings};
@@ -49,15 +50,24 @@ impl Context {
     /// The client's session, if the environment or a variable names one.
     pub(super) fn given_session(&self) -> Option<SessionId> {
         let Environment { own_session, session, .. } = &self.environment;
+        let session = session.iter().filter(|session| !self.is_inherited(session));
         own_session.iter().chain(session).find_map(|session| session.parse().ok())
     }
 
-    /// The session of the client that owns this shell. The shell's variables name it. If they do not and no agent is
-    /// named, a process above this one may have left a note of it.
+    /// Whether the client above this process was itself started with this session in the client's variable. Then it is the
+    /// session of the client in whose shell that one was started.
+    fn is_inherited(&self, session: &str) -> bool {
+        let Some(client) = system::clients_above().next() else { return false };
+        let given = || system::given_to_client(|_| false)?.remove(system::session_variable()?);
+        self.noted_of(client).next().is_some() && given().is_some_and(|given| given == session)
+    }
+
+    /// The session of the client that owns this shell. The shell's variables name it. If they do not, a client above this
+    /// process may have left a note of it, or, if no agent is named, any other process.
     pub(super) fn client_session(&self) -> Option<SessionId> {
         self.given_session().or_else(|| {
             if self.is_named() {
-                return None;
+                return self.noted_sessions().into_iter().next();
             }
             let word = |process| ClientSession::of(&self.workspace, process).current();
             system::processes_above().find_map(word)
@@ -127,7 +137,7 @@ impl Context {
         if self.global.operator_override.is_some() || *named == AgentId::operator() {
             return Ok(());
         }
-        let given = system::given_to_client();
+        let given = self.given_to_pane();
         // Where the environment of the client is unknown, the variable counts as given.
         let pinned = match &given {
             None if self.environment.agent.is_some() => return Ok(()),
@@ -148,16 +158,22 @@ impl Context {
         }
     }
 
-    /// Refuses `HM_SESSION` in the shell of a pane if it names a session of another agent. A client that was started
-    /// with it is that session, such as a researcher.
+    /// Refuses a variable with a session of another agent in the shell of a pane. A client that was started with
+    /// `HM_SESSION` is that session, such as a researcher.
     fn refuse_session_of_another(&self) -> Result<(), Rejection> {
-        let told =
-            self.environment.own_session.as_deref().and_then(|session| session.parse::<SessionId>().ok());
-        let Some(told) = told.filter(|_| self.global.operator_override.is_none()) else { return Ok(()) };
-        let given = system::given_to_client().and_then(|mut given| given.remove("HM_SESSION")?.parse().ok());
+        let Some(told) = self.given_session().filter(|_| self.global.operator_override.is_none()) else {
+            return Ok(());
+        };
+        let given = self.given_to_pane().and_then(|mut given| given.remove("HM_SESSION")?.parse().ok());
         let of_client = given.map_or_else(|| self.noted_sessions(), |given| vec![given]);
         let own = if of_client.is_empty() { self.pane_sessions() } else { of_client };
-        if own.contains(&told) {
+        let variable = self.session_variable();
+        // One process of Codex runs many panes, and its variable tells them apart.
+        let is_of_codex = || {
+            let nearest = system::clients_above().next().and_then(system::client_program);
+            nearest == Some("codex") && variable.starts_with("CODEX")
+        };
+        if own.contains(&told) || is_of_codex() {
             return Ok(());
         }
         let pane = own.iter().find_map(|session| Some((session, self.agent_of(session)?)));
@@ -167,28 +183,63 @@ impl Context {
                 format!(
                     "session {told} is {other}'s, and this shell belongs to the pane of {pane} (session {own})"
                 ),
-                "unset HM_SESSION; name a session that you split off, or a new one",
+                format!("unset {variable}; name a session that you split off, or a new one"),
             )),
             _ => Ok(()),
         }
     }
 
+    /// The variable with the session of [`Context::given_session`].
+    fn session_variable(&self) -> &'static str {
+        let of_client = || system::session_variable().unwrap_or("the variable of the session");
+        if self.environment.own_session.is_some() { "HM_SESSION" } else { of_client() }
+    }
+
+    /// The variables with which the outermost client above this process was started that has a session here. A client that
+    /// a pane starts gets its variables from that pane.
+    fn given_to_pane(&self) -> Option<BTreeMap<String, String>> {
+        system::given_to_client(|client| self.noted_of(client).next().is_some())
+    }
+
     /// The sessions that the pane of this shell may be in: that of the client's variable, and those of
     /// [`Context::noted_sessions`].
     fn pane_sessions(&self) -> Vec<SessionId> {
-        let given = self.environment.session.iter().filter_map(|session| session.parse().ok());
-        given.chain(self.noted_sessions()).collect()
+        let given = self.environment.session.iter().filter(|session| !self.is_inherited(session));
+        given.filter_map(|session| session.parse().ok()).chain(self.noted_sessions()).collect()
     }
 
-    /// For each client above this process the session that its hooks recorded, and those of its servers.
+    /// The sessions of each client above this process.
     fn noted_sessions(&self) -> Vec<SessionId> {
         // Other programs that run hooks, such as a script, may speak for several agents.
-        let clients = system::processes_above().filter(|process| system::client_program(*process).is_some());
-        let noted = clients.flat_map(|client| {
-            let noted = ClientSession::of(&self.workspace, client).current();
-            noted.into_iter().chain(ClientSession::of_servers_below(&self.workspace, client))
+        system::clients_above().flat_map(|client| self.noted_of(client)).collect()
+    }
+
+    /// The session that the hooks of a client recorded last, and those of its servers.
+    fn noted_of(&self, client: u32) -> impl Iterator<Item = SessionId> {
+        let noted = ClientSession::of(&self.workspace, client).last();
+        noted.into_iter().chain(ClientSession::of_servers_below(&self.workspace, client))
+    }
+
+    /// Adds the panes above it to the caller of a hook or server: the sessions of the clients above this process, except
+    /// its own client. A client that a pane starts speaks for that pane, and so does a program with the name of a client.
+    /// A pin to another agent than theirs is no word of a human.
+    pub(super) fn below_panes(&self, caller: Caller, own: Option<u32>) -> Caller {
+        // A session that a variable names may not be that of the client.
+        let own = own.filter(|_| self.environment.own_session.is_none());
+        let mut clients: Vec<u32> = system::clients_above().collect();
+        // One process of Codex runs many panes, so it does not tell whose process this is.
+        clients.retain(|client| {
+            system::clients_above().next() != Some(*client)
+                || system::client_program(*client) != Some("codex")
         });
-        noted.collect()
+        let others = clients.into_iter().filter(|client| Some(*client) != own);
+        let above: Vec<SessionId> = others.flat_map(|client| self.noted_of(client)).collect();
+        let is_of_other = |pinned: &AgentId| {
+            let mut agents = above.iter().filter_map(|session| self.agent_of(session));
+            agents.any(|agent| agent != *pinned && !agent.is_reserved())
+        };
+        let is_given = caller.pinned().is_none_or(|pinned| pinned.is_reserved() || !is_of_other(pinned));
+        if is_given { caller.below(above) } else { caller.unpinned().below(above) }
     }
 
     /// The agent of the client's session.

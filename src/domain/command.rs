@@ -285,11 +285,12 @@ impl Submission {
             command,
         } = self;
         command.each_text(&mut found);
-        let Unpinned { pane, client, named, came_from, servers } = unpinned.clone().unwrap_or_default();
+        let Unpinned { pane, client, named, came_from, servers, above } =
+            unpinned.clone().unwrap_or_default();
         each_text(agent, |_, text| found("agent", text));
         each_text(&named, |_, text| found("agent", text));
         each_text(&[session, &pane, &came_from], |_, text| found("session", text));
-        each_text(&servers, |_, text| found("session", text));
+        each_text(&[servers, above], |_, text| found("session", text));
         each_text(&client, |_, text| found("client", text));
         each_text(trace_id, |_, text| found("trace_id", text));
         each_text(idempotency_key, |_, text| found("idempotency_key", text));

@@ -37,6 +37,9 @@ pub struct Unpinned {
     /// Sessions of the client's own servers, which spoke before its first hook.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<SessionId>,
+    /// Sessions of other panes whose clients started the client of this pane.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub above: Vec<SessionId>,
 }
 
 /// The seats for panes of one client.
@@ -168,7 +171,8 @@ pub fn seat(
 }
 
 /// Adds the events by which other panes count as one agent with that of the caller. The pane of a server that spoke before
-/// the first hook of its client becomes part of it. The pane in whose session the client was before keeps its own seat.
+/// the first hook of its client becomes part of it. The pane in whose session the client was before keeps its own seat, and
+/// so does the pane that started the client.
 fn join(state: &State, own: &SessionId, unpinned: &Unpinned, seat: &mut Seat) {
     let seats = state.seats();
     if seat.events.is_empty() && !seats.is_seated(Some(own)) {
@@ -178,17 +182,31 @@ fn join(state: &State, own: &SessionId, unpinned: &Unpinned, seat: &mut Seat) {
         |other: &&SessionId| seats.first(other) != seats.first(own) && seats.is_seated(Some(other));
     let servers: Vec<&SessionId> = unpinned.servers.iter().filter(is_other).collect();
     let came_from = unpinned.came_from.as_ref().filter(is_other);
-    let came_from = came_from.filter(|from| !seats.are_one_agent(Some(own), Some(from)));
+    let is_apart = |other: &&SessionId| !seats.are_one_agent(Some(own), Some(other));
+    let came_from = came_from.filter(is_apart);
+    let is_pane = |other: &&SessionId| {
+        seats.pane(other).is_some_and(|pane| !pane.agent.is_reserved())
+            && seats.first(other) != seats.first(own)
+    };
+    let above: Vec<&SessionId> = unpinned.above.iter().filter(is_pane).filter(is_apart).collect();
     let others = servers.iter().copied().chain(came_from);
-    let mut names: Vec<&str> = others.filter_map(|other| Some(seats.pane(other)?.agent.as_str())).collect();
-    seat.joins = !names.is_empty();
-    names.retain(|name| *name != seat.agent.as_str());
-    if !names.is_empty() && seat.told.as_ref().is_none_or(|told| told.code == WarningCode::Seated) {
+    let names_of = |sessions: Vec<&SessionId>| {
+        let names = sessions.into_iter().filter_map(|other| Some(seats.pane(other)?.agent.as_str()));
+        names.collect::<BTreeSet<&str>>().into_iter().collect::<Vec<_>>()
+    };
+    let (mut before, starters) = (names_of(others.collect()), names_of(above.clone()));
+    seat.joins = !before.is_empty() || !starters.is_empty();
+    before.retain(|name| *name != seat.agent.as_str());
+    let why = match (&before[..], &starters[..]) {
+        ([], []) => None,
+        ([], starters) => Some(format!("the pane of {} started your client", starters.join(", "))),
+        (before, _) => Some(format!("spoke as {} before", before.join(", "))),
+    };
+    if let Some(why) = why.filter(|_| seat.told.as_ref().is_none_or(|told| told.code == WarningCode::Seated))
+    {
         let message = format!(
-            "you are {} here, and spoke as {} before: both count as one agent from now on, so neither confirms what the \
-             other said",
-            seat.agent,
-            names.join(", ")
+            "you are {} here, and {why}: both count as one agent from now on, so neither confirms what the other said",
+            seat.agent
         );
         seat.told = Some(Warning { code: WarningCode::SeatTaken, message, claim_id: None });
     }
@@ -201,7 +219,7 @@ fn join(state: &State, own: &SessionId, unpinned: &Unpinned, seat: &mut Seat) {
         takes_over: Vec::new(),
     };
     let parts = servers.into_iter().map(|server| seated(server, Some(own), None));
-    let both = came_from.map(|from| seated(own, None, Some(from)));
+    let both = came_from.into_iter().chain(above).map(|other| seated(own, None, Some(other)));
     let events: Vec<Event> = parts.chain(both).map(Event::from).collect();
     seat.events.extend(events);
 }

@@ -261,7 +261,8 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
     );
     let weak = claim.contradictions.iter().filter(|found| found.tier == Tier::Weak).count();
     if weak > 0 {
-        let _ = writeln!(text, "\nLooks a little like the opposite of {weak} more: ?format=json names them.");
+        let all = format!("`hivemind://claims/{}?format=json`", summary.id);
+        let _ = writeln!(text, "\nLooks a little like the opposite of {weak} more: {all} names them.");
     }
     section(
         &mut text,

@@ -60,11 +60,7 @@ pub fn event(reads: &mut Reads, text: &str) -> Result<EventId, Rejection> {
         return Ok(id);
     }
     let unknown = |message: String| {
-        Rejection::new(
-            Code::UnknownEvidence,
-            message,
-            "hivemind://events and hm log list events by their names",
-        )
+        Rejection::new(Code::UnknownEvidence, message, "`hivemind://events` lists events by their names")
     };
     let none = || unknown(format!("no event is called `{}`", quoted(text)));
     let end = names::end(given).ok_or_else(none)?;

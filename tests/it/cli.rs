@@ -893,7 +893,7 @@ fn a_verb_needs_a_workspace() {
 }
 
 /// The verbs below a help text.
-fn verbs(help: &str) -> Vec<String> {
+pub(crate) fn verbs(help: &str) -> Vec<String> {
     // The page of `hm` itself groups them: `name  text; name: text`, or nothing but names.
     if help.contains("\nKnow\n") {
         let lines = help.lines().filter(|line| line.starts_with("  "));

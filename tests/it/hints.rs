@@ -14,6 +14,9 @@ use hivemind::mcp::Era;
 /// What a placeholder stands for where only the parser looks.
 const PLACEHOLDERS: [(&str, &str); 1] = [("PROFILE", "cargo-test")];
 
+/// The options of a line that only the parser looks at: no workspace can be there.
+pub(crate) const NOWHERE: [&str; 2] = ["--dir", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")];
+
 /// Names of tools that are also words of English, or verbs of `hm`.
 const WORDS: [&str; 4] = ["abstain", "challenge", "still", "support"];
 
@@ -87,11 +90,10 @@ pub(crate) fn assert_typeable(shell: &Shell, line: &str, text: &str) -> Vec<Stri
 }
 
 /// What the parser says of a command. What it takes goes no further: it names a workspace that cannot be one.
-fn parsed(shell: &Shell, command: &str) -> Result<(), String> {
+pub(crate) fn parsed(shell: &Shell, command: &str) -> Result<(), String> {
     let words = shell_words::split(command).map_err(|error| error.to_string())?;
-    let nowhere = ["--dir", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")];
     let mut typed = shell.command("hm");
-    let typed = typed.args(nowhere).args(words.iter().skip(1).map(|word| {
+    let typed = typed.args(NOWHERE).args(words.iter().skip(1).map(|word| {
         let known = PLACEHOLDERS.iter().find(|(name, _)| name == word);
         known.map_or(word.as_str(), |(_, stands_for)| stands_for)
     }));

@@ -123,6 +123,7 @@ mod travel;
 
 mod trees;
 mod triggers;
+mod typed;
 mod unseen;
 mod verbs;
 mod verdicts;

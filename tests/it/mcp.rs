@@ -236,7 +236,7 @@ async fn four_panes_share_one_memory() {
 
         - position (open): reviewer
 
-        Looks a little like the opposite of 1 more: ?format=json names them.
+        Looks a little like the opposite of 1 more: `hivemind://claims/C2?format=json` names them.
 
         ## History
 

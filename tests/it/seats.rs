@@ -1,5 +1,6 @@
 //! Panes that nothing pins: each is the agent of its seat, no two are the same, and none confirms what it said itself.
 
+mod below;
 mod joined;
 mod shells;
 mod standing;

@@ -206,7 +206,7 @@ fn an_error_of_usage_names_a_line_that_works() {
             error: the following required arguments were not provided:
               <REASON>
 
-              tip: this works: hm claim deprecate C11 REASON
+              tip: fill in the words in capitals: hm claim deprecate C11 REASON
 
             Usage: hm claim deprecate <ID> <REASON>
 
@@ -224,7 +224,7 @@ fn an_error_of_usage_names_a_line_that_works() {
             $ hm decision record "one file" "no server to run"
             error: unexpected argument 'no server to run' found
 
-              tip: this works: hm decision record 'one file' --reason 'no server to run'
+              tip: fill in the words in capitals: hm decision record 'one file' --reason 'no server to run' --target TARGET
 
             Usage: hm decision record [OPTIONS] --rationale <TEXT> [STATEMENT]
 

@@ -30,7 +30,7 @@ pub(super) fn refuse_anothers(
         let how = if is_researcher {
             "a session of the owner started this researcher"
         } else {
-            "the client of this pane was also in a session of the owner"
+            "this pane counts as one agent with that of the owner"
         };
         return Err(Rejection::new(
             Code::NotAllowed,

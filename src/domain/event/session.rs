@@ -60,8 +60,8 @@ pub struct AgentSeated {
     /// Another session of the same pane. The two sessions are one pane from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pane: Option<SessionId>,
-    /// A session of another pane, in which the client was before. Both panes keep their seats and count as one agent from
-    /// now on.
+    /// A session of another pane, in which the client was before, or whose client started this one's. Both panes keep their
+    /// seats and count as one agent from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joins: Option<SessionId>,
     /// Challenges under this name from panes that left. The pane takes them over.

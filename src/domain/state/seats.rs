@@ -105,11 +105,13 @@ impl Seats {
     }
 
     /// Whether two sessions count as one agent: they belong to one pane, one client was in sessions of both panes, or one
-    /// started the other as a researcher.
+    /// started the other's client or started the other as a researcher.
     pub fn are_one_agent(&self, one: Option<&SessionId>, other: Option<&SessionId>) -> bool {
         let (Some(one), Some(other)) = (one, other) else { return false };
+        // Panes with one root were joined, even if a front names the agent of one of them.
+        let is_joined = self.first(one) != self.first(other);
         let is_known = |session| self.is_seated(Some(session)) || self.is_researcher(session);
-        self.root(one) == self.root(other) && (is_known(one) || self.is_researcher(other))
+        self.root(one) == self.root(other) && (is_joined || is_known(one) || self.is_researcher(other))
     }
 
     /// Whether an agent's session started the agent of this session as a researcher.
