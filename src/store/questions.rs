@@ -14,6 +14,10 @@ use crate::domain::ids::ClaimId;
 /// The most claims in a row that replaced each other, when the one that an agent supported is looked for.
 const MOST_REPLACED: usize = 20;
 
+/// What else an agent asked another agent.
+const ASKED_TOO: &str = "SELECT c.id, c.scopes FROM questions q JOIN claims c ON c.id = q.claim_id \
+     WHERE q.agent = ?1 AND c.owner = ?2 AND c.id <> ?3 AND c.status <> 'deprecated'";
+
 /// The most claims that an asker supported since its question, when the one that answers it is looked for.
 const MOST_SUPPORTED: usize = 50;
 /// The claims of an asked agent that the asker supported, made after the question. Ids are in the order of time.
@@ -134,8 +138,9 @@ impl Reader {
         Ok(None)
     }
 
-    /// The later claim of an asked agent that answers a question: it names the question, or its asker supports it and it
-    /// is about one of the same places. Only a position or a name answers a question `of_position`, and a decision.
+    /// The later claim of an asked agent that answers a question: it names the question, or its asker supports it, it is
+    /// about one of the same places, and the asker asked the agent nothing else there. Only a position or a name answers a
+    /// question `of_position`, and a decision.
     pub(super) fn answered_by(
         &self,
         question: &ClaimSummary,
@@ -159,6 +164,16 @@ impl Reader {
         })?;
         // The whole tree is no place.
         let is_shared = |scope: &String| scope != "." && question.scopes.contains(scope);
+        if later.is_empty() {
+            return Ok(None);
+        }
+        let mut others = self.db.prepare_cached(ASKED_TOO)?;
+        let others = self.kept_of(others.query(params![agent, question.owner, question.id])?, |row| {
+            json::<Vec<String>>(row, "scopes")
+        })?;
+        if others.iter().flatten().any(is_shared) {
+            return Ok(None);
+        }
         let answer = later.into_iter().find(|(_, scopes)| scopes.iter().any(is_shared));
         Ok(answer.map(|(id, _)| id))
     }
