@@ -75,6 +75,22 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 # execution = "never"
 # context = "never"
 
+[policy.spaces]
+# The keys of facts that a user may keep for themselves (hm anchor save --space user); a * stands for any ending.
+# user_keys = ["*"]
+
+[policy.promotion]
+# The authority that an item needs to cross into another space: user_asserted, tool_verified, system_imposed or never.
+# No value is lower than its default. A decision of a session needs less than other items.
+# session_to_user = "user_asserted"
+# session_to_project = "tool_verified"
+# decision_to_project = "user_asserted"
+# user_to_project = "user_asserted"
+
+[policy.phase]
+# Whether a new phase of the memory begins when the intent of a session or of the team turns to another plan.
+# by_plan = true
+
 [stale_after_hours]
 # A proposed claim that was not touched for this many hours comes last in contexts, unless it is about the work at hand.
 # A decision does so only when a number is set for it; confirmed claims and dead ends never do.
@@ -550,6 +566,12 @@ mod tests {
             "[policy.retention.semantic]\ngossip = \"never\"\n",
             "[policy.retention.profile]\nfact = \"never\"\n",
             "[policy]\nallow_event_types = [\"fact\"]\ndeny_event_types = [\"fact\"]\n",
+            "[policy.spaces]\nuser_keys = [\"lang*\", \"a*b\"]\n",
+            "[policy.spaces]\nread = []\n",
+            "[policy.promotion]\nuser_to_system = \"never\"\n",
+            "[policy.promotion]\nuser_to_project = \"anyone\"\n",
+            "[policy.promotion]\nuser_to_project = \"never\"\nsession_to_project = \"user_asserted\"\n",
+            "[policy.phase]\nby_plan = 1\n",
         ];
         let mut told = String::new();
         for text in faults {
@@ -561,12 +583,18 @@ mod tests {
         expect![[r#"
             config.toml does not parse: TOML parse error at line 2, column 16 `some` is no write policy: use one of none, minimal, normal, aggressive
             config.toml does not parse: TOML parse error at line 3, column 20 `gossip` is no event type: use one of preference, decision, fact, correction, execution, context
-            config.toml does not parse: TOML parse error at line 2, column 1 unknown field `write_polcy`, expected one of `write_policy`, `allow_event_types`, `deny_event_types`, `trust`, `retention`
+            config.toml does not parse: TOML parse error at line 2, column 1 unknown field `write_polcy`, expected one of `write_policy`, `allow_event_types`, `deny_event_types`, `trust`, `retention`, `spaces`, `promotion`, `phase`
             config.toml does not parse: TOML parse error at line 2, column 9 invalid type: integer `1`, expected a string
             config.toml does not parse: TOML parse error at line 2, column 8 `decay 5 days` is no term: write never, ttl N sessions, ttl N hours, decay N sessions or decay N hours, with N from 1 to 1000000
             config.toml does not parse: TOML parse error at line 2, column 1 `gossip` is no event type: use one of preference, decision, fact, correction, execution, context
             config.toml does not parse: TOML parse error at line 1, column 19 unknown field `profile`, expected `semantic`
             config.toml line 3: [policy] deny_event_types: `fact` is in allow_event_types too: take it out of one of the two
+            config.toml does not parse: TOML parse error at line 2, column 13 `a*b` is no key: write a key of 1 to 64 characters, with a * at its end for every ending
+            config.toml does not parse: TOML parse error at line 2, column 1 unknown field `read`, expected `user_keys`
+            config.toml does not parse: TOML parse error at line 2, column 1 `user_to_system` is no promotion: use one of session_to_user, session_to_project, decision_to_project, user_to_project
+            config.toml does not parse: TOML parse error at line 2, column 19 `anyone` is no authority: write user_asserted, tool_verified, system_imposed or never
+            config.toml line 3: [policy] promotion.session_to_project: it is never below tool_verified: write tool_verified or a higher authority, or never
+            config.toml does not parse: TOML parse error at line 2, column 11 invalid type: integer `1`, expected a boolean
         "#]]
         .assert_eq(&told);
     }

@@ -111,8 +111,10 @@ pub struct Stored {
     pub prev_hash: Hash,
     /// The hash of this event: it covers the previous hash and every column.
     pub hash: Hash,
-    /// Payload and salt; `None` after an erasure.
+    /// Payload and salt; `None` after an erasure, and for a reader who may not see them.
     pub payload: Option<(String, Vec<u8>)>,
+    /// Whether the payload is there, and only another person reads it.
+    pub is_withheld: bool,
 }
 
 impl Stored {

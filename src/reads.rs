@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use crate::domain::text::UserName;
 use crate::domain::time::{Moment, Timestamp};
 use crate::imports::Imports;
 use crate::ledger;
@@ -18,6 +19,8 @@ pub struct Reads {
     /// The id of the memory that is read; none while there is none.
     memory: Option<String>,
     state_home: Option<PathBuf>,
+    /// The person who reads: the only one whose space is read.
+    user: Option<UserName>,
     /// Whether what is folded is enough, and nothing is compared with the ledger.
     is_quick: bool,
     ledger: Option<(FileId, ledger::Reader)>,
@@ -91,13 +94,33 @@ impl Reads {
     /// Nothing is opened yet.
     pub fn of(workspace: Workspace) -> Self {
         let memory = workspace.id();
-        Self { workspace, memory, state_home: None, is_quick: false, ledger: None, store: None, past: None }
+        Self {
+            workspace,
+            memory,
+            state_home: None,
+            user: None,
+            is_quick: false,
+            ledger: None,
+            store: None,
+            past: None,
+        }
     }
 
     /// Also knows what this machine has sealed; `state_home` is [`crate::system::Environment::state_home`].
     #[must_use]
     pub fn knowing(self, state_home: Option<PathBuf>) -> Self {
         Self { state_home, ..self }
+    }
+
+    /// Also reads the space of this person. Without one, no space of a person is read.
+    #[must_use]
+    pub fn seen_by(self, user: Option<UserName>) -> Self {
+        Self { user, ledger: None, store: None, ..self }
+    }
+
+    /// The person who reads.
+    pub const fn user(&self) -> Option<&UserName> {
+        self.user.as_ref()
     }
 
     /// Answers from what is folded without a look at the ledger: for hooks before and after a tool, which a client waits
@@ -140,6 +163,7 @@ impl Reads {
             workspace: self.workspace.clone(),
             memory: self.memory.clone(),
             state_home: self.state_home.clone(),
+            user: self.user.clone(),
             is_quick: false,
             ledger: None,
             store: None,
@@ -228,7 +252,8 @@ impl Reads {
         }
         // Without an id it is not there, or may not be looked at: opening says which.
         if id.is_none() || self.ledger.as_ref().map(|(opened, _)| *opened) != id {
-            self.ledger = id.zip(ledger::Reader::open(&path)?);
+            let user = self.user.clone();
+            self.ledger = id.zip(ledger::Reader::open(&path)?.map(|reader| reader.seen_by(user)));
         }
         Ok(self.ledger.as_ref().map(|(_, reader)| reader))
     }
@@ -255,7 +280,10 @@ impl Reads {
             match store::Reader::open(&path) {
                 // Tables that nothing was ever folded into are those of a writer that is just starting.
                 Err(StoreError::Unmade) if self.events()? == 0 => return Ok(None),
-                opened => self.store = id.zip(opened?),
+                opened => {
+                    let user = self.user.clone();
+                    self.store = id.zip(opened?.map(|reader| reader.seen_by(user)));
+                }
             }
         }
         if self.past.is_none() && !self.is_quick {

@@ -39,6 +39,7 @@ mod scopes;
 mod search;
 mod sessions;
 mod silence;
+mod spaces;
 mod tasks;
 mod team;
 mod triggers;
@@ -77,6 +78,7 @@ pub use retracted::RetractedEvidence;
 pub use search::{BadCursor, Hit, Search, SearchPage, Seen};
 pub use sessions::{AnchorView, BeliefSnapshot, SessionView, SplitView, TurnView};
 pub use silence::Silence;
+pub use spaces::{MemoryPhaseView, PromotionView};
 pub use tasks::{TaskFilter, TaskView};
 pub use team::{AgentActivity, Counts, LoosenedPolicy, RejectedCommand};
 pub use triggers::NearDeadEnd;
@@ -93,6 +95,7 @@ use rusqlite::{Connection, Row, Rows};
 
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::ids::ClaimId;
+use crate::domain::text::UserName;
 use crate::domain::time::Timestamp;
 use crate::imports::Imports;
 use crate::ledger::Cursor;
@@ -191,6 +194,8 @@ pub struct Reader {
     asked: RefCell<Option<Asked>>,
     /// The events that were imported from files.
     imports: RefCell<Imports>,
+    /// The person whose space is read beside those of the team.
+    user: Option<UserName>,
 }
 
 /// The values that all queries of a snapshot share.
@@ -246,7 +251,9 @@ impl Reader {
         let Some(db) = db else { return Ok(None) };
         match fold::age(&db)? {
             Ordering::Less => Err(StoreError::Unmade),
-            Ordering::Equal => Ok(Some(Self { db, asked: RefCell::new(None), imports: RefCell::default() })),
+            Ordering::Equal => {
+                Ok(Some(Self { db, asked: RefCell::new(None), imports: RefCell::default(), user: None }))
+            }
             Ordering::Greater => Err(StoreError::Newer { path: shown(), by: sqlite::written_by(&db) }),
         }
     }
@@ -256,7 +263,13 @@ impl Reader {
     /// # Errors
     /// [`StoreError::Query`].
     pub fn nothing() -> Result<Self, StoreError> {
-        Ok(Self { db: fold::empty()?, asked: RefCell::new(None), imports: RefCell::default() })
+        Ok(Self { db: fold::empty()?, asked: RefCell::new(None), imports: RefCell::default(), user: None })
+    }
+
+    /// Also reads the space of this person.
+    #[must_use]
+    pub fn seen_by(self, user: Option<UserName>) -> Self {
+        Self { user, ..self }
     }
 
     /// Makes later answers report for each claim whether it was imported.

@@ -348,6 +348,8 @@ pub struct Environment {
     pub session: Option<String>,
     /// `HM_TASK`: the task of new claims that name none.
     pub task: Option<String>,
+    /// `HM_USER`, else the user's name at the system: the person whose space is read and written.
+    pub user: Option<String>,
     /// `HM_LOG`: the filter for logs, in the syntax of `tracing`.
     pub log: Option<String>,
     /// `XDG_STATE_HOME`, else `~/.local/state`: the directory for keys, outside every workspace.
@@ -385,6 +387,7 @@ impl Environment {
             own_session: var("HM_SESSION"),
             session: SESSION_VARIABLES.into_iter().find_map(var),
             task: var("HM_TASK"),
+            user: ["HM_USER", "USER", "LOGNAME"].into_iter().find_map(var),
             log: var("HM_LOG"),
             state_home: state_home(),
             home: std::env::home_dir(),

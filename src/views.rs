@@ -31,6 +31,7 @@ mod markdown;
 mod memory;
 mod names;
 mod patterns;
+mod phases;
 mod plain;
 mod playbooks;
 mod ran;
@@ -81,6 +82,7 @@ pub use markdown::{inline, listed};
 pub use memory::{MemoryFilter, memory_id};
 pub use names::{event, evidence, notice, resolve, session, shortened};
 pub use patterns::untold as untold_patterns;
+pub use phases::PhaseDiff;
 pub use playbooks::{Skill, skills};
 pub use receipt::{cited_lines, mark_at_now, receipt_json, receipt_line, without_known};
 pub use rows::{Latest, ROWS, Room, Rows, Stage, held as held_row, rows};
@@ -175,6 +177,8 @@ pub enum View {
     Memory(MemoryFilter),
     /// One item.
     MemoryItem(MemoryId),
+    /// What changed in a space between two of its phases.
+    PhaseDiff(PhaseDiff),
 }
 
 impl View {
@@ -249,6 +253,7 @@ pub fn answer(
         View::Calibration => calibration::answer(asking),
         View::Memory(filter) => memory::answer(asking, filter),
         View::MemoryItem(id) => memory::one(asking, id),
+        View::PhaseDiff(of) => phases::diff(asking, of),
     }
 }
 
@@ -306,7 +311,7 @@ pub fn touched_by(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result
         View::Patterns(..) | View::Pattern(_) => patterns::touched_by(event),
         View::Playbooks | View::Playbook(_) => playbooks::touched_by(event),
         View::Calibration => calibration::touched_by(event),
-        View::Memory(_) | View::MemoryItem(_) => memory::touched_by(event),
+        View::Memory(_) | View::MemoryItem(_) | View::PhaseDiff(_) => memory::touched_by(event),
         // Every event counts.
         View::Agents | View::Status => true,
         // An event does not change, and profiles are files of the project.

@@ -3,9 +3,10 @@
 use clap::{Args, Subcommand};
 
 use super::output::Failure;
-use super::{Context, parse_moment, parse_optional};
-use crate::domain::memory::Owner;
-use crate::views::{self, DEFAULT_LIMIT, MAX_LIMIT, MemoryFilter, View};
+use super::{Context, REASON_TOO, parse, parse_moment, parse_optional};
+use crate::domain::command::{Command, PromoteItem, StartPhase};
+use crate::domain::memory::{Owner, Space};
+use crate::views::{self, DEFAULT_LIMIT, MAX_LIMIT, MemoryFilter, PhaseDiff, View};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Memory {
@@ -20,6 +21,78 @@ pub(super) enum Memory {
         #[arg(value_name = "ITEM")]
         id: String,
     },
+    /// Copy an item into another space; it is shown there, and no more where it was
+    #[command(
+        after_help = "Examples:\n  hm memory promote session:S9:short_term:3 --to user --key EDITOR --reason \"said for good\"\n  \
+        hm memory promote user:ann:profile:4 --to project --reason \"the team needs it\""
+    )]
+    Promote(Promote),
+    /// Begin a phase of a space
+    #[command(
+        subcommand,
+        after_help = "Example: hm memory phase start \"second try\" --reason \"the first design failed\""
+    )]
+    Phase(Phase),
+    /// Show what changed from one phase to another
+    #[command(
+        after_help = "Examples:\n  hm memory diff --from phase-1 --to phase-2\n  hm memory diff --space session"
+    )]
+    Diff(Diff),
+}
+
+/// An item and where it goes.
+#[derive(Debug, Args)]
+pub(super) struct Promote {
+    /// The id of the item, as hm memory list shows it
+    #[arg(value_name = "ITEM")]
+    id: String,
+    /// user or project
+    #[arg(long, value_name = "SPACE")]
+    to: String,
+    /// The key of the copy; an anchor keeps its own without one
+    #[arg(long, value_name = "KEY")]
+    key: Option<String>,
+    /// What it reports, such as decision; the operator's to say
+    #[arg(long = "as", value_name = "EVENT_TYPE")]
+    event_type: Option<String>,
+    /// Reason, kept on record
+    #[arg(long, value_name = "REASON", aliases = REASON_TOO)]
+    reason: String,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Phase {
+    /// Begin a phase: contexts show no older messages of the session; anchors and claims stay
+    #[command(
+        after_help = "Example: hm memory phase start \"second try\" --reason \"the first design failed\""
+    )]
+    Start {
+        /// Label of the phase
+        name: String,
+        /// project, session (yours) or user
+        #[arg(long, value_name = "SPACE", default_value = "project")]
+        space: String,
+        /// Reason, kept on record
+        #[arg(long, value_name = "REASON", aliases = REASON_TOO)]
+        reason: String,
+    },
+}
+
+/// Which phases to compare.
+#[derive(Debug, Args)]
+pub(super) struct Diff {
+    /// project, session or user
+    #[arg(long, value_name = "SPACE", default_value = "project")]
+    space: String,
+    /// The owner of the space; default: this project, your session, you
+    #[arg(long, value_name = "OWNER")]
+    owner: Option<String>,
+    /// The phase to begin at; default: the one before the last
+    #[arg(long, value_name = "PHASE")]
+    from: Option<String>,
+    /// The phase to end at; default: the current one
+    #[arg(long, value_name = "PHASE")]
+    to: Option<String>,
 }
 
 /// Which items to list.
@@ -66,7 +139,45 @@ impl Memory {
                 let id = views::memory_id(&mut context.models()?, id)?;
                 context.show(&View::MemoryItem(id))
             }
+            Self::Promote(promote) => promote.run(context),
+            Self::Phase(Phase::Start { name, space, reason }) => {
+                let command = StartPhase {
+                    space: parse("space", space)?,
+                    name: parse("name", name)?,
+                    reason: parse("reason", reason)?,
+                    user: context.user(),
+                };
+                context.submit("phase started", Command::StartPhase(command), None)
+            }
+            Self::Diff(diff) => diff.run(context),
         }
+    }
+}
+
+impl Promote {
+    fn run(&self, context: &Context) -> Result<(), Failure> {
+        let command = PromoteItem {
+            item: views::memory_id(&mut context.models()?, &self.id)?,
+            to: parse("to", &self.to)?,
+            key: parse_optional("key", self.key.as_deref())?,
+            event_type: parse_optional("as", self.event_type.as_deref())?,
+            reason: parse("reason", &self.reason)?,
+            user: context.user(),
+        };
+        context.submit("promoted", Command::PromoteItem(command), None)
+    }
+}
+
+impl Diff {
+    fn run(&self, context: &Context) -> Result<(), Failure> {
+        let space: Space = parse("space", &self.space)?;
+        let own = || (space == Space::Session).then(|| context.session().to_string());
+        context.show(&View::PhaseDiff(PhaseDiff {
+            space,
+            owner: self.owner.clone().or_else(own).map(Owner::called),
+            from: parse_optional("from", self.from.as_deref())?,
+            to: parse_optional("to", self.to.as_deref())?,
+        }))
     }
 }
 

@@ -214,6 +214,9 @@ const fn exit_code(code: Code) -> u8 {
         | Code::WritePolicyMinimal
         | Code::WritePolicyNormal
         | Code::EventTypeDenied
+        | Code::UserKeyDenied
+        | Code::BorderClosed
+        | Code::AuthorityTooLow
         | Code::TrustHumanOnly
         | Code::Diverged
         | Code::TooLarge => 1,

@@ -16,6 +16,7 @@ use crate::domain::names::Sort;
 use crate::domain::plan::{TaskStatus, Trajectory};
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
+use crate::domain::spaces::spaced;
 use crate::domain::text::Title;
 use crate::store::TaskFilter;
 use crate::system;
@@ -201,14 +202,20 @@ pub(super) enum Anchor {
     Retire {
         /// Key
         key: String,
+        /// user (yours alone) or project
+        #[arg(long, value_name = "SPACE", default_value = "project")]
+        space: String,
     },
     /// Keep a fact where no compaction loses it; the same key again replaces it
-    #[command(aliases = ["add", "create", "set", "new"], after_help = "Example: hm anchor save DB_SCHEMA \"v7, see migrations/\"")]
+    #[command(aliases = ["add", "create", "set", "new"], after_help = "Examples:\n  hm anchor save DB_SCHEMA \"v7, see migrations/\"\n  hm anchor save EDITOR helix --space user")]
     Save {
         /// Key
         key: String,
         /// The fact
         value: String,
+        /// project (the whole team reads it) or user (you alone do, in every session of yours)
+        #[arg(long, value_name = "SPACE", default_value = "project")]
+        space: String,
     },
     /// List the anchors
     #[command(after_help = "Example: hm anchor list")]
@@ -354,12 +361,14 @@ impl List {
 impl Anchor {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
         match self {
-            Self::Save { key, value } => {
-                let command = SaveAnchor { key: parse("key", key)?, value: parse("value", value)? };
+            Self::Save { key, value, space } => {
+                let user = spaced(parse("space", space)?, context.user())?;
+                let command = SaveAnchor { key: parse("key", key)?, value: parse("value", value)?, user };
                 context.submit("anchor saved", Command::SaveAnchor(command), None)
             }
-            Self::Retire { key } => {
-                let command = RetireAnchor { key: parse("key", key)? };
+            Self::Retire { key, space } => {
+                let user = spaced(parse("space", space)?, context.user())?;
+                let command = RetireAnchor { key: parse("key", key)?, user };
                 context.submit("anchor retired", Command::RetireAnchor(command), None)
             }
             Self::List => context.show(&View::Anchors),

@@ -10,6 +10,7 @@ use super::{Context, Global};
 use crate::config::{Config, ConfigError};
 use crate::domain::memory::MemoryEvent;
 use crate::domain::policy::MemoryPolicy;
+use crate::domain::spaces::Border;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Policy {
@@ -69,7 +70,16 @@ fn told(as_json: bool, file: &std::path::Path, checked: Result<(), ConfigError>)
 
 /// A key of the policy with its value.
 fn keys(policy: &MemoryPolicy) -> Vec<(String, Value)> {
-    let MemoryPolicy { write_policy, allow_event_types, deny_event_types, trust, retention } = policy;
+    let MemoryPolicy {
+        write_policy,
+        allow_event_types,
+        deny_event_types,
+        trust,
+        retention,
+        spaces,
+        promotion,
+        phase,
+    } = policy;
     let mut keys = vec![
         ("write_policy".to_owned(), json!(write_policy)),
         ("allow_event_types".to_owned(), json!(allow_event_types)),
@@ -79,6 +89,11 @@ fn keys(policy: &MemoryPolicy) -> Vec<(String, Value)> {
     for event in MemoryEvent::ALL {
         keys.push((format!("retention.semantic.{event}"), json!(retention.term(*event))));
     }
+    keys.push(("spaces.user_keys".to_owned(), json!(spaces.user_keys)));
+    for border in Border::ALL {
+        keys.push((format!("promotion.{border}"), json!(promotion.bar(*border))));
+    }
+    keys.push(("phase.by_plan".to_owned(), json!(phase.by_plan)));
     keys
 }
 
@@ -93,7 +108,8 @@ fn show(context: &Context) -> Result<(), Failure> {
         let shown = match (value.as_array(), value.as_str()) {
             (Some(list), _) if list.is_empty() => "(empty)".to_owned(),
             (Some(list), _) => list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
-            (None, word) => word.unwrap_or_default().to_owned(),
+            (None, Some(word)) => word.to_owned(),
+            (None, None) => value.to_string(),
         };
         let from = lines.get(key).map_or_else(|| "default".to_owned(), |line| format!("line {line}"));
         text += &output::wrapped(

@@ -67,8 +67,10 @@ impl Serve {
             let client = system::parent_process().map(|client| context.pane_process(client));
             caller = context.below_panes(caller, client);
         }
-        let server =
-            Server::new(caller, context.config.clone(), context.front()?, context.present(), &self.toolsets);
+        // The clients of one person's server may be other people's.
+        let user = context.user().filter(|_| self.http.is_none());
+        let reads = context.present().seen_by(user);
+        let server = Server::new(caller, context.config.clone(), context.front()?, reads, &self.toolsets);
         match self.http {
             Some(address) => self.serve_http(context, address, server),
             None => block_on(async {

@@ -9,6 +9,7 @@ use crate::domain::command::{Command, Submission};
 use crate::domain::ids::{CommandId, IdempotencyKey, SessionId};
 use crate::domain::privacy::{Known, Secrets};
 use crate::domain::receipt::Receipt;
+use crate::domain::text::UserName;
 use crate::domain::versions::Versions;
 use crate::identity::Speaker;
 use crate::reads::Reads;
@@ -147,9 +148,14 @@ impl Context {
         }
     }
 
+    /// The person at this machine. None if the system has no name for them.
+    pub(super) fn user(&self) -> Option<UserName> {
+        self.environment.user.as_deref()?.parse().ok()
+    }
+
     /// The memory at the present moment, whatever `--at` says.
     pub(super) fn present(&self) -> Reads {
-        Reads::of(self.workspace.clone()).knowing(self.environment.state_home.clone())
+        Reads::of(self.workspace.clone()).knowing(self.environment.state_home.clone()).seen_by(self.user())
     }
 
     /// Like [`Context::reads`], but the writer first rebuilds read models of an older version.

@@ -6,7 +6,9 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::domain::memory::MemoryEvent;
+use crate::domain::phase::PhaseRules;
 use crate::domain::policy::{MemoryPolicy, Retention, Term, TrustMode, WritePolicy};
+use crate::domain::spaces::{Bar, Border, KeyPattern, PromotionRules, SpaceRules};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -16,6 +18,21 @@ pub(super) struct PolicyKeys {
     deny_event_types: Option<Spanned<BTreeSet<MemoryEvent>>>,
     trust: Option<Spanned<TrustMode>>,
     retention: RetentionKeys,
+    spaces: SpaceKeys,
+    promotion: BTreeMap<Border, Spanned<Bar>>,
+    phase: PhaseKeys,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct SpaceKeys {
+    user_keys: Option<Spanned<Vec<KeyPattern>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct PhaseKeys {
+    by_plan: Option<Spanned<bool>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -49,8 +66,23 @@ impl PolicyKeys {
             );
             return Err(Conflict { line: line(text, key.span().start), problem });
         }
+        let bars = self.promotion.iter().map(|(border, bar)| (*border, *bar.get_ref()));
+        let promotion = PromotionRules::of(bars).map_err(|border| {
+            let at = self.promotion.get(&border).map_or(0, |bar| bar.span().start);
+            let problem = format!(
+                "promotion.{border}: it is never below {}: write {0} or a higher authority, or never",
+                border.floor()
+            );
+            Conflict { line: line(text, at), problem }
+        })?;
         let terms = &self.retention.semantic;
+        let user_keys = self.spaces.user_keys.as_ref().map(|keys| keys.get_ref().clone());
         Ok(MemoryPolicy {
+            spaces: user_keys.map_or(open.spaces, |user_keys| SpaceRules { user_keys }),
+            promotion,
+            phase: PhaseRules {
+                by_plan: self.phase.by_plan.as_ref().map_or(open.phase.by_plan, |key| *key.get_ref()),
+            },
             write_policy: self.write_policy.as_ref().map_or(open.write_policy, |key| *key.get_ref()),
             allow_event_types: allowed,
             deny_event_types: denied,
@@ -72,6 +104,11 @@ impl PolicyKeys {
         for (event, term) in &self.retention.semantic {
             add(&format!("retention.semantic.{event}"), Some(term.span().start));
         }
+        add("spaces.user_keys", self.spaces.user_keys.as_ref().map(|key| key.span().start));
+        for (border, bar) in &self.promotion {
+            add(&format!("promotion.{border}"), Some(bar.span().start));
+        }
+        add("phase.by_plan", self.phase.by_plan.as_ref().map(|key| key.span().start));
         lines
     }
 }

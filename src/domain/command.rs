@@ -11,6 +11,7 @@ mod pattern;
 mod run;
 mod seen;
 mod session;
+mod spaces;
 mod task;
 
 pub use claim::*;
@@ -22,6 +23,7 @@ pub use pattern::*;
 pub use run::*;
 pub use seen::*;
 pub use session::*;
+pub use spaces::*;
 pub use task::*;
 
 use serde::{Deserialize, Serialize};
@@ -174,6 +176,8 @@ commands! {
     MuteGuard = "mute_guard", changes guard;
     AcceptPlaybook = "accept_playbook", changes playbook_id;
     DismissPlaybook = "dismiss_playbook", changes playbook_id;
+    PromoteItem = "promote_item";
+    StartPhase = "start_phase";
 }
 
 impl Command {

@@ -25,6 +25,7 @@ mod report;
 mod researcher;
 mod retention;
 mod session;
+mod spaces;
 mod standing;
 mod supersession;
 mod target;
@@ -41,6 +42,7 @@ pub use mined::{Mined, mined};
 pub use quorum::{ACTIVE_WITHIN, OVERRIDES, Policy, Quorum, after_join};
 pub use retention::forgotten;
 pub use session::overdue;
+pub use spaces::{FoundItem, SpaceFacts, Stopped, stopped};
 pub(crate) use target::respelled;
 
 use serde_json::json;
@@ -187,7 +189,18 @@ fn ruled(
         Command::LockScopes(command) => lock::lock(state, (agent, session), checkout, command, now),
         Command::ReleaseScopes(release) => lock::release(state, (agent, session), release, now),
         Command::UpdateTask(update) => plan::update_task(state, agent, session, update, now),
-        Command::DeclareIntent(declare) => plan::declare_intent(state, agent, session, declare),
+        Command::DeclareIntent(declare) => {
+            let mut decision = plan::declare_intent(state, agent, session, declare)?;
+            let phase = spaces::of_plan(state, (agent, session), declare, facts.spaces.as_ref());
+            decision.events.extend(phase);
+            Ok(decision)
+        }
+        Command::PromoteItem(promote) => {
+            spaces::promote(state, (agent, session), promote, facts.spaces.as_ref())
+        }
+        Command::StartPhase(start) => {
+            spaces::start_phase(state, (agent, session), start, facts.spaces.as_ref())
+        }
         Command::StartSession(start) => session::start(state, session, start),
         Command::EndSession(_) => session::end(state, agent, session),
         Command::RecordTurn(turn) => session::record_turn(session, turn),

@@ -15,6 +15,7 @@ mod place;
 mod run;
 mod seen;
 mod session;
+mod spaces;
 mod task;
 
 pub use about::{About, OwnId};
@@ -29,6 +30,7 @@ pub use place::*;
 pub use run::*;
 pub use seen::*;
 pub use session::*;
+pub use spaces::*;
 pub use task::*;
 
 use crate::domain::agent::AgentId;
@@ -185,6 +187,10 @@ events! {
     PlaybookFollowed = "playbook.followed", min_reader 1;
     ErrorReflected = "error.reflected", min_reader 1;
     ErrorCounted = "error.counted", min_reader 1;
+    BorderChecked = "memory.border_check", min_reader 1;
+    MemoryPromoted = "memory.promoted", min_reader 1;
+    PromotionDenied = "memory.promotion_denied", min_reader 1;
+    PhaseStarted = "memory.phase_started", min_reader 1;
 }
 
 impl Event {

@@ -337,6 +337,10 @@ fn scopes(event: &Event) -> Vec<&Scope> {
         | Event::PlaybookFollowed(_)
         | Event::ErrorReflected(_)
         | Event::ErrorCounted(_)
+        | Event::BorderChecked(_)
+        | Event::MemoryPromoted(_)
+        | Event::PromotionDenied(_)
+        | Event::PhaseStarted(_)
         | Event::MemoryForgotten(_) => Vec::new(),
     }
 }

@@ -182,6 +182,8 @@ pub enum Ground<'a> {
     Agent(&'a str),
     /// It was put together from these messages of a dialogue.
     Dialogue,
+    /// It was promoted from another space with this authority.
+    Promoted(Authority),
 }
 
 impl Ground<'_> {
@@ -192,6 +194,7 @@ impl Ground<'_> {
             Self::Run(_) => Authority::ToolVerified,
             Self::Operator | Self::Prompt => Authority::UserAsserted,
             Self::Agent(_) | Self::Dialogue => Authority::AiInferred,
+            Self::Promoted(authority) => authority,
         }
     }
 
@@ -204,6 +207,7 @@ impl Ground<'_> {
             Self::Prompt => "the user of the session said it".to_owned(),
             Self::Agent(agent) => format!("{agent} said it, and no experiment proved it"),
             Self::Dialogue => "it sums up messages of the dialogue".to_owned(),
+            Self::Promoted(_) => "it had this authority when it was promoted".to_owned(),
         }
     }
 }

@@ -7,7 +7,9 @@ use sha2::{Digest, Sha256};
 
 use crate::domain::claim::word;
 use crate::domain::memory::MemoryEvent;
+use crate::domain::phase::PhaseRules;
 use crate::domain::rejection::Code;
+use crate::domain::spaces::{PromotionRules, SpaceRules};
 use crate::domain::time::{Hours, Timestamp};
 
 word!(
@@ -69,6 +71,19 @@ pub struct MemoryPolicy {
     pub trust: TrustMode,
     /// How long claims are shown.
     pub retention: Retention,
+    /// What spaces take. Defaults are left out of the hash, so that policies on record keep theirs.
+    #[serde(skip_serializing_if = "is_default")]
+    pub spaces: SpaceRules,
+    /// What items need to cross into another space.
+    #[serde(skip_serializing_if = "is_default")]
+    pub promotion: PromotionRules,
+    /// When phases begin.
+    #[serde(skip_serializing_if = "is_default")]
+    pub phase: PhaseRules,
+}
+
+fn is_default<T: Default + PartialEq>(rules: &T) -> bool {
+    *rules == T::default()
 }
 
 impl Default for MemoryPolicy {
@@ -79,6 +94,9 @@ impl Default for MemoryPolicy {
             deny_event_types: BTreeSet::new(),
             trust: TrustMode::AgentWithIntent,
             retention: Retention::default(),
+            spaces: SpaceRules::default(),
+            promotion: PromotionRules::default(),
+            phase: PhaseRules::default(),
         }
     }
 }
@@ -258,7 +276,9 @@ impl From<Term> for String {
 mod tests {
     use super::{Length, MemoryPolicy, Retention, Term, Tick, TrustMode, WritePolicy};
     use crate::domain::memory::MemoryEvent;
+    use crate::domain::phase::PhaseRules;
     use crate::domain::rejection::Code;
+    use crate::domain::spaces::{Bar, Border, PromotionRules, SpaceRules};
     use crate::domain::time::{Hours, Timestamp};
 
     const START: Timestamp = Timestamp::from_ms(1_800_000_000_000);
@@ -324,12 +344,16 @@ mod tests {
     fn each_change_of_the_policy_changes_its_hash() {
         let open = MemoryPolicy::default();
         let decay = Retention::of([(MemoryEvent::Context, Term::Decay(Length::Sessions(12)))]);
+        let never = PromotionRules::of([(Border::UserToProject, Bar::Never)]).expect("a rule");
         let hashes = [
             open.hash(),
             MemoryPolicy { write_policy: WritePolicy::Normal, ..open.clone() }.hash(),
             MemoryPolicy { deny_event_types: [MemoryEvent::Fact].into(), ..open.clone() }.hash(),
             MemoryPolicy { trust: TrustMode::HumanOnly, ..open.clone() }.hash(),
             MemoryPolicy { retention: decay, ..open.clone() }.hash(),
+            MemoryPolicy { spaces: SpaceRules { user_keys: Vec::new() }, ..open.clone() }.hash(),
+            MemoryPolicy { promotion: never, ..open.clone() }.hash(),
+            MemoryPolicy { phase: PhaseRules { by_plan: false }, ..open.clone() }.hash(),
         ];
         assert_eq!(hashes.iter().collect::<std::collections::BTreeSet<_>>().len(), hashes.len());
         // A term that is spelled out is no change.

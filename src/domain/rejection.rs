@@ -107,6 +107,12 @@ pub enum Code {
     WritePolicyNormal,
     /// The policy does not let items of this event type be written.
     EventTypeDenied,
+    /// The space of a person does not take facts under this key.
+    UserKeyDenied,
+    /// No item is promoted from the one space to the other.
+    BorderClosed,
+    /// The authority of the item is too low to cross into the other space.
+    AuthorityTooLow,
     /// Only the operator decides and confirms.
     TrustHumanOnly,
     /// The command exceeds a size limit.
@@ -128,6 +134,9 @@ impl Code {
                 | Self::WritePolicyMinimal
                 | Self::WritePolicyNormal
                 | Self::EventTypeDenied
+                | Self::UserKeyDenied
+                | Self::BorderClosed
+                | Self::AuthorityTooLow
                 | Self::TrustHumanOnly
         )
     }
@@ -183,6 +192,9 @@ impl Code {
             Self::WritePolicyMinimal => "write_policy_minimal",
             Self::WritePolicyNormal => "write_policy_normal",
             Self::EventTypeDenied => "event_type_denied",
+            Self::UserKeyDenied => "user_key_denied",
+            Self::BorderClosed => "border_closed",
+            Self::AuthorityTooLow => "authority_too_low",
             Self::TrustHumanOnly => "trust_human_only",
             Self::TooLarge => "too_large",
             Self::Diverged => "diverged",

@@ -10,6 +10,7 @@ mod recent;
 mod run;
 mod seats;
 mod silence;
+mod spaces;
 mod stability;
 mod targets;
 mod told;
@@ -22,6 +23,7 @@ pub use mined::{Mined, Playbook, PlaybookStatus, Reflection};
 pub use run::{Researcher, Run};
 pub use seats::{Pane, Seats};
 pub(in crate::domain) use silence::Heard;
+pub use spaces::Spaces;
 pub use stability::{COUNTS_FOR, EQUAL_RUNS, Stability};
 pub use work::Work;
 
@@ -93,6 +95,7 @@ pub struct State {
     /// Sessions that cited a command without a scope of the claim.
     cited_beside: BTreeSet<SessionId>,
     work: Work,
+    spaces: Spaces,
     seats: Seats,
     guards: Guards,
     /// The recorded policy.
@@ -119,6 +122,11 @@ impl State {
     /// All claims, in arbitrary order.
     pub fn claims(&self) -> impl Iterator<Item = (ClaimId, &Claim)> {
         self.claims.iter().map(|(id, claim)| (*id, claim))
+    }
+
+    /// The promoted items and the phases of spaces.
+    pub const fn spaces(&self) -> &Spaces {
+        &self.spaces
     }
 
     /// The policy that was last recorded in the ledger, or else the default.

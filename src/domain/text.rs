@@ -265,6 +265,10 @@ bounded_text!(
     AnchorValue, "value", 2_000
 );
 bounded_text!(
+    /// The name of a person, as the operating system has it, 1 to 64 characters.
+    UserName, "user", 64
+);
+bounded_text!(
     /// The text of one message, 1 to 2,000 characters.
     Said, "text", 2_000
 );

@@ -8,7 +8,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::chain::{self, Column};
-use super::reader::{hash_of, last_event};
+use super::reader::{Eyes, hash_of, last_event};
 use super::{
     Against, AppendError, Batch, Cursor, Failure, ImportError, Imported, LedgerError, MAX_BATCH_BYTES,
     MAX_PAYLOAD_BYTES, Reader, Stored, erase, import,
@@ -73,7 +73,7 @@ impl Ledger {
         })?;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(failed)?;
         let head = last_event(&db)?;
-        Ok(Self { reader: Reader { db }, head })
+        Ok(Self { reader: Reader { db, eyes: Eyes::All }, head })
     }
 
     /// The position of the last event.

@@ -140,7 +140,7 @@ pub(super) fn verify_export(
     let mut bytes = Vec::new();
     let mut line = 0;
     let mut trailer: Option<ExportTrailer> = None;
-    let mut gaps: BTreeMap<u64, EventId> = BTreeMap::new();
+    let mut gaps: BTreeMap<u64, (EventId, bool)> = BTreeMap::new();
     loop {
         bytes.clear();
         let limit = MAX_LINE_BYTES as u64 + 1;
@@ -166,8 +166,11 @@ pub(super) fn verify_export(
                     head.seq, end.count
                 )));
             }
-            if let Some(gap) = gaps.keys().next() {
-                let problem = "has no payload, and no event explains it".to_owned();
+            if let Some((gap, (_, may_be_private))) = gaps.iter().next() {
+                let withheld =
+                    "; an export leaves out what is in the space of another user: hm backup copies it";
+                let more = if *may_be_private { withheld } else { "" };
+                let problem = format!("has no payload, and no event explains it{more}");
                 return Err(ImportError::Line { line: *gap, problem });
             }
             trailer = Some(end);
@@ -175,10 +178,10 @@ pub(super) fn verify_export(
         }
         let event = stored(&bytes).and_then(|event| checked(event, head)).map_err(wrong)?;
         match &event.payload {
-            None => drop(gaps.insert(event.seq, event.id)),
+            None => drop(gaps.insert(event.seq, (event.id, Event::may_be_private(&event.kind)))),
             Some(_) => match event.recorded().ok().and_then(|recorded| recorded.event) {
                 Some(Event::EventRedacted(redacted))
-                    if gaps.get(&redacted.seq) == Some(&redacted.event_id) =>
+                    if gaps.get(&redacted.seq).is_some_and(|(id, _)| *id == redacted.event_id) =>
                 {
                     gaps.remove(&redacted.seq);
                 }
@@ -230,6 +233,7 @@ fn stored(bytes: &[u8]) -> Result<Stored, String> {
             (Some(payload), Some(salt)) => Some((payload.get().to_owned(), salt)),
             _ => return Err("has a payload without its salt, or a salt without its payload".to_owned()),
         },
+        is_withheld: false,
     })
 }
 

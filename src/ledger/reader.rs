@@ -8,9 +8,10 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::append::LAST_MIGRATION;
 use super::{Cursor, File, Filter, Hash, LedgerError, Placed, Stored, erase, verify};
 use crate::domain::agent::AgentId;
-use crate::domain::event::{ExperimentCompleted, READER};
+use crate::domain::event::{Event, ExperimentCompleted, READER};
 use crate::domain::forgetting::{Chosen, Forgetting, Which};
 use crate::domain::ids::{CommandId, EventId, IdempotencyKey};
+use crate::domain::text::UserName;
 use crate::domain::time::Timestamp;
 use crate::sqlite::{self, Error, Unopened, bound};
 
@@ -24,6 +25,28 @@ const COLUMNS: &str = "e.seq, e.id, e.type, e.agent, e.session, e.trace_id, e.ca
 #[derive(Debug)]
 pub struct Reader {
     pub(super) db: Connection,
+    pub(super) eyes: Eyes,
+}
+
+/// Whose events a reader sees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Eyes {
+    /// Everybody's, for the writer, for the fold and for checks.
+    All,
+    /// Those of the team, and those in the space of this person.
+    Of(Option<UserName>),
+}
+
+impl Eyes {
+    fn see(&self, event: &Stored) -> bool {
+        let Self::Of(user) = self else { return true };
+        if !Event::may_be_private(&event.kind) {
+            return true;
+        }
+        // An event that this version cannot read is shown to nobody.
+        let Ok(recorded) = event.recorded() else { return false };
+        recorded.event.as_ref().and_then(Event::user).is_none_or(|owner| user.as_ref() == Some(owner))
+    }
 }
 
 impl Reader {
@@ -42,7 +65,27 @@ impl Reader {
         if sqlite::migrated(&db)? > LAST_MIGRATION {
             return Err(LedgerError::Newer { path: shown(), by: sqlite::written_by(&db) });
         }
-        Ok(Some(Self { db }))
+        Ok(Some(Self { db, eyes: Eyes::All }))
+    }
+
+    /// Like this reader, but blind for what is in the space of any other person than `user`. Such events keep their
+    /// places and their hashes, and have no payload.
+    #[must_use]
+    pub fn seen_by(self, user: Option<UserName>) -> Self {
+        Self { eyes: Eyes::Of(user), ..self }
+    }
+
+    fn select(&self, sql: &str, values: impl rusqlite::Params) -> Result<Vec<Stored>, LedgerError> {
+        let mut events = select(&self.db, sql, values)?;
+        self.withhold(&mut events);
+        Ok(events)
+    }
+
+    fn withhold(&self, events: &mut [Stored]) {
+        for event in events.iter_mut().filter(|event| !self.eyes.see(event)) {
+            event.payload = None;
+            event.is_withheld = true;
+        }
     }
 
     /// The care of the file that is read.
@@ -77,6 +120,13 @@ impl Reader {
         if !self.holds(cursor)? {
             return Err(LedgerError::Diverged { seq: cursor.seq });
         }
+        let mut events = self.chunk(cursor, max)?;
+        self.withhold(&mut events);
+        Ok(events)
+    }
+
+    /// Events after a position, with everybody's payloads.
+    fn chunk(&self, cursor: Cursor, max: usize) -> Result<Vec<Stored>, LedgerError> {
         let sql = format!("SELECT {COLUMNS} WHERE e.seq > ?1 ORDER BY e.seq LIMIT ?2");
         select(&self.db, &sql, params![bound(cursor.seq), bound(max)])
     }
@@ -84,7 +134,7 @@ impl Reader {
     /// The events that a command caused; empty when it caused none.
     pub fn find_command(&self, command: CommandId) -> Result<Vec<Stored>, LedgerError> {
         let sql = format!("SELECT {COLUMNS} WHERE e.causation_id = ?1 ORDER BY e.seq");
-        select(&self.db, &sql, [command])
+        self.select(&sql, [command])
     }
 
     /// The events of the command that used this key.
@@ -100,7 +150,7 @@ impl Reader {
 
     /// The event with this id.
     pub fn event(&self, id: EventId) -> Result<Option<Stored>, LedgerError> {
-        Ok(select(&self.db, &format!("SELECT {COLUMNS} WHERE e.id = ?1"), [id])?.pop())
+        Ok(self.select(&format!("SELECT {COLUMNS} WHERE e.id = ?1"), [id])?.pop())
     }
 
     /// Whether the ledger has an event with this id.
@@ -111,17 +161,24 @@ impl Reader {
     /// Events whose payload contains a text, in order. Reads every payload.
     pub fn mentioning(&self, text: &str) -> Result<Vec<Stored>, LedgerError> {
         let sql = format!("SELECT {COLUMNS} WHERE instr(p.payload, ?1) > 0 ORDER BY e.seq");
-        select(&self.db, &sql, [text])
+        let mut found = self.select(&sql, [text])?;
+        found.retain(|event| !event.is_withheld);
+        Ok(found)
     }
 
-    /// The events that an erasure takes, up to and including event `until`, in order. Reads every payload.
+    /// The events that an erasure takes, up to and including event `until`, in order. Reads every payload. An erasure is
+    /// the operator's, so it takes what is in the space of another person too, without its words.
     pub fn to_forget(&self, which: &Which, until: u64) -> Result<Vec<Chosen>, LedgerError> {
         let mut forgetting = Forgetting::new(which);
         let mut at = Cursor::GENESIS;
+        let mut withheld = BTreeSet::new();
         while at.seq < until {
-            let chunk = self.read_from(at, FORGET_CHUNK)?;
+            let chunk = self.chunk(at, FORGET_CHUNK)?;
             let Some(last) = chunk.last().map(Stored::cursor) else { break };
             for event in chunk.iter().filter(|event| event.seq <= until) {
+                if !self.eyes.see(event) {
+                    withheld.insert(event.seq);
+                }
                 // The fold of the writer refuses an event that this version cannot read.
                 if let Ok(recorded) = event.recorded() {
                     forgetting.see(recorded);
@@ -129,7 +186,11 @@ impl Reader {
             }
             at = last;
         }
-        Ok(forgetting.chosen())
+        let mut chosen = forgetting.chosen();
+        for chosen in chosen.iter_mut().filter(|chosen| withheld.contains(&chosen.event.seq)) {
+            chosen.event.event.iter_mut().for_each(Event::withhold);
+        }
+        Ok(chosen)
     }
 
     /// The redacted events in their current form: without payload once the erasure is done.
@@ -137,7 +198,7 @@ impl Reader {
         let sql = format!("SELECT {COLUMNS} WHERE e.seq = ?1");
         let mut events = Vec::new();
         for redaction in erase::redactions(&self.db)? {
-            let found = select(&self.db, &sql, [bound(redaction.seq)])?.pop();
+            let found = self.select(&sql, [bound(redaction.seq)])?.pop();
             events.extend(found.filter(|event| redaction.event_id.is_none_or(|id| event.id == id)));
         }
         Ok(events)
@@ -230,7 +291,7 @@ impl Reader {
         }
         let sql =
             format!("SELECT {COLUMNS} WHERE {conditions} ORDER BY e.seq {direction} LIMIT {}", filter.limit);
-        let mut events = select(&self.db, &sql, rusqlite::params_from_iter(values))?;
+        let mut events = self.select(&sql, rusqlite::params_from_iter(values))?;
         if filter.newest {
             events.reverse();
         }
@@ -352,6 +413,7 @@ fn stored(row: &Row<'_>, seq: u64) -> Result<Stored, Error> {
         prev_hash: row.get(11)?,
         hash: row.get(12)?,
         payload: payload.zip(salt),
+        is_withheld: false,
     })
 }
 

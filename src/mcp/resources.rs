@@ -70,7 +70,7 @@ const CONCRETE: [(&str, &str, &str); 22] = [
 ];
 
 /// Address, name and description of each template (RFC 6570).
-const TEMPLATES: [(&str, &str, &str); 28] = [
+const TEMPLATES: [(&str, &str, &str); 29] = [
     (
         "hivemind://context/{agent}{?session,intent,budget,context_window,used_tokens,all,explain,why}",
         "context-of",
@@ -157,6 +157,11 @@ const TEMPLATES: [(&str, &str, &str); 28] = [
         "Memory items of one session, user or project, or of the system",
     ),
     ("hivemind://memory/{space}/{owner}/{kind}/{n}", "memory-item", "One memory item with every field"),
+    (
+        "hivemind://phases/{space}/{owner}/diff{?from,to}",
+        "phase-diff",
+        "What changed in a space from one phase to another: replaced, deleted and added items",
+    ),
     ("hivemind://events{?after,type,agent,limit}", "events-filtered", "Events after a ledger position"),
     ("hivemind://events/{id}", "event", "One event with its payload and hash"),
 ];

@@ -31,6 +31,7 @@ use crate::domain::ids::SessionId;
 use crate::domain::names::Sort;
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
+use crate::domain::text::UserName;
 use crate::identity::Caller;
 use crate::ledger::Cursor;
 use crate::reads::Reads;
@@ -62,6 +63,8 @@ struct Shared {
     heads: Heads,
     workspace: Workspace,
     state_home: Option<PathBuf>,
+    /// The person whose space the clients read and write. None for clients over the network.
+    user: Option<UserName>,
     /// Handles that are not in use. A read takes one, or opens one, and returns it here.
     idle_reads: Mutex<Vec<Reads>>,
     /// Permits for slow reads.
@@ -107,6 +110,7 @@ impl Server {
     pub fn new(caller: Caller, config: Config, front: Front, reads: Reads, toolsets: &Toolsets) -> Self {
         let workspace = reads.workspace().clone();
         let state_home = reads.state_home().map(Path::to_owned);
+        let user = reads.user().cloned();
         let shared = Shared {
             config,
             heads: Heads::of(front.clone()),
@@ -114,6 +118,7 @@ impl Server {
             root: workspace.root().display().to_string(),
             workspace,
             state_home,
+            user,
             idle_reads: Mutex::new(vec![reads]),
             long_reads: Semaphore::new(LONG_READS),
             tools: toolsets.tools(),
@@ -175,6 +180,10 @@ impl Server {
         &self.client.listening
     }
 
+    pub(super) fn user(&self) -> Option<&UserName> {
+        self.shared.user.as_ref()
+    }
+
     pub(super) fn announced(&self) -> &Mutex<Vec<Cursor>> {
         &self.client.announced
     }
@@ -193,7 +202,8 @@ impl Server {
         let idle = || self.shared.idle_reads.lock().unwrap_or_else(PoisonError::into_inner);
         let taken = idle().pop();
         let mut reads = taken.unwrap_or_else(|| {
-            Reads::of(self.shared.workspace.clone()).knowing(self.shared.state_home.clone())
+            let reads = Reads::of(self.shared.workspace.clone()).knowing(self.shared.state_home.clone());
+            reads.seen_by(self.shared.user.clone())
         });
         let answer = question(&mut reads);
         let mut idle = idle();

@@ -16,7 +16,9 @@ use crate::domain::time::{Moment, Timestamp};
 use crate::ledger;
 use crate::pack;
 use crate::store::{ClaimFilter, ContradictionFilter, DecisionFilter, ExperimentFilter, Search, TaskFilter};
-use crate::views::{ContextOf, DEFAULT_LIMIT, Format, MAX_LIMIT, MemoryFilter, Next, Stream, UNSEATED, View};
+use crate::views::{
+    ContextOf, DEFAULT_LIMIT, Format, MAX_LIMIT, MemoryFilter, Next, PhaseDiff, Stream, UNSEATED, View,
+};
 
 /// A parsed address.
 #[derive(Debug, Clone, PartialEq)]
@@ -141,6 +143,7 @@ pub(super) fn parse(
             context(&mut parameters, agent, session)?
         }
         ("memory", path) => memory(path, &mut parameters, caller, (root, now))?,
+        ("phases", path) => phases(path, &mut parameters)?,
         ("attention", "") => {
             let named = parameters.take("agent").map(|name| agent(caller, &name)).transpose()?;
             View::Attention(named.or_else(|| (caller.me)()))
@@ -352,6 +355,19 @@ fn memory(
         never_used: parameters.parse("never_used")?.unwrap_or(false),
         before: parameters.parse("cursor")?,
         limit: limit(parameters)?,
+    }))
+}
+
+/// `SPACE/OWNER/diff`; the owner is percent-encoded where a client's id needs it.
+fn phases(path: &str, parameters: &mut Parameters) -> Result<View, BadAddress> {
+    let [space, owner, "diff"] = path.split('/').collect::<Vec<_>>()[..] else {
+        return Err(bad("phases", "a diff has the address phases/SPACE/OWNER/diff"));
+    };
+    Ok(View::PhaseDiff(PhaseDiff {
+        space: space.parse().map_err(|problem| bad("space", problem))?,
+        owner: Some(Owner::called(decoded(owner)?)),
+        from: parameters.parse("from")?,
+        to: parameters.parse("to")?,
     }))
 }
 

@@ -300,6 +300,8 @@ pub struct Anchor {
     pub value: String,
     /// When it was set.
     pub set_at: Timestamp,
+    /// Whether only the reader's user reads it.
+    pub is_users: bool,
 }
 
 /// A claim.

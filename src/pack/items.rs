@@ -178,6 +178,7 @@ pub(super) fn anchors(anchors: &[Anchor], now: Timestamp) -> Section<'_> {
         move |anchor| {
             Tag::open("anchor")
                 .with("key", &anchor.key)
+                .with_any("space", anchor.is_users.then_some("user"))
                 .with("age", anchor.set_at.age(now))
                 .escaped(&line(&anchor.value, MAX_ANCHOR_CHARS))
         },

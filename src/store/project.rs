@@ -19,7 +19,7 @@ use crate::store::index::{self, Entry, LastClaims};
 use crate::store::{
     StoreError, commits, completions, experiments, failures, files, former, guards, locks, names,
     observations, patterns, places, plan, playbooks, proposals, questions, researchers, retracted, sessions,
-    silence, tasks, triggers, versions,
+    silence, spaces, tasks, triggers, versions,
 };
 
 /// Changes of many events in the same few rows. They are written once for all events of a transaction.
@@ -166,11 +166,15 @@ pub(super) fn project(
         Event::PlaybookFollowed(body) => playbooks::followed(db, recorded, body)?,
         Event::ErrorReflected(body) => playbooks::reflected(db, recorded, body)?,
         Event::ErrorCounted(body) => playbooks::counted(db, recorded, body)?,
+        Event::MemoryPromoted(body) => spaces::promoted(db, recorded, body)?,
+        Event::PhaseStarted(body) => spaces::phase_started(db, recorded, body)?,
         // Readers take messages from the ledger itself.
         Event::MessageSent(_)
         | Event::OperatorOverridden(_)
         | Event::SpoolFlushed(_)
         | Event::MemoryDenied(_)
+        | Event::BorderChecked(_)
+        | Event::PromotionDenied(_)
         | Event::MemoryForgotten(_)
         | Event::EventRedacted(_)
         | Event::EventsRedacted(_)

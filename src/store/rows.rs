@@ -19,7 +19,7 @@ use crate::domain::scope::Scope;
 use crate::domain::session::{EndCause, Role, Source};
 use crate::domain::text::{
     AnchorKey, AnchorValue, Branch, CommandLine, CommitAuthor, CommitSubject, Description, Intent, Prompt,
-    Rationale, Reason, Said, Statement, Title, ToolName, Turn0, Worktree,
+    Rationale, Reason, Said, Statement, Title, ToolName, Turn0, UserName, Worktree,
 };
 use crate::domain::time::Moment;
 pub(super) use crate::sqlite::bound;
@@ -93,6 +93,7 @@ texts!(
     Title,
     ToolName,
     Turn0,
+    UserName,
     Worktree,
 );
 

@@ -18,6 +18,7 @@ use crate::domain::scope::Scope;
 use crate::domain::session::{
     Belief, EndCause, Role, SUMMARY_SEGMENT_CHARS, SUMMARY_SEGMENTS, Source, WHOLE_TURNS,
 };
+use crate::domain::text::UserName;
 
 pub(super) fn started(db: &Connection, at: &Recorded, body: &SessionStarted) -> Result<(), StoreError> {
     db.prepare_cached(
@@ -139,19 +140,23 @@ fn segment(role: &str, text: &str) -> String {
 }
 
 pub(super) fn anchor(db: &Connection, at: &Recorded, body: &AnchorSaved) -> Result<(), StoreError> {
-    db.prepare_cached("UPDATE anchors SET superseded_by = ?2 WHERE key = ?1 AND superseded_by IS NULL")?
-        .execute(params![body.key, at.seq])?;
     db.prepare_cached(
-        "INSERT INTO anchors (key, seq, value, agent, session, saved_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        "UPDATE anchors SET superseded_by = ?2 WHERE key = ?1 AND user IS ?3 AND superseded_by IS NULL",
     )?
-    .execute(params![body.key, at.seq, body.value, at.agent, at.session, at.at])?;
+    .execute(params![body.key, at.seq, body.user])?;
+    db.prepare_cached(
+        "INSERT INTO anchors (key, seq, value, agent, session, saved_at, user) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    )?
+    .execute(params![body.key, at.seq, body.value, at.agent, at.session, at.at, body.user])?;
     Ok(())
 }
 
 /// The history keeps the earlier values. Contexts no longer show the anchor.
 pub(super) fn anchor_retired(db: &Connection, at: &Recorded, body: &AnchorRetired) -> Result<(), StoreError> {
-    db.prepare_cached("UPDATE anchors SET superseded_by = ?2 WHERE key = ?1 AND superseded_by IS NULL")?
-        .execute(params![body.key, at.seq])?;
+    db.prepare_cached(
+        "UPDATE anchors SET superseded_by = ?2 WHERE key = ?1 AND user IS ?3 AND superseded_by IS NULL",
+    )?
+    .execute(params![body.key, at.seq, body.user])?;
     Ok(())
 }
 
@@ -304,6 +309,9 @@ pub struct AnchorView {
     pub saved_at: i64,
     /// Ledger position.
     pub seq: u64,
+    /// The person in whose space it is. None: the space of the project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
 }
 
 /// A hand-over from one session to another.
@@ -355,7 +363,7 @@ pub(super) const SESSION: &str = "SELECT session, agent, client, source, parent_
      (SELECT reason FROM splits WHERE child = session) AS reason, \
      (SELECT letter || number FROM names WHERE names.id = session) AS name FROM session_states";
 pub(super) const TURN: &str = "SELECT role, text, at, seq, session FROM turns";
-pub(super) const ANCHOR: &str = "SELECT key, value, agent, saved_at, seq FROM anchors";
+pub(super) const ANCHOR: &str = "SELECT key, value, agent, saved_at, seq, user FROM anchors";
 const SPLIT: &str =
     "SELECT child, parent, reason, agent, used_tokens, window_tokens, turn0, at, seq FROM splits";
 
@@ -439,17 +447,25 @@ impl Reader {
         self.kept_of(found.query([session])?, turn_view)
     }
 
-    /// The values of the anchors, the newest first.
+    /// The values of the anchors: those in the reader's own space first, then those of the project, each the newest
+    /// first.
     pub fn anchors(&self, limit: usize) -> Result<Vec<AnchorView>, StoreError> {
-        let held = format!("{ANCHOR} WHERE superseded_by IS NULL ORDER BY seq DESC LIMIT ?1");
+        let held = format!("{ANCHOR} WHERE user IS ?1 AND superseded_by IS NULL ORDER BY seq DESC LIMIT ?2");
         let mut found = self.db.prepare_cached(&held)?;
-        self.kept_of(found.query([bound(limit)])?, anchor_view)
+        let mut of = |user: Option<&UserName>, limit: usize| {
+            self.kept_of(found.query(params![user, bound(limit)])?, anchor_view)
+        };
+        let mut anchors = if self.user.is_some() { of(self.user.as_ref(), limit)? } else { Vec::new() };
+        anchors.extend(of(None, limit.saturating_sub(anchors.len()))?);
+        Ok(anchors)
     }
 
-    /// All values that an anchor has had, the newest first.
+    /// All values that an anchor has had in the project's space and in the reader's own, the newest first.
     pub fn anchor_history(&self, key: &str) -> Result<Vec<AnchorView>, StoreError> {
-        let mut found = self.db.prepare_cached(&format!("{ANCHOR} WHERE key = ?1 ORDER BY seq DESC"))?;
-        self.kept_of(found.query([key])?, anchor_view)
+        let mut found = self.db.prepare_cached(&format!(
+            "{ANCHOR} WHERE key = ?1 AND (user IS NULL OR user = ?2) ORDER BY seq DESC"
+        ))?;
+        self.kept_of(found.query(params![key, self.user])?, anchor_view)
     }
 
     /// The hand-over with which a session started.
@@ -537,6 +553,7 @@ pub(super) fn anchor_view(row: &Row<'_>) -> rusqlite::Result<AnchorView> {
         agent: row.get("agent")?,
         saved_at: row.get("saved_at")?,
         seq: row.get("seq")?,
+        user: row.get("user")?,
     })
 }
 

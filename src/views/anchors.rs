@@ -26,7 +26,8 @@ pub(super) const fn touched_by(event: &Event) -> bool {
 fn text(found: &[AnchorView], now: Timestamp) -> String {
     let line = |anchor: &AnchorView| {
         let (key, value) = (inline(&anchor.key, 64), inline(&anchor.value, 2_000));
-        format!("- {key} = {value} ({}, {} ago)\n", name(&anchor.agent), age(anchor.saved_at, now))
+        let space = if anchor.user.is_some() { ", yours alone" } else { "" };
+        format!("- {key} = {value} ({}, {} ago{space})\n", name(&anchor.agent), age(anchor.saved_at, now))
     };
     if found.is_empty() {
         let save = way::call("save_anchor", &json!({ "key": "KEY", "value": "VALUE" }));

@@ -156,6 +156,8 @@ pub(super) fn touched_by(of: &ContextOf, recorded: &Recorded, event: &Event) -> 
             | Event::AttentionSeen(_)
             | Event::MemoryDenied(_)
             | Event::MemoryForgotten(_)
+            | Event::BorderChecked(_)
+            | Event::PromotionDenied(_)
     );
     let is_in_its_own = matches!(
         event,
@@ -191,7 +193,9 @@ pub fn turn0(
     let workspace = reads.workspace().clone();
     let now_there = Some(&workspace).filter(|_| reads.horizon().is_none());
     let (found, _) = reads.ask(now, |store| Ok(found(store, (stale_after, now_there), &of)))?;
-    let found = found.unwrap_or_default();
+    let mut found = found.unwrap_or_default();
+    // The text is recorded for everybody.
+    found.anchors.retain(|anchor| anchor.user.is_none());
     let handed_over = entries(&found, &of, &JobRuns::default(), Some((parent.as_str(), reason)), now);
     // The reader is the child session, and its writes must carry its own name.
     let entries = Entries { session: Some(child.to_string()), ..handed_over };

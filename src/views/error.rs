@@ -8,6 +8,7 @@ use crate::domain::experiment::RunState;
 use crate::domain::ids::{ClaimId, EventId, PatternId, RunId, TaskId};
 use crate::domain::memory::{MemoryId, Owner, Space};
 use crate::domain::names::Sort;
+use crate::domain::phase::PhaseNumber;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::way;
 use crate::ledger::LedgerError;
@@ -115,6 +116,15 @@ impl ViewError {
     pub(super) fn no_item(id: &MemoryId) -> Self {
         let id = inline(&id.to_string(), 200);
         let message = format!("the memory keeps no item {id}: it never did, or it was erased");
+        Self::not_found(Code::UnknownMemory, message)
+    }
+
+    pub(super) fn no_named_owner(space: Space) -> Self {
+        Self::not_found(Code::UnknownMemory, format!("the owner of the {space} space is missing"))
+    }
+
+    pub(super) fn no_phase(space: Space, phase: PhaseNumber, current: PhaseNumber) -> Self {
+        let message = format!("the {space} has no {phase}: it is in {current}");
         Self::not_found(Code::UnknownMemory, message)
     }
 

@@ -41,8 +41,17 @@ pub struct EventView {
     pub at: i64,
     /// The event's hash, in hex.
     pub hash: String,
-    /// The payload. `None` after an erasure.
+    /// The payload. `None` after an erasure, and in the space of another user.
     pub payload: Option<Value>,
+    /// Whether the payload is in the space of another user.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub withheld: bool,
+}
+
+impl EventView {
+    const fn without_payload(&self) -> &'static str {
+        if self.withheld { "(in the space of another user)" } else { "(erased)" }
+    }
 }
 
 impl From<&Stored> for EventView {
@@ -57,6 +66,7 @@ impl From<&Stored> for EventView {
             at: stored.at.ms(),
             hash: hex::encode(stored.hash),
             payload: stored.payload.as_ref().and_then(|(payload, _)| readable(payload)),
+            withheld: stored.is_withheld,
         }
     }
 }
@@ -124,7 +134,7 @@ pub fn event_line(event: &EventView) -> String {
         fields.remove("command_hash");
         fields.remove("versions");
     }
-    let what = payload.map_or_else(|| "(erased)".to_owned(), |payload| payload.to_string());
+    let what = payload.map_or_else(|| event.without_payload().to_owned(), |payload| payload.to_string());
     format!(
         "- `#{}` {} by {} at {}: {}\n",
         event.seq,
@@ -137,7 +147,7 @@ pub fn event_line(event: &EventView) -> String {
 
 fn page(event: &EventView) -> String {
     let payload = event.payload.as_ref().map_or_else(
-        || "(erased)".to_owned(),
+        || event.without_payload().to_owned(),
         |payload| serde_json::to_string_pretty(payload).unwrap_or_default(),
     );
     format!(

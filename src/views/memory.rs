@@ -1,13 +1,17 @@
 //! What the memory keeps, as items of the contract: messages, claims and anchors, each with the readers that see it in a
 //! pack.
 
+mod dialogue;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::json;
 
+use self::dialogue::{of_summary, of_turn};
 use super::asking::{Asked, Asking};
 use super::markdown::{inline, listed, name};
+use super::phases::Phases;
 use super::plain::plain;
 use super::{Answer, ViewError, resolve, to_json};
 use crate::domain::agent::AgentId;
@@ -15,16 +19,16 @@ use crate::domain::claim::{Basis, Status};
 use crate::domain::event::{AnchorSaved, ClaimCreated, Event, TurnRecorded};
 use crate::domain::ids::ClaimId;
 use crate::domain::memory::{
-    BadMemoryId, DedupKey, Ground, MemoryEvent, MemoryId, MemoryItem, MemoryKind, Owner, Source, Space,
+    BadMemoryId, DedupKey, Ground, MemoryEvent, MemoryId, MemoryItem, MemoryKind, Meta, Owner, Source, Space,
 };
 use crate::domain::names::{Name, Named, Sort};
+use crate::domain::phase::Lived;
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
-use crate::domain::session::{Role, SUMMARY_SEGMENTS, WHOLE_TURNS};
 use crate::domain::time::Moment;
 use crate::ledger::{self, Filter, Stored};
 use crate::reads::Reads;
-use crate::store::{ClaimFilter, ClaimSummary, SessionView};
+use crate::store::{ClaimFilter, ClaimSummary, PromotionView, SessionView};
 
 /// Maximum length of a text in a list, in characters. The page of an item has all of it.
 const TEXT_CHARS: usize = 160;
@@ -78,13 +82,29 @@ struct Kept {
     /// Whether it was imported from a file.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     imported: bool,
+    /// The promotion that made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    promoted: Option<Promoted>,
     shown_to: ShownTo,
+}
+
+/// The moment of a promotion.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Promoted {
+    /// The agent that promoted it.
+    by: String,
+    /// Its reason.
+    why: String,
+    /// When it did, epoch ms.
+    at: i64,
+    /// Ledger position.
+    seq: u64,
 }
 
 /// The readers that see an item in a pack.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct ShownTo {
-    /// `everyone`, `session` or `nobody`.
+    /// `everyone`, `session`, `user` or `nobody`.
     to: &'static str,
     /// Ledger position since which no pack shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,6 +117,15 @@ struct ShownTo {
 impl ShownTo {
     const fn readers(to: &'static str) -> Self {
         Self { to, since: None, because: None }
+    }
+
+    /// Its copy is shown instead. The copy in the space of another user has no name here.
+    fn promoted(over: Option<(u64, Option<MemoryId>)>) -> Self {
+        let (since, copy) = over.unzip();
+        let copy = copy
+            .flatten()
+            .map_or("the space of another user".to_owned(), |copy| inline(&copy.to_string(), usize::MAX));
+        Self::nobody(since, &format!("promoted to {copy}"))
     }
 
     fn nobody(since: Option<u64>, because: &str) -> Self {
@@ -121,6 +150,9 @@ pub(super) fn answer(asking: &mut Asking<'_>, filter: &MemoryFilter) -> Result<A
     let (found, floor, left_out) = find(asking, filter, &project)?;
     let (mut kept, seq) = rows(asking, found, &project)?;
     kept.retain(|kept| kept.item.created_at >= floor.unwrap_or(0));
+    // Anchors of both spaces are one series in the ledger.
+    kept.retain(|kept| filter.space.is_none_or(|space| kept.item.id.space == space));
+    kept.retain(|kept| filter.owner.as_ref().is_none_or(|owner| kept.item.id.owner == *owner));
     kept.sort_by_key(|kept| std::cmp::Reverse(kept.item.created_at));
     let next = if kept.len() > filter.limit {
         kept.truncate(filter.limit);
@@ -139,6 +171,35 @@ pub(super) fn answer(asking: &mut Asking<'_>, filter: &MemoryFilter) -> Result<A
     Ok(answer.followed_by("cursor", next).without(left_out))
 }
 
+/// All items of a space, as a diff looks at them, each with its text; and the ledger position of the answer.
+pub(super) fn lived(
+    asking: &mut Asking<'_>,
+    space: Space,
+    owner: &Owner,
+) -> Result<(Vec<(Lived, String)>, u64), ViewError> {
+    let project = asking.reads.workspace().project();
+    let (space, owner) = (Some(space), Some(owner.clone()));
+    let mut of = MemoryFilter { space, owner, limit: super::MAX_LIMIT, ..MemoryFilter::default() };
+    check_owner(asking, &of, &project)?;
+    let mut items = Vec::new();
+    loop {
+        let (found, floor, _) = find(asking, &of, &project)?;
+        let (kept, seq) = rows(asking, found, &project)?;
+        let is_in =
+            |item: &MemoryItem| Some(item.id.space) == of.space && Some(&item.id.owner) == of.owner.as_ref();
+        let complete = kept.into_iter().filter(|kept| kept.item.created_at >= floor.unwrap_or(0));
+        items.extend(complete.filter(|kept| is_in(&kept.item)).map(|Kept { item, shown_to, .. }| {
+            let until = shown_to.since.filter(|_| shown_to.to == "nobody");
+            let Meta { dedup_key: key, .. } = item.meta;
+            (Lived { id: item.id, key, importance: item.importance, from: item.created_at, until }, item.text)
+        }));
+        match floor {
+            Some(floor) => of.before = Some(floor),
+            None => return Ok((items, seq)),
+        }
+    }
+}
+
 /// One item.
 pub(super) fn one(asking: &mut Asking<'_>, id: &MemoryId) -> Result<Answer, ViewError> {
     let project = asking.reads.workspace().project();
@@ -153,8 +214,14 @@ pub(super) fn one(asking: &mut Asking<'_>, id: &MemoryId) -> Result<Answer, View
 
 /// Whether an event changes an item.
 pub(super) fn touched_by(event: &Event) -> bool {
-    let is_of_item =
-        matches!(event, Event::TurnRecorded(_) | Event::AnchorSaved(_) | Event::AnchorRetired(_));
+    let is_of_item = matches!(
+        event,
+        Event::TurnRecorded(_)
+            | Event::AnchorSaved(_)
+            | Event::AnchorRetired(_)
+            | Event::MemoryPromoted(_)
+            | Event::PhaseStarted(_)
+    );
     is_of_item || !event.claims().is_empty()
 }
 
@@ -210,6 +277,9 @@ fn find(
     let is_kind = |wanted: MemoryKind| kind.is_none_or(|kind| kind == wanted);
     let is_project = space.is_none_or(|space| space == Space::Project)
         && owner.as_ref().is_none_or(|owner| owner == project);
+    let me = asking.reads.user().map(|user| Owner::called(user.as_str()));
+    let is_mine = me.is_some_and(|me| owner.as_ref().is_none_or(|owner| *owner == me))
+        && space.is_none_or(|space| space == Space::User);
     let is_session = space.is_none_or(|space| space == Space::Session) && owner.as_ref() != Some(project);
     // Only claims have scopes, and only of claims is known who used them.
     let is_about_claims = scope.is_some() || *never_used;
@@ -217,7 +287,7 @@ fn find(
     let in_session = session.as_deref().or(of_owner);
     let is_session = is_session && of_owner.is_none_or(|owner| in_session == Some(owner));
     let wants_turns = is_session && is_kind(MemoryKind::ShortTerm) && !is_about_claims;
-    let wants_anchors = is_project && is_kind(MemoryKind::Profile) && !is_about_claims;
+    let wants_anchors = (is_project || is_mine) && is_kind(MemoryKind::Profile) && !is_about_claims;
     let wants_claims = is_project && is_kind(MemoryKind::Semantic);
 
     let (mut found, mut floors) = (Found::default(), Vec::new());
@@ -336,11 +406,12 @@ fn find_one(asking: &mut Asking<'_>, id: &MemoryId) -> Result<Found, ViewError> 
         (Space::Session, MemoryKind::ShortTerm) => {
             found.turns = nth(asking, TurnRecorded::KIND, Some(&id.owner), id.n)?;
         }
-        (Space::Project, MemoryKind::Profile) => {
+        (Space::Project | Space::User, MemoryKind::Profile) => {
             found.anchors = nth(asking, AnchorSaved::KIND, None, id.n)?;
         }
         // Nothing is kept there.
-        (Space::User | Space::System, _)
+        (Space::User, MemoryKind::ShortTerm | MemoryKind::Semantic)
+        | (Space::System, _)
         | (Space::Session, MemoryKind::Semantic | MemoryKind::Profile)
         | (Space::Project, MemoryKind::ShortTerm) => {}
     }
@@ -392,6 +463,14 @@ fn rows(asking: &mut Asking<'_>, found: Found, project: &Owner) -> Result<(Vec<K
     }
     let given = given(asking, &claims)?;
     let (kept, _) = asking.found(|asked| {
+        let mut said = said.clone();
+        for (session, places) in &mut said {
+            // A promoted message takes no place in the dialogue any more.
+            let promoted = asked.store.promoted_from(session)?;
+            let is_promoted = |seq: &u64| promoted.contains(seq);
+            places.iter_mut().filter(|(seq, _)| is_promoted(seq)).for_each(|(_, is_kept)| *is_kept = false);
+        }
+        let mut phases = Phases::default();
         let mut kept = Vec::new();
         for claim in &claims {
             kept.extend(of_claim(asked, claim, (project, given.get(&claim.id).copied()))?);
@@ -399,9 +478,15 @@ fn rows(asking: &mut Asking<'_>, found: Found, project: &Owner) -> Result<(Vec<K
         for anchor in &anchors {
             kept.extend(of_anchor(asked, anchor, (project, &saved))?);
         }
-        let of_turns = turns.iter().filter_map(|turn| of_turn(turn, &said));
-        kept.extend(of_turns.map(|kept| kept.marked(asked)));
-        kept.extend(summaries.iter().map(|session| of_summary(session, &said)));
+        for turn in &turns {
+            kept.extend(of_turn(asked, turn, &said, &mut phases)?.map(|kept| kept.marked(asked)));
+        }
+        for session in &summaries {
+            kept.push(of_summary(asked, session, &said, &mut phases)?);
+        }
+        for kept in &mut kept {
+            phases.name(asked, &mut kept.item)?;
+        }
         Ok((kept, asked.seq))
     })?;
     Ok(kept)
@@ -464,6 +549,7 @@ fn of_claim(
         scopes: claim.scopes.clone(),
         standing: Some(claim.short_standing()),
         imported: claim.imported,
+        promoted: None,
         shown_to,
     }))
 }
@@ -473,85 +559,42 @@ fn of_anchor(
     stored: &Stored,
     (project, saved): (&Owner, &Places),
 ) -> Result<Option<Kept>, ViewError> {
-    let Ok(Some(Event::AnchorSaved(AnchorSaved { key, value }))) =
+    let Ok(Some(Event::AnchorSaved(AnchorSaved { key, value, user }))) =
         stored.recorded().map(|recorded| recorded.event)
     else {
         return Ok(None);
     };
     let Some(at) = saved.iter().position(|(seq, _)| *seq == stored.seq) else { return Ok(None) };
-    let id = MemoryId {
-        space: Space::Project,
-        owner: project.clone(),
-        kind: MemoryKind::Profile,
-        n: at as u64 + 1,
+    let (space, owner, readers) = match &user {
+        Some(user) => (Space::User, Owner::called(user.as_str()), "user"),
+        None => (Space::Project, project.clone(), "everyone"),
     };
+    let id = MemoryId { space, owner, kind: MemoryKind::Profile, n: at as u64 + 1 };
     let agent = stored.agent.as_str();
     let (source, event) = (Source::of(&stored.agent), MemoryEvent::of_kind(MemoryKind::Profile));
+    let over = asked.store.promotion_of(&id)?;
+    let promotion = asked.store.promotion_to(&id)?;
+    let (source, event, ground) = match &promotion {
+        Some(promotion) => (promotion.source, promotion.event_type, Ground::Promoted(promotion.authority)),
+        None if source == Source::User => (source, event, Ground::Operator),
+        None => (source, event, Ground::Agent(agent)),
+    };
     let mut item = MemoryItem::new(id, value.to_string(), source, stored.seq, event);
-    item.stand_on(if source == Source::User { Ground::Operator } else { Ground::Agent(agent) });
+    item.stand_on(ground);
+    item.meta.promoted_from = promotion.as_ref().map(|promotion| promotion.from_id.clone());
+    item.meta.promotion_reason = promotion.as_ref().map(|promotion| promotion.reason.clone());
     item.meta.key = Some(key.to_string());
     item.meta.dedup_key = DedupKey::of_anchor(&key);
-    let shown_to = match asked.store.anchor_over_since(&key, stored.seq)? {
-        None => ShownTo::readers("everyone"),
+    let is_over = asked.store.anchor_over_since(&key, stored.seq)?;
+    let shown_to = match is_over.filter(|_| over.is_none()) {
+        None if over.is_some() => ShownTo::promoted(over),
+        None => ShownTo::readers(readers),
         Some((since, true)) => ShownTo::nobody(Some(since), "replaced by a newer value"),
         Some((since, false)) => ShownTo::nobody(Some(since), "retired"),
     };
-    Ok(Some(Kept { shown_to, ..Kept::of_event(item, stored) }.marked(asked)))
-}
-
-fn of_turn(stored: &Stored, said: &BTreeMap<String, Places>) -> Option<Kept> {
-    let Some(Event::TurnRecorded(turn)) = stored.recorded().ok()?.event else { return None };
-    let session = stored.session.as_ref()?;
-    let places = said.get(session.as_str())?;
-    let at = places.iter().position(|(seq, _)| *seq == stored.seq)?;
-    let owner = Owner::called(session.as_str());
-    let id = MemoryId { space: Space::Session, owner, kind: MemoryKind::ShortTerm, n: at as u64 + 1 };
-    let source = Source::of_role(turn.role);
-    let ground = match turn.role {
-        Role::User => Ground::Prompt,
-        Role::Assistant => Ground::Agent(stored.agent.as_str()),
-    };
-    let event = MemoryEvent::of_kind(MemoryKind::ShortTerm);
-    let mut item = MemoryItem::new(id, turn.text.to_string(), source, stored.seq, event);
-    item.stand_on(ground);
-    item.meta.dedup_key = DedupKey::of_text(event, turn.text.as_str());
-    let later: Vec<u64> =
-        places[at + 1..].iter().filter(|(_, is_kept)| *is_kept).map(|(seq, _)| *seq).collect();
-    let shown_to = match later.get(WHOLE_TURNS - 1) {
-        None => ShownTo::readers("session"),
-        Some(since) if later.len() < WHOLE_TURNS + SUMMARY_SEGMENTS => {
-            ShownTo::nobody(Some(*since), "the summary has its beginning")
-        }
-        Some(since) => ShownTo::nobody(Some(*since), "newer messages took its place"),
-    };
-    Some(Kept { shown_to, ..Kept::of_event(item, stored) })
-}
-
-fn of_summary(session: &SessionView, said: &BTreeMap<String, Places>) -> Kept {
-    let owner = Owner::called(session.session.as_str());
-    let id =
-        |n: u64| MemoryId { space: Space::Session, owner: owner.clone(), kind: MemoryKind::ShortTerm, n };
-    let event = MemoryEvent::of_kind(MemoryKind::ShortTerm);
-    let text = session.summary.join("\n");
-    let mut item = MemoryItem::new(id(0), text, Source::System, session.started_seq, event);
-    item.stand_on(Ground::Dialogue);
-    let places = said.get(&session.session).map(Vec::as_slice).unwrap_or_default();
-    let kept = (1..).zip(places).filter(|(_, (_, is_kept))| *is_kept).map(|(n, _)| n);
-    let kept: Vec<u64> = kept.collect();
-    let summed = &kept[..kept.len().saturating_sub(WHOLE_TURNS)];
-    let summed = &summed[summed.len().saturating_sub(session.summary.len())..];
-    item.meta.summary_of = summed.iter().map(|n| id(*n)).collect();
-    Kept {
-        item,
-        name: None,
-        agent: session.agent.clone(),
-        session: Some(session.session.clone()),
-        at: session.started_at,
-        scopes: Vec::new(),
-        standing: None,
-        imported: false,
-        shown_to: ShownTo::readers("session"),
-    }
+    let promoted =
+        promotion.map(|PromotionView { agent: by, why, at, seq, .. }| Promoted { by, why, at, seq });
+    Ok(Some(Kept { shown_to, promoted, ..Kept::of_event(item, stored) }.marked(asked)))
 }
 
 impl Kept {
@@ -566,6 +609,7 @@ impl Kept {
             scopes: Vec::new(),
             standing: None,
             imported: false,
+            promoted: None,
             shown_to: ShownTo::readers("everyone"),
         }
     }
@@ -593,9 +637,14 @@ fn line(kept: &Kept) -> String {
     let authority = item.meta.authority.map(|authority| authority.to_string());
     let by = format!("by {}{imported}", name(&kept.agent));
     let marks = kept.name.iter().cloned().chain(event).chain(authority).chain([by]);
-    let marks: Vec<String> = marks.chain(kept.standing.clone()).collect();
+    let promoted = kept.promoted.as_ref().zip(item.meta.promoted_from.as_ref()).map(|(promoted, from)| {
+        let from = inline(&from.to_string(), usize::MAX);
+        format!("promoted from {from} by {}: {}", name(&promoted.by), inline(&promoted.why, TEXT_CHARS))
+    });
+    let marks: Vec<String> = marks.chain(kept.standing.clone()).chain(promoted).collect();
     let shown = match (shown_to.to, shown_to.since) {
         ("session", _) => "shown to the session".to_owned(),
+        ("user", _) => "shown to its user".to_owned(),
         ("nobody", since) => {
             let since = since.map(|since| format!(" since #{since}")).unwrap_or_default();
             format!("shown to nobody{since}: {}", shown_to.because.as_deref().unwrap_or_default())

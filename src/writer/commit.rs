@@ -17,7 +17,7 @@ use super::receipts::{self, command_hash, receipt_of, same_request};
 use crate::client_session::ClientSession;
 use crate::domain::agent::{AgentId, Roster};
 use crate::domain::command::{Command, Submission};
-use crate::domain::decide::{self, Accepted, Facts, PlannedRun, Policy, gate};
+use crate::domain::decide::{self, Accepted, Facts, PlannedRun, Policy, SpaceFacts, Stopped, gate};
 use crate::domain::event::{Event, MemoryDenied, Recorded};
 use crate::domain::ids::{CommandId, EventId, RunId, SessionId};
 use crate::domain::patterns::PatternPolicy;
@@ -323,13 +323,17 @@ impl Committer {
             // Fronts scan before they send. This front did not, or it knew other patterns.
             let Denial { rule, field, command } = denial.clone();
             let denied = MemoryDenied { rule, field, command, reason: None, policy: None, attempted: None };
-            self.stage_denial(&submission.agent, denied, group);
+            self.stage_denial(&submission.agent, vec![denied.into()], group);
             return Ok(Progress::Refused(denial.into()));
         }
         let speaker = (&submission.agent, submission.session.as_ref());
         if let Some(denied) = gate::denied(&self.state, speaker, &submission.command, &self.memory_policy) {
-            self.stage_denial(&submission.agent, denied.event, group);
+            self.stage_denial(&submission.agent, vec![denied.event.into()], group);
             return Ok(Progress::Refused(denied.rejection));
+        }
+        if let Some(stopped) = self.stopped_at_border(submission) {
+            self.stage_denial(&submission.agent, stopped.events, group);
+            return Ok(Progress::Refused(stopped.rejection));
         }
         let takes = seat.as_ref().filter(|seat| !seat.events.is_empty());
         let before = takes.map(|seat| {
@@ -457,7 +461,8 @@ impl Committer {
         let Submission { agent, checkout, versions, command, .. } = submission;
         // The front may know other patterns.
         let checkout = checkout.clone().without(|text| !privacy::scan(text, &self.secrets).is_empty());
-        let mut facts = Facts { checkout, versions: versions.clone(), ..Facts::default() };
+        let spaces = self.space_facts(command);
+        let mut facts = Facts { checkout, versions: versions.clone(), spaces, ..Facts::default() };
         if let Command::Forget(forget) = command {
             facts.erasure = facts::erasure(&self.ledger, forget.event_id)?;
         } else if let Command::ForgetMany(forget) = command {
@@ -477,6 +482,29 @@ impl Committer {
             facts.mission = Some(here.mission(spawn, agent)?);
         }
         Ok(facts)
+    }
+
+    /// The refusal of a promotion at a border.
+    fn stopped_at_border(&self, submission: &Submission) -> Option<Stopped> {
+        let Command::PromoteItem(promote) = &submission.command else { return None };
+        let facts = self.space_facts(&submission.command)?;
+        decide::stopped(&self.state, (&submission.agent, submission.session.as_ref()), promote, &facts)
+    }
+
+    /// The facts for a command about spaces. Git says who the project is, so other commands get none.
+    fn space_facts(&self, command: &Command) -> Option<SpaceFacts> {
+        let item = if let Command::PromoteItem(promote) = command {
+            facts::item(&self.ledger, &promote.item)
+        } else if let Command::DeclareIntent(declare) = command {
+            let to = &declare.trajectory;
+            to.plan_id.map(|_| ()).or(to.phase_id.map(|_| ()))?;
+            None
+        } else if let Command::StartPhase(_) = command {
+            None
+        } else {
+            return None;
+        };
+        Some(SpaceFacts { policy: self.memory_policy.clone(), project: self.workspace.project(), item })
     }
 
     fn prepare(
@@ -529,9 +557,9 @@ impl Committer {
 
     /// Stages the record of a denial. It has a command id of its own, so that the author can correct the denied
     /// command and send it again.
-    fn stage_denial(&mut self, agent: &AgentId, denied: MemoryDenied, group: &mut Group) {
+    fn stage_denial(&mut self, agent: &AgentId, denied: Vec<Event>, group: &mut Group) {
         let agent = self.recordable(agent);
-        let own = self.own(agent, vec![denied.into()]);
+        let own = self.own(agent, denied);
         let batch = self.batch_of_own(&own);
         self.stage(batch, &own.events, group);
     }

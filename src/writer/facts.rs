@@ -4,14 +4,15 @@
 use super::profiles::Profiles;
 use crate::domain::claim::{Position, Status};
 use crate::domain::command::{Command, ForgetMany, RunExperiment, TakePosition};
-use crate::domain::decide::{Accepted, Erasure};
-use crate::domain::event::Event;
+use crate::domain::decide::{Accepted, Erasure, FoundItem};
+use crate::domain::event::{AnchorSaved, Event, TurnRecorded};
 use crate::domain::experiment::Prediction;
 use crate::domain::ids::{ClaimId, EventId};
+use crate::domain::memory::{Authority, MemoryEvent, MemoryId, MemoryKind, Source, Space};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::{Claim, State};
 use crate::domain::text::{Statement, Worktree};
-use crate::ledger::{Ledger, LedgerError, Stored};
+use crate::ledger::{Filter, Ledger, LedgerError, Stored};
 
 /// The statement of a claim in the ledger; `None` when it was erased.
 pub(super) fn statement(ledger: &Ledger, id: ClaimId) -> Option<Statement> {
@@ -54,6 +55,62 @@ pub(super) fn erasure(ledger: &Ledger, event_id: EventId) -> Result<Erasure, Rej
 pub(super) fn erasure_of_many(ledger: &Ledger, asked: &ForgetMany) -> Result<Erasure, Rejection> {
     let chosen = ledger.to_forget(&asked.which, asked.until).map_err(unread)?;
     Ok(Erasure { chosen: chosen.into_iter().map(|chosen| chosen.event).collect(), ..Erasure::default() })
+}
+
+/// A message or an anchor in the ledger, as it can be promoted. `None` when the ledger has no such text.
+pub(super) fn item(ledger: &Ledger, id: &MemoryId) -> Option<FoundItem> {
+    let sessions = [id.owner.as_str().to_owned()];
+    let (kind, sessions) = match (id.space, id.kind) {
+        (Space::Session, MemoryKind::ShortTerm) => (TurnRecorded::KIND, Some(&sessions[..])),
+        (Space::User, MemoryKind::Profile) => (AnchorSaved::KIND, None),
+        (Space::Session, MemoryKind::Semantic | MemoryKind::Profile)
+        | (Space::User, MemoryKind::ShortTerm | MemoryKind::Semantic)
+        | (Space::Project | Space::System, _) => return None,
+    };
+    let places = ledger.places(kind, sessions).ok()?;
+    let seq = places.get(usize::try_from(id.n).ok()?.checked_sub(1)?)?.seq;
+    let only = Filter { after: seq - 1, until: Some(seq), limit: 1, ..Filter::default() };
+    let recorded = ledger.list(&only).ok()?.pop()?.recorded().ok()?;
+    let said_by = |source: Source| match source {
+        Source::User => Authority::UserAsserted,
+        Source::Ai | Source::Tool | Source::System => Authority::AiInferred,
+    };
+    let event = recorded.event?;
+    if let Event::TurnRecorded(turn) = event {
+        let source = Source::of_role(turn.role);
+        return Some(FoundItem {
+            text: turn.text.as_str().parse().ok()?,
+            key: None,
+            source,
+            event_type: MemoryEvent::of_kind(MemoryKind::ShortTerm),
+            authority: said_by(source),
+            seq,
+        });
+    }
+    let Event::AnchorSaved(AnchorSaved { key, value, user: Some(user) }) = event else { return None };
+    let source = Source::of(&recorded.agent);
+    // A promoted item keeps the authority with which it crossed.
+    let promoted = ledger.list(&Filter {
+        after: seq.saturating_sub(2),
+        until: Some(seq - 1),
+        limit: 1,
+        ..Filter::default()
+    });
+    let promoted = promoted.ok()?.pop().and_then(|stored| stored.recorded().ok()?.event);
+    let (source, event_type, authority) = match promoted {
+        Some(Event::MemoryPromoted(promoted)) if promoted.to_id == *id => {
+            (promoted.source, promoted.event_type, promoted.authority_used)
+        }
+        _ => (source, MemoryEvent::of_kind(MemoryKind::Profile), said_by(source)),
+    };
+    (user.as_str() == id.owner.as_str()).then_some(FoundItem {
+        text: value,
+        key: Some(key),
+        source,
+        event_type,
+        authority,
+        seq,
+    })
 }
 
 /// The refusal of an erasure whose events cannot be read.

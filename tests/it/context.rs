@@ -129,8 +129,11 @@ pub(crate) fn lived_in() -> (TempWorkspace, Timestamp) {
     claims(c, "a menu without focus traps the reader", "src/ui", |claim| {
         claim.claim_type = ClaimType::Negative;
     });
-    let anchor =
-        SaveAnchor { key: "DB_SCHEMA".parse().expect("a key"), value: "v7".parse().expect("a value") };
+    let anchor = SaveAnchor {
+        key: "DB_SCHEMA".parse().expect("a key"),
+        value: "v7".parse().expect("a value"),
+        user: None,
+    };
     does(c, "devops", "s-1", Command::SaveAnchor(anchor));
     let edited = Seen::Files(FileEdited {
         merged: None,

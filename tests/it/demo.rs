@@ -120,3 +120,54 @@ fn a_demo_elsewhere_is_a_wrong_call() {
     let output = demo(&temporary.path().join("missing"), &[]);
     assert_eq!(output.status.code(), Some(70), "{output:?}");
 }
+
+/// The lines of the story without what differs between two runs: numbers, ids and paths.
+fn told(temporary: &Path, search_path: &str) -> Vec<String> {
+    let output = Command::new(env!("CARGO_BIN_EXE_hm"))
+        .arg("demo")
+        .env("TMPDIR", temporary)
+        .env("XDG_STATE_HOME", temporary.join("state"))
+        .env("PATH", search_path)
+        .env_remove("HM_AGENT")
+        .env_remove("HM_DIR")
+        .output()
+        .expect("hm runs");
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let masked = |word: &str| {
+        let is_of_run = word.contains(|c: char| c.is_ascii_digit()) || word.contains("hivemind-demo-");
+        if is_of_run { "N".to_owned() } else { word.to_owned() }
+    };
+    // Whether a command still waits in the spool is a matter of milliseconds.
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with("spool:"));
+    lines.flat_map(str::split_whitespace).map(masked).collect()
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the search path of this process, for that of the demo")]
+fn the_defaults_of_the_policy_spelled_out_tell_the_same_story() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let tools = tempfile::tempdir().expect("a temporary directory");
+    let section = tools.path().join("config.toml");
+    std::fs::write(&section, crate::policy::spelled_out()).expect("a file");
+    // The demo makes its own repository: this git writes the settings into it first.
+    let git = tools.path().join("git");
+    let marker = tools.path().join("was-there");
+    let script = format!(
+        "#!/bin/sh\nPATH=\"${{PATH#*:}}\"\nif [ \"$1\" = init ]; then mkdir -p .hivemind && cp {} .hivemind/config.toml && \
+         touch {}; fi\nexec git \"$@\"\n",
+        section.display(),
+        marker.display()
+    );
+    std::fs::write(&git, script).expect("a file");
+    std::fs::set_permissions(&git, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    let path = std::env::var("PATH").expect("a search path");
+    let [without, with] = [path.clone(), format!("{}:{path}", tools.path().display())].map(|path| {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        told(temporary.path(), &path)
+    });
+    assert!(marker.exists(), "the settings were there");
+    assert!(without.len() > 100, "{without:?}");
+    assert_eq!(without, with);
+}

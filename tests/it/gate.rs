@@ -175,6 +175,9 @@ fn a_secret_in_any_text_of_any_command_is_refused() {
         mute_guard: guard.rule
         observe: event_id
         observe: seen.what
+        promote_item: event_type
+        promote_item: item
+        promote_item: to
         record_decision: alternatives.0.claim_id
         record_decision: claim_id
         record_decision: evidence_refs.0
@@ -200,6 +203,7 @@ fn a_secret_in_any_text_of_any_command_is_refused() {
         spawn_researcher: parent_task_id
         spawn_researcher: run_id
         spawn_researcher: task_id
+        start_phase: space
         start_session: source
         take_position: claim_id
         take_position: evidence_ref

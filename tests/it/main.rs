@@ -107,6 +107,7 @@ mod sessions;
 mod settle;
 mod shell;
 mod sides;
+mod spaces;
 mod spool;
 #[cfg(target_os = "linux")]
 mod stalls;

@@ -265,6 +265,7 @@ fn entries(dice: &mut Dice) -> Entries {
             key: format!("KEY {at}"),
             value: words(dice),
             set_at: past(dice),
+            is_users: dice.below(4) == 0,
         }),
         claims: many(dice, most_claims, |dice, at| claim(dice, format!("claim-{at}"))),
         unseen_claims: if dice.below(3) == 0 { dice.below(2_000) as u64 } else { 0 },
@@ -658,7 +659,7 @@ fn body(dice: &mut Dice, at: usize) -> (About, Body) {
         }
         5 => {
             let key = format!("KEY {at}");
-            let anchor = Anchor { key: key.clone(), value: words(dice), set_at: past(dice) };
+            let anchor = Anchor { key: key.clone(), value: words(dice), set_at: past(dice), is_users: false };
             (About::Anchor(key.parse().expect("a key")), Body::Anchor(anchor))
         }
         6 => (About::Claim(claim_id), Body::DeadEnd(dead_end(dice, at))),

@@ -37,7 +37,7 @@ use hivemind::store::{
     StoreError, TaskFilter,
 };
 use hivemind::system;
-use hivemind::views::{ContextOf, Known, MemoryFilter, View, delta};
+use hivemind::views::{ContextOf, Known, MemoryFilter, PhaseDiff, View, delta};
 use hivemind::workspace::Workspace;
 use hivemind::writer::Committer;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
@@ -478,6 +478,7 @@ fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
             Command::SaveAnchor(SaveAnchor {
                 key: format!("KEY_{}", index % 50).parse().expect("a key"),
                 value: format!("value {index}").parse().expect("a value"),
+                user: None,
             }),
             Command::Observe(Observe {
                 event_id: EventId::from_uuid(system::new_id()),
@@ -699,6 +700,7 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
         View::Session(SessionId::of_researcher(RunId::from_uuid(Uuid::from_u128(0x5ea0_0008))).to_string()),
         View::Turn0("child-7".to_owned()),
         View::Anchors,
+        View::PhaseDiff(PhaseDiff { space: Space::Project, owner: None, from: None, to: None }),
         View::Playbooks,
         View::Calibration,
         View::MemoryItem("session:w7:short_term:1".parse().expect("an id")),
@@ -748,6 +750,7 @@ const fn kind(view: &View) -> &'static str {
         View::Anchors => "anchors",
         View::Memory(_) => "memory",
         View::MemoryItem(_) => "memory item",
+        View::PhaseDiff(_) => "phase diff",
         View::Beliefs(..) => "beliefs",
         View::Context(..) | View::Rest(..) => "context",
         View::Explained(..) => "explained",
@@ -759,7 +762,7 @@ const fn kind(view: &View) -> &'static str {
         View::Calibration => "calibration",
     }
 }
-const KINDS: usize = 36;
+const KINDS: usize = 37;
 
 /// The lines of a statement's plan that go over all of a table or of an index.
 fn scans(db: &Connection, sql: &str) -> Vec<String> {

@@ -21,6 +21,7 @@ use hivemind::system;
 use hivemind::workspace::Workspace;
 use hivemind::writer::{self, Committer};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::bench::Bench;
 use crate::harness::{
@@ -307,7 +308,11 @@ fn samples() -> Vec<(&'static str, Submission)> {
         };
         request("devops", Command::ReportEvent(report))
     };
-    let anchor = SaveAnchor { key: "port".parse().expect("a key"), value: "8080".parse().expect("a value") };
+    let anchor = SaveAnchor {
+        key: "port".parse().expect("a key"),
+        value: "8080".parse().expect("a value"),
+        user: None,
+    };
     vec![
         ("fact of an agent", claim("devops", ClaimType::Fact, "the pool leaks")),
         ("dead end of an agent", claim("devops", ClaimType::Negative, "vendoring breaks it")),
@@ -661,7 +666,7 @@ fn a_forgotten_claim_is_out_of_packs_and_in_audits() {
 }
 
 /// `[policy]` with every default spelled out.
-fn spelled_out() -> String {
+pub(crate) fn spelled_out() -> String {
     let from = TEMPLATE.find("[policy]").expect("the section");
     let to = TEMPLATE.find("[stale_after_hours]").expect("the next section");
     let lines = TEMPLATE[from..to].lines();
@@ -685,7 +690,16 @@ fn printed(workspace: &TempWorkspace, line: &[&str]) -> String {
 
 #[test]
 fn the_defaults_spelled_out_change_nothing() {
-    assert!(spelled_out().contains("\nwrite_policy = "), "{}", spelled_out());
+    // The hash of the defaults is on record in ledgers of older releases.
+    let older = "{\"allow_event_types\":[\"context\",\"correction\",\"decision\",\"execution\",\"fact\",\"preference\"],\
+                 \"deny_event_types\":[],\"retention\":{},\"trust\":\"agent_with_intent\",\"write_policy\":\"aggressive\"}";
+    let mut words: Value = serde_json::from_str(older).expect("JSON");
+    words["allow_event_types"] = json!(MemoryPolicy::default().allow_event_types);
+    let older = serde_json_canonicalizer::to_string(&words).expect("plain data");
+    assert_eq!(MemoryPolicy::default().hash(), hex::encode(Sha256::digest(older)));
+    for key in ["write_policy", "user_keys", "session_to_project", "by_plan"] {
+        assert!(spelled_out().contains(&format!("\n{key} = ")), "{}", spelled_out());
+    }
     let said: Vec<Submission> = samples().into_iter().map(|(_, said)| said).collect();
     let [without, with] = [String::new(), spelled_out()].map(|section| {
         let workspace = TempWorkspace::new();
@@ -751,6 +765,12 @@ fn a_fault_is_named_by_check_doctor_and_hooks() {
         retention.semantic.correction  never (default)
         retention.semantic.execution   never (default)
         retention.semantic.context     never (default)
+        spaces.user_keys               * (default)
+        promotion.session_to_user      user_asserted (default)
+        promotion.session_to_project   tool_verified (default)
+        promotion.decision_to_project  user_asserted (default)
+        promotion.user_to_project      user_asserted (default)
+        phase.by_plan                  true (default)
         secrets are refused before all this: the built-in rules and 0 of your own ([privacy]). The lines are
         those of DIR/.hivemind/config.toml. The policy has the hash
         HASH.

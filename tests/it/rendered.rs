@@ -136,6 +136,7 @@ impl Planted {
             Asked::SaveAnchor(SaveAnchor {
                 key: "WHO".parse().expect("a key"),
                 value: "an author who is not one".parse().expect("a value"),
+                user: None,
             }),
         ];
         for command in by_author {

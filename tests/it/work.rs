@@ -574,7 +574,7 @@ fn an_anchor_is_replaced_and_its_past_is_kept() {
     let mut team = Team::new();
     let save = |value: &str| {
         let key = "DB_SCHEMA".parse().expect("a key");
-        Command::SaveAnchor(SaveAnchor { key, value: value.parse().expect("a value") })
+        Command::SaveAnchor(SaveAnchor { key, value: value.parse().expect("a value"), user: None })
     };
     team.does("s-1", save("v1"));
     assert_eq!(team.refused("s-2", save("v1")), Code::Duplicate);
@@ -684,7 +684,7 @@ fn work() -> BoxedStrategy<Command> {
             Command::RenamePlan(RenamePlan { plan_id, title: "another".parse().expect("a title") })
         }),
         1 => (0..2u8).prop_map(|key| {
-            Command::RetireAnchor(RetireAnchor { key: format!("K{key}").parse().expect("a key") })
+            Command::RetireAnchor(RetireAnchor { key: format!("K{key}").parse().expect("a key"), user: None })
         }),
         1 => (phase(), plan(), option::of(0..3u32)).prop_map(|(phase_id, plan_id, order)| {
             let title = "a phase".parse().expect("a title");
@@ -717,6 +717,7 @@ fn work() -> BoxedStrategy<Command> {
         1 => (0..2u8, 0..2u8).prop_map(|(key, value)| Command::SaveAnchor(SaveAnchor {
             key: format!("K{key}").parse().expect("a key"),
             value: format!("v{value}").parse().expect("a value"),
+            user: None,
         })),
         // One of them is a session that others speak in, too.
         2 => (1..4u8, any::<bool>()).prop_map(|(child, is_long)| {

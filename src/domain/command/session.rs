@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::ids::SessionId;
 use crate::domain::session::{Role, Source};
-use crate::domain::text::{AnchorKey, AnchorValue, Reason, Said, ToolName, Turn0};
+use crate::domain::text::{AnchorKey, AnchorValue, Reason, Said, ToolName, Turn0, UserName};
 
 /// Record that the session started, or started again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,6 +42,9 @@ pub struct SaveAnchor {
     pub key: AnchorKey,
     /// The fact.
     pub value: AnchorValue,
+    /// The person in whose space it is kept; the front knows the name. None: the space of the project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<UserName>,
 }
 
 /// Retire an anchor.
@@ -49,6 +52,9 @@ pub struct SaveAnchor {
 pub struct RetireAnchor {
     /// The key.
     pub key: AnchorKey,
+    /// The person in whose space it is. None: the space of the project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<UserName>,
 }
 
 /// End the session here, and hand its work over to another one.

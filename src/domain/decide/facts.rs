@@ -1,6 +1,6 @@
 //! The facts of one command that neither the state nor the command holds.
 
-use super::{Erasure, Loss};
+use super::{Erasure, Loss, SpaceFacts};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::experiment::Plan;
@@ -24,6 +24,8 @@ pub struct Facts {
     pub erasure: Erasure,
     /// The damage of the ledger that the operator can accept.
     pub loss: Option<Loss>,
+    /// The policy and the item, for a command about spaces.
+    pub spaces: Option<SpaceFacts>,
 }
 
 /// A run as the writer planned it from its profile.

@@ -1,16 +1,16 @@
 //! The gate before the rules: whether the policy of the memory lets a command through. Privacy comes before it.
 //!
-//! The order is trust, write policy, event type. The operator passes the first of them, and no other.
+//! The order is trust, write policy, event type, border of a space. The operator passes the first of them, and no other.
 
 use serde_json::json;
 
 use super::Speaker;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Position, ReportKind};
-use crate::domain::command::{Command, CreateClaim, RecordDecision, Seen};
+use crate::domain::command::{Command, CreateClaim, PromoteItem, RecordDecision, SaveAnchor, Seen};
 use crate::domain::event::{Attempted, Event, MemoryDenied};
 use crate::domain::ids::ClaimId;
-use crate::domain::memory::{MemoryEvent, MemoryKind, Source, importance};
+use crate::domain::memory::{MemoryEvent, MemoryKind, Source, Space, importance};
 use crate::domain::policy::{MemoryPolicy, TrustMode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::State;
@@ -59,7 +59,9 @@ pub fn denied(
     if writes == Writes::Nothing {
         return None;
     }
-    let rejection = untrusted(state, speaker, command, policy).or_else(|| unwritten(writes, policy))?;
+    let rejection = untrusted(state, speaker, command, policy)
+        .or_else(|| unwritten(writes, policy))
+        .or_else(|| outside(command, policy))?;
     Some(Denied { event: record(command.name(), writes, rejection.code, policy), rejection })
 }
 
@@ -160,7 +162,9 @@ fn writes<'c>(agent: &AgentId, command: &'c Command) -> Writes<'c> {
         | Command::AcceptGuard(_)
         | Command::MuteGuard(_)
         | Command::AcceptPlaybook(_)
-        | Command::DismissPlaybook(_) => Writes::Work,
+        | Command::DismissPlaybook(_)
+        | Command::PromoteItem(_)
+        | Command::StartPhase(_) => Writes::Work,
         Command::CancelExperiment(_)
         | Command::DenyRecord(_)
         | Command::AcceptLoss(_)
@@ -249,6 +253,26 @@ fn proposal(record: &RecordDecision) -> String {
     let statement = record.statement.as_ref().map_or(way::STATEMENT, |statement| statement.as_str());
     let claim = json!({ "statement": statement, "claim_type": "decision", "scopes": scopes });
     format!("propose it, and the operator decides: {}", way::call("create_claim", &claim))
+}
+
+/// The refusal at the border of a person's space.
+fn outside(command: &Command, policy: &MemoryPolicy) -> Option<Rejection> {
+    let (key, value) = if let Command::SaveAnchor(SaveAnchor { key, value, user: Some(_) }) = command {
+        (key, value.as_str())
+    } else if let Command::PromoteItem(PromoteItem { to: Space::User, key: Some(key), .. }) = command {
+        (key, "VALUE")
+    } else {
+        return None;
+    };
+    if policy.spaces.takes(key) {
+        return None;
+    }
+    let save = way::call("save_anchor", &json!({ "key": key, "value": value }));
+    let hint = format!(
+        "keep it for the whole team: {save}; or a human adds the key to user_keys of [policy.spaces] in config.toml"
+    );
+    let message = format!("the space of a user takes no fact under the key {key}");
+    Some(Rejection::new(Code::UserKeyDenied, message, hint))
 }
 
 /// The refusal by the write policy or by the event types.

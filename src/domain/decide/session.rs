@@ -150,27 +150,27 @@ pub(super) fn record_turn(session: Option<&SessionId>, turn: &RecordTurn) -> Res
 }
 
 pub(super) fn save_anchor(state: &State, anchor: &SaveAnchor) -> Result<Accepted, Rejection> {
-    let SaveAnchor { key, value } = anchor.clone();
-    if state.work().anchor(&key) == Some(&value) {
+    let SaveAnchor { key, value, user } = anchor.clone();
+    if state.work().anchor(user.as_ref(), &key) == Some(&value) {
         return Err(Rejection::new(
             Code::Duplicate,
             format!("anchor {key} holds exactly that already"),
             "nothing to do: it is on record",
         ));
     }
-    Ok(one(AnchorSaved { key, value }.into()))
+    Ok(one(AnchorSaved { key, value, user }.into()))
 }
 
 pub(super) fn retire_anchor(state: &State, retire: &RetireAnchor) -> Result<Accepted, Rejection> {
-    let key = retire.key.clone();
-    if state.work().anchor(&key).is_none() {
+    let RetireAnchor { key, user } = retire.clone();
+    if state.work().anchor(user.as_ref(), &key).is_none() {
         return Err(Rejection::new(
             Code::UnknownNode,
             format!("no anchor {key} holds anything"),
             "take the key from `hivemind://anchors`",
         ));
     }
-    Ok(one(AnchorRetired { key }.into()))
+    Ok(one(AnchorRetired { key, user }.into()))
 }
 
 /// Splits a session. Its tasks and locks go to the child, which continues the work.

@@ -2,9 +2,12 @@
 
 use uuid::Uuid;
 
-use super::Event;
+use super::{
+    AnchorRetired, AnchorSaved, BorderChecked, Event, MemoryPromoted, PhaseStarted, PromotionDenied,
+};
 use crate::domain::claim::Status;
 use crate::domain::ids::{ClaimId, EventId, RunId, SessionId, TaskId};
+use crate::domain::text::UserName;
 
 /// The subjects of an event.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -21,6 +24,8 @@ pub struct About<'e> {
     pub id: OwnId,
     /// The entity that a receipt names as made or changed, if its id differs from that of the event.
     pub changes: Option<Uuid>,
+    /// The person in whose space it happened. Nobody else reads it.
+    pub user: Option<&'e UserName>,
     /// Whether the event may contain an agent's words or names of its files. An erasure erases such events.
     pub words: bool,
 }
@@ -94,6 +99,10 @@ impl About<'_> {
 }
 
 impl<'e> About<'e> {
+    fn in_space_of(user: Option<&'e UserName>) -> Self {
+        Self { user, ..Self::default() }
+    }
+
     fn session(id: &'e SessionId) -> Self {
         Self { session: Some(id), ..Self::default() }
     }
@@ -193,9 +202,15 @@ impl Event {
             | Self::CommandRejected(_)
             | Self::IntentDeclared(_)
             | Self::TurnRecorded(_)
-            | Self::AnchorSaved(_)
-            | Self::AnchorRetired(_)
             | Self::OperatorOverridden(_) => About::default().with_words(),
+            Self::BorderChecked(of) => About::in_space_of(of.user.as_ref()),
+            Self::PromotionDenied(of) => About::in_space_of(of.user.as_ref()),
+            Self::MemoryPromoted(of) => About::in_space_of(of.user.as_ref()).with_words(),
+            Self::PhaseStarted(of) => {
+                About::in_space_of(of.user.as_ref()).words_if(of.name.is_some() || of.why.is_some())
+            }
+            Self::AnchorSaved(of) => About::in_space_of(of.user.as_ref()).with_words(),
+            Self::AnchorRetired(of) => About::in_space_of(of.user.as_ref()).with_words(),
             Self::SpoolFlushed(_)
             | Self::MemoryDenied(_)
             | Self::EventsRedacted(_)
@@ -223,6 +238,39 @@ impl Event {
     /// The run of this event.
     pub fn run_id(&self) -> Option<RunId> {
         self.about().run
+    }
+
+    /// The person in whose space the event happened. Nobody else reads it.
+    pub fn user(&self) -> Option<&UserName> {
+        self.about().user
+    }
+
+    /// Removes the words of an event in the space of a person.
+    pub fn withhold(&mut self) {
+        let withheld = "withheld";
+        if let Self::AnchorSaved(saved) = self {
+            saved.key = withheld.parse().expect("a word");
+            saved.value = withheld.parse().expect("a word");
+        } else if let Self::AnchorRetired(retired) = self {
+            retired.key = withheld.parse().expect("a word");
+        } else if let Self::MemoryPromoted(promoted) = self {
+            promoted.why = withheld.parse().expect("a word");
+        } else if let Self::PhaseStarted(started) = self {
+            (started.name, started.why) = (None, None);
+        }
+    }
+
+    /// Whether events of a type may be in the space of one person.
+    pub fn may_be_private(kind: &str) -> bool {
+        let kinds = [
+            AnchorSaved::KIND,
+            AnchorRetired::KIND,
+            BorderChecked::KIND,
+            MemoryPromoted::KIND,
+            PromotionDenied::KIND,
+            PhaseStarted::KIND,
+        ];
+        kinds.contains(&kind)
     }
 
     /// Whether the event may contain an agent's words or names of its files. An erasure erases such events.

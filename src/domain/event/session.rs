@@ -6,7 +6,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::ids::{ClaimId, SessionId};
 use crate::domain::session::{Belief, EndCause, Role, Source};
-use crate::domain::text::{AnchorKey, AnchorValue, Reason, Said, ToolName, Turn0};
+use crate::domain::text::{AnchorKey, AnchorValue, Reason, Said, ToolName, Turn0, UserName};
 
 /// A session started, or started again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,6 +85,9 @@ pub struct AnchorSaved {
     pub key: AnchorKey,
     /// The fact.
     pub value: AnchorValue,
+    /// The person in whose space it is. None: the space of the project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<UserName>,
 }
 
 /// An anchor was retired. It has no value any more, and its history stays.
@@ -92,6 +95,9 @@ pub struct AnchorSaved {
 pub struct AnchorRetired {
     /// The key.
     pub key: AnchorKey,
+    /// The person in whose space it was. None: the space of the project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user: Option<UserName>,
 }
 
 /// A session was split. The child continues with the hand-over.

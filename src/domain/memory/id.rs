@@ -57,8 +57,8 @@ pub struct MemoryId {
     pub owner: Owner,
     /// The kind.
     pub kind: MemoryKind,
-    /// The number of the item among those of its space, owner and kind, in the order of the ledger. Erased items keep
-    /// their numbers. The summary of a dialogue has number 0.
+    /// The number of the item among those of its owner and kind, in the order of the ledger; anchors of all owners are one
+    /// series. Erased items keep their numbers. The summary of a dialogue has number 0.
     pub n: u64,
 }
 

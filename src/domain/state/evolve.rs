@@ -24,6 +24,7 @@ impl State {
         self.edits.evolve(recorded);
         self.seats.evolve(recorded);
         self.guards.evolve(recorded);
+        self.spaces.evolve(recorded);
         self.hear(recorded);
         let Some(event) = &recorded.event else { return };
         self.mined.evolve(recorded, event);
@@ -103,6 +104,8 @@ impl State {
                 self.notices.remove(&seen.id);
             }
             Event::GuardFired(fired) => self.told.evolve(recorded, fired),
+            // `spaces` has folded these events.
+            Event::MemoryPromoted(_) | Event::PhaseStarted(_) => {}
             // `guards` has folded these events.
             Event::GuardAccepted(_) | Event::GuardMuted(_) => {}
             // `edits` has folded it.
@@ -111,6 +114,8 @@ impl State {
             | Event::EventReported(_)
             | Event::SpoolFlushed(_)
             | Event::MemoryDenied(_)
+            | Event::BorderChecked(_)
+            | Event::PromotionDenied(_)
             // The change of status that follows it ends the claim.
             | Event::MemoryForgotten(_)
             | Event::TurnRecorded(_)

@@ -11,7 +11,7 @@ use crate::domain::names::Names;
 use crate::domain::plan::{Hold, ReleaseCause, Task, TaskStatus, Trajectory, current_phase};
 use crate::domain::scope::Scope;
 use crate::domain::session::{EndCause, Session};
-use crate::domain::text::{AnchorKey, AnchorValue};
+use crate::domain::text::{AnchorKey, AnchorValue, UserName};
 use crate::domain::time::Timestamp;
 
 /// The current work of the team.
@@ -34,7 +34,8 @@ pub struct Work {
     started: BTreeSet<SessionId>,
     trajectory: Option<Trajectory>,
     of_session: BTreeMap<SessionId, Trajectory>,
-    anchors: BTreeMap<AnchorKey, AnchorValue>,
+    /// The values of anchors, by the person in whose space they are, if it is not the project's.
+    anchors: BTreeMap<(Option<UserName>, AnchorKey), AnchorValue>,
     names: Names,
 }
 
@@ -179,9 +180,9 @@ impl Work {
         session.and_then(|session| self.of_session.get(session)).or(self.trajectory.as_ref())
     }
 
-    /// The value of an anchor.
-    pub fn anchor(&self, key: &AnchorKey) -> Option<&AnchorValue> {
-        self.anchors.get(key)
+    /// The value of an anchor: in the space of a person, or in that of the project.
+    pub fn anchor(&self, user: Option<&UserName>, key: &AnchorKey) -> Option<&AnchorValue> {
+        self.anchors.get(&(user.cloned(), key.clone()))
     }
 
     /// The short names of all entities.
@@ -348,9 +349,9 @@ impl Work {
                 self.of_session.insert(split.child.clone(), trajectory);
             }
         } else if let Event::AnchorSaved(saved) = event {
-            self.anchors.insert(saved.key.clone(), saved.value.clone());
+            self.anchors.insert((saved.user.clone(), saved.key.clone()), saved.value.clone());
         } else if let Event::AnchorRetired(retired) = event {
-            self.anchors.remove(&retired.key);
+            self.anchors.remove(&(retired.user.clone(), retired.key.clone()));
         }
     }
 

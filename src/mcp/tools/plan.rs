@@ -7,6 +7,8 @@ use serde::Deserialize;
 
 use crate::domain::command::{AddPhase, AddPlan, Command, SaveAnchor};
 use crate::domain::ids::{PhaseId, PlanId};
+use crate::domain::memory::Space;
+use crate::domain::spaces::spaced;
 use crate::domain::text::{AnchorKey, AnchorValue, Description, Title};
 use crate::mcp::call::Call;
 use crate::mcp::schema;
@@ -42,6 +44,9 @@ struct SaveAnchorArguments {
     /// 1-2000 characters; a context shows 200.
     #[schemars(with = "String")]
     value: AnchorValue,
+    /// user: only your user's sessions read it.
+    #[schemars(with = "Option<String>")]
+    space: Option<Space>,
 }
 
 #[tool_router(router = plan_route, vis = "pub(super)")]
@@ -81,8 +86,9 @@ impl Server {
     )]
     async fn save_anchor(&self, call: Call) -> CallToolResult {
         self.run(call, |given: SaveAnchorArguments, _| {
-            let SaveAnchorArguments { key, value } = given;
-            Ok(Command::SaveAnchor(SaveAnchor { key, value }))
+            let SaveAnchorArguments { key, value, space } = given;
+            let user = spaced(space.unwrap_or(Space::Project), self.user().cloned())?;
+            Ok(Command::SaveAnchor(SaveAnchor { key, value, user }))
         })
         .await
     }

@@ -7,6 +7,8 @@ use serde::Deserialize;
 
 use crate::domain::command::{AbandonPlan, Command, RenamePlan, RetireAnchor};
 use crate::domain::ids::PlanId;
+use crate::domain::memory::Space;
+use crate::domain::spaces::spaced;
 use crate::domain::text::{AnchorKey, Reason, Title};
 use crate::mcp::call::Call;
 use crate::mcp::schema;
@@ -33,6 +35,9 @@ struct AbandonPlanArguments {
 struct RetireAnchorArguments {
     #[schemars(with = "String")]
     key: AnchorKey,
+    /// user, or left out: project.
+    #[schemars(with = "Option<String>")]
+    space: Option<Space>,
 }
 
 #[tool_router(router = ways_back_route, vis = "pub(super)")]
@@ -70,7 +75,8 @@ impl Server {
     )]
     async fn retire_anchor(&self, call: Call) -> CallToolResult {
         self.run(call, |given: RetireAnchorArguments, _| {
-            Ok(Command::RetireAnchor(RetireAnchor { key: given.key }))
+            let user = spaced(given.space.unwrap_or(Space::Project), self.user().cloned())?;
+            Ok(Command::RetireAnchor(RetireAnchor { key: given.key, user }))
         })
         .await
     }

@@ -80,7 +80,8 @@ pub(super) fn written(news: &News, form: Form, now: Timestamp) -> String {
             }
         }
         (Body::Anchor(anchor), form) => {
-            let tag = Tag::open("anchor").with("key", &anchor.key);
+            let space = anchor.is_users.then_some("user");
+            let tag = Tag::open("anchor").with("key", &anchor.key).with_any("space", space);
             match form {
                 Form::Line => tag.text(&glance(&anchor.value)),
                 Form::Full | Form::Whole(_) => {

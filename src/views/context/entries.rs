@@ -189,7 +189,8 @@ fn attention(
 
 pub(in crate::views) fn anchor(kept: &AnchorView) -> pack::Anchor {
     let set_at = Timestamp::from_ms(kept.saved_at);
-    pack::Anchor { key: kept.key.clone(), value: kept.value.clone(), set_at }
+    let is_users = kept.user.is_some();
+    pack::Anchor { key: kept.key.clone(), value: kept.value.clone(), set_at, is_users }
 }
 
 fn pack_task(task: &TaskView, reader: Option<&SessionView>, now: Timestamp) -> pack::Task {
