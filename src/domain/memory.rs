@@ -8,6 +8,7 @@ pub mod resolve;
 
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, word};
+use crate::domain::event::ClaimCreated;
 use crate::domain::session::Role;
 
 pub use id::{BadMemoryId, MemoryId, Owner};
@@ -123,6 +124,11 @@ impl MemoryEvent {
             (ClaimType::Fact | ClaimType::Negative, Source::User | Source::Ai | Source::System) => Self::Fact,
             (ClaimType::Fact | ClaimType::Negative, Source::Tool) => Self::Execution,
         }
+    }
+
+    /// The event type of a recorded claim: the word of its author, or else what its type says.
+    pub fn of_created(created: &ClaimCreated, agent: &AgentId) -> Self {
+        created.event_type.unwrap_or_else(|| Self::of_claim(created.claim_type, Source::of(agent)))
     }
 
     /// The event type of an item that is no claim, if its author gave none.

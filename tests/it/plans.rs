@@ -112,6 +112,7 @@ const ALLOWED: &[Allowed] = &[
         scan: "SCAN loosened_policies",
         because: Because::Ends,
     },
+    Allowed { statement: "SELECT event_id, rule, now", scan: "SCAN loosened_rules", because: Because::Ends },
     Allowed {
         statement: "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1",
         scan: "SCAN events",

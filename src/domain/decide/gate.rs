@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::Speaker;
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ClaimType, Position, ReportKind};
+use crate::domain::claim::{Position, ReportKind};
 use crate::domain::command::{Command, CreateClaim, RecordDecision, Seen};
 use crate::domain::event::{Attempted, Event, MemoryDenied};
 use crate::domain::ids::ClaimId;
@@ -66,11 +66,6 @@ pub fn denied(
 /// The refusal of an event from another ledger by the policy, for imports.
 pub fn denied_event(agent: &AgentId, event: &Event, policy: &MemoryPolicy) -> Option<Rejection> {
     unwritten(recorded(agent, event), policy)
-}
-
-/// The event type of a claim by its type and its author.
-pub(in crate::domain) fn event_of_claim(claim_type: ClaimType, owner: &AgentId) -> MemoryEvent {
-    MemoryEvent::of_claim(claim_type, Source::of(owner))
 }
 
 const fn event_of_report(kind: ReportKind) -> MemoryEvent {
@@ -173,8 +168,7 @@ fn writes<'c>(agent: &AgentId, command: &'c Command) -> Writes<'c> {
 fn recorded<'e>(agent: &AgentId, event: &'e Event) -> Writes<'e> {
     let source = Source::of(agent);
     let (kind, event, source) = if let Event::ClaimCreated(created) = event {
-        let derived = || MemoryEvent::of_claim(created.claim_type, source);
-        (Some(MemoryKind::Semantic), created.event_type.unwrap_or_else(derived), source)
+        (Some(MemoryKind::Semantic), MemoryEvent::of_created(created, agent), source)
     } else if let Event::TurnRecorded(turn) = event {
         let kind = MemoryKind::ShortTerm;
         (Some(kind), MemoryEvent::of_kind(kind), Source::of_role(turn.role))

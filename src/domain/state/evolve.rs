@@ -150,6 +150,9 @@ impl State {
     fn change_policy(&mut self, recorded: &Recorded, changed: &PolicyChanged) {
         let agents_may_override_operator = changed.agents_may_override_operator;
         self.policy = Policy { quorum: changed.quorum, agents_may_override_operator };
+        if changed.memory.is_some() {
+            self.memory_rules.clone_from(&changed.memory);
+        }
         self.notices.insert(recorded.id.uuid(), AgentId::operator());
     }
 }
