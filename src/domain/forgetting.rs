@@ -263,6 +263,7 @@ const fn is_authored(event: &Event) -> bool {
             | Event::PlaybookProposed(_)
             | Event::ErrorReflected(_)
             | Event::ErrorCounted(_)
+            | Event::MemoryRecalled(_)
     )
 }
 
@@ -337,7 +338,8 @@ fn scopes(event: &Event) -> Vec<&Scope> {
         | Event::PlaybookFollowed(_)
         | Event::ErrorReflected(_)
         | Event::ErrorCounted(_)
-        | Event::MemoryForgotten(_) => Vec::new(),
+        | Event::MemoryForgotten(_)
+        | Event::MemoryRecalled(_) => Vec::new(),
     }
 }
 

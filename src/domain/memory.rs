@@ -4,7 +4,9 @@
 pub mod id;
 pub mod item;
 pub mod key;
+pub mod recall;
 pub mod resolve;
+pub mod trace;
 
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, word};
@@ -14,7 +16,9 @@ use crate::domain::session::Role;
 pub use id::{BadMemoryId, MemoryId, Owner};
 pub use item::{MemoryItem, Meta};
 pub use key::DedupKey;
+pub use recall::{MAX_RECALLED, RecallReason, Recalled};
 pub use resolve::{ConflictRule, Contender, resolve};
+pub use trace::Trace;
 
 word!(
     /// The kind of an item.

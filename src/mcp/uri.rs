@@ -16,7 +16,9 @@ use crate::domain::time::{Moment, Timestamp};
 use crate::ledger;
 use crate::pack;
 use crate::store::{ClaimFilter, ContradictionFilter, DecisionFilter, ExperimentFilter, Search, TaskFilter};
-use crate::views::{ContextOf, DEFAULT_LIMIT, Format, MAX_LIMIT, MemoryFilter, Next, Stream, UNSEATED, View};
+use crate::views::{
+    ContextOf, DEFAULT_LIMIT, Format, MAX_LIMIT, MemoryFilter, Next, Stream, TraceFilter, UNSEATED, View,
+};
 
 /// A parsed address.
 #[derive(Debug, Clone, PartialEq)]
@@ -141,6 +143,14 @@ pub(super) fn parse(
             context(&mut parameters, agent, session)?
         }
         ("memory", path) => memory(path, &mut parameters, caller, (root, now))?,
+        ("traces", "") => View::Traces(TraceFilter {
+            session: parameters.take("session"),
+            trace: parameters.parse("type")?,
+            since: parameters.moment("since", now)?,
+            before: parameters.parse("cursor")?,
+            limit: limit(&mut parameters)?,
+        }),
+        ("traces", seq) => View::Trace(seq.parse().map_err(|_| bad("seq", "a position is a number"))?),
         ("attention", "") => {
             let named = parameters.take("agent").map(|name| agent(caller, &name)).transpose()?;
             View::Attention(named.or_else(|| (caller.me)()))

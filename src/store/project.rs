@@ -172,6 +172,7 @@ pub(super) fn project(
         | Event::SpoolFlushed(_)
         | Event::MemoryDenied(_)
         | Event::MemoryForgotten(_)
+        | Event::MemoryRecalled(_)
         | Event::EventRedacted(_)
         | Event::EventsRedacted(_)
         | Event::LossAccepted(_)

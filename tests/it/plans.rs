@@ -37,7 +37,7 @@ use hivemind::store::{
     StoreError, TaskFilter,
 };
 use hivemind::system;
-use hivemind::views::{ContextOf, Known, MemoryFilter, View, delta};
+use hivemind::views::{ContextOf, Known, MemoryFilter, TraceFilter, View, delta};
 use hivemind::workspace::Workspace;
 use hivemind::writer::Committer;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
@@ -704,6 +704,9 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
         View::Calibration,
         View::MemoryItem("session:w7:short_term:1".parse().expect("an id")),
         View::MemoryItem("session:w7:short_term:0".parse().expect("an id")),
+        View::Traces(TraceFilter { limit: LIMIT, ..TraceFilter::default() }),
+        View::Traces(TraceFilter { session: Some("w7".to_owned()), limit: LIMIT, ..TraceFilter::default() }),
+        View::Trace(1),
         View::Beliefs(agent("devops"), None),
         View::Attention(None),
         View::Patterns(false, None),
@@ -749,6 +752,8 @@ const fn kind(view: &View) -> &'static str {
         View::Anchors => "anchors",
         View::Memory(_) => "memory",
         View::MemoryItem(_) => "memory item",
+        View::Traces(_) => "traces",
+        View::Trace(_) => "trace",
         View::Beliefs(..) => "beliefs",
         View::Context(..) | View::Rest(..) => "context",
         View::Explained(..) => "explained",
@@ -760,7 +765,7 @@ const fn kind(view: &View) -> &'static str {
         View::Calibration => "calibration",
     }
 }
-const KINDS: usize = 36;
+const KINDS: usize = 38;
 
 /// The lines of a statement's plan that go over all of a table or of an index.
 fn scans(db: &Connection, sql: &str) -> Vec<String> {

@@ -145,6 +145,7 @@ fn writes<'c>(agent: &AgentId, command: &'c Command) -> Writes<'c> {
         | Command::DeclareIntent(_)
         | Command::StartSession(_)
         | Command::EndSession(_)
+        | Command::RecordRecall(_)
         | Command::SplitSession(_)
         | Command::RetireAnchor(_)
         | Command::SnapshotBeliefs(_)

@@ -113,6 +113,7 @@ impl State {
             | Event::MemoryDenied(_)
             // The change of status that follows it ends the claim.
             | Event::MemoryForgotten(_)
+            | Event::MemoryRecalled(_)
             | Event::TurnRecorded(_)
             | Event::BeliefsSnapshotted(_)
             | Event::MessageSent(_)
