@@ -42,6 +42,7 @@ mod session;
 mod status;
 mod target;
 mod token;
+mod trace;
 mod trust;
 mod verbs;
 mod verify;
@@ -183,6 +184,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
             | Verb::Lock(_)
             | Verb::Anchor(_)
             | Verb::Memory(_)
+            | Verb::Trace(_)
             | Verb::Session(_)
             | Verb::Belief(_)
             | Verb::Playbook(_)
@@ -228,6 +230,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Lock(verb) => guarded(global, |context| verb.run(context)),
         Verb::Anchor(verb) => guarded(global, |context| verb.run(context)),
         Verb::Memory(verb) => guarded(global, |context| verb.run(context)),
+        Verb::Trace(verb) => guarded(global, |context| verb.run(context)),
         Verb::Session(verb) => guarded(global, |context| verb.run(context)),
         Verb::Belief(verb) => guarded(global, |context| verb.run(context)),
         Verb::Playbook(verb) => guarded(global, |context| verb.run(context)),

@@ -104,28 +104,40 @@ pub fn pack(entries: &Entries, budget_chars: usize, now: Timestamp) -> String {
 /// Packs entries into at most `budget_chars` characters, as they are at `now`. The same arguments give the same bytes.
 /// If the fixed parts do not fit, the pack is one line, and below 160 characters it is empty.
 pub fn named_pack(entries: &Entries, budget_chars: usize, now: Timestamp, names: Names<'_>) -> String {
-    pack_and_whole(entries, budget_chars, now, names).0
+    pack_and_shown(entries, budget_chars, now, names).text
 }
 
-/// [`named_pack`], and the ids of the claims that it shows with their whole texts.
-pub fn pack_and_whole(
-    entries: &Entries,
-    budget_chars: usize,
-    now: Timestamp,
-    names: Names<'_>,
-) -> (String, Vec<String>) {
+/// A pack, and what it shows.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Packed {
+    /// The pack.
+    pub text: String,
+    /// The ids of the claims that it shows with their whole texts.
+    pub whole: Vec<String>,
+    /// The claims and dead ends that it shows, each with the ledger position of its creation and its relevance.
+    pub claims: Vec<(u64, Parts)>,
+    /// The places in the entries of the anchors that it shows.
+    pub anchors: Vec<usize>,
+}
+
+/// [`named_pack`], with what it shows.
+pub fn pack_and_shown(entries: &Entries, budget_chars: usize, now: Timestamp, names: Names<'_>) -> Packed {
     if budget_chars < SMALLEST_BUDGET_CHARS {
-        return (String::new(), Vec::new());
+        return Packed::default();
     }
     let order = Order::of(entries, budget_chars, now, names);
     match best(entries, &order, budget_chars, now, names) {
-        (max_chars, Some(packed)) => {
-            let whole = order.whole(&packed, max_chars);
-            (packed.text, whole)
+        (max_chars, Some(fitted)) => {
+            let whole = order.whole(&fitted, max_chars);
+            let claims =
+                order.shown(&fitted).map(|claim| (claim.made_seq, claim.footing().parts(now))).collect();
+            let anchors = fitted.shown.get("anchors").cloned().unwrap_or_default();
+            Packed { text: fitted.text, whole, claims, anchors }
         }
         (max_chars, None) => {
             let sections = sections(entries, &order, max_chars, now);
-            (one_line(entries, budget_chars, sections.iter().map(Section::eligible).sum()), Vec::new())
+            let eligible = sections.iter().map(Section::eligible).sum();
+            Packed { text: one_line(entries, budget_chars, eligible), ..Packed::default() }
         }
     }
 }
@@ -253,6 +265,13 @@ impl<'a> Order<'a> {
         let is_by_parts = digest::fits(&parts, budget_chars, now, names);
         let parts = if is_by_parts { parts } else { vec![digest::rest(claims, sunk_from)] };
         Self { parts, is_by_parts, dead_ends, elsewhere_from, behind }
+    }
+
+    /// The claims and dead ends that a pack shows, section by section.
+    fn shown<'s>(&'s self, fitted: &'s Fitted) -> impl Iterator<Item = &'s Claim> {
+        let places = move |name: &str| fitted.shown.get(name).into_iter().flatten().copied();
+        let claims = self.parts.iter().flat_map(move |part| places(part.name).map(|at| part.claims[at]));
+        claims.chain(places("anti_patterns").map(|at| &self.dead_ends[at].claim))
     }
 
     /// The ids of the claims and dead ends that a pack shows with their whole texts.

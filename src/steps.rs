@@ -158,6 +158,8 @@ pub(crate) const ADDRESSES: &[(&str, &str)] = &[
     ("tasks", "task list"),
     ("tasks/*", "task show"),
     ("tasks/ready", "task ready"),
+    ("traces", "trace list"),
+    ("traces/*", "trace show"),
 ];
 
 /// Members of answers that hold a sentence of ours, or nothing but steps.

@@ -401,6 +401,12 @@ impl Environment {
     }
 }
 
+/// The editor of the user: `VISUAL`, else `EDITOR`. It may have arguments.
+pub fn editor() -> Option<String> {
+    let var = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    var("VISUAL").or_else(|| var("EDITOR"))
+}
+
 /// How long a write waits for a starting or slow writer before it is queued, and how long a client's hook
 /// waits. `HM_PATIENCE_MS` sets it, from 100 ms to ten minutes, for slow disks and machines; the default is 1 s.
 pub fn patience() -> Duration {

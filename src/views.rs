@@ -41,6 +41,7 @@ mod search;
 mod sessions;
 mod status;
 mod targets;
+mod traces;
 mod unfinished;
 mod versions;
 mod why;
@@ -65,7 +66,7 @@ use crate::store::{
 use asking::Asking;
 
 pub use amendment::amendment;
-pub use answer::{Answer, Body, Format, Next, without};
+pub use answer::{Answer, Body, Format, Next, Recall, without};
 pub use asked::{agent_called, asked};
 pub use attention::review::{Waiting, waiting};
 pub use attention::{Kind as AttentionKind, proposals_due};
@@ -87,6 +88,7 @@ pub use playbooks::{Skill, skills};
 pub use receipt::{cited_lines, mark_at_now, receipt_json, receipt_line, without_known};
 pub use rows::{Latest, ROWS, Room, Rows, Stage, held as held_row, rows};
 pub use search::found_through;
+pub use traces::{TraceFilter, plain_traces};
 pub use unfinished::{gate, peers, presence, unproven};
 pub use why::why;
 
@@ -179,6 +181,10 @@ pub enum View {
     MemoryItem(MemoryId),
     /// What changed in a space between two of its phases.
     PhaseDiff(PhaseDiff),
+    /// A page of traces of the memory contract.
+    Traces(TraceFilter),
+    /// The traces of the event at this position.
+    Trace(u64),
 }
 
 impl View {
@@ -190,6 +196,8 @@ impl View {
             [None, filter.since, filter.until]
         } else if let Self::Memory(filter) = self {
             [None, None, filter.older_than]
+        } else if let Self::Traces(filter) = self {
+            [None, filter.since, None]
         } else {
             [None; 3]
         }
@@ -254,6 +262,8 @@ pub fn answer(
         View::Memory(filter) => memory::answer(asking, filter),
         View::MemoryItem(id) => memory::one(asking, id),
         View::PhaseDiff(of) => phases::diff(asking, of),
+        View::Traces(filter) => traces::list(asking, filter),
+        View::Trace(seq) => traces::one(asking, *seq),
     }
 }
 
@@ -312,10 +322,11 @@ pub fn touched_by(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result
         View::Playbooks | View::Playbook(_) => playbooks::touched_by(event),
         View::Calibration => calibration::touched_by(event),
         View::Memory(_) | View::MemoryItem(_) | View::PhaseDiff(_) => memory::touched_by(event),
+        View::Traces(_) => traces::touched_by(event),
         // Every event counts.
         View::Agents | View::Status => true,
         // An event does not change, and profiles are files of the project.
-        View::Event(_) | View::Profiles => false,
+        View::Event(_) | View::Trace(_) | View::Profiles => false,
     })
 }
 

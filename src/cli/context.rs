@@ -3,13 +3,14 @@
 use clap::Args;
 
 use super::Context as Place;
-use super::output::Failure;
+use super::output::{self, Failure};
 use super::parse_optional;
 use crate::domain::agent::AgentId;
 use crate::domain::command::{Command, SeeAttention};
 use crate::domain::rejection::Code;
 use crate::pack;
-use crate::views::{self, ContextOf, UNSEATED, View};
+use crate::system;
+use crate::views::{self, ContextOf, Format, UNSEATED, View};
 
 #[derive(Debug, Args)]
 pub(super) struct Context {
@@ -31,6 +32,9 @@ pub(super) struct Context {
     /// Show for each claim its score and the parts of the score
     #[arg(long)]
     explain: bool,
+    /// Record which items of the memory it shows, for `hm trace`
+    #[arg(long, conflicts_with_all = ["explain", "why"])]
+    trace: bool,
     /// Show why this claim is in or out
     #[arg(long, value_name = "CLAIM", conflicts_with = "explain")]
     why: Option<String>,
@@ -49,11 +53,33 @@ impl Context {
         let budget = self.budget.unwrap_or_else(|| pack::budget_for(self.window));
         let of = ContextOf { intent: self.intent.clone(), budget, ..ContextOf::new(agent, session) };
         let why = place.any_claim_named(self.why.as_deref())?;
-        place.show(&match why {
+        let view = match why {
             None if !self.explain && !self.all && self.session.is_none() => View::Rest(of),
             None if !self.explain => View::Context(of),
             why => View::Explained(of, why),
-        })
+        };
+        if self.trace {
+            self.record(place, &view)?;
+        }
+        place.show(&view)
+    }
+
+    /// Records what the context shows. A read alone writes nothing.
+    fn record(&self, place: &Place, view: &View) -> Result<(), Failure> {
+        if place.global.at.is_some() {
+            return Err(Failure::usage("a context of the past is not recorded: leave out --at or --trace"));
+        }
+        let mut reads = place.reads()?;
+        let answer = views::answer(&mut reads, &place.config, view, system::now(), Format::Text)?;
+        match answer.recall.record(&place.secrets()) {
+            Some(recall) => {
+                let receipt = place.submitted(Command::RecordRecall(recall), None)?;
+                let seq = receipt.seq.map(|seq| format!(": `hm trace show {seq}`")).unwrap_or_default();
+                output::note(&format!("what this context shows is recorded{seq}"));
+            }
+            None => output::note("this context shows no item of the memory, so nothing is recorded"),
+        }
+        Ok(())
     }
 }
 

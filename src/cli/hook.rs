@@ -102,14 +102,13 @@ impl Hook {
         let answer = hooked.and_then(|hooked| match hooked {
             Some(mut hooked) => {
                 let answer = hooked.answer()?;
-                let patterns = hooked.news().map(|news| (news, std::mem::take(&mut hooked.patterns)));
-                Ok((answer, hooked.told, patterns))
+                Ok((answer, Some(hooked)))
             }
-            None => Ok((Answer::Silence, None, None)),
+            None => Ok((Answer::Silence, None)),
         });
-        let (answer, told, patterns) = answer.unwrap_or_else(|failure| {
+        let (answer, hooked) = answer.unwrap_or_else(|failure| {
             tracing::info!(?failure, "a hook has nothing to say");
-            (unopened(&call, &global).map_or(Answer::Silence, Answer::Context), None, None)
+            (unopened(&call, &global).map_or(Answer::Silence, Answer::Context), None)
         });
         if answering.swap(true, Ordering::SeqCst) {
             // The time is over, and the other thread ends the process.
@@ -118,14 +117,8 @@ impl Hook {
             }
         }
         say(&call, &answer);
-        if let Some((news, patterns)) = patterns {
-            let _ = news.open(&patterns, 0);
-        }
-        // Only a message that was printed in time counts as told.
-        if let Some(Telling { news, told, opened, as_of }) = told {
-            // If this fails, the session gets some news twice.
-            let _ = news.tell(&told);
-            let _ = news.open(&opened, as_of);
+        if let Some(hooked) = hooked {
+            hooked.was_said();
         }
         Ok(())
     }
@@ -168,6 +161,8 @@ struct Hooked {
     told: Option<Telling>,
     /// The patterns that the answer tells of.
     patterns: Vec<String>,
+    /// The items of the memory that the answer shows at the start of a session.
+    recall: views::Recall,
 }
 
 /// The news in an answer.
@@ -210,7 +205,8 @@ impl Hooked {
         let named = context.environment.own_session.as_ref().or(call.session.as_ref());
         let session = named.and_then(|session| session.parse().ok());
         let reads = if is_start { context.present() } else { context.present().quick() };
-        let mut hooked = Self { call, context, speaker, session, reads, told: None, patterns: Vec::new() };
+        let (told, patterns, recall) = Default::default();
+        let mut hooked = Self { call, context, speaker, session, reads, told, patterns, recall };
         hooked.go_on();
         Ok(Some(hooked))
     }
@@ -276,6 +272,26 @@ impl Hooked {
                 }
                 Ok(here)
             }
+        }
+    }
+
+    /// The answer was printed in time: records what it told. A failure costs the record only.
+    fn was_said(mut self) {
+        if let Some(news) = self.news() {
+            let _ = news.open(&self.patterns, 0);
+        }
+        if let Some(Telling { news, told, opened, as_of }) = self.told.take() {
+            // If this fails, the session gets some news twice.
+            let _ = news.tell(&told);
+            let _ = news.open(&opened, as_of);
+        }
+        let recall = std::mem::take(&mut self.recall);
+        // A policy that refuses everything would record one refusal more.
+        if self.context.config.memory.closed().is_none()
+            && let Some(recall) = recall.record(&self.context.secrets())
+            && let Err(failure) = self.submit(vec![Command::RecordRecall(recall)])
+        {
+            tracing::info!(?failure, "what the context brought is not recorded");
         }
     }
 
@@ -523,7 +539,11 @@ impl Hooked {
         let said = format!("{}{besides}\n{ABOUT_NEWS}\n", self.banner());
         let room = MAX_CONTEXT.saturating_sub(said.chars().count());
         let (pack, opened, seq) = match self.pack(room) {
-            Ok(answer) => (answer.text().to_owned(), answer.opened, answer.seq),
+            Ok(answer) => {
+                let pack = answer.text().to_owned();
+                self.recall = answer.recall;
+                (pack, answer.opened, answer.seq)
+            }
             Err(failure) => {
                 tracing::info!(?failure, "a session starts without its memory");
                 (format!("{NOT_YET} Why: {}.", output::inline(&failure)), Vec::new(), 0)

@@ -1,4 +1,6 @@
-//! `hm review`: what waits for a human's approval, one by one at a terminal, or as a list.
+//! `hm review`: what waits for a human's approval, one by one at a terminal, in an editor, or as a list.
+
+mod edit;
 
 use std::io::{BufRead, Write};
 
@@ -21,15 +23,28 @@ pub(super) const HELP: &str = "\
 Proposals of agents against decisions of the operator, and guards that failures suggest: each with the texts as they
 were written. Characters that are invisible or reorder a line are shown as escapes, such as \\u{202e}.
 At a terminal: a accepts, d declines with a reason, Enter leaves it for later, q ends. Elsewhere it is a list with the
-command for each.
+command for each. With --edit your editor (VISUAL, EDITOR) opens a file with a verb for each: accept, decline or leave.
 
-Example: hm review";
+Examples:
+  hm review
+  hm review --edit";
+
+/// The question for a reason.
+const REASON: &str = "reason: ";
+/// The question for a statement.
+const STATEMENT: &str = "statement: ";
 
 #[derive(Debug, Args)]
 pub(super) struct Review {
     /// List, and ask nothing
     #[arg(long)]
     list: bool,
+    /// Answer all of it in an editor
+    #[arg(long, conflicts_with = "list")]
+    edit: bool,
+    /// Take the answers from a file that --edit kept
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "edit"])]
+    from: Option<std::path::PathBuf>,
 }
 
 /// The answer of a human to one entry.
@@ -46,6 +61,9 @@ impl Review {
         let now = system::now();
         let waiting = reads.ask(now, |store| views::waiting(store, now))?.0.unwrap_or_default();
         drop(reads);
+        if self.edit || self.from.is_some() {
+            return edit::run(context, &waiting, self.from.as_deref(), now);
+        }
         if self.list || context.global.json || waiting.is_empty() || !output::can_ask() {
             return list(context, &waiting, now);
         }
@@ -59,8 +77,8 @@ impl Review {
                 shown(entry, now)
             )))?;
             match ask()? {
-                Answer::Accept if settled(context, entry, &entry.accept)? => accepted += 1,
-                Answer::Decline if settled(context, entry, &entry.decline)? => declined += 1,
+                Answer::Accept if settled(context, entry, &entry.accept, answered)? => accepted += 1,
+                Answer::Decline if settled(context, entry, &entry.decline, answered)? => declined += 1,
                 Answer::Accept | Answer::Decline | Answer::Leave => left += 1,
                 Answer::Quit => {
                     left = waiting.len() - accepted - declined;
@@ -154,15 +172,25 @@ fn answered(question: &str) -> Result<Option<String>, Failure> {
     Ok((read > 0).then(|| answer.trim().to_owned()))
 }
 
+/// What a step asks a human in place of one of its words. None for a word of the step itself.
+fn question(word: &str) -> Option<&'static str> {
+    match word {
+        way::REASON | "REASON" => Some(REASON),
+        way::STATEMENT => Some(STATEMENT),
+        _ => None,
+    }
+}
+
 /// Runs the step of an answer. A refusal is shown, and the entry stays.
-fn settled(context: &Context, entry: &Waiting, step: &str) -> Result<bool, Failure> {
+fn settled(
+    context: &Context,
+    entry: &Waiting,
+    step: &str,
+    answered: impl Fn(&str) -> Result<Option<String>, Failure>,
+) -> Result<bool, Failure> {
     let mut words = words(entry, step);
     for word in &mut words {
-        let question = match word.as_str() {
-            way::REASON | "REASON" => "reason: ",
-            way::STATEMENT => "statement: ",
-            _ => continue,
-        };
+        let Some(question) = question(word) else { continue };
         match answered(question)?.filter(|answer| !answer.is_empty()) {
             Some(answer) => *word = answer,
             None => return Ok(false),

@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use super::{
     backfill, backup, claim, context, contradictions, decision, demo, experiment, export, forget, guards,
     help, hook, import, init, lock, log, memory, news, parse_moment, pattern, plan, playbook, policy,
-    profile, repair, review, serve, session, target, token, trust, writer,
+    profile, repair, review, serve, session, target, token, trace, trust, writer,
 };
 use crate::domain::rejection::Rejection;
 use crate::domain::time::Moment;
@@ -156,6 +156,9 @@ pub(super) enum Verb {
     /// Show all that is kept: messages, claims and anchors, and who sees each
     #[command(subcommand, after_help = "Example: hm memory list --agent devops --older-than 30d")]
     Memory(memory::Memory),
+    /// Show the traces of the memory: what was recalled, written, refused and forgotten
+    #[command(subcommand, alias = "traces", after_help = "Example: hm trace list --type memory_recall")]
+    Trace(trace::Trace),
     /// Show the sessions of clients
     #[command(subcommand, alias = "sessions", after_help = "Example: hm session list")]
     Session(session::Session),
@@ -253,7 +256,7 @@ pub(super) fn parsed() -> Result<Cli, clap::Error> {
 }
 
 /// Verbs whose subcommands have pages of help.
-const NOUNS: [&str; 24] = [
+const NOUNS: [&str; 26] = [
     "anchor",
     "anchors",
     "belief",
@@ -278,6 +281,8 @@ const NOUNS: [&str; 24] = [
     "sessions",
     "task",
     "tasks",
+    "trace",
+    "traces",
 ];
 /// Verbs that list without a subcommand, and the option with which one of them lists.
 const LISTS: [(&str, Option<&str>); 7] = [

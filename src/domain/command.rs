@@ -156,6 +156,7 @@ commands! {
     StartSession = "start_session";
     EndSession = "end_session";
     RecordTurn = "record_turn";
+    RecordRecall = "record_recall";
     SaveAnchor = "save_anchor";
     SplitSession = "split_session";
     SnapshotBeliefs = "snapshot_beliefs";

@@ -204,6 +204,7 @@ fn ruled(
         Command::StartSession(start) => session::start(state, session, start),
         Command::EndSession(_) => session::end(state, agent, session),
         Command::RecordTurn(turn) => session::record_turn(session, turn),
+        Command::RecordRecall(recall) => session::record_recall(recall),
         Command::SaveAnchor(anchor) => session::save_anchor(state, anchor),
         Command::RetireAnchor(anchor) => session::retire_anchor(state, anchor),
         Command::SplitSession(split) => session::split(state, session, split, now),

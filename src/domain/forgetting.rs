@@ -263,6 +263,7 @@ const fn is_authored(event: &Event) -> bool {
             | Event::PlaybookProposed(_)
             | Event::ErrorReflected(_)
             | Event::ErrorCounted(_)
+            | Event::MemoryRecalled(_)
     )
 }
 
@@ -341,7 +342,8 @@ fn scopes(event: &Event) -> Vec<&Scope> {
         | Event::MemoryPromoted(_)
         | Event::PromotionDenied(_)
         | Event::PhaseStarted(_)
-        | Event::MemoryForgotten(_) => Vec::new(),
+        | Event::MemoryForgotten(_)
+        | Event::MemoryRecalled(_) => Vec::new(),
     }
 }
 

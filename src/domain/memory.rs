@@ -4,16 +4,21 @@
 pub mod id;
 pub mod item;
 pub mod key;
+pub mod recall;
 pub mod resolve;
+pub mod trace;
 
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, word};
+use crate::domain::event::ClaimCreated;
 use crate::domain::session::Role;
 
 pub use id::{BadMemoryId, MemoryId, Owner};
 pub use item::{MemoryItem, Meta};
 pub use key::DedupKey;
+pub use recall::{MAX_RECALLED, RecallReason, Recalled};
 pub use resolve::{ConflictRule, Contender, resolve};
+pub use trace::Trace;
 
 word!(
     /// The kind of an item.
@@ -123,6 +128,11 @@ impl MemoryEvent {
             (ClaimType::Fact | ClaimType::Negative, Source::User | Source::Ai | Source::System) => Self::Fact,
             (ClaimType::Fact | ClaimType::Negative, Source::Tool) => Self::Execution,
         }
+    }
+
+    /// The event type of a recorded claim: the word of its author, or else what its type says.
+    pub fn of_created(created: &ClaimCreated, agent: &AgentId) -> Self {
+        created.event_type.unwrap_or_else(|| Self::of_claim(created.claim_type, Source::of(agent)))
     }
 
     /// The event type of an item that is no claim, if its author gave none.

@@ -11,7 +11,8 @@ use crate::domain::memory::{DedupKey, MemoryId};
 pub const TOP_CHANGES: usize = 8;
 
 /// When phases begin (`[policy.phase]`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct PhaseRules {
     /// Whether another plan in the focus begins a phase. A command always does.
     pub by_plan: bool,

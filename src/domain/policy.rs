@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::domain::claim::word;
+use crate::domain::event::{MemoryRules, RuleChange};
 use crate::domain::memory::MemoryEvent;
 use crate::domain::phase::PhaseRules;
 use crate::domain::rejection::Code;
-use crate::domain::spaces::{PromotionRules, SpaceRules};
+use crate::domain::spaces::{Border, PromotionRules, SpaceRules};
 use crate::domain::time::{Hours, Timestamp};
 
 word!(
@@ -59,7 +60,8 @@ impl WritePolicy {
 }
 
 /// The policy of the memory (`[policy]` in config.toml). The default accepts everything and forgets nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct MemoryPolicy {
     /// How important an item must be to be written.
     pub write_policy: WritePolicy,
@@ -118,13 +120,90 @@ impl MemoryPolicy {
 
     /// The SHA-256 of the policy as canonical JSON. Records of denials name the policy by it.
     pub fn hash(&self) -> String {
-        let text = serde_json_canonicalizer::to_string(self).expect("a policy is words and numbers");
-        hex::encode(Sha256::digest(text))
+        hex::encode(Sha256::digest(self.text()))
+    }
+
+    /// The policy as canonical JSON.
+    pub fn text(&self) -> String {
+        serde_json_canonicalizer::to_string(self).expect("a policy is words and numbers")
+    }
+
+    /// The policy in a record. A record of a later release may hold rules that this one does not know: they are left out.
+    pub fn recorded(text: &str) -> Self {
+        serde_json::from_str(text).unwrap_or_default()
+    }
+
+    /// The rules by their keys in `config.toml`, each with its value in words.
+    pub fn rules(&self) -> Vec<(String, String)> {
+        let Self {
+            write_policy,
+            allow_event_types,
+            deny_event_types,
+            trust,
+            retention,
+            spaces,
+            promotion,
+            phase,
+        } = self;
+        let listed = |events: &BTreeSet<MemoryEvent>| {
+            let words: Vec<&str> = events.iter().map(|event| event.as_str()).collect();
+            if words.is_empty() { "(empty)".to_owned() } else { words.join(", ") }
+        };
+        let mut rules = vec![
+            ("write_policy".to_owned(), write_policy.to_string()),
+            ("allow_event_types".to_owned(), listed(allow_event_types)),
+            ("deny_event_types".to_owned(), listed(deny_event_types)),
+            ("trust".to_owned(), trust.to_string()),
+        ];
+        let term =
+            |event: &MemoryEvent| (format!("retention.semantic.{event}"), retention.term(*event).to_string());
+        rules.extend(MemoryEvent::ALL.iter().map(term));
+        let keys: Vec<String> = spaces.user_keys.iter().cloned().map(String::from).collect();
+        rules.push(("spaces.user_keys".to_owned(), keys.join(", ")));
+        let bar = |border: &Border| (format!("promotion.{border}"), promotion.bar(*border).to_string());
+        rules.extend(Border::ALL.iter().map(bar));
+        rules.push(("phase.by_plan".to_owned(), phase.by_plan.to_string()));
+        rules
+    }
+
+    /// Whether a rule lets more be written, lets agents decide more, or lets more cross a border, than in another policy. A
+    /// term or a list of keys is neither looser nor tighter than another one.
+    fn is_looser_in(&self, rule: &str, was: &Self) -> bool {
+        match rule {
+            "write_policy" => self.write_policy > was.write_policy,
+            // Without a list of allowed types, those that are denied no more are in this list.
+            "allow_event_types" => {
+                MemoryEvent::ALL.iter().any(|event| self.allows(*event) && !was.allows(*event))
+            }
+            "trust" => self.trust < was.trust,
+            _ => {
+                let border = rule.strip_prefix("promotion.").and_then(|border| border.parse().ok());
+                border.is_some_and(|border: Border| self.promotion.bar(border) < was.promotion.bar(border))
+            }
+        }
+    }
+
+    /// The record of this policy after another record, or after none. None if it is the recorded one.
+    pub fn changed_from(&self, before: Option<&MemoryRules>) -> Option<MemoryRules> {
+        let was = before.map_or_else(Self::default, |before| Self::recorded(&before.policy));
+        let (hash, hash_before) =
+            (self.hash(), before.map_or_else(|| was.hash(), |before| before.hash.clone()));
+        if hash == hash_before {
+            return None;
+        }
+        let pairs = self.rules().into_iter().zip(was.rules());
+        let changes = pairs.filter(|(now, was)| now != was).map(|((rule, now), (_, before))| RuleChange {
+            looser: self.is_looser_in(&rule, &was),
+            rule,
+            now,
+            was: before,
+        });
+        Some(MemoryRules { changes: changes.collect(), hash, policy: self.text(), was: hash_before })
     }
 }
 
 /// How long claims are shown, by event type. A type without a term is shown for good.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Retention(BTreeMap<MemoryEvent, Term>);
 
@@ -338,6 +417,37 @@ mod tests {
         assert_eq!(some.closed(), None);
         let denied = MemoryPolicy { deny_event_types: [MemoryEvent::Fact].into(), ..some };
         assert_eq!(denied.closed(), Some(Code::EventTypeDenied));
+    }
+
+    #[test]
+    fn a_record_names_what_changed_and_what_became_looser() {
+        let open = MemoryPolicy::default();
+        assert_eq!(open.changed_from(None), None);
+        let tight = MemoryPolicy {
+            write_policy: WritePolicy::Minimal,
+            trust: TrustMode::HumanOnly,
+            allow_event_types: [MemoryEvent::Fact].into(),
+            retention: Retention::of([(MemoryEvent::Fact, Term::Ttl(Length::Sessions(3)))]),
+            ..open.clone()
+        };
+        let record = tight.changed_from(None).expect("a change");
+        assert_eq!((record.hash.clone(), record.was.clone()), (tight.hash(), open.hash()));
+        assert_eq!(MemoryPolicy::recorded(&record.policy), tight);
+        assert!(record.changes.iter().all(|change| !change.looser), "{record:?}");
+        assert_eq!(tight.changed_from(Some(&record)), None);
+        let back = open.changed_from(Some(&record)).expect("a change");
+        let told = back.changes.iter().map(|change| (change.rule.as_str(), change.looser));
+        assert_eq!(
+            told.collect::<Vec<_>>(),
+            [
+                ("write_policy", true),
+                ("allow_event_types", true),
+                ("trust", true),
+                ("retention.semantic.fact", false)
+            ]
+        );
+        // A text that is no policy is hostile, and counts as the default.
+        assert_eq!(MemoryPolicy::recorded("{\"write_policy\": \"all\"}"), open);
     }
 
     #[test]

@@ -10,7 +10,8 @@ use crate::domain::rejection::Rejection;
 use crate::domain::text::{AnchorKey, UserName};
 
 /// What spaces take (`[policy.spaces]`).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct SpaceRules {
     /// The keys of the facts that the space of a person takes.
     pub user_keys: Vec<KeyPattern>,
@@ -129,8 +130,8 @@ impl Border {
     }
 }
 
-/// What an item needs to cross a border.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// What an item needs to cross a border, the least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Bar {
     /// This authority or a higher one.
@@ -180,7 +181,7 @@ impl From<Bar> for String {
 }
 
 /// What each border asks for (`[policy.promotion]`).
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PromotionRules(BTreeMap<Border, Bar>);
 

@@ -36,7 +36,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::candidates::{Candidates, Words};
 use crate::domain::claim::ContradictionKind;
 use crate::domain::decide::Policy;
-use crate::domain::event::{ContradictionDetected, Event, ExperimentQueued, Side};
+use crate::domain::event::{ContradictionDetected, Event, ExperimentQueued, MemoryRules, Side};
 use crate::domain::ids::{ClaimId, EventId, RunId, SessionId};
 use crate::domain::pairs::Reading;
 use crate::domain::patterns::Patterns;
@@ -100,6 +100,8 @@ pub struct State {
     guards: Guards,
     /// The recorded policy.
     policy: Policy,
+    /// The recorded policy of the memory. None: the default.
+    memory_rules: Option<MemoryRules>,
     /// Unacknowledged notices of refusals and changed rules, each with the agent that it concerns.
     notices: BTreeMap<Uuid, AgentId>,
     /// Each erased event, with the ledger position of its erasure.
@@ -132,6 +134,11 @@ impl State {
     /// The policy that was last recorded in the ledger, or else the default.
     pub const fn policy(&self) -> Policy {
         self.policy
+    }
+
+    /// The policy of the memory that was last recorded in the ledger. None: the default.
+    pub const fn memory_rules(&self) -> Option<&MemoryRules> {
+        self.memory_rules.as_ref()
     }
 
     /// Open proposals of agents against a claim of the operator.

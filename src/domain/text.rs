@@ -249,6 +249,27 @@ bounded_text!(
 );
 
 bounded_text!(
+    /// What a session is about, cut for the record of a recall, 1 to 300 characters.
+    RecallQuery, "query", 300
+);
+
+impl RecallQuery {
+    /// The most texts of a query.
+    const TEXTS: usize = 3;
+    /// The length of the beginning of a text, in characters. An erasure of the text finds such a beginning.
+    const START_CHARS: usize = 80;
+
+    /// The beginnings of the first texts.
+    pub fn of(texts: &[String]) -> Option<Self> {
+        let starts = texts.iter().take(Self::TEXTS).map(|text| {
+            let start: String = clean::one_line(text).chars().take(Self::START_CHARS).collect();
+            start
+        });
+        starts.collect::<Vec<_>>().join("; ").parse().ok()
+    }
+}
+
+bounded_text!(
     /// The title of a plan, a phase or a task, 1 to 200 characters.
     Title, "title", 200
 );

@@ -28,7 +28,7 @@ const LEFT_OUT_KEY: &str = "hivemind/left_out";
 const NEXT_KEY: &str = "next_page";
 
 /// Address, name and description of each resource without parameters.
-const CONCRETE: [(&str, &str, &str); 22] = [
+const CONCRETE: [(&str, &str, &str); 23] = [
     ("hivemind://context", "context", "What you should know now: contested claims, your own, dead ends"),
     (
         "hivemind://attention",
@@ -64,13 +64,18 @@ const CONCRETE: [(&str, &str, &str); 22] = [
         "memory",
         "All that is kept: messages, claims, anchors, each with who sees it, newest first",
     ),
+    (
+        "hivemind://traces",
+        "traces",
+        "What was recalled, written, refused, replaced and forgotten, newest first",
+    ),
     ("hivemind://agents", "agents", "Who is on the team and when they were last seen"),
     ("hivemind://events", "events", "The latest events of the ledger; their ids are citable as evidence"),
     ("hivemind://status", "status", "How the workspace is doing"),
 ];
 
 /// Address, name and description of each template (RFC 6570).
-const TEMPLATES: [(&str, &str, &str); 29] = [
+const TEMPLATES: [(&str, &str, &str); 31] = [
     (
         "hivemind://context/{agent}{?session,intent,budget,context_window,used_tokens,all,explain,why}",
         "context-of",
@@ -162,6 +167,12 @@ const TEMPLATES: [(&str, &str, &str); 29] = [
         "phase-diff",
         "What changed in a space from one phase to another: replaced, deleted and added items",
     ),
+    (
+        "hivemind://traces{?session,type,since,limit,cursor}",
+        "traces-filtered",
+        "Traces of the memory contract by session, type (memory_recall) and time: 3d (ago)",
+    ),
+    ("hivemind://traces/{seq}", "trace", "The traces of the event at this ledger position"),
     ("hivemind://events{?after,type,agent,limit}", "events-filtered", "Events after a ledger position"),
     ("hivemind://events/{id}", "event", "One event with its payload and hash"),
 ];

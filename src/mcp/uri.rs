@@ -17,7 +17,8 @@ use crate::ledger;
 use crate::pack;
 use crate::store::{ClaimFilter, ContradictionFilter, DecisionFilter, ExperimentFilter, Search, TaskFilter};
 use crate::views::{
-    ContextOf, DEFAULT_LIMIT, Format, MAX_LIMIT, MemoryFilter, Next, PhaseDiff, Stream, UNSEATED, View,
+    ContextOf, DEFAULT_LIMIT, Format, MAX_LIMIT, MemoryFilter, Next, PhaseDiff, Stream, TraceFilter,
+    UNSEATED, View,
 };
 
 /// A parsed address.
@@ -144,6 +145,14 @@ pub(super) fn parse(
         }
         ("memory", path) => memory(path, &mut parameters, caller, (root, now))?,
         ("phases", path) => phases(path, &mut parameters)?,
+        ("traces", "") => View::Traces(TraceFilter {
+            session: parameters.take("session"),
+            trace: parameters.parse("type")?,
+            since: parameters.moment("since", now)?,
+            before: parameters.parse("cursor")?,
+            limit: limit(&mut parameters)?,
+        }),
+        ("traces", seq) => View::Trace(seq.parse().map_err(|_| bad("seq", "a position is a number"))?),
         ("attention", "") => {
             let named = parameters.take("agent").map(|name| agent(caller, &name)).transpose()?;
             View::Attention(named.or_else(|| (caller.me)()))

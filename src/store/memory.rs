@@ -49,6 +49,18 @@ impl Reader {
         Ok(one.query_row(params![key, bound(seq)], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
     }
 
+    /// Ledger position of the anchor whose value an event at `seq` ended, by a newer value or by its end.
+    pub fn anchor_ended_by(&self, key: &AnchorKey, seq: u64) -> Result<Option<u64>, StoreError> {
+        let sql = "SELECT seq FROM anchors WHERE key = ?1 AND superseded_by = ?2";
+        Ok(self.db.prepare_cached(sql)?.query_row(params![key, bound(seq)], only).optional()?)
+    }
+
+    /// Whether another claim took the place of a claim.
+    pub fn is_superseded(&self, id: ClaimId) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM claims WHERE id = ?1 AND superseded_by IS NOT NULL)";
+        Ok(self.db.prepare_cached(sql)?.query_row([id], only)?)
+    }
+
     /// A page of sessions whose dialogue has a summary, newest first, and the cursor of the next page.
     pub fn summarised(
         &self,

@@ -11,7 +11,7 @@ use crate::domain::decide::Policy;
 use crate::domain::event::{
     AttentionSeen, ClaimCreated, ClaimSuperseded, CommandRejected, ContradictionDetected,
     ContradictionResolved, DecisionRecorded, Event, EvidenceAdded, OutcomeRecorded, PolicyChanged,
-    PositionTaken, Recorded, StatusChanged, TargetAliased, TargetParted,
+    PositionTaken, Recorded, RuleChange, StatusChanged, TargetAliased, TargetParted,
 };
 use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
@@ -176,6 +176,7 @@ pub(super) fn project(
         | Event::BorderChecked(_)
         | Event::PromotionDenied(_)
         | Event::MemoryForgotten(_)
+        | Event::MemoryRecalled(_)
         | Event::EventRedacted(_)
         | Event::EventsRedacted(_)
         | Event::LossAccepted(_)
@@ -491,6 +492,12 @@ fn policy_changed(db: &Connection, at: &Recorded, body: &PolicyChanged) -> Resul
     let PolicyChanged { quorum, was, .. } = *body;
     let now = Policy { quorum, agents_may_override_operator: body.agents_may_override_operator };
     let before = Policy { quorum: was, agents_may_override_operator: body.agents_might_override_operator };
+    if let Some(rules) = &body.memory {
+        rules_changed(db, at, &rules.changes)?;
+        if now == before {
+            return Ok(());
+        }
+    }
     let is_looser = now.is_looser_than(&before);
     if !is_looser {
         db.prepare_cached("DELETE FROM loosened_policies")?.execute([])?;
@@ -500,6 +507,21 @@ fn policy_changed(db: &Connection, at: &Recorded, body: &PolicyChanged) -> Resul
         "INSERT INTO loosened_policies (seq, event_id, policy, was, changed_at) VALUES (?1, ?2, ?3, ?4, ?5)",
     )?
     .execute(params![at.seq, at.id, now.to_string(), before.to_string(), at.at])?;
+    Ok(())
+}
+
+/// A rule of the memory's policy stays listed until another change tightens it.
+fn rules_changed(db: &Connection, at: &Recorded, changes: &[RuleChange]) -> Result<(), StoreError> {
+    for RuleChange { rule, now, was, looser } in changes {
+        db.prepare_cached("DELETE FROM loosened_rules WHERE rule = ?1")?.execute([rule])?;
+        if *looser {
+            db.prepare_cached(
+                "INSERT INTO loosened_rules (seq, event_id, rule, now, was, changed_at) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?
+            .execute(params![at.seq, at.id, rule, now, was, at.at])?;
+        }
+    }
     Ok(())
 }
 

@@ -140,6 +140,38 @@ impl Reader {
         self.kept_of(statement.query([])?, read)
     }
 
+    /// Rules of the memory's policy that became looser, newest first: one entry for each change of the policy. Tightened
+    /// and acknowledged ones are left out.
+    pub fn loosened_rules(&self, limit: usize) -> Result<Vec<LoosenedPolicy>, StoreError> {
+        let sql = format!(
+            "SELECT event_id, rule, now, was, changed_at, seq FROM loosened_rules \
+             WHERE NOT EXISTS (SELECT 1 FROM seen_notices WHERE id = event_id) ORDER BY seq DESC, rule LIMIT {limit}"
+        );
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let read = |row: &Row<'_>| -> rusqlite::Result<LoosenedPolicy> {
+            let rule: String = row.get("rule")?;
+            let said = |value: String| format!("{rule} = {value}");
+            Ok(LoosenedPolicy {
+                event_id: row.get("event_id")?,
+                policy: said(row.get("now")?),
+                was: said(row.get("was")?),
+                changed_at: row.get("changed_at")?,
+                seq: row.get("seq")?,
+            })
+        };
+        let mut changes: Vec<LoosenedPolicy> = Vec::new();
+        for rule in self.kept_of(statement.query([])?, read)? {
+            match changes.last_mut().filter(|change| change.seq == rule.seq) {
+                Some(change) => {
+                    change.policy = format!("{}; {}", change.policy, rule.policy);
+                    change.was = format!("{}; {}", change.was, rule.was);
+                }
+                None => changes.push(rule),
+            }
+        }
+        Ok(changes)
+    }
+
     /// Whether the recorded policy lets agents deprecate claims of the operator.
     pub fn agents_may_override_operator(&self) -> Result<bool, StoreError> {
         let sql = "SELECT policy FROM loosened_policies ORDER BY seq DESC LIMIT 1";

@@ -2,6 +2,11 @@
 
 use serde_json::Value;
 
+use crate::domain::command::RecordRecall;
+use crate::domain::memory::Recalled;
+use crate::domain::privacy::{self, Secrets};
+use crate::domain::text::RecallQuery;
+
 /// The requested format. An answer is rendered in this format only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -25,6 +30,26 @@ pub struct Answer {
     /// Ids of the claims, contradictions and runs whose texts it shows. Later deltas treat these texts as known to
     /// the reader.
     pub opened: Vec<String>,
+    /// What a context brings to its reader. Empty for other answers.
+    pub recall: Recall,
+}
+
+/// The items of the memory that a context shows.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Recall {
+    /// The texts that say what the session is about.
+    pub about: Vec<String>,
+    /// The items, in the order of the context.
+    pub items: Vec<Recalled>,
+}
+
+impl Recall {
+    /// The command that records it. None for a context without items.
+    pub fn record(self, secrets: &Secrets) -> Option<RecordRecall> {
+        let about = self.about.iter().map(|text| privacy::redacted(text, secrets)).collect::<Vec<_>>();
+        let command = RecordRecall { query: RecallQuery::of(&about), recalled: self.items };
+        (!command.recalled.is_empty()).then_some(command)
+    }
 }
 
 /// The content of an answer.
@@ -59,7 +84,7 @@ impl Answer {
             Format::Json => Body::Json(json()),
             Format::Text => Body::Markdown(text()),
         };
-        Self { seq, body, next: None, left_out: 0, opened: Vec::new() }
+        Self { seq, body, next: None, left_out: 0, opened: Vec::new(), recall: Recall::default() }
     }
 
     /// An answer whose text is XML.

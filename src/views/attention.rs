@@ -379,7 +379,7 @@ fn needs(
         }
     }));
     needs.extend(store.open_patterns(MAX_LIMIT)?.iter().map(pattern));
-    let loosened = store.loosened_policies(MAX_LIMIT)?.into_iter();
+    let loosened = store.loosened_policies(MAX_LIMIT)?.into_iter().chain(store.loosened_rules(MAX_LIMIT)?);
     let loosened = loosened.filter(|change| now.ms() - change.changed_at <= POLICY_FOR_MS);
     needs.extend(loosened.map(|change| Need {
         hint: Some("the record: `hivemind://events?type=policy.changed`".to_owned()),

@@ -9,11 +9,12 @@ use serde_json::{Value, json};
 
 use super::asking::{Asked, Asking};
 use super::claims::shown;
-use super::{Answer, ViewError, explain, to_json};
+use super::{Answer, Recall, ViewError, explain, to_json};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Status;
 use crate::domain::event::{Event, Recorded};
 use crate::domain::ids::{ClaimId, SessionId};
+use crate::domain::memory::{MAX_RECALLED, Recalled};
 use crate::domain::relevance::StaleAfter;
 use crate::domain::time::Timestamp;
 use crate::pack::{self, Entries};
@@ -82,10 +83,15 @@ fn answer_without(
             // What the session has already counts, but what is new for it gets half of the room at least.
             budget = budget.saturating_sub(left_out).max(budget / 2);
         }
-        let (text, whole) = pack::pack_and_whole(&entries, budget, asked.now, &names);
+        let pack::Packed { text, whole, claims, anchors } =
+            pack::pack_and_shown(&entries, budget, asked.now, &names);
         let opened = whole.iter().flat_map(|id| [id.clone(), SessionNews::whole(id)]).collect();
+        let claims = claims.into_iter().map(|(seq, parts)| Recalled::claim(seq, parts));
+        let anchors = anchors.into_iter().filter_map(|at| Some(Recalled::anchor(found.anchors.get(at)?.seq)));
+        let items = claims.chain(anchors).take(MAX_RECALLED).collect();
+        let recall = Recall { about: found.about.texts.clone(), items };
         let json = || for_programs(&found, of, asked.now);
-        Ok(Answer::of_xml(asked.format, found.seq, json, || text).opening(opened))
+        Ok(Answer { recall, ..Answer::of_xml(asked.format, found.seq, json, || text).opening(opened) })
     })
 }
 
@@ -158,6 +164,7 @@ pub(super) fn touched_by(of: &ContextOf, recorded: &Recorded, event: &Event) -> 
             | Event::MemoryForgotten(_)
             | Event::BorderChecked(_)
             | Event::PromotionDenied(_)
+            | Event::MemoryRecalled(_)
     );
     let is_in_its_own = matches!(
         event,

@@ -128,6 +128,12 @@ impl ViewError {
         Self::not_found(Code::UnknownMemory, message)
     }
 
+    pub(super) fn no_trace(seq: u64) -> Self {
+        let message =
+            format!("event #{seq} has no trace: `hivemind://traces` lists the events that have one");
+        Self::not_found(Code::UnknownMemory, message)
+    }
+
     pub(super) fn no_owner(space: Space, owner: &Owner, project: &Owner) -> Self {
         let whose = match space {
             Space::Project => format!("this project is {project}"),

@@ -246,7 +246,7 @@ pub fn memory_id(reads: &mut Reads, text: &str) -> Result<MemoryId, Rejection> {
 }
 
 /// The number in the short name of a claim.
-fn number(name: &str) -> Option<u64> {
+pub(super) fn number(name: &str) -> Option<u64> {
     name.parse::<Name>().ok().filter(|name| name.of == Named::Claim).map(|name| name.number)
 }
 

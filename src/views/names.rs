@@ -126,6 +126,8 @@ pub(super) fn with_session(reads: &mut Reads, view: &View) -> Result<View, ViewE
         filter.session.as_mut()
     } else if let View::Memory(filter) = &mut view {
         filter.session.as_mut()
+    } else if let View::Traces(filter) = &mut view {
+        filter.session.as_mut()
     } else if let View::Context(of) | View::Rest(of) = &mut view {
         of.session.as_mut()
     } else {

@@ -14,16 +14,14 @@ use super::commit::{Committer, MAX_GROUP};
 use super::crash::CrashPoint;
 use super::error::WriterError;
 use super::experiments::Dispatcher;
-use super::governing::Governing;
+use super::governing::{self, Governing};
 use super::import::import;
 use super::patterns;
 use super::replay::replay;
 use super::wire::{Hello, Reply};
 use super::work::{Ended, WorkItem};
 use crate::checkpoints::Checkpoints;
-use crate::domain::agent::AgentId;
 use crate::domain::command::{Command, Submission};
-use crate::domain::event::PolicyChanged;
 use crate::ledger::{Imported, Origin};
 use crate::private::FileName;
 use crate::spool::Spool;
@@ -197,7 +195,7 @@ impl Committing {
 
     /// Work that is due also without a request.
     fn tick(&mut self) -> Result<(), WriterError> {
-        self.governing.renew(&mut self.committer);
+        self.governing.renew(&mut self.committer)?;
         // Spooled commands were accepted before the new ones, so they come first.
         if !self.spool.is_empty() && !self.committer.is_stopped() {
             replay_spool(&mut self.committer, &self.spool)?;
@@ -314,7 +312,7 @@ fn record_start(
     if committer.is_stopped() {
         return Ok(());
     }
-    record_policy(committer)?;
+    governing::record(committer)?;
     if workspace.is_just_adopted() {
         runs.disown(committer)?;
         workspace.settle_adoption()?;
@@ -329,22 +327,5 @@ fn replay_spool(committer: &mut Committer, spool: &Spool) -> Result<(), WriterEr
         Err(WriterError::Spool(error)) => tracing::error!(%error, "cannot replay the spool"),
         Err(error) => return Err(error),
     }
-    Ok(())
-}
-
-/// Records the rules of this writer if the ledger last recorded other ones.
-fn record_policy(committer: &mut Committer) -> Result<(), WriterError> {
-    let (now, was) = (committer.policy, committer.state.policy());
-    if now == was {
-        return Ok(());
-    }
-    let changed = PolicyChanged {
-        quorum: now.quorum,
-        was: was.quorum,
-        agents_may_override_operator: now.agents_may_override_operator,
-        agents_might_override_operator: was.agents_may_override_operator,
-    };
-    let batch = committer.own(AgentId::system(), vec![changed.into()]);
-    committer.record(&[batch])?;
     Ok(())
 }

@@ -1,10 +1,13 @@
-//! The policy of a running writer follows config.toml.
+//! The rules of a running writer: they follow config.toml, and the ledger records them.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::commit::Committer;
+use super::error::WriterError;
 use crate::config::Config;
+use crate::domain::agent::AgentId;
+use crate::domain::event::PolicyChanged;
 use crate::workspace::Workspace;
 
 /// The state of config.toml when it was last read.
@@ -21,10 +24,10 @@ impl Governing {
     }
 
     /// Reads the policy again if the file changed. A file with a fault changes nothing: the policy before it stays.
-    pub(super) fn renew(&mut self, committer: &mut Committer) {
+    pub(super) fn renew(&mut self, committer: &mut Committer) -> Result<(), WriterError> {
         let found = stamp(&self.path);
         if found == self.seen {
-            return;
+            return Ok(());
         }
         self.seen = found;
         match Config::load(&self.path) {
@@ -33,7 +36,31 @@ impl Governing {
                 tracing::error!(fault = %fault.place(), "the policy stays as it was, `hm policy check` says more");
             }
         }
+        record(committer)
     }
+}
+
+/// Records the rules of this writer if the ledger last recorded other ones. A ledger that lost events gets them once the
+/// loss is accepted.
+pub(super) fn record(committer: &mut Committer) -> Result<(), WriterError> {
+    if committer.is_stopped() {
+        return Ok(());
+    }
+    let (now, was) = (committer.policy, committer.state.policy());
+    let memory = committer.memory_policy.changed_from(committer.state.memory_rules());
+    if now == was && memory.is_none() {
+        return Ok(());
+    }
+    let changed = PolicyChanged {
+        quorum: now.quorum,
+        was: was.quorum,
+        agents_may_override_operator: now.agents_may_override_operator,
+        agents_might_override_operator: was.agents_may_override_operator,
+        memory,
+    };
+    let batch = committer.own(AgentId::system(), vec![changed.into()]);
+    committer.record(&[batch])?;
+    Ok(())
 }
 
 /// The time of the last change since 1970, and the size in bytes.

@@ -144,7 +144,10 @@ fn replay_lines(
 
 /// Whether only hooks send the command.
 const fn is_of_a_hook(command: &Command) -> bool {
-    matches!(command, Command::RecordTurn(_) | Command::Observe(_) | Command::RecordFiring(_))
+    matches!(
+        command,
+        Command::RecordTurn(_) | Command::RecordRecall(_) | Command::Observe(_) | Command::RecordFiring(_)
+    )
 }
 
 /// The record of a refused line.

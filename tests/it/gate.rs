@@ -189,6 +189,10 @@ fn a_secret_in_any_text_of_any_command_is_refused() {
         record_message: event_id
         record_outcome: decision_id
         record_outcome: outcome
+        record_recall: recalled.0.because.0
+        record_recall: recalled.0.because.1
+        record_recall: recalled.0.because.2
+        record_recall: recalled.0.because.3
         record_turn: role
         rename_plan: plan_id
         report_event: event_id

@@ -88,6 +88,7 @@ mod prompts;
 mod proof;
 mod pushed;
 mod reach;
+mod recalls;
 mod released;
 mod rendered;
 mod researchers;

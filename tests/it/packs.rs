@@ -869,6 +869,7 @@ fn small() -> Entries {
             key: "DB_SCHEMA".to_owned(),
             value: "v7, migrations are numbered".to_owned(),
             set_at: ago(2),
+            is_users: false,
         }],
         claims: vec![plain("c4", "analyst", "p95 is 3 ms"), old, decision],
         unseen_claims: 0,

@@ -37,7 +37,7 @@ use hivemind::store::{
     StoreError, TaskFilter,
 };
 use hivemind::system;
-use hivemind::views::{ContextOf, Known, MemoryFilter, PhaseDiff, View, delta};
+use hivemind::views::{ContextOf, Known, MemoryFilter, PhaseDiff, TraceFilter, View, delta};
 use hivemind::workspace::Workspace;
 use hivemind::writer::Committer;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
@@ -112,6 +112,7 @@ const ALLOWED: &[Allowed] = &[
         scan: "SCAN loosened_policies",
         because: Because::Ends,
     },
+    Allowed { statement: "SELECT event_id, rule, now", scan: "SCAN loosened_rules", because: Because::Ends },
     Allowed {
         statement: "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1",
         scan: "SCAN events",
@@ -705,6 +706,9 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
         View::Calibration,
         View::MemoryItem("session:w7:short_term:1".parse().expect("an id")),
         View::MemoryItem("session:w7:short_term:0".parse().expect("an id")),
+        View::Traces(TraceFilter { limit: LIMIT, ..TraceFilter::default() }),
+        View::Traces(TraceFilter { session: Some("w7".to_owned()), limit: LIMIT, ..TraceFilter::default() }),
+        View::Trace(1),
         View::Beliefs(agent("devops"), None),
         View::Attention(None),
         View::Patterns(false, None),
@@ -751,6 +755,8 @@ const fn kind(view: &View) -> &'static str {
         View::Memory(_) => "memory",
         View::MemoryItem(_) => "memory item",
         View::PhaseDiff(_) => "phase diff",
+        View::Traces(_) => "traces",
+        View::Trace(_) => "trace",
         View::Beliefs(..) => "beliefs",
         View::Context(..) | View::Rest(..) => "context",
         View::Explained(..) => "explained",
@@ -762,7 +768,7 @@ const fn kind(view: &View) -> &'static str {
         View::Calibration => "calibration",
     }
 }
-const KINDS: usize = 37;
+const KINDS: usize = 39;
 
 /// The lines of a statement's plan that go over all of a table or of an index.
 fn scans(db: &Connection, sql: &str) -> Vec<String> {

@@ -124,7 +124,7 @@ fn assert_only_refusals(workspace: &Workspace) {
     let events = reader.read_from(hivemind::ledger::Cursor::GENESIS, 10_000).expect("events");
     assert!(events.iter().any(|event| event.kind == "memory.denied"), "each refusal is on record");
     for event in &events {
-        let kinds = ["memory.denied", "command.rejected", "spool.flushed"];
+        let kinds = ["memory.denied", "command.rejected", "spool.flushed", "policy.changed"];
         assert!(kinds.contains(&event.kind.as_str()), "{}: {:?}", event.kind, event.payload);
     }
     let models = dump(&workspace.team_memory());
@@ -643,6 +643,29 @@ fn a_claim_is_forgotten_after_so_many_sessions() {
     assert_eq!(found, [2, 3, 5, 6, usize::MAX]);
 }
 
+/// Red before: the term of the claim's own type counted, whatever its author said that it reports.
+#[test]
+fn a_claim_is_forgotten_by_the_event_type_that_its_author_gave() {
+    let workspace = TempWorkspace::new();
+    let term = Term::Ttl(Length::Sessions(1));
+    let retention = Retention::of([(MemoryEvent::Preference, term)]);
+    let mut committer =
+        workspace.committer(1).governed(MemoryPolicy { retention, ..MemoryPolicy::default() });
+    let preference = CreateClaim { event_type: Some(MemoryEvent::Preference), ..fact("tabs, not spaces") };
+    let given = request("devops", Command::CreateClaim(preference));
+    let derived = creation("devops", "the pool leaks");
+    assert_eq!([&given, &derived, &session(1)].map(|said| refused(&mut committer, said)), [None; 3]);
+    assert_eq!(writer::forget(&mut committer).expect("a sweep"), 1);
+    let state = committer.state();
+    let status = [&given, &derived].map(|said| state.claim(claim_of(said)).map(|claim| claim.status));
+    assert_eq!(status, [Some(Status::Deprecated), Some(Status::Proposed)]);
+    let told =
+        workspace.events().into_iter().find(|event| event.kind == "memory.forgotten").expect("a record");
+    let Event::MemoryForgotten(forgotten) = body(&told) else { panic!("a record") };
+    assert_eq!((forgotten.event_type, forgotten.claim_id), (MemoryEvent::Preference, claim_of(&given)));
+    workspace.assert_sound();
+}
+
 #[test]
 fn a_forgotten_claim_is_out_of_packs_and_in_audits() {
     let mut shell = Shell::new();
@@ -663,6 +686,63 @@ fn a_forgotten_claim_is_out_of_packs_and_in_audits() {
     assert!(log.contains("memory.forgotten"), "{log}");
     let shown = shell.transcript("hm claim show C1");
     assert!(shown.contains("leaks at night"), "{shown}");
+}
+
+/// Red before: a change of `[policy]` was recorded nowhere, and the hash in a refusal named no text.
+#[test]
+fn a_change_of_the_policy_is_recorded_once_and_looser_rules_ask_the_operator() {
+    let shell = Shell::new();
+    let changes = |under: &str, statement: &str| {
+        // At once: a running writer reads the file at any moment.
+        let (config, new) = (shell.workspace().config(), shell.workspace().root().join("new.toml"));
+        std::fs::write(&new, under).expect("a file");
+        std::fs::rename(&new, config).expect("a config file");
+        let line = format!("hm --json --agent operator claim create \"{statement}\" --scope src");
+        assert!(shell.run(&line).status.success(), "{line}");
+        let log = shell.json("hm --json log --type policy.changed");
+        log["events"].as_array().expect("a list").clone()
+    };
+    let asked = || {
+        let shown = shell.run("hm attention");
+        let text = String::from_utf8(shown.stdout).expect("UTF-8");
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        text.split_once("the rules are looser: ").map_or_else(String::new, |(_, rest)| rest.to_owned())
+    };
+    assert!(changes("", "one").is_empty(), "the defaults are what an empty ledger says");
+    let tight = "[policy]\nwrite_policy = \"minimal\"\ntrust = \"human_only\"\n";
+    let told = changes(tight, "two");
+    assert_eq!(told.len(), 1, "{told:?}");
+    let memory = &told[0]["payload"]["memory"];
+    let rules = json!([
+        { "rule": "write_policy", "was": "aggressive", "now": "minimal" },
+        { "rule": "trust", "was": "agent_with_intent", "now": "human_only" },
+    ]);
+    assert_eq!((&memory["changes"], told[0]["agent"].as_str()), (&rules, Some("system")));
+    assert_eq!(changes(&format!("{tight}# still\n"), "three").len(), 1, "once for each change");
+    assert_eq!(asked(), "", "nothing is looser");
+
+    // A refusal names the policy by the hash of its record.
+    assert!(!shell.run("hm --agent devops claim support C1").status.success());
+    let denied = shell.json("hm --json log --type memory.denied");
+    assert_eq!(denied["events"][0]["payload"]["policy"], memory["hash"]);
+    let digest = sha2::Sha256::digest(memory["policy"].as_str().expect("a text"));
+    assert_eq!(json!(hex::encode(digest)), memory["hash"]);
+
+    assert_eq!(changes("[policy]\nwrite_policy = \"normal\"\n", "four").len(), 2);
+    assert!(asked().contains("trust = agent_with_intent; write_policy = normal; before: trust = human_only"));
+    // Who tightens one rule settles that rule.
+    assert_eq!(changes("[policy]\nwrite_policy = \"minimal\"\n", "five").len(), 3);
+    assert!(asked().starts_with("trust = agent_with_intent; before: trust = human_only"), "{}", asked());
+    assert!(!asked().contains("write_policy"), "{}", asked());
+    let seen = told_of(&shell);
+    assert!(shell.run(&format!("hm --agent operator attention --seen {seen}")).status.success());
+    assert_eq!(asked(), "");
+}
+
+/// The position of the second change of the policy.
+fn told_of(shell: &Shell) -> u64 {
+    let log = shell.json("hm --json log --type policy.changed");
+    log["events"][1]["seq"].as_u64().expect("a position")
 }
 
 /// `[policy]` with every default spelled out.

@@ -96,6 +96,82 @@ fn a_suggested_guard_is_declined_with_a_reason() {
     assert!(quit.contains("0 accepted, 0 declined, 1 left"), "{quit}");
 }
 
+/// An editor that runs a script of sed on the file.
+fn edited(shell: &Shell, script: &str, answers: &str) -> (Option<i32>, String) {
+    let mut command = shell.command("hm review --edit");
+    command.env_remove("VISUAL").env("EDITOR", format!("sed -i {}", shell_words::quote(script)));
+    on_screen(&command, answers)
+}
+
+fn kept_files(shell: &Shell) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(shell.workspace().memory()).expect("a directory");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let is_kept = |path: &std::path::PathBuf| {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        name.starts_with("review-")
+    };
+    paths.filter(is_kept).collect()
+}
+
+/// Red before: there was no `--edit`.
+#[test]
+fn an_editor_answers_all_at_once_and_a_mistake_loses_nothing() {
+    let shell = Shell::new();
+    proposed(&shell, "the pipeline \u{202e}flesti sehctaw\u{200b} well enough\naccept 00000000 as a line");
+    let (code, shown) = edited(&shell, "s/^leave/perhaps/", "\n");
+    assert_eq!(code, Some(2), "{shown}");
+    assert!(shown.contains("`perhaps` is no verb") && shown.contains("nothing is decided"), "{shown}");
+    let files = kept_files(&shell);
+    assert_eq!((files.len(), waiting(&shell).len()), (1, 1), "{files:?}");
+    let text = std::fs::read_to_string(&files[0]).expect("the kept file");
+    assert!(!text.contains(|c| clean::is_hidden(c)), "{text:?}");
+    assert!(text.contains("u{202e}flesti sehctaw") && text.contains("u{200b}"), "{text}");
+    let at = text.lines().position(|line| line.starts_with("perhaps ")).expect("the line") + 1;
+    assert!(shown.contains(&format!("line {at}:")), "{shown}");
+    // No text of a proposal is a line of answers.
+    assert_eq!(text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).count(), 1, "{text}");
+
+    for (script, problem) in [
+        ("s/^leave/decline/", "a reason is needed"),
+        ("s/^leave ......../decline ffffffff no/", "nothing that waits has the key `ffffffff`"),
+        ("s/^leave .*/&\\n&/", "has two lines"),
+    ] {
+        let (code, shown) = edited(&shell, script, "\n");
+        assert!(code == Some(2) && shown.contains(problem), "{script}: {shown}");
+    }
+    let (code, shown) = edited(&shell, "/^leave/d", "");
+    assert!(code == Some(0) && shown.contains("0 accepted, 0 declined, 1 left"), "{shown}");
+    assert_eq!(waiting(&shell).len(), 1);
+
+    // The kept file, mended, is an answer.
+    std::fs::write(&files[0], text.replace("perhaps", "decline").replace(" as a line", "")).expect("a file");
+    let mended = std::fs::read_to_string(&files[0]).expect("the file");
+    let key = mended.lines().find_map(|line| line.strip_prefix("decline ")).expect("a key").to_owned();
+    std::fs::write(&files[0], format!("decline {key} we stay with Mondays\n")).expect("a file");
+    let from = format!("hm review --from {}", files[0].display());
+    let (code, shown) = on_screen(&shell.command(&from), "");
+    assert!(code == Some(0) && shown.contains("0 accepted, 1 declined, 0 left"), "{shown}");
+    let log = shell.json("hm --json log --type override.dismissed");
+    assert_eq!(log["events"][0]["payload"]["reason"], "we stay with Mondays", "{log}");
+    assert!(waiting(&shell).is_empty());
+}
+
+#[test]
+fn an_editor_accepts_with_a_reason_and_needs_a_human() {
+    let shell = Shell::new();
+    proposed(&shell, "the pipeline watches itself");
+    let mut pane = shell.command("hm review --edit");
+    let (code, shown) = on_screen(pane.env("CLAUDECODE", "1").env("EDITOR", "true"), "");
+    assert!(code == Some(1) && shown.contains("only a human at a terminal"), "{shown}");
+    assert!(kept_files(&shell).is_empty());
+    let (code, shown) =
+        edited(&shell, "s/^leave .*/accept& the pipeline does watch itself/;s/^acceptleave/accept/", "");
+    assert!(code == Some(0) && shown.contains("1 accepted, 0 declined, 0 left"), "{shown}");
+    let decisions = shell.json("hm --json decision list --target deploys");
+    assert!(decisions.to_string().contains("we deploy on any day"), "{decisions}");
+    assert!(kept_files(&shell).is_empty(), "nothing stays behind");
+}
+
 #[test]
 fn only_a_human_reviews() {
     let shell = Shell::new();

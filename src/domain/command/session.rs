@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::ids::SessionId;
+use crate::domain::memory::Recalled;
 use crate::domain::session::{Role, Source};
-use crate::domain::text::{AnchorKey, AnchorValue, Reason, Said, ToolName, Turn0, UserName};
+use crate::domain::text::{AnchorKey, AnchorValue, Reason, RecallQuery, Said, ToolName, Turn0, UserName};
 
 /// Record that the session started, or started again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +34,17 @@ pub struct RecordTurn {
     /// The ledger position up to which the session gets news with this message. None without news.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<u64>,
+}
+
+/// Record which items a context brought to the session. Fronts send it at the start of a session, and for `hm context
+/// --trace`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecordRecall {
+    /// The beginnings of the texts that say what the session is about, without secrets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<RecallQuery>,
+    /// The items, in the order of the context.
+    pub recalled: Vec<Recalled>,
 }
 
 /// Keep a fact where no compaction loses it.

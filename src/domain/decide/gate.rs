@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::Speaker;
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ClaimType, Position, ReportKind};
+use crate::domain::claim::{Position, ReportKind};
 use crate::domain::command::{Command, CreateClaim, PromoteItem, RecordDecision, SaveAnchor, Seen};
 use crate::domain::event::{Attempted, Event, MemoryDenied};
 use crate::domain::ids::ClaimId;
@@ -68,11 +68,6 @@ pub fn denied(
 /// The refusal of an event from another ledger by the policy, for imports.
 pub fn denied_event(agent: &AgentId, event: &Event, policy: &MemoryPolicy) -> Option<Rejection> {
     unwritten(recorded(agent, event), policy)
-}
-
-/// The event type of a claim by its type and its author.
-pub(in crate::domain) fn event_of_claim(claim_type: ClaimType, owner: &AgentId) -> MemoryEvent {
-    MemoryEvent::of_claim(claim_type, Source::of(owner))
 }
 
 const fn event_of_report(kind: ReportKind) -> MemoryEvent {
@@ -152,6 +147,7 @@ fn writes<'c>(agent: &AgentId, command: &'c Command) -> Writes<'c> {
         | Command::DeclareIntent(_)
         | Command::StartSession(_)
         | Command::EndSession(_)
+        | Command::RecordRecall(_)
         | Command::SplitSession(_)
         | Command::RetireAnchor(_)
         | Command::SnapshotBeliefs(_)
@@ -177,8 +173,7 @@ fn writes<'c>(agent: &AgentId, command: &'c Command) -> Writes<'c> {
 fn recorded<'e>(agent: &AgentId, event: &'e Event) -> Writes<'e> {
     let source = Source::of(agent);
     let (kind, event, source) = if let Event::ClaimCreated(created) = event {
-        let derived = || MemoryEvent::of_claim(created.claim_type, source);
-        (Some(MemoryKind::Semantic), created.event_type.unwrap_or_else(derived), source)
+        (Some(MemoryKind::Semantic), MemoryEvent::of_created(created, agent), source)
     } else if let Event::TurnRecorded(turn) = event {
         let kind = MemoryKind::ShortTerm;
         (Some(kind), MemoryEvent::of_kind(kind), Source::of_role(turn.role))

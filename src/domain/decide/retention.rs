@@ -1,6 +1,6 @@
 //! Retention: claims whose term is over are out of force. Their events and their audits stay.
 
-use super::{contradiction, gate, transition};
+use super::{contradiction, transition};
 use crate::domain::claim::Status;
 use crate::domain::event::{Event, MemoryForgotten};
 use crate::domain::memory::MemoryKind;
@@ -21,7 +21,7 @@ pub fn forgotten(state: &State, policy: &MemoryPolicy, now: Timestamp) -> Vec<Ve
         .filter(|(_, claim)| !matches!(claim.status, Status::Deprecated | Status::PendingProof));
     let mut over: Vec<_> = in_force
         .filter_map(|(claim_id, claim)| {
-            let event_type = gate::event_of_claim(claim.claim_type, &claim.owner);
+            let event_type = claim.event_type;
             let term = policy.retention.term(event_type);
             term.is_over(claim.made, claim.touched, now).then_some((claim_id, claim.status, event_type, term))
         })

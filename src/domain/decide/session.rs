@@ -7,13 +7,15 @@ use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{Position, Status};
 use crate::domain::command::{
-    Observe, RecordFiring, RecordTurn, RetireAnchor, SaveAnchor, Seen, SplitSession, StartSession,
+    Observe, RecordFiring, RecordRecall, RecordTurn, RetireAnchor, SaveAnchor, Seen, SplitSession,
+    StartSession,
 };
 use crate::domain::event::{
-    AnchorRetired, AnchorSaved, BeliefsSnapshotted, Event, Guard, GuardFired, SessionEnded, SessionSplit,
-    SessionStarted, TaskClaimed, TaskUpdated, Turn0Continued, TurnRecorded,
+    AnchorRetired, AnchorSaved, BeliefsSnapshotted, Event, Guard, GuardFired, MemoryRecalled, SessionEnded,
+    SessionSplit, SessionStarted, TaskClaimed, TaskUpdated, Turn0Continued, TurnRecorded,
 };
 use crate::domain::ids::{SessionId, TaskId};
+use crate::domain::memory::MAX_RECALLED;
 use crate::domain::plan::{Hold, ReleaseCause, TaskStatus};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::session::{Belief, EndCause, MAX_BELIEFS, Stance, VANISHED_AFTER_MINUTES};
@@ -262,6 +264,16 @@ pub(super) fn record_firing(state: &State, firing: &RecordFiring) -> Result<Acce
     }
     let RecordFiring { guard, matched, kind, did } = firing.clone();
     Ok(one(GuardFired { guard, matched, kind, did }.into()))
+}
+
+/// Records what a context brought to a session. The front names the items; a position without an item shows nothing.
+pub(super) fn record_recall(recall: &RecordRecall) -> Result<Accepted, Rejection> {
+    let RecordRecall { query, recalled } = recall.clone();
+    if recalled.len() > MAX_RECALLED {
+        let problem = format!("at most {MAX_RECALLED} items, this has {}", recalled.len());
+        return Err(Rejection::invalid("recalled", problem));
+    }
+    Ok(one(MemoryRecalled { query, recalled }.into()))
 }
 
 pub(super) fn observe(state: &State, observe: &Observe) -> Result<Accepted, Rejection> {

@@ -216,6 +216,8 @@ impl Event {
             | Self::EventsRedacted(_)
             | Self::LossAccepted(_)
             | Self::PolicyChanged(_) => About::default(),
+            // What the session is about, in its own words. The items are named by their positions.
+            Self::MemoryRecalled(of) => About::default().words_if(of.query.is_some()),
             Self::AttentionSeen(of) => About::default().words_if(of.reason.is_some()),
         }
     }

@@ -157,6 +157,37 @@ pub struct PolicyChanged {
     /// Whether they could before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub agents_might_override_operator: bool,
+    /// The policy of the memory, if that is what changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryRules>,
+}
+
+/// The policy of the memory since an event. Later events name it by its hash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryRules {
+    /// The SHA-256 of the text.
+    pub hash: String,
+    /// The policy as canonical JSON. A later release may write the same policy in another way.
+    pub policy: String,
+    /// The SHA-256 of the policy before.
+    pub was: String,
+    /// The rules that differ, in the order of `config.toml`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<RuleChange>,
+}
+
+/// One rule that differs from the policy before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleChange {
+    /// Its key, such as `write_policy`.
+    pub rule: String,
+    /// Its new value, in the words of `config.toml`.
+    pub now: String,
+    /// Its old value.
+    pub was: String,
+    /// Whether more may be written than before, or agents may decide more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub looser: bool,
 }
 
 /// An agent acknowledged a refusal or a change of the rules, or declined a suggestion.

@@ -62,6 +62,14 @@ pub struct MemoryId {
     pub n: u64,
 }
 
+impl MemoryId {
+    /// The SHA-256 over `kind:id` of items in their order, joined by `|`.
+    pub fn hash_of(ids: &[Self]) -> String {
+        let texts: Vec<String> = ids.iter().map(|id| format!("{}:{id}", id.kind)).collect();
+        hex::encode(Sha256::digest(texts.join("|")))
+    }
+}
+
 /// A text that is no id of an item.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(

@@ -13,6 +13,7 @@ use crate::domain::event::{
     Recorded, StatusChanged,
 };
 use crate::domain::ids::{ClaimId, EventId, RunId, SessionId};
+use crate::domain::memory::MemoryEvent;
 use crate::domain::pairs::Reading;
 use crate::domain::policy::Tick;
 use crate::domain::scope::Scope;
@@ -30,6 +31,8 @@ pub struct Claim {
     pub session: Option<SessionId>,
     /// The type of the claim.
     pub claim_type: ClaimType,
+    /// What the claim reports: the word of its author, or else what its type says.
+    pub event_type: MemoryEvent,
     /// The status of the claim.
     pub status: Status,
     /// The owner's confidence.
@@ -258,6 +261,7 @@ impl State {
             owner: recorded.agent.clone(),
             session: recorded.session.clone(),
             claim_type: created.claim_type,
+            event_type: MemoryEvent::of_created(created, &recorded.agent),
             status: Status::Proposed,
             confidence: created.confidence,
             scopes: created.scopes.clone(),

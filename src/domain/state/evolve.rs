@@ -118,6 +118,7 @@ impl State {
             | Event::PromotionDenied(_)
             // The change of status that follows it ends the claim.
             | Event::MemoryForgotten(_)
+            | Event::MemoryRecalled(_)
             | Event::TurnRecorded(_)
             | Event::BeliefsSnapshotted(_)
             | Event::MessageSent(_)
@@ -155,6 +156,9 @@ impl State {
     fn change_policy(&mut self, recorded: &Recorded, changed: &PolicyChanged) {
         let agents_may_override_operator = changed.agents_may_override_operator;
         self.policy = Policy { quorum: changed.quorum, agents_may_override_operator };
+        if changed.memory.is_some() {
+            self.memory_rules.clone_from(&changed.memory);
+        }
         self.notices.insert(recorded.id.uuid(), AgentId::operator());
     }
 }
