@@ -42,7 +42,9 @@ mod silence;
 mod tasks;
 mod team;
 mod triggers;
+mod vectors;
 mod versions;
+mod why_found;
 
 pub use about::{Belonging, Rejected, Replaced};
 pub use at_now::{AtNow, by_now};
@@ -80,8 +82,9 @@ pub use tasks::{TaskFilter, TaskView};
 pub use team::{AgentActivity, Counts, LoosenedPolicy, RejectedCommand};
 pub use triggers::NearDeadEnd;
 pub use versions::{EditBehind, Myself};
+pub use why_found::Why;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -92,6 +95,7 @@ use rusqlite::{Connection, Row, Rows};
 
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::ids::ClaimId;
+use crate::domain::ranking::Vectors;
 use crate::domain::time::Timestamp;
 use crate::imports::Imports;
 use crate::ledger::Cursor;
@@ -190,6 +194,7 @@ pub struct Reader {
     asked: RefCell<Option<Asked>>,
     /// The events that were imported from files.
     imports: RefCell<Imports>,
+    vectors: Cell<Vectors>,
 }
 
 /// The values that all queries of a snapshot share.
@@ -245,7 +250,12 @@ impl Reader {
         let Some(db) = db else { return Ok(None) };
         match fold::age(&db)? {
             Ordering::Less => Err(StoreError::Unmade),
-            Ordering::Equal => Ok(Some(Self { db, asked: RefCell::new(None), imports: RefCell::default() })),
+            Ordering::Equal => Ok(Some(Self {
+                db,
+                asked: RefCell::new(None),
+                imports: RefCell::default(),
+                vectors: Cell::default(),
+            })),
             Ordering::Greater => Err(StoreError::Newer { path: shown(), by: sqlite::written_by(&db) }),
         }
     }
@@ -255,12 +265,22 @@ impl Reader {
     /// # Errors
     /// [`StoreError::Query`].
     pub fn nothing() -> Result<Self, StoreError> {
-        Ok(Self { db: fold::empty()?, asked: RefCell::new(None), imports: RefCell::default() })
+        Ok(Self {
+            db: fold::empty()?,
+            asked: RefCell::new(None),
+            imports: RefCell::default(),
+            vectors: Cell::default(),
+        })
     }
 
     /// Makes later answers report for each claim whether it was imported.
     pub fn mark(&self, imports: Imports) {
         self.imports.replace(imports);
+    }
+
+    /// Makes later searches compare words only, or also meanings.
+    pub fn compare(&self, vectors: Vectors) {
+        self.vectors.set(vectors);
     }
 
     /// Whether this event was imported from a file.
