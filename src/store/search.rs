@@ -240,8 +240,9 @@ impl Reader {
         let beside = self.beside(search, is_answered)?;
         let near = ranking::nearest(&candidates, weights);
         let nearest = ranking::nearest_with(near.clone(), &beside);
-        let grounds =
-            search.explain.then(|| Grounds::of(search, &question, &candidates, weights, (&near, &nearest)));
+        let grounds = search.explain.then(|| {
+            Grounds::of(search, &question, &candidates, weights, [near.as_slice(), nearest.as_slice()])
+        });
         let mut ranked = self.credits(search, nearest)?.ranked();
         ranked.retain(|(_, credit)| !search.seen.0.contains(&credit.seq));
         let has_more = ranked.len() > search.filter.limit;

@@ -67,7 +67,7 @@ impl<'a> Grounds<'a> {
         question: &'a Question,
         candidates: &[Candidate],
         weights: Weights,
-        (near, all): (&[(f64, u64)], &[(f64, u64)]),
+        [near, all]: [&[(f64, u64)]; 2],
     ) -> Self {
         let words = shares(candidates.iter().map(|candidate| candidate.relevance).collect());
         let own = own_nearness(candidates, weights);
