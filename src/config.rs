@@ -16,6 +16,7 @@ use crate::domain::pattern::PatternKind;
 use crate::domain::patterns::PatternPolicy;
 use crate::domain::policy::MemoryPolicy;
 use crate::domain::privacy::{BadPattern, Own};
+use crate::domain::ranking::Vectors;
 use crate::domain::relevance::StaleAfter;
 use crate::hooks::Client;
 
@@ -118,6 +119,11 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 # The writer ends after this many minutes without a client or work; at least 1.
 # idle_exit_minutes = 15
 
+[search]
+# What searches and contexts compare. off: words only. static: words, and the meaning of texts by a table of word pieces,
+# so that a question also finds claims that say the same with other words.
+# vectors = "off"
+
 [patterns]
 # Kinds that are not looked for: loop, handoff_loop, escalation_spiral, stall, contradiction_cluster, unstable_proof.
 # off = []
@@ -151,6 +157,13 @@ struct File {
     writer: WriterKeys,
     patterns: PatternKeys,
     mining: MiningKeys,
+    search: SearchKeys,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct SearchKeys {
+    vectors: Vectors,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -281,6 +294,8 @@ pub struct Config {
     pub patterns: PatternPolicy,
     /// The policy of the memory.
     pub memory: MemoryPolicy,
+    /// What searches compare.
+    pub vectors: Vectors,
 }
 
 /// Why the configuration cannot be used.
@@ -421,6 +436,7 @@ impl Config {
                 agents_may_override_operator: file.trust.agents_may_override_operator,
             },
             memory,
+            vectors: file.search.vectors,
             git_index: file.git.index,
             playbooks: file.mining.playbooks,
             reflection: file.mining.reflection,

@@ -51,5 +51,6 @@ pub mod text;
 pub mod texts;
 pub mod time;
 pub mod tokens;
+pub mod vectors;
 pub mod versions;
 pub mod way;

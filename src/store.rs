@@ -43,7 +43,9 @@ mod spaces;
 mod tasks;
 mod team;
 mod triggers;
+mod vectors;
 mod versions;
+mod why_found;
 
 pub use about::{Belonging, Rejected, Replaced};
 pub use at_now::{AtNow, by_now};
@@ -83,8 +85,9 @@ pub use tasks::{TaskFilter, TaskView};
 pub use team::{AgentActivity, Counts, LoosenedPolicy, RejectedCommand};
 pub use triggers::NearDeadEnd;
 pub use versions::{EditBehind, Myself};
+pub use why_found::Why;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -95,6 +98,7 @@ use rusqlite::{Connection, Row, Rows};
 
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::ids::ClaimId;
+use crate::domain::ranking::Vectors;
 use crate::domain::text::UserName;
 use crate::domain::time::Timestamp;
 use crate::imports::Imports;
@@ -196,6 +200,7 @@ pub struct Reader {
     imports: RefCell<Imports>,
     /// The person whose space is read beside those of the team.
     user: Option<UserName>,
+    vectors: Cell<Vectors>,
 }
 
 /// The values that all queries of a snapshot share.
@@ -251,9 +256,13 @@ impl Reader {
         let Some(db) = db else { return Ok(None) };
         match fold::age(&db)? {
             Ordering::Less => Err(StoreError::Unmade),
-            Ordering::Equal => {
-                Ok(Some(Self { db, asked: RefCell::new(None), imports: RefCell::default(), user: None }))
-            }
+            Ordering::Equal => Ok(Some(Self {
+                db,
+                asked: RefCell::new(None),
+                imports: RefCell::default(),
+                user: None,
+                vectors: Cell::default(),
+            })),
             Ordering::Greater => Err(StoreError::Newer { path: shown(), by: sqlite::written_by(&db) }),
         }
     }
@@ -263,7 +272,13 @@ impl Reader {
     /// # Errors
     /// [`StoreError::Query`].
     pub fn nothing() -> Result<Self, StoreError> {
-        Ok(Self { db: fold::empty()?, asked: RefCell::new(None), imports: RefCell::default(), user: None })
+        Ok(Self {
+            db: fold::empty()?,
+            asked: RefCell::new(None),
+            imports: RefCell::default(),
+            user: None,
+            vectors: Cell::default(),
+        })
     }
 
     /// Also reads the space of this person.
@@ -275,6 +290,11 @@ impl Reader {
     /// Makes later answers report for each claim whether it was imported.
     pub fn mark(&self, imports: Imports) {
         self.imports.replace(imports);
+    }
+
+    /// Makes later searches compare words only, or also meanings.
+    pub fn compare(&self, vectors: Vectors) {
+        self.vectors.set(vectors);
     }
 
     /// Whether this event was imported from a file.

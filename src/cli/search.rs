@@ -48,6 +48,9 @@ pub(super) struct Search {
     /// Statements whole, however long
     #[arg(hide_short_help = true, long)]
     whole: bool,
+    /// Say why each claim was found
+    #[arg(long)]
+    explain: bool,
     /// At most so many
     #[arg(long, value_name = "N", default_value_t = DEFAULT_HITS,
         value_parser = clap::value_parser!(u64).range(1..=MAX_LIMIT as u64))]
@@ -92,6 +95,7 @@ impl Search {
             mode: parse("mode", &self.mode)?,
             filter,
             seen: parse_optional("cursor", self.cursor.as_deref())?.unwrap_or_default(),
+            explain: self.explain,
         })
     }
 }
@@ -102,6 +106,7 @@ fn listed(found: &Listed<SearchPage>, reader: Option<&AgentId>, whole: bool) -> 
         return "no claims match\n".to_owned();
     }
     let mut text = output::rows(page.hits.iter().map(|hit| &hit.claim), reader, (whole, false));
+    text.extend(views::found_because(page).map(|line| output::fitted(&line)));
     text.extend(views::held_row(&found.held).map(|held| output::row(&held)));
     text.extend(views::found_through(page).map(|line| output::fitted(&line)));
     text.extend(page.next.as_ref().map(|next| output::more("cursor", next)));

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::ranking::{Candidate, Question, nearness};
+use super::ranking::{Candidate, Question, Weights, nearness, shares};
 use super::tokens::tokens;
 
 // The constants below were tuned on the `dev` half of the pack's corpus.
@@ -34,6 +34,8 @@ pub struct Member {
     pub scopes: Vec<String>,
     /// For a decision: its rationale, and the rejected alternatives with their reasons.
     pub reasons: Option<String>,
+    /// How alike its meaning is to that of the question, from -1 to 1. 0 if they are not compared.
+    pub cosine: f64,
 }
 
 /// The nearness of a claim to the question.
@@ -50,6 +52,7 @@ pub struct Near {
 /// Claims that may belong to the work, scored against a question. Each text is read once.
 pub struct Kin<'q> {
     question: &'q Question,
+    weights: Weights,
     members: Vec<Member>,
     texts: Vec<Vec<String>>,
     /// The relevance of each text for the question.
@@ -59,9 +62,9 @@ pub struct Kin<'q> {
 
 impl<'q> Kin<'q> {
     /// Starts without claims.
-    pub fn of(question: &'q Question) -> Self {
+    pub fn of(question: &'q Question, weights: Weights) -> Self {
         let (members, texts, relevance, of_scopes) = Default::default();
-        Self { question, members, texts, relevance, of_scopes }
+        Self { question, weights, members, texts, relevance, of_scopes }
     }
 
     /// Adds claims.
@@ -86,24 +89,30 @@ impl<'q> Kin<'q> {
 
     /// The nearness of each claim: the nearest first, and of equal ones the newest.
     pub fn nearest(&self) -> Vec<Near> {
-        let words = shares(self.relevance.clone());
+        let words = self.own();
         let taught = taught(self.question, &self.texts, &words);
         let relevance = words.iter().zip(taught).map(|(words, taught)| words + OF_WORDS * taught);
         let candidates: Vec<Candidate> = self
             .members
             .iter()
             .zip(relevance)
-            .map(|(member, relevance)| Candidate { seq: member.seq, previous: member.previous, relevance })
+            .map(|(member, relevance)| Candidate {
+                seq: member.seq,
+                previous: member.previous,
+                relevance,
+                cosine: 0.0,
+            })
             .collect();
-        let near = nearness(&candidates);
+        // The meaning is in the relevance already.
+        let near = nearness(&candidates, Weights { meaning: 0.0, ..self.weights });
         let worth = Worth::of(&self.members, &near);
         let mut nearest: Vec<Near> = self
             .members
             .iter()
-            .zip(near.iter().zip(&words))
+            .zip(near.iter().zip(shares(self.relevance.clone())))
             .map(|(member, (near, words))| Near {
                 seq: member.seq,
-                words: *words,
+                words,
                 all: near + worth.gain(&member.scopes),
             })
             .collect();
@@ -111,9 +120,15 @@ impl<'q> Kin<'q> {
         nearest
     }
 
+    /// The nearness of each text by itself; the best one has 1.
+    fn own(&self) -> Vec<f64> {
+        let words = shares(self.relevance.clone());
+        self.weights.blended(words.into_iter().zip(self.members.iter().map(|member| member.cosine)))
+    }
+
     /// The scopes of the best answers, the best first, at most `limit`.
     pub fn best_scopes(&self, limit: usize) -> Vec<String> {
-        let worth = Worth::of(&self.members, &shares(self.relevance.clone()));
+        let worth = Worth::of(&self.members, &self.own());
         let mut best: Vec<(&str, f64)> =
             worth.0.into_iter().filter(|(_, worth)| *worth >= MIN_WORTH).collect();
         best.sort_by(|(one, left), (other, right)| right.total_cmp(left).then_with(|| one.cmp(other)));
@@ -131,12 +146,6 @@ fn scope_words(scope: &str) -> Vec<String> {
 fn relevance(question: &Question, text: &[String]) -> f64 {
     let text: Vec<&str> = text.iter().map(String::as_str).collect();
     question.relevance(&text)
-}
-
-/// The numbers as shares of the greatest one.
-fn shares(numbers: Vec<f64>) -> Vec<f64> {
-    let best = numbers.iter().copied().fold(0.0, f64::max);
-    numbers.into_iter().map(|number| if best > 0.0 { number / best } else { 0.0 }).collect()
 }
 
 /// For each text, the number of words that it shares with the best answers, as a share of the greatest number.
@@ -197,12 +206,12 @@ mod tests {
     use std::collections::HashMap;
 
     use super::{Kin, Member, scope_words};
-    use crate::domain::ranking::{Corpus, Question};
+    use crate::domain::ranking::{Corpus, Question, Weights};
     use crate::domain::tokens::tokens;
 
     fn member(seq: u64, text: &str, scope: &str) -> Member {
         let tokens = tokens(text).join(" ");
-        Member { seq, previous: None, tokens, scopes: vec![scope.to_owned()], reasons: None }
+        Member { seq, previous: None, tokens, scopes: vec![scope.to_owned()], reasons: None, cosine: 0.0 }
     }
 
     fn question(text: &str, members: &[Member]) -> Question {
@@ -217,14 +226,14 @@ mod tests {
 
     fn order(text: &str, members: &[Member]) -> Vec<u64> {
         let question = question(text, members);
-        let mut kin = Kin::of(&question);
+        let mut kin = Kin::of(&question, Weights::WORDS);
         kin.add(members.to_vec());
         kin.nearest().into_iter().map(|near| near.seq).collect()
     }
 
     fn best_scopes(text: &str, members: &[Member]) -> Vec<String> {
         let question = question(text, members);
-        let mut kin = Kin::of(&question);
+        let mut kin = Kin::of(&question, Weights::WORDS);
         kin.add(members.to_vec());
         kin.best_scopes(9)
     }

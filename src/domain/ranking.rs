@@ -7,6 +7,8 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 
+use serde::Deserialize;
+
 /// The BM25 parameters: `K1` saturates repeated words, `B` penalises long texts. FTS5 and the BM25 literature use
 /// the same values.
 const K1: f64 = 1.2;
@@ -17,8 +19,6 @@ const MIN_IDF: f64 = 1e-6;
 const COVERAGE: f64 = 0.6;
 /// Weight of two words that are adjacent in question and claim.
 const ADJACENT: f64 = 0.3;
-/// Weight of the better one of a claim's neighbours.
-const NEIGHBOUR: f64 = 0.5;
 /// Bonus for a claim of the nature that the question names, such as a bug. It is less than the best answer by
 /// words.
 const BESIDE: f64 = 0.5;
@@ -38,6 +38,52 @@ const FREQUENT_CLAIMS: u64 = 5_000;
 const FREQUENT_SHARE: f64 = 0.2;
 /// The fewest words that must remain before a frequent word is left out.
 const KEPT_WORDS: usize = 2;
+
+/// What a search compares.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Vectors {
+    /// Words, and the meaning of texts by the static table.
+    Static,
+    /// Words only.
+    #[default]
+    Off,
+}
+
+/// How the parts of a claim's nearness are weighed. Chosen on the halves `dev` of the corpora.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Weights {
+    /// The share of the meaning. The rest is for words.
+    pub meaning: f64,
+    /// The weight of the better one of a claim's neighbours.
+    pub neighbour: f64,
+}
+
+impl Weights {
+    /// For questions that are compared by words only.
+    pub const WORDS: Self = Self { meaning: 0.0, neighbour: 0.5 };
+
+    /// For questions that are also compared by meaning.
+    pub const MEANING: Self = Self { meaning: 0.75, neighbour: 0.25 };
+
+    /// Whether meanings are compared.
+    pub fn compares_meanings(self) -> bool {
+        self.meaning > 0.0
+    }
+
+    /// The nearness of texts from their words, as a share of the best, and from their meaning; the best one has 1.
+    pub fn blended(self, texts: impl Iterator<Item = (f64, f64)>) -> Vec<f64> {
+        let blend =
+            |(words, cosine): (f64, f64)| self.meaning * cosine.max(0.0) + (1.0 - self.meaning) * words;
+        shares(texts.map(blend).collect())
+    }
+}
+
+/// The numbers as shares of the greatest one.
+pub fn shares(numbers: Vec<f64>) -> Vec<f64> {
+    let best = numbers.iter().copied().fold(0.0, f64::max);
+    numbers.into_iter().map(|number| if best > 0.0 { number / best } else { 0.0 }).collect()
+}
 
 /// The size of the indexed text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -139,29 +185,40 @@ pub struct Candidate {
     pub previous: Option<u64>,
     /// [`Question::relevance`] of its text.
     pub relevance: f64,
+    /// How alike its meaning is to that of the question, from -1 to 1. 0 if they are not compared.
+    pub cosine: f64,
 }
 
 /// The nearness of each candidate, in the same order: from its own text and the better one of its neighbours.
-pub fn nearness(candidates: &[Candidate]) -> Vec<f64> {
-    let best = candidates.iter().map(|candidate| candidate.relevance).fold(0.0, f64::max);
-    let base = |candidate: &Candidate| if best > 0.0 { candidate.relevance / best } else { 0.0 };
-    let by_seq: HashMap<u64, f64> =
-        candidates.iter().map(|candidate| (candidate.seq, base(candidate))).collect();
+pub fn nearness(candidates: &[Candidate], weights: Weights) -> Vec<f64> {
+    let own = own_nearness(candidates, weights);
+    let beside = beside(candidates, &own);
+    own.iter().zip(beside).map(|(own, beside)| own + weights.neighbour * beside).collect()
+}
+
+/// The nearness of each candidate from its own text; the best one has 1.
+pub fn own_nearness(candidates: &[Candidate], weights: Weights) -> Vec<f64> {
+    let words = shares(candidates.iter().map(|candidate| candidate.relevance).collect());
+    weights.blended(words.into_iter().zip(candidates.iter().map(|candidate| candidate.cosine)))
+}
+
+/// The nearness of the better one of each candidate's neighbours.
+fn beside(candidates: &[Candidate], own: &[f64]) -> Vec<f64> {
+    let each = || candidates.iter().zip(own.iter().copied());
+    let by_seq: HashMap<u64, f64> = each().map(|(candidate, own)| (candidate.seq, own)).collect();
     let after: HashMap<u64, f64> =
-        candidates.iter().filter_map(|candidate| Some((candidate.previous?, base(candidate)))).collect();
+        each().filter_map(|(candidate, own)| Some((candidate.previous?, own))).collect();
+    let near =
+        |seq: Option<u64>, all: &HashMap<u64, f64>| seq.and_then(|seq| all.get(&seq)).copied().unwrap_or(0.0);
     candidates
         .iter()
-        .map(|candidate| {
-            let before = candidate.previous.and_then(|seq| by_seq.get(&seq)).copied().unwrap_or(0.0);
-            let next = after.get(&candidate.seq).copied().unwrap_or(0.0);
-            base(candidate) + NEIGHBOUR * before.max(next)
-        })
+        .map(|candidate| near(candidate.previous, &by_seq).max(near(Some(candidate.seq), &after)))
         .collect()
 }
 
 /// [`nearness`] with ledger positions: the nearest first, and of equal ones the newest.
-pub fn nearest(candidates: &[Candidate]) -> Vec<(f64, u64)> {
-    let mut nearest: Vec<(f64, u64)> = nearness(candidates)
+pub fn nearest(candidates: &[Candidate], weights: Weights) -> Vec<(f64, u64)> {
+    let mut nearest: Vec<(f64, u64)> = nearness(candidates, weights)
         .into_iter()
         .zip(candidates)
         .map(|(near, candidate)| (near, candidate.seq))
@@ -231,7 +288,7 @@ mod tests {
     use std::collections::HashMap;
     use std::convert::Infallible;
 
-    use super::{Candidate, Corpus, Question, better, ceiling, nearness, score, successors};
+    use super::{Candidate, Corpus, Question, Weights, better, ceiling, nearness, score, successors};
 
     fn question(tokens: &str, counts: &[(&str, u64)], claims: u64) -> Question {
         let tokens: Vec<String> = tokens.split(' ').map(str::to_owned).collect();
@@ -268,10 +325,10 @@ mod tests {
 
     #[test]
     fn the_score_is_that_of_the_formula() {
-        let candidate = |seq, previous, relevance| Candidate { seq, previous, relevance };
-        let near = nearness(&[candidate(1, None, 4.0), candidate(2, Some(1), 2.0), candidate(5, None, 1.0)]);
-        assert_eq!(near, [1.25, 1.0, 0.25]);
-        assert_eq!(nearness(&[candidate(1, None, 0.0)]), [0.0]);
+        let candidate = |seq, previous, relevance| Candidate { seq, previous, relevance, cosine: 0.0 };
+        let three = [candidate(1, None, 4.0), candidate(2, Some(1), 2.0), candidate(5, None, 1.0)];
+        assert_eq!(nearness(&three, Weights::WORDS), [1.25, 1.0, 0.25]);
+        assert_eq!(nearness(&[candidate(1, None, 0.0)], Weights::WORDS), [0.0]);
         // 2^0.15 * 0.95
         assert_eq!(
             [score(1.0, 0, 1.0), score(1.0, 9, 0.5), score(1.0, 5, 1.0)],

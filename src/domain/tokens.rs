@@ -25,10 +25,20 @@ pub(super) fn stemmer() -> impl Fn(&str) -> String {
 /// The tokens of a text in text order: words are folded, identifiers give their parts and the joined form, stop
 /// words are left out, the rest is stemmed. Scripts without spaces give pairs of characters.
 pub fn tokens(text: &str) -> Vec<String> {
+    read(text, Form::Stems)
+}
+
+/// The words of a text in text order: like [`tokens`], but whole instead of stemmed, without the joined forms of
+/// identifiers, and with single characters of scripts without spaces.
+pub(super) fn words(text: &str) -> Vec<String> {
+    read(text, Form::Words)
+}
+
+fn read(text: &str, form: Form) -> Vec<String> {
     // Fast path without Unicode tables: most statements are ASCII.
     let chars: Vec<char> = if text.is_ascii() { text.chars().collect() } else { unaccented(text).collect() };
     let stemmer = Stemmer::new(Algorithm::English);
-    let mut found = Tokens { stemmer, tokens: Vec::new() };
+    let mut found = Tokens { stemmer, form, tokens: Vec::new() };
     let mut at = 0;
     while at < chars.len() {
         let rest = &chars[at..];
@@ -119,8 +129,18 @@ fn starts_part(chars: &[char], at: usize) -> bool {
     }
 }
 
+/// What becomes of a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Its stem.
+    Stems,
+    /// The word itself.
+    Words,
+}
+
 struct Tokens {
     stemmer: Stemmer,
+    form: Form,
     tokens: Vec<String>,
 }
 
@@ -128,8 +148,11 @@ impl Tokens {
     /// Reads a run of a script without spaces as pairs of characters; returns its length.
     fn unspaced(&mut self, chars: &[char]) -> usize {
         let length = chars.iter().take_while(|c| is_unspaced(**c)).count();
-        if length == 1 {
-            self.tokens.push(chars[0].to_string());
+        if length == 1 || self.form == Form::Words {
+            self.tokens.extend(chars[..length].iter().map(char::to_string));
+        }
+        if self.form == Form::Words {
+            return length;
         }
         self.tokens.extend(chars[..length].windows(2).map(String::from_iter));
         length
@@ -161,7 +184,7 @@ impl Tokens {
         for part in &parts {
             self.word(part);
         }
-        if parts.len() > 1 {
+        if parts.len() > 1 && self.form == Form::Stems {
             self.word(&parts.concat());
         }
         at
@@ -172,7 +195,9 @@ impl Tokens {
             return;
         }
         let word: String = word.chars().take(MAX_TOKEN_CHARS).collect();
-        let has_stem = word.len() >= MIN_STEMMED_CHARS && word.bytes().all(|byte| byte.is_ascii_lowercase());
+        let has_stem = self.form == Form::Stems
+            && word.len() >= MIN_STEMMED_CHARS
+            && word.bytes().all(|byte| byte.is_ascii_lowercase());
         self.tokens.push(if has_stem { self.stemmer.stem(&word).into_owned() } else { word });
     }
 }

@@ -276,7 +276,8 @@ fn search(parameters: &mut Parameters, root: &str, now: Timestamp) -> Result<Sea
         ..ClaimFilter::default()
     };
     let mode = parameters.parse("mode")?.unwrap_or(SearchMode::Balanced);
-    Ok(Search { query, mode, filter, seen: parameters.parse("cursor")?.unwrap_or_default() })
+    let seen = parameters.parse("cursor")?.unwrap_or_default();
+    Ok(Search { query, mode, filter, seen, explain: false })
 }
 
 fn claim_filter(
@@ -554,8 +555,8 @@ mod tests {
                 hivemind://claims?limit=0 -> limit: 0 is outside 1 to 500
                 hivemind://claims?colour=red -> colour: this resource has no such parameter
                 hivemind://search -> q: say what to look for, in any words
-                hivemind://search?q=pool%20size&scope=src&type=fact&status=confirmed,contested&mode=strict&limit=5 -> Search(Search { query: "pool size", mode: Strict, filter: ClaimFilter { id: None, status: [Confirmed, Contested], in_force: false, claim_type: Some(Fact), scope: Some(Scope("src")), places: [], owner: None, session: None, task: None, changed_since: None, since: None, until: None, never_used: false, before: None, limit: 5 }, seen: Seen({}) })
-                hivemind://search?q=%22%29%20OR%20%28&since=1&until=2026-11-22 -> Search(Search { query: "\") OR (", mode: Balanced, filter: ClaimFilter { id: None, status: [], in_force: false, claim_type: None, scope: None, places: [], owner: None, session: None, task: None, changed_since: None, since: Some(Seq(1)), until: Some(Time(Timestamp(1795305600000))), never_used: false, before: None, limit: 50 }, seen: Seen({}) })
+                hivemind://search?q=pool%20size&scope=src&type=fact&status=confirmed,contested&mode=strict&limit=5 -> Search(Search { query: "pool size", mode: Strict, filter: ClaimFilter { id: None, status: [Confirmed, Contested], in_force: false, claim_type: Some(Fact), scope: Some(Scope("src")), places: [], owner: None, session: None, task: None, changed_since: None, since: None, until: None, never_used: false, before: None, limit: 5 }, seen: Seen({}), explain: false })
+                hivemind://search?q=%22%29%20OR%20%28&since=1&until=2026-11-22 -> Search(Search { query: "\") OR (", mode: Balanced, filter: ClaimFilter { id: None, status: [], in_force: false, claim_type: None, scope: None, places: [], owner: None, session: None, task: None, changed_since: None, since: Some(Seq(1)), until: Some(Time(Timestamp(1795305600000))), never_used: false, before: None, limit: 50 }, seen: Seen({}), explain: false })
                 hivemind://claims?since=90m&until=%2357 -> Claims(ClaimFilter { id: None, status: [], in_force: false, claim_type: None, scope: None, places: [], owner: None, session: None, task: None, changed_since: None, since: Some(Time(Timestamp(1795304437834))), until: Some(Seq(57)), never_used: false, before: None, limit: 50 })
                 hivemind://experiments?since=2d&until=1795309837834 -> Experiments(ExperimentFilter { status: None, profile: None, claim: None, since: Some(Time(Timestamp(1795137037834))), until: Some(Time(Timestamp(1795309837834))), before: None, limit: 50 })
                 hivemind://status?at=soon -> at: `soon` is no moment: give a time (2026-11-20T22:10:00Z), a date (2026-11-20, its beginning in UTC), epoch milliseconds, how long ago (45s, 90m, 2h, 3d, 1w), or a ledger position (#1200)

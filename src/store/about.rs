@@ -1,6 +1,6 @@
 //! The queries of a pack about the current work: the claims that belong to it, settled claims, and superseded claims.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::claims::ClaimFilter;
 use super::rows::{Json, json, only};
@@ -9,7 +9,7 @@ use super::{ClaimSummary, Reader, StoreError};
 use crate::domain::claim::{ClaimType, SearchMode, Status};
 use crate::domain::ids::ClaimId;
 use crate::domain::kin::{Kin, Member};
-use crate::domain::ranking::{self, Candidate};
+use crate::domain::ranking::{self, Candidate, Weights};
 use crate::domain::relevance::reach;
 use crate::domain::scope::Scope;
 
@@ -50,10 +50,18 @@ pub struct Belonging {
     pub all: f64,
 }
 
+/// How alike each candidate is to the question.
+fn compared(candidates: &[Candidate]) -> impl Iterator<Item = (u64, f64)> {
+    candidates.iter().map(|candidate| (candidate.seq, candidate.cosine))
+}
+
 /// The best candidates. Others add nothing to the subject of the work.
-fn best_of(mut candidates: Vec<Candidate>) -> impl Iterator<Item = u64> {
-    candidates.sort_by(|one, other| other.relevance.total_cmp(&one.relevance).then(other.seq.cmp(&one.seq)));
-    candidates.into_iter().take(POOL).map(|candidate| candidate.seq)
+fn best_of(candidates: Vec<Candidate>, weights: Weights) -> impl Iterator<Item = u64> {
+    let own = ranking::own_nearness(&candidates, weights);
+    let mut best: Vec<(f64, u64)> =
+        own.into_iter().zip(candidates).map(|(own, candidate)| (own, candidate.seq)).collect();
+    best.sort_by(|one, other| other.0.total_cmp(&one.0).then(other.1.cmp(&one.1)));
+    best.into_iter().take(POOL).map(|(_, seq)| seq)
 }
 
 /// An option that a decision rejected.
@@ -86,26 +94,39 @@ impl Reader {
     /// [`StoreError`].
     pub fn about(&self, text: &str, places: &[Scope], limit: usize) -> Result<Vec<Belonging>, StoreError> {
         let filter = ClaimFilter { limit, ..ClaimFilter::default() };
-        let everywhere =
-            Search { query: text.to_owned(), mode: SearchMode::Strict, filter, seen: Seen::default() };
+        let everywhere = Search {
+            query: text.to_owned(),
+            mode: SearchMode::Strict,
+            filter,
+            seen: Seen::default(),
+            explain: false,
+        };
         let question = self.question(&everywhere.tokens())?;
-        if question.words().is_empty() {
-            return Ok(Vec::new());
-        }
-        let found = self.candidates(&everywhere, &question)?;
-        let mut pool: BTreeSet<u64> = best_of(found).collect();
+        let meaning = self.meaning(&everywhere);
+        let (found, weights) = self.scored(&everywhere, &question, meaning.as_ref())?;
+        let mut cosines: HashMap<u64, f64> = compared(&found).collect();
+        let mut pool: BTreeSet<u64> = best_of(found, weights).collect();
         let mut here = BTreeSet::new();
         if !places.is_empty() {
             let filter = ClaimFilter { places: places.to_vec(), ..everywhere.filter.clone() };
-            here.extend(best_of(self.candidates(&Search { filter, ..everywhere.clone() }, &question)?));
+            let narrow = Search { filter, ..everywhere.clone() };
+            let (found, weights) = self.scored(&narrow, &question, meaning.as_ref())?;
+            cosines.extend(compared(&found));
+            here.extend(best_of(found, weights));
             pool.extend(&here);
         }
-        let mut kin = Kin::of(&question);
-        kin.add(self.members(&pool)?);
+        if pool.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut kin = Kin::of(&question, weights);
+        kin.add(self.members(&pool, &cosines)?);
         let beside: Vec<Scope> =
             kin.best_scopes(MAX_BESIDE).into_iter().filter_map(|scope| scope.parse().ok()).collect();
         let beside: BTreeSet<u64> = self.newest_at(beside)?.difference(&pool).copied().collect();
-        kin.add(self.members(&beside)?);
+        if let Some(meaning) = &meaning {
+            self.add_cosines(meaning, &beside, &mut cosines)?;
+        }
+        kin.add(self.members(&beside, &cosines)?);
         let nearest = kin.nearest();
         let words: BTreeMap<u64, f64> = nearest.iter().map(|near| (near.seq, near.words)).collect();
         let all: Vec<(f64, u64)> = nearest.iter().map(|near| (near.all, near.seq)).collect();
@@ -129,12 +150,14 @@ impl Reader {
     }
 
     /// The texts and the scopes of claims, by the ledger positions of their creation.
-    fn members(&self, seqs: &BTreeSet<u64>) -> Result<Vec<Member>, StoreError> {
+    fn members(&self, seqs: &BTreeSet<u64>, cosines: &HashMap<u64, f64>) -> Result<Vec<Member>, StoreError> {
         let mut statement = self.db.prepare_cached(MEMBERS)?;
         let rows = statement.query([Json(seqs)])?;
         self.kept_of(rows, |row| {
+            let seq = row.get("created_seq")?;
             Ok::<_, StoreError>(Member {
-                seq: row.get("created_seq")?,
+                seq,
+                cosine: cosines.get(&seq).copied().unwrap_or_default(),
                 previous: row.get("previous")?,
                 tokens: row.get("tokens")?,
                 scopes: json(row, "scopes")?,

@@ -67,6 +67,11 @@ impl ClaimFilter {
         (!all.is_empty()).then(|| all.join(" AND "))
     }
 
+    /// Whether the search index can answer the whole filter.
+    pub(super) fn is_within_index(&self) -> bool {
+        self.id.is_none() && self.status.is_empty() && self.since.is_none() && self.until.is_none()
+    }
+
     /// Whether a query should start with the status. Fewer claims are contested than belong to an agent, but more than
     /// have one scope.
     fn starts_at_status(&self) -> bool {

@@ -11,6 +11,7 @@ use super::index::{self, Entry, LastClaims};
 use super::project::{Tally, project};
 use super::rows::only;
 use crate::domain::event::Recorded;
+use crate::domain::vectors::MODEL;
 use crate::ledger::{Cursor, Ledger, LedgerError, Stored};
 use crate::sqlite::{self, Durability, Unmigrated, is_damage};
 
@@ -26,7 +27,7 @@ const CHUNK: usize = 2_000;
 /// questions and silence, globs among scopes, short names and descriptions of tasks and plans, and stems that part
 /// letters from digits, 12 what a pane answers for under its other names, the policy on record, positions that are
 /// held no more, and short names of claims, runs, contradictions and sessions, 16 observations of hooks, playbooks
-/// and reflections, 17 spaces, promotions, phases, and the rules of `[policy]` that became looser.
+/// and reflections, 17 spaces, promotions, phases, the rules of `[policy]` that became looser, and vectors of statements.
 pub const FOLD_VERSION: u32 = 17;
 
 /// Read models without any event, in memory.
@@ -354,7 +355,14 @@ fn tables(transaction: &Transaction<'_>) -> Result<Vec<String>, rusqlite::Error>
 
 /// Whether this binary would write the same rows.
 fn is_current(db: &Connection) -> Result<bool, rusqlite::Error> {
-    Ok(fold_version(db)? == FOLD_VERSION)
+    Ok(fold_version(db)? == FOLD_VERSION && has_our_vectors(db))
+}
+
+/// Whether the vectors were made with the table of this binary. A name that cannot be read is no other name.
+fn has_our_vectors(db: &Connection) -> bool {
+    let model =
+        db.query_row("SELECT model FROM projection WHERE id = 1", [], only::<Option<String>>).optional();
+    !matches!(model, Ok(Some(model)) if model.as_deref() != Some(MODEL))
 }
 
 fn fold_version(db: &Connection) -> Result<u32, rusqlite::Error> {
@@ -367,7 +375,8 @@ pub(super) fn age(db: &Connection) -> Result<Ordering, rusqlite::Error> {
     Ok(match (tables, fold_version(db)?.cmp(&FOLD_VERSION)) {
         (Ordering::Greater, _) | (_, Ordering::Greater) => Ordering::Greater,
         (Ordering::Less, _) | (_, Ordering::Less) => Ordering::Less,
-        (Ordering::Equal, Ordering::Equal) => Ordering::Equal,
+        (Ordering::Equal, Ordering::Equal) if has_our_vectors(db) => Ordering::Equal,
+        (Ordering::Equal, Ordering::Equal) => Ordering::Less,
     })
 }
 
@@ -389,11 +398,11 @@ pub(super) fn folded(db: &Connection) -> Result<Cursor, StoreError> {
 /// Stores the folded position, and adds the numbers of new texts and tokens.
 fn set_folded(db: &Connection, at: Cursor, (texts, tokens): (i64, i64)) -> Result<(), rusqlite::Error> {
     db.prepare_cached(
-        "INSERT INTO projection (id, folded_seq, folded_hash, claims, tokens) VALUES (1, ?1, ?2, ?3, ?4) \
+        "INSERT INTO projection (id, folded_seq, folded_hash, claims, tokens, model) VALUES (1, ?1, ?2, ?3, ?4, ?5) \
          ON CONFLICT (id) DO UPDATE SET folded_seq = ?1, folded_hash = ?2, \
          claims = claims + ?3, tokens = tokens + ?4",
     )?
-    .execute(params![at.seq, at.hash, texts, tokens])?;
+    .execute(params![at.seq, at.hash, texts, tokens, MODEL])?;
     Ok(())
 }
 

@@ -12,6 +12,7 @@ use crate::domain::event::{Event, Recorded};
 use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::scope::Scope;
 use crate::domain::tokens::tokens;
+use crate::domain::vectors::{Vector, vector};
 
 /// Hex digits of a limit's hash. With 64 bits, a collision among a million scopes is improbable.
 const HASH_DIGITS: usize = 16;
@@ -72,6 +73,8 @@ pub(super) struct Entry {
     pub(super) tokens: String,
     /// The number of tokens.
     pub(super) length: i64,
+    /// The meaning of the statement. `None` if it has no known word.
+    pub(super) meaning: Option<Vector>,
     limits: String,
 }
 
@@ -88,7 +91,12 @@ impl Entry {
         limits.extend(body.origin_task_id.map(|task| Limit::Task(task).token()));
         limits.sort_unstable();
         limits.dedup();
-        Some(Self { tokens: tokens.join(" "), length: bound(tokens.len()), limits: limits.join(" ") })
+        Some(Self {
+            tokens: tokens.join(" "),
+            length: bound(tokens.len()),
+            meaning: vector(body.statement.as_str()),
+            limits: limits.join(" "),
+        })
     }
 }
 

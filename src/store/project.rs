@@ -19,7 +19,7 @@ use crate::store::index::{self, Entry, LastClaims};
 use crate::store::{
     StoreError, commits, completions, experiments, failures, files, former, guards, locks, names,
     observations, patterns, places, plan, playbooks, proposals, questions, researchers, retracted, sessions,
-    silence, spaces, tasks, triggers, versions,
+    silence, spaces, tasks, triggers, vectors, versions,
 };
 
 /// Changes of many events in the same few rows. They are written once for all events of a transaction.
@@ -225,6 +225,9 @@ fn claim_created(
         name_target(db, at, target)?;
     }
     index::add(db, at, entry)?;
+    if let Some(meaning) = &entry.meaning {
+        vectors::add(db, at.seq, meaning)?;
+    }
     completions::add(db, at, body)?;
     triggers::add(db, at, body)?;
     tally.texts.0 += 1;

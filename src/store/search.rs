@@ -4,18 +4,20 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::str::FromStr;
 
-use rusqlite::{OptionalExtension, params_from_iter};
+use rusqlite::{OptionalExtension, Row, params_from_iter};
 use serde::Serialize;
 
 use super::claims::{ClaimFilter, ClaimSummary};
 use super::index::Around;
-use super::rows::{Select, bound, made_at, malformed, only};
+use super::rows::{Json, Select, bound, made_at, malformed, only};
+use super::why_found::{Grounds, Why};
 use super::{Reader, StoreError};
 use crate::domain::claim::{SearchMode, Status};
 use crate::domain::confidence::Standing;
 use crate::domain::ids::ClaimId;
-use crate::domain::ranking::{self, Candidate, Corpus, Question};
+use crate::domain::ranking::{self, Candidate, Corpus, Question, Vectors, Weights};
 use crate::domain::tokens::tokens;
+use crate::domain::vectors::{Vector, cosine, product, vector};
 
 /// What is read of a question; as long as a statement may be.
 const MAX_QUERY_CHARS: usize = 2_000;
@@ -24,10 +26,20 @@ const MAX_QUERY_TOKENS: usize = 32;
 /// Claims that are scored, the best ones by BM25: this bounds the time of a search.
 const CANDIDATES: usize = 400;
 
+/// Claims that are scored because of their meaning, the most alike ones.
+const ALIKE: usize = 100;
+/// The least product of a question and a claim that is found by its meaning alone: a cosine of 0.4. On the halves
+/// `dev` of the corpora, most questions about something else find nothing then, and hardly an answer is lost.
+const LEAST: i32 = product(0.4);
+/// The most alike claims that are looked at if a filter that is not in the index may leave out most of them.
+const LOOKED_AT: usize = 4_000;
+
 const CORPUS: &str = "SELECT claims, tokens FROM projection WHERE id = 1";
 const CLAIMS_WITH: &str = "SELECT doc FROM claim_vocabulary WHERE term = ?1 AND col = 't'";
-const TEXT_OF_CLAIM: &str = "SELECT c.tokens, EXISTS (SELECT 1 FROM claims o WHERE o.superseded_by = c.id) AS is_successor FROM claims c WHERE c.id = ?1";
+const TEXT_OF_CLAIM: &str = "SELECT c.tokens, c.statement, EXISTS (SELECT 1 FROM claims o WHERE o.superseded_by = c.id) AS is_successor FROM claims c WHERE c.id = ?1";
 
+const TEXTS: &str = "SELECT c.created_seq, c.previous, c.tokens FROM json_each(?1) \
+     CROSS JOIN claims c ON c.created_seq = json_each.value";
 const FOUND: &str = "SELECT id, status, superseded_by, confidence, evidence, supports, challenges, reproduced \
      FROM claims WHERE created_seq = ?1";
 
@@ -42,6 +54,8 @@ pub struct Search {
     pub filter: ClaimFilter,
     /// What pages before this one showed; none on the first.
     pub seen: Seen,
+    /// Whether to say why each claim was found.
+    pub explain: bool,
 }
 
 /// The claims that earlier pages showed, by the ledger position of their creation. Scores move with every
@@ -98,6 +112,9 @@ pub struct Hit {
     /// Superseded claims that were found and led here, best first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub found_through: Vec<ClaimId>,
+    /// The parts of its score, if the search asks for them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<Why>,
 }
 
 /// The answer to a search, best first.
@@ -122,6 +139,8 @@ struct Found {
 pub(super) struct Credit {
     pub(super) score: f64,
     pub(super) seq: u64,
+    /// Ledger position of the claim whose text has this score.
+    compared: u64,
     through: Vec<(f64, u64, ClaimId)>,
 }
 
@@ -130,9 +149,11 @@ pub(super) struct Credit {
 pub(super) struct Credits(HashMap<ClaimId, Credit>);
 
 impl Credits {
-    fn add(&mut self, id: ClaimId, score: f64, seq: u64) -> &mut Credit {
-        let credit = self.0.entry(id).or_insert(Credit { score, seq, through: Vec::new() });
-        credit.score = credit.score.max(score);
+    fn add(&mut self, id: ClaimId, (score, compared): (f64, u64), seq: u64) -> &mut Credit {
+        let credit = self.0.entry(id).or_insert(Credit { score, seq, compared, through: Vec::new() });
+        if score > credit.score {
+            (credit.score, credit.compared) = (score, compared);
+        }
         credit
     }
 
@@ -151,11 +172,15 @@ impl Credits {
 }
 
 impl Search {
+    /// What is read of the question.
+    fn text(&self) -> String {
+        self.query.chars().take(MAX_QUERY_CHARS).collect()
+    }
+
     /// The words of the question.
     pub(super) fn tokens(&self) -> Vec<String> {
-        let text: String = self.query.chars().take(MAX_QUERY_CHARS).collect();
         let mut known = HashSet::new();
-        tokens(&text)
+        tokens(&self.text())
             .into_iter()
             .take_while(|token| {
                 known.insert(token.clone());
@@ -197,11 +222,27 @@ impl Reader {
     /// # Errors
     /// [`StoreError`]; never because of what the question says.
     pub fn search(&self, search: &Search) -> Result<SearchPage, StoreError> {
+        self.found_by(search, self.meaning(search).as_ref())
+    }
+
+    /// Like [`Reader::search`], but claims are found by their words only.
+    ///
+    /// # Errors
+    /// [`StoreError`]; never because of what the question says.
+    pub fn search_by_words(&self, search: &Search) -> Result<SearchPage, StoreError> {
+        self.found_by(search, None)
+    }
+
+    fn found_by(&self, search: &Search, meaning: Option<&Vector>) -> Result<SearchPage, StoreError> {
         let question = self.question(&search.tokens())?;
-        let candidates =
-            if question.words().is_empty() { Vec::new() } else { self.candidates(search, &question)? };
-        let beside = self.beside(search, !candidates.is_empty())?;
-        let nearest = ranking::nearest_with(ranking::nearest(&candidates), &beside);
+        let (candidates, weights) = self.scored(search, &question, meaning)?;
+        let is_answered = candidates.iter().any(|candidate| candidate.relevance > 0.0);
+        let beside = self.beside(search, is_answered)?;
+        let near = ranking::nearest(&candidates, weights);
+        let nearest = ranking::nearest_with(near.clone(), &beside);
+        let grounds = search.explain.then(|| {
+            Grounds::of(search, &question, &candidates, weights, [near.as_slice(), nearest.as_slice()])
+        });
         let mut ranked = self.credits(search, nearest)?.ranked();
         ranked.retain(|(_, credit)| !search.seen.0.contains(&credit.seq));
         let has_more = ranked.len() > search.filter.limit;
@@ -212,14 +253,16 @@ impl Reader {
             let Some(claim) = self.claim_summary(id)? else { continue };
             seen.0.insert(credit.seq);
             credit.through.sort_by(|a, b| ranking::better((a.0, a.1, &a.2), (b.0, b.1, &b.2)));
+            let why =
+                grounds.as_ref().map(|grounds| grounds.why(self, credit.compared)).transpose()?.flatten();
             let found_through = credit.through.into_iter().map(|(_, _, old)| old).collect();
-            hits.push(Hit { claim, score: credit.score, found_through });
+            hits.push(Hit { claim, score: credit.score, found_through, why });
         }
         Ok(SearchPage { hits, next: has_more.then_some(seen) })
     }
 
     /// Whether a change of this claim can change the answer: it passes the filters and holds a word of the
-    /// question, or took the place of another claim, which may be the one that is found.
+    /// question, is alike, or took the place of another claim, which may be the one that is found.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -227,14 +270,22 @@ impl Reader {
         let filter = ClaimFilter { id: Some(id), status: Vec::new(), in_force: false, ..search.shown() };
         let Some(claim) = self.claims(&filter)?.claims.pop() else { return Ok(false) };
         let asked = search.tokens();
-        let text: Option<(String, bool)> = self
+        let meaning = self.meaning(search);
+        let text: Option<(String, String, bool)> = self
             .db
             .prepare_cached(TEXT_OF_CLAIM)?
-            .query_row([&claim.id], |row| Ok((row.get("tokens")?, row.get("is_successor")?)))
+            .query_row([&claim.id], |row| {
+                Ok((row.get("tokens")?, row.get("statement")?, row.get("is_successor")?))
+            })
             .optional()?;
-        Ok(text.is_some_and(|(tokens, successor)| {
+        let is_alike = |statement: &str| match (&meaning, vector(statement)) {
+            (Some(meaning), Some(other)) => meaning.dot(&other.bytes()) >= LEAST,
+            (None, _) | (_, None) => false,
+        };
+        Ok(text.is_some_and(|(tokens, statement, successor)| {
             successor
                 || !search.natures().is_empty()
+                || is_alike(&statement)
                 || tokens.split(' ').any(|token| asked.iter().any(|asked| asked == token))
         }))
     }
@@ -263,11 +314,7 @@ impl Reader {
     }
 
     /// The claims most like the question.
-    pub(super) fn candidates(
-        &self,
-        search: &Search,
-        question: &Question,
-    ) -> Result<Vec<Candidate>, StoreError> {
+    fn candidates(&self, search: &Search, question: &Question) -> Result<Vec<Candidate>, StoreError> {
         let around = self.around_of(&search.filter)?;
         let expression = search.expression(question, &around);
         // With a filter few claims pass, so the best need not be chosen here. FTS5 would score every claim that
@@ -296,17 +343,76 @@ impl Reader {
             if candidates.len() == CANDIDATES {
                 return Ok(None);
             }
-            candidates.extend(self.kept(row, |row| {
-                let tokens = row.get_ref("tokens")?.as_str().map_err(malformed)?;
-                let tokens: Vec<&str> = tokens.split(' ').collect();
-                Ok::<_, StoreError>(Candidate {
-                    seq: row.get("created_seq")?,
-                    previous: row.get("previous")?,
-                    relevance: question.relevance(&tokens),
-                })
-            })?);
+            candidates.extend(self.kept(row, |row| candidate(row, question))?);
         }
         Ok(Some(candidates))
+    }
+
+    /// The meaning of a question. `None` if meanings are not compared.
+    pub(super) fn meaning(&self, search: &Search) -> Option<Vector> {
+        let asked = || vector(&search.text());
+        (self.vectors.get() == Vectors::Static).then(asked).flatten()
+    }
+
+    /// The claims that may answer, by their words and by their meaning, and how the two are weighed.
+    pub(super) fn scored(
+        &self,
+        search: &Search,
+        question: &Question,
+        meaning: Option<&Vector>,
+    ) -> Result<(Vec<Candidate>, Weights), StoreError> {
+        let mut candidates =
+            if question.words().is_empty() { Vec::new() } else { self.candidates(search, question)? };
+        let Some(meaning) = meaning else { return Ok((candidates, Weights::WORDS)) };
+        self.add_meanings(search, question, meaning, &mut candidates)?;
+        Ok((candidates, Weights::MEANING))
+    }
+
+    /// Compares the meaning of the candidates with that of the question, and adds the claims whose meaning is most
+    /// alike.
+    fn add_meanings(
+        &self,
+        search: &Search,
+        question: &Question,
+        meaning: &Vector,
+        candidates: &mut Vec<Candidate>,
+    ) -> Result<(), StoreError> {
+        let held: HashSet<u64> = candidates.iter().map(|candidate| candidate.seq).collect();
+        let limits = search.filter.limits(&self.around_of(&search.filter)?);
+        let looked_at = if search.filter.is_within_index() { ALIKE } else { LOOKED_AT };
+        let alike = self.alike(meaning, limits.as_deref(), &held, (LEAST, looked_at))?;
+        let mut more: Vec<u64> = alike.best.into_iter().filter(|seq| !held.contains(seq)).collect();
+        if search.mode == SearchMode::Strict || !search.filter.is_within_index() {
+            more = self.passing(search, &more)?;
+        }
+        more.truncate(ALIKE);
+        candidates.extend(self.texts_at(&more, question)?);
+        for candidate in candidates {
+            candidate.cosine = alike.dots.get(&candidate.seq).copied().map_or(0.0, cosine);
+        }
+        Ok(())
+    }
+
+    /// Those of some claims that pass the filters that are not in the index, in the same order.
+    fn passing(&self, search: &Search, seqs: &[u64]) -> Result<Vec<u64>, StoreError> {
+        let mut select = Select::default();
+        let listed = select.bind(serde_json::json!(seqs).to_string());
+        let conditions = conditions(search, &mut select, self.expired_ids());
+        let sql = format!(
+            "SELECT f.created_seq FROM json_each({listed}) CROSS JOIN claims f \
+             ON f.created_seq = json_each.value{conditions}"
+        );
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let passing: HashSet<u64> =
+            self.kept_of(statement.query(params_from_iter(select.values))?, only)?.into_iter().collect();
+        Ok(seqs.iter().copied().filter(|seq| passing.contains(seq)).collect())
+    }
+
+    /// Claims as candidates, by the ledger positions of their creation.
+    fn texts_at(&self, seqs: &[u64], question: &Question) -> Result<Vec<Candidate>, StoreError> {
+        let mut statement = self.db.prepare_cached(TEXTS)?;
+        let rows = statement.query([Json(&seqs)])?;
+        self.kept_of(rows, |row| candidate(row, question))
     }
 
     /// Credits the claims that may be shown, nearest first, until no other can be among the best. A
@@ -326,10 +432,10 @@ impl Reader {
                 None => None,
             };
             if search.shows(hit.status) && (current.is_none() || search.mode == SearchMode::Audit) {
-                credits.add(hit.id, hit.score, seq);
+                credits.add(hit.id, (hit.score, seq), seq);
             }
             if let Some((current, current_seq)) = current {
-                credits.add(current, hit.score, current_seq).through.push((hit.score, seq, hit.id));
+                credits.add(current, (hit.score, seq), current_seq).through.push((hit.score, seq, hit.id));
             }
         }
         Ok(credits)
@@ -385,6 +491,14 @@ impl Reader {
     }
 }
 
+/// A candidate from a row, not compared by meaning yet.
+fn candidate(row: &Row<'_>, question: &Question) -> Result<Candidate, StoreError> {
+    let tokens = row.get_ref("tokens")?.as_str().map_err(malformed)?;
+    let tokens: Vec<&str> = tokens.split(' ').collect();
+    let relevance = question.relevance(&tokens);
+    Ok(Candidate { seq: row.get("created_seq")?, previous: row.get("previous")?, relevance, cosine: 0.0 })
+}
+
 /// Which of the claims that hold a word of the question.
 #[derive(Debug, Clone, Copy)]
 enum Wanted {
@@ -403,6 +517,28 @@ fn candidates_sql(
 ) -> (String, Select) {
     let mut select = Select::default();
     let expression = select.bind(expression.to_owned());
+    let join = conditions(search, &mut select, expired);
+    // What is in the index already needs no look at the claim.
+    let join = if join.is_empty() {
+        String::new()
+    } else {
+        format!("CROSS JOIN claims f ON f.created_seq = claim_index.rowid{join}")
+    };
+    let (order, limit) = match wanted {
+        Wanted::All => ("", CANDIDATES + 1),
+        Wanted::Best => ("ORDER BY claim_index.rank, claim_index.rowid", CANDIDATES),
+    };
+    let sql = format!(
+        "WITH top AS MATERIALIZED (SELECT claim_index.rowid AS created_seq FROM claim_index {join} \
+         WHERE claim_index MATCH {expression} {order} LIMIT {limit}) \
+         SELECT w.created_seq, w.previous, w.tokens \
+         FROM top CROSS JOIN claims w ON w.created_seq = top.created_seq"
+    );
+    (sql, select)
+}
+
+/// What a claim `f` must fulfil besides what the index knows: nothing, or conditions that begin with AND.
+fn conditions(search: &Search, select: &mut Select, expired: Option<String>) -> String {
     let mut join = String::new();
     let ClaimFilter { id, status, since, until, .. } = &search.filter;
     // Claims that were superseded stay: they lead to one that may be shown.
@@ -427,23 +563,7 @@ fn candidates_sql(
     if let Some(id) = id {
         join.push_str(&format!(" AND f.id = {}", select.bind(id.to_string())));
     }
-    // What is in the index already needs no look at the claim.
-    let join = if join.is_empty() {
-        String::new()
-    } else {
-        format!("CROSS JOIN claims f ON f.created_seq = claim_index.rowid{join}")
-    };
-    let (order, limit) = match wanted {
-        Wanted::All => ("", CANDIDATES + 1),
-        Wanted::Best => ("ORDER BY claim_index.rank, claim_index.rowid", CANDIDATES),
-    };
-    let sql = format!(
-        "WITH top AS MATERIALIZED (SELECT claim_index.rowid AS created_seq FROM claim_index {join} \
-         WHERE claim_index MATCH {expression} {order} LIMIT {limit}) \
-         SELECT w.created_seq, w.previous, w.tokens \
-         FROM top CROSS JOIN claims w ON w.created_seq = top.created_seq"
-    );
-    (sql, select)
+    join
 }
 
 #[cfg(test)]

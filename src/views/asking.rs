@@ -55,6 +55,7 @@ impl Asking<'_> {
         let (workspace, runs) = (self.reads.workspace().clone(), troubles(self.reads, now)?);
         let is_past = self.reads.horizon().is_some();
         let asked = |store: &Reader| -> Result<_, StoreError> {
+            store.compare(config.vectors);
             let (seq, workspace, runs) = (store.folded()?.seq, &workspace, &runs);
             Ok(question(&Asked { store, seq, workspace, config, runs, now, format, is_past }))
         };

@@ -403,13 +403,19 @@ impl<'a> Asked<'a> {
         Ok(asked)
     }
 
-    /// The claims made since a ledger position that the search finds for what the reader is about.
+    /// The claims made since a ledger position that the search finds for what the reader is about. By words only: a
+    /// claim that is merely alike is no news.
     fn searched(&self, since: u64) -> Result<Vec<ClaimId>, StoreError> {
         let since = Some(Moment::Seq(since));
         let filter = ClaimFilter { since, limit: MAX_FOUND, ..ClaimFilter::default() };
-        let search =
-            Search { query: self.work.text(), mode: SearchMode::Strict, filter, seen: Seen::default() };
-        Ok(self.store.search(&search)?.hits.into_iter().map(|hit| hit.claim.id).collect())
+        let search = Search {
+            query: self.work.text(),
+            mode: SearchMode::Strict,
+            filter,
+            seen: Seen::default(),
+            explain: false,
+        };
+        Ok(self.store.search_by_words(&search)?.hits.into_iter().map(|hit| hit.claim.id).collect())
     }
 
     fn is_opened(&self, id: &str, waiting: &Waiting) -> bool {

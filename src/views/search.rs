@@ -11,7 +11,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::event::Event;
 use crate::domain::time::Timestamp;
 use crate::reads::Reads;
-use crate::store::{ClaimSummary, Search, SearchPage};
+use crate::store::{ClaimSummary, Hit, Search, SearchPage, Why};
 
 /// A page of hits.
 pub(super) fn answer(asking: &mut Asking<'_>, search: &Search) -> Result<Answer, ViewError> {
@@ -54,6 +54,31 @@ pub fn found_through(page: &SearchPage) -> impl Iterator<Item = String> {
         let (id, old) = (&hit.claim.id, &hit.found_through);
         old.iter().map(move |old| format!("{id} took the place of {old}, which was found"))
     })
+}
+
+/// Why each hit was found, a line each. Empty unless the search asked.
+pub fn found_because(page: &SearchPage) -> impl Iterator<Item = String> {
+    page.hits.iter().filter_map(|hit| Some(because(hit, hit.why.as_ref()?)))
+}
+
+fn because(hit: &Hit, why: &Why) -> String {
+    let id = hit.claim.id;
+    let mut parts = vec![format!("{id} {:.3}", hit.score)];
+    if why.compared != id {
+        parts.push(format!("by {}, which it superseded", why.compared));
+    }
+    parts.push(match why.words.as_slice() {
+        [] => "no word".to_owned(),
+        words => format!("{} {:.2}", words.join(" "), why.by_words),
+    });
+    parts.extend(why.cosine.map(|cosine| format!("meaning {cosine:.2}")));
+    let more = [("neighbours", why.neighbours), ("fate", why.fate)];
+    parts
+        .extend(more.iter().filter(|(_, gain)| *gain > 0.0).map(|(name, gain)| format!("{name} +{gain:.2}")));
+    parts.extend((!why.scopes.is_empty()).then(|| why.scopes.join(", ")));
+    parts.extend((why.evidence > 0).then(|| format!("evidence {}", why.evidence)));
+    parts.push(format!("confidence {:.2}", why.confidence));
+    parts.join("; ")
 }
 
 fn listed(page: &SearchPage, now: Timestamp) -> Value {

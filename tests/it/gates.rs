@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! cargo test --test it gates -- --nocapture    # prints the figures of both halves
+//! HM_VECTORS=static ...                        # the same with meanings
 //! ```
 
 mod locomo;
@@ -13,6 +14,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use hivemind::config::Config;
 use hivemind::domain::claim::{ClaimType, Position, SearchMode, Status};
 use hivemind::domain::command::{
     AddTask, Alternative, ClaimTask, Command, CreateClaim, DeclareIntent, DeprecateClaim, RecordDecision,
@@ -21,9 +23,10 @@ use hivemind::domain::command::{
 use hivemind::domain::decide::Policy;
 use hivemind::domain::ids::{ClaimId, CommandId, TaskId};
 use hivemind::domain::plan::{TaskStatus, Trajectory};
+use hivemind::domain::ranking::Vectors;
 use hivemind::domain::time::{Hours, Moment, Timestamp};
 use hivemind::reads::Reads;
-use hivemind::store::{ClaimFilter, Search, Seen};
+use hivemind::store::{ClaimFilter, Reader, Search, Seen};
 use hivemind::system::Sources;
 use hivemind::views::{ContextOf, View};
 use hivemind::writer::Committer;
@@ -33,12 +36,14 @@ use uuid::Uuid;
 
 use crate::answers::{answer, answer_at};
 use crate::context::config;
-use crate::harness::{TempWorkspace, agent, fact, fixed_sources, request};
+use crate::harness::{TempWorkspace, agent, fact, fixed_sources, request, switch};
 
 /// When the work begins that the intents are about.
 const START: Timestamp = Timestamp::from_ms(1_800_000_000_000);
 /// Claims of one author within so many hours are of one session.
 const SESSION_HOURS: f64 = 8.0;
+/// Hits that count as found.
+const FIRST: usize = 10;
 /// The shortest rationale that may set aside another decision.
 const MIN_RATIONALE_CHARS: usize = 15;
 
@@ -215,7 +220,7 @@ impl Team {
         let of = ContextOf { budget, ..ContextOf::new(agent("devops"), Some(session.to_owned())) };
         let now = Timestamp::from_ms(self.clock.load(Ordering::Relaxed)).plus(Hours(hours));
         let mut reads = Reads::of(self.workspace.clone());
-        answer(&mut reads, &config(), &View::Context(of), now).expect("a pack").text
+        answer(&mut reads, &measured_config(), &View::Context(of), now).expect("a pack").text
     }
 
     /// What search alone says in so many characters.
@@ -225,11 +230,28 @@ impl Team {
             mode: SearchMode::Strict,
             filter: ClaimFilter { limit: 100, ..ClaimFilter::default() },
             seen: Seen::default(),
+            explain: false,
         };
         let now = Timestamp::from_ms(self.clock.load(Ordering::Relaxed));
         let mut reads = Reads::of(self.workspace.clone());
-        let found = answer(&mut reads, &config(), &View::Search(search), now).expect("an answer").text;
+        let found =
+            answer(&mut reads, &measured_config(), &View::Search(search), now).expect("an answer").text;
         found.chars().take(budget).collect()
+    }
+
+    /// The claims that a search finds, best first.
+    fn found(&self, words: &str, limit: usize) -> Vec<ClaimId> {
+        let filter = ClaimFilter { limit, ..ClaimFilter::default() };
+        let search = Search {
+            query: words.to_owned(),
+            mode: SearchMode::Strict,
+            filter,
+            seen: Seen::default(),
+            explain: false,
+        };
+        let reader = Reader::open(&self.workspace.team_memory()).expect("readable").expect("read models");
+        reader.compare(measured_config().vectors);
+        reader.search(&search).expect("an answer").hits.into_iter().map(|hit| hit.claim.id).collect()
     }
 
     /// Whether an answer of a search shows a claim. Its rows begin with names.
@@ -284,6 +306,13 @@ impl Team {
     }
 }
 
+/// The configuration under measure.
+fn measured_config() -> Config {
+    let vectors =
+        if switch("HM_VECTORS").as_deref() == Some("static") { Vectors::Static } else { Vectors::Off };
+    Config { vectors, ..config() }
+}
+
 /// Means over the intents of a half, by what was measured.
 type Figures = BTreeMap<&'static str, f64>;
 
@@ -303,6 +332,12 @@ fn measured(team: &mut Team, half: &str) -> Figures {
             let found = team.searched(&work.intent, budget);
             let told = work.gold.iter().filter(|key| team.is_in(key, &found)).count();
             sums.entry(name).or_default().push(told as f64 / work.gold.len() as f64);
+        }
+        let found = team.found(&work.intent, FIRST);
+        for (name, first) in [("search R@5", 5), ("search R@10", FIRST)] {
+            let told =
+                work.gold.iter().filter(|key| found.iter().take(first).any(|id| *id == team.ids[*key]));
+            sums.entry(name).or_default().push(told.count() as f64 / work.gold.len() as f64);
         }
         let packs = team.working(&asked, work, |team| team.pack(&asked, 5_000, 0));
         sums.entry("intent and task 5000").or_default().push(team.share(work, &packs));
@@ -358,7 +393,7 @@ fn a_pack_of_one_position_is_the_same_bytes() {
         let of = ContextOf::new(agent("devops"), Some("s-1".to_owned()));
         let now = Timestamp::from_ms(team.clock.load(Ordering::Relaxed)).plus(Hours(hours));
         let mut reads = Reads::of(team.workspace.clone());
-        answer_at(&mut reads, &config(), &View::Context(of), now, Some(moment)).expect("a pack").text
+        answer_at(&mut reads, &measured_config(), &View::Context(of), now, Some(moment)).expect("a pack").text
     });
     assert!(packs[0].contains(&works()[0].intent) && packs[0] == packs[1] && packs[1] == packs[2]);
 }

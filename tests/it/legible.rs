@@ -49,6 +49,7 @@ fn search(words: &str) -> View {
         mode: SearchMode::Balanced,
         filter,
         seen: Seen::default(),
+        explain: false,
     })
 }
 
@@ -278,6 +279,7 @@ fn what_time_ends_has_ended_whether_a_writer_says_so_or_not() {
             mode: SearchMode::Strict,
             filter: ClaimFilter { limit: 50, ..ClaimFilter::default() },
             seen: Seen::default(),
+            explain: false,
         }),
         View::Negative(None, None),
         View::Contradictions(ContradictionFilter { limit: 50, ..ContradictionFilter::default() }),

@@ -26,6 +26,7 @@ use hivemind::domain::ids::{ClaimId, EventId, GuardId, PhaseId, PlanId, RunId, S
 use hivemind::domain::memory::{MemoryKind, Space};
 use hivemind::domain::names::Sort;
 use hivemind::domain::plan::{TaskStatus, Trajectory};
+use hivemind::domain::ranking::Vectors;
 use hivemind::domain::scope::Scope;
 use hivemind::domain::session::{Role, Source};
 use hivemind::domain::time::{Hours, Moment, Timestamp};
@@ -607,7 +608,7 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
                 let query =
                     if filter.owner.is_some() { "thing7 place3" } else { "pool part waits" }.to_owned();
                 let seen = Seen::default();
-                views.push(View::Search(Search { query, mode, filter: filter.clone(), seen }));
+                views.push(View::Search(Search { query, mode, filter: filter.clone(), seen, explain: true }));
             }
         }
         views.push(View::Claims(filter));
@@ -865,6 +866,7 @@ fn no_statement_scans_what_grows() {
         "every kind of question is asked"
     );
     let config = Config::load(&workspace.config()).expect("a configuration");
+    let config = Config { vectors: Vectors::Static, ..config };
     for view in &views {
         answer(&mut reads, &config, view, system::now()).expect("an answer");
     }

@@ -81,6 +81,57 @@ fn the_command_line_finds_claims() {
     expect!["challenges confidence created_at created_seq effective_confidence evidence found_through grade id name owner reproduced scopes score seq stale statement status supports touched_at type"].assert_eq(&keys.join(" "));
 }
 
+#[test]
+fn a_search_says_why_and_compares_words_only_where_the_team_wants_it() {
+    let mut shell = Shell::new();
+    let config = shell.workspace().config();
+    std::fs::write(&config, "[search]\nvectors = \"static\"\n").expect("a configuration");
+    shell.check(
+        &[
+            r#"hm --agent devops claim create "the picture is too big for the browser" --scope src/ui"#,
+            r#"hm --agent devops claim create "uploads are compressed by a job" --scope src/ui/upload.rs --supersedes C1"#,
+            r#"hm --agent ana claim create "a photograph of such size is refused" --scope src/net"#,
+            "hm claim search large photo size --explain",
+            "hm claim search photo size --scope src/net --explain",
+            "hm claim search zebra crossing --explain",
+        ],
+        expect![[r#"
+            $ hm --agent devops claim create "the picture is too big for the browser" --scope src/ui
+            claim created C1: committed at seq 1
+            next: confirmed once another agent supports it
+            $ hm --agent devops claim create "uploads are compressed by a job" --scope src/ui/upload.rs --supersedes C1
+            claim created C2: committed at seq 4
+            $ hm --agent ana claim create "a photograph of such size is refused" --scope src/net
+            claim created C3: committed at seq 5
+            next: confirmed once another agent supports it
+            $ hm claim search large photo size --explain
+            C3 a photograph of such size is refused (proposed, by analyst)
+            C2 uploads are compressed by a job (proposed, by devops)
+            C3 1.000; size 1.00; meaning 0.61; confidence 1.00
+            C2 0.463; by C1, which it superseded; no word; meaning 0.44; confidence 1.00
+            C2 took the place of C1, which was found
+            $ hm claim search photo size --scope src/net --explain
+            C3 a photograph of such size is refused (proposed, by analyst)
+            C3 1.000; size 1.00; meaning 0.62; src/net; confidence 1.00
+            $ hm claim search zebra crossing --explain
+            no claims match
+        "#]],
+    );
+    let explained = shell.json("hm --json claim search photo size --explain");
+    let why = explained["hits"][0]["why"].as_object().expect("grounds");
+    let keys: Vec<&str> = why.keys().map(String::as_str).collect();
+    expect!["by_words compared confidence cosine evidence fate neighbours words"].assert_eq(&keys.join(" "));
+    std::fs::write(&config, "").expect("a configuration");
+    shell.check(
+        &["hm claim search photo size --explain"],
+        expect![[r#"
+        $ hm claim search photo size --explain
+        C3 a photograph of such size is refused (proposed, by analyst)
+        C3 1.000; size 1.00; confidence 1.00
+    "#]],
+    );
+}
+
 #[tokio::test]
 async fn a_search_is_a_resource_that_can_be_followed() {
     let bench = Bench::new();

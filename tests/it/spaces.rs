@@ -18,7 +18,7 @@ use hivemind::ledger::{self, Cursor, export_line};
 use hivemind::reads::Reads;
 use hivemind::store::{ClaimFilter, Search};
 use hivemind::system;
-use hivemind::views::{self, ContextOf, Format, Known, MAX_LIMIT, MemoryFilter, PhaseDiff, View};
+use hivemind::views::{self, ContextOf, Format, Known, MAX_LIMIT, MemoryFilter, TraceFilter, PhaseDiff, View};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
@@ -110,8 +110,11 @@ fn all_that_is_read(workspace: &TempWorkspace, user: Option<usize>, ids: &[Memor
             mode: hivemind::domain::claim::SearchMode::Audit,
             filter: ClaimFilter { limit: MAX_LIMIT, ..ClaimFilter::default() },
             seen: Default::default(),
+            explain: true,
         }),
+        View::Traces(TraceFilter { limit: MAX_LIMIT, ..TraceFilter::default() }),
     ];
+    questions.extend(workspace.events().iter().map(|event| View::Trace(event.seq)));
     questions.extend(SESSIONS.map(|session| View::Session(session.to_owned())));
     questions.extend(
         SESSIONS.map(|session| View::Context(ContextOf::new(agent("devops"), Some(session.to_owned())))),

@@ -16,7 +16,7 @@ use hivemind::domain::ids::ClaimId;
 use serde::Deserialize;
 use uuid::Uuid;
 
-use super::{Figures, START, Team, means};
+use super::{FIRST, Figures, START, Team, means};
 use crate::harness::{fact, switch};
 
 /// One question in so many is an intent.
@@ -120,6 +120,13 @@ fn locomo() {
             (!gold.is_empty()).then_some((&asked.question, gold))
         });
         for (number, (question, gold)) in asked.enumerate() {
+            let found = team.found(question, FIRST);
+            let is_first = |key: &String| found.contains(&team.ids[key]);
+            sums.entry("claims R@10").or_default().push(share(&gold, is_first));
+            let rests =
+                |id: &ClaimId| gold.iter().any(|claims| claims.iter().any(|key| team.ids[key] == *id));
+            let first = found.iter().position(rests).map_or(0.0, |at| 1.0 / (at + 1) as f64);
+            sums.entry("claims MRR").or_default().push(first);
             let session = format!("question-{number}");
             team.declare(&session, question);
             for (name, budget) in [("intent 2000", 2_000), ("intent 5000", 5_000), ("intent 9500", 9_500)] {

@@ -1,0 +1,157 @@
+//! The meaning of a text as a vector: the mean of the rows that a static table has for its word pieces. Integers only,
+//! so that every machine computes the same numbers.
+//!
+//! `benches/distil.py` makes the table and describes its format. A change of the table or of [`vector`] needs a new
+//! `store::FOLD_VERSION`.
+
+use std::cmp::Ordering;
+
+use super::tokens::words;
+
+/// The table: the number of pieces and of dimensions, where each piece ends, the pieces in the order of their bytes,
+/// and a row for each.
+static TABLE: &[u8] = include_bytes!("vectors/table.bin");
+/// The name of the table, stored beside the vectors that were made with it.
+pub const MODEL: &str = "static-minilm-l6-v2-1";
+/// Numbers of a vector.
+pub const DIMENSIONS: usize = 256;
+/// The length of every vector. With it, the numbers of nearly all texts fit into a byte.
+const LENGTH: i64 = 400;
+/// Bytes before the places where the pieces end.
+const HEAD_BYTES: usize = 4;
+/// What a piece inside of a word begins with.
+const INSIDE: &str = "##";
+/// The longest piece in characters.
+const MAX_PIECE_CHARS: usize = 18;
+
+/// The meaning of a text, of length [`LENGTH`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Vector([i8; DIMENSIONS]);
+
+impl Vector {
+    /// The bytes to store.
+    pub fn bytes(&self) -> [u8; DIMENSIONS] {
+        self.0.map(|number| number.to_le_bytes()[0])
+    }
+
+    /// How alike two meanings are, from -1 to 1. `stored` is the other one's [`Vector::bytes`].
+    pub fn cosine(&self, stored: &[u8; DIMENSIONS]) -> f64 {
+        cosine(self.dot(stored))
+    }
+
+    /// The product with a stored vector: the more, the more alike.
+    pub fn dot(&self, stored: &[u8; DIMENSIONS]) -> i32 {
+        let product = |(one, other): (&i8, &u8)| i32::from(*one) * i32::from(i8::from_le_bytes([*other]));
+        self.0.iter().zip(stored).map(product).sum()
+    }
+}
+
+/// The cosine of a product of two vectors.
+pub fn cosine(dot: i32) -> f64 {
+    f64::from(dot) / (LENGTH * LENGTH) as f64
+}
+
+/// The product of two vectors with this cosine.
+pub const fn product(cosine: f64) -> i32 {
+    (cosine * (LENGTH * LENGTH) as f64) as i32
+}
+
+/// The meaning of a text. `None` for a text without words, or with words of unknown characters only.
+pub fn vector(text: &str) -> Option<Vector> {
+    let table = Table::built_in();
+    let mut sums = [0_i64; DIMENSIONS];
+    let mut found = Vec::new();
+    for word in words(text) {
+        table.pieces(&word, &mut found);
+        for piece in found.drain(..) {
+            for (sum, number) in sums.iter_mut().zip(table.row(piece)) {
+                *sum += i64::from(i8::from_le_bytes([*number]));
+            }
+        }
+    }
+    let length = sums.iter().map(|sum| sum.unsigned_abs().pow(2)).sum::<u64>().isqrt().cast_signed();
+    (length > 0).then(|| Vector(sums.map(|sum| scaled(sum, length))))
+}
+
+/// A number of a vector of this length, rounded, for a vector of [`LENGTH`].
+fn scaled(number: i64, length: i64) -> i8 {
+    let doubled = 2 * number * LENGTH + number.signum() * length;
+    let bounds = i64::from(i8::MIN + 1)..=i64::from(i8::MAX);
+    let number = (doubled / (2 * length)).clamp(*bounds.start(), *bounds.end());
+    i8::try_from(number).unwrap_or_default()
+}
+
+/// The parts of [`TABLE`].
+#[derive(Debug, Clone, Copy)]
+struct Table {
+    ends: &'static [u8],
+    texts: &'static [u8],
+    rows: &'static [u8],
+}
+
+impl Table {
+    fn built_in() -> Self {
+        let count = number(TABLE, 0);
+        let (ends, rest) = TABLE[HEAD_BYTES..].split_at(4 * count);
+        let (texts, rows) = rest.split_at(rest.len() - count * DIMENSIONS);
+        Self { ends, texts, rows }
+    }
+
+    const fn count(self) -> usize {
+        self.rows.len() / DIMENSIONS
+    }
+
+    fn text(self, piece: usize) -> &'static [u8] {
+        let start = piece.checked_sub(1).map_or(0, |before| number(self.ends, before));
+        &self.texts[start..number(self.ends, piece)]
+    }
+
+    fn row(self, piece: usize) -> &'static [u8] {
+        &self.rows[piece * DIMENSIONS..(piece + 1) * DIMENSIONS]
+    }
+
+    fn find(self, text: &str) -> Option<usize> {
+        let (mut low, mut high) = (0, self.count());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            match self.text(middle).cmp(text.as_bytes()) {
+                Ordering::Equal => return Some(middle),
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+
+    /// Adds the pieces of a word: the longest known beginning first, then the longest known piece of the rest. Nothing
+    /// if a part is unknown.
+    fn pieces(self, word: &str, into: &mut Vec<usize>) {
+        let known = into.len();
+        let mut rest = word;
+        let mut piece = String::new();
+        while !rest.is_empty() {
+            let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8()).take(MAX_PIECE_CHARS);
+            let ends: Vec<usize> = ends.collect();
+            let found = ends.into_iter().rev().find_map(|end| {
+                piece.clear();
+                if rest.len() < word.len() {
+                    piece.push_str(INSIDE);
+                }
+                piece.push_str(&rest[..end]);
+                Some((self.find(&piece)?, end))
+            });
+            let Some((found, end)) = found else {
+                into.truncate(known);
+                return;
+            };
+            into.push(found);
+            rest = &rest[end..];
+        }
+    }
+}
+
+/// The number at this place of a list of numbers of four bytes each.
+fn number(list: &[u8], at: usize) -> usize {
+    let bytes = list[4 * at..].first_chunk().copied().unwrap_or_default();
+    u32::from_le_bytes(bytes) as usize
+}

@@ -1,0 +1,229 @@
+//! Claims that are found by what they mean, with other words than the question has.
+
+use std::collections::BTreeSet;
+
+use expect_test::expect;
+use hivemind::domain::claim::{ClaimType, SearchMode, Status};
+use hivemind::domain::decide::Policy;
+use hivemind::domain::ranking::Vectors;
+use hivemind::domain::time::{Moment, Timestamp};
+use hivemind::domain::vectors::vector;
+use hivemind::store::{ClaimFilter, Reader, Search, StoreError};
+use hivemind::writer::Committer;
+use rusqlite::Connection;
+use sha2::{Digest, Sha256};
+
+use super::{Library, Line, ask, corpus, fixed, in_mode, limited, questions};
+use crate::harness::dump;
+
+/// Vectors of a block in the read models.
+const BLOCK: usize = 128;
+
+fn line(key: &str, statement: &str) -> Line {
+    Line {
+        key: key.to_owned(),
+        statement: statement.to_owned(),
+        scopes: vec!["src/build".to_owned()],
+        claim_type: ClaimType::Fact,
+        owner: "devops".to_owned(),
+        session: key.to_owned(),
+        supersedes: None,
+        deprecated: false,
+    }
+}
+
+/// Claims that share no word with the questions about them.
+fn library() -> Library {
+    let mut library = Library::of(&[
+        line("image", "the picture is too big for the browser"),
+        line("kill", "the supervisor kills a worker that hangs"),
+        line("queue", "an empty queue wakes nobody"),
+        line("kitchen", "invoices are rounded to two decimals"),
+    ]);
+    library.vectors = Vectors::Static;
+    library
+}
+
+#[test]
+fn other_words_for_the_same_thing_find_a_claim() {
+    let mut library = library();
+    let asked = [("huge photo", "image"), ("large image", "image")];
+    for (question, key) in asked {
+        assert_eq!(library.found(&ask(question)).first(), Some(&key), "{question}");
+    }
+    for about_nothing_here in ["zebra crossing", "is it the", "🙂 -- ???", "who won the football match"] {
+        assert!(library.found(&ask(about_nothing_here)).is_empty(), "{about_nothing_here}");
+    }
+    library.vectors = Vectors::Off;
+    for (question, _) in asked {
+        assert!(library.found(&ask(question)).is_empty(), "{question}");
+    }
+}
+
+#[test]
+fn filters_hold_for_claims_that_are_found_by_their_meaning() {
+    let mut library = library();
+    let other = Line {
+        scopes: vec!["src/net".to_owned()],
+        owner: "analyst".to_owned(),
+        ..line("net", "a photograph of such size is refused")
+    };
+    library.create(&other);
+    let asked = |limit: &dyn Fn(&mut ClaimFilter)| -> BTreeSet<String> {
+        let found = library.search(&limited("large image", limit));
+        found.hits.iter().map(|hit| library.names[&hit.claim.id].clone()).collect()
+    };
+    let set = |keys: &[&str]| keys.iter().map(|key| (*key).to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(asked(&|_| ()), set(&["image", "net"]));
+    assert_eq!(asked(&|filter| filter.scope = Some("src/net".parse().expect("a scope"))), set(&["net"]));
+    assert_eq!(asked(&|filter| filter.owner = Some("devops".to_owned())), set(&["image"]));
+    assert_eq!(asked(&|filter| filter.claim_type = Some(ClaimType::Negative)), set(&[]));
+    assert_eq!(asked(&|filter| filter.status = vec![Status::Confirmed]), set(&[]));
+    assert_eq!(asked(&|filter| filter.status = vec![Status::Proposed]), set(&["image", "net"]));
+    assert_eq!(asked(&|filter| filter.until = Some(Moment::Seq(2))), set(&["image"]));
+    assert_eq!(asked(&|filter| filter.id = Some(library.ids["net"])), set(&["net"]));
+}
+
+#[test]
+fn a_superseded_claim_that_is_alike_leads_to_its_successor() {
+    let mut library = library();
+    let next =
+        Line { supersedes: Some("image".to_owned()), ..line("next", "uploads are compressed by a job") };
+    library.create(&next);
+    for mode in [SearchMode::Strict, SearchMode::Balanced] {
+        let found = library.search(&Search { explain: true, ..in_mode("photo size", mode) }).hits;
+        assert_eq!(found[0].claim.id, library.ids["next"]);
+        assert_eq!(found[0].found_through, [library.ids["image"]]);
+        assert_eq!(found[0].why.as_ref().expect("grounds").compared, library.ids["image"]);
+    }
+}
+
+/// The script that makes the table knows the same bytes.
+#[test]
+fn the_table_is_what_the_script_makes() {
+    let table = include_bytes!("../../../src/domain/vectors/table.bin");
+    let script = include_str!("../../../benches/distil.py");
+    assert!(script.contains(&hex::encode(Sha256::digest(table))), "run benches/distil.py");
+}
+
+/// A change of these bytes changes stored vectors: raise `store::FOLD_VERSION` with it.
+#[test]
+fn texts_have_the_same_vectors_everywhere() {
+    let texts = [
+        "The pool holds 20 connections",
+        "OrderedExecution unparseable aarch64 SIGTERM whitelist",
+        "Über café naïve",
+        "接続プール",
+        "пул соединений",
+    ];
+    let mut hash = Sha256::new();
+    texts.iter().for_each(|text| hash.update(vector(text).expect("a text with words").bytes()));
+    expect!["ef94edc2ba35ef3d92b4f446293a4c6883dd1e3db495d2fcf45d3cd692686e23"]
+        .assert_eq(&hex::encode(hash.finalize()));
+    for text in ["", "is it the", "🙂 -- ???"] {
+        assert_eq!(vector(text), None, "{text}");
+    }
+}
+
+#[test]
+fn other_words_for_the_same_thing_are_alike() {
+    let cosine = |one: &str, other: &str| {
+        let [one, other] = [one, other].map(|text| vector(text).expect("a text with words"));
+        one.cosine(&other.bytes())
+    };
+    for (text, alike, other) in [
+        ("terminate the process", "kill the program", "paint the kitchen"),
+        ("the picture is too large", "the image is too big", "the queue is empty"),
+    ] {
+        assert!(cosine(text, alike) > cosine(text, other) + 0.1, "{text}");
+        assert!((cosine(text, text) - 1.0).abs() < 0.03, "{text}");
+    }
+    assert_eq!(vector("kill the worker"), vector("worker: kill"));
+}
+
+/// Claims enough for two blocks and some rows, in many scopes.
+fn many() -> Library {
+    let mut library = Library::of(&[]);
+    for (number, claim) in corpus().iter().cycle().take(2 * BLOCK + 30).enumerate() {
+        library.create(&Line {
+            key: format!("{}-{number}", claim.key),
+            statement: format!("{}, as of revision {number}", claim.statement),
+            session: format!("s{number}"),
+            supersedes: None,
+            ..claim.clone()
+        });
+    }
+    library.vectors = Vectors::Static;
+    library
+}
+
+fn rows_of(library: &Library, table: &str) -> usize {
+    let db = Connection::open(library.workspace.team_memory()).expect("the read models");
+    db.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).expect("a count")
+}
+
+#[test]
+fn a_scan_compares_every_claim_exactly() {
+    let library = many();
+    assert_eq!((rows_of(&library, "vector_blocks"), rows_of(&library, "vectors")), (2, 30));
+    let all = limited("pool", |filter| filter.limit = 400);
+    for asked in questions() {
+        let search = Search { query: asked.q.clone(), explain: true, ..all.clone() };
+        let question = vector(&asked.q);
+        let cosine = |statement: &str| {
+            let claim = vector(statement).map(|claim| claim.bytes());
+            question.zip(claim).map_or(0.0, |(question, claim)| question.cosine(&claim))
+        };
+        let hits = library.search(&search).hits;
+        for hit in &hits {
+            let why = hit.why.as_ref().expect("grounds");
+            let expected = question.map(|_| (cosine(&hit.claim.statement) * 1_000.0).round() / 1_000.0);
+            assert_eq!(why.cosine, expected, "{}: {}", asked.q, hit.claim.statement);
+            assert!(!why.words.is_empty() || why.cosine >= Some(0.4), "{}: {why:?}", asked.q);
+        }
+        let found: BTreeSet<_> = hits.iter().map(|hit| hit.claim.id).collect();
+        let reader = library.reader();
+        let page = reader.claims(&ClaimFilter { limit: 1_000, ..ClaimFilter::default() }).expect("claims");
+        let alike = page.claims.iter().filter(|claim| cosine(&claim.statement) > 0.401);
+        let alike: Vec<_> = alike.collect();
+        assert!(alike.len() > 100 || alike.iter().all(|claim| found.contains(&claim.id)), "{}", asked.q);
+    }
+}
+
+#[test]
+fn a_rebuild_makes_the_same_vectors() {
+    let mut library = many();
+    let rows = dump(&library.workspace.team_memory());
+    library.committer.rebuild(|_| ()).expect("a rebuild");
+    assert_eq!(dump(&library.workspace.team_memory()), rows);
+}
+
+#[test]
+fn vectors_of_another_table_are_made_anew() {
+    let library = many();
+    let (path, workspace) = (library.workspace.team_memory(), library.workspace.clone());
+    let rows = dump(&path);
+    let Library { _dir, committer, .. } = library;
+    drop(committer);
+    let other = Connection::open(&path).expect("the read models");
+    other.execute_batch("UPDATE projection SET model = 'another'").expect("another table");
+    drop(other);
+    assert!(matches!(Reader::open(&path), Err(StoreError::Unmade)));
+    drop(Committer::open(&workspace, Policy::default(), fixed()).expect("a committer"));
+    assert_eq!(dump(&path), rows);
+}
+
+#[test]
+fn a_damaged_block_is_left_out() {
+    let library = many();
+    let other = Connection::open(library.workspace.team_memory()).expect("the read models");
+    let first = "(SELECT min(first_seq) FROM vector_blocks)";
+    other
+        .execute_batch(&format!("UPDATE vector_blocks SET vectors = x'00' WHERE first_seq = {first}"))
+        .expect("damage");
+    let now = Timestamp::from_ms(1_000_000);
+    let (page, left_out) =
+        library.reader().snapshot(now, |reader| reader.search(&ask("connection pool"))).expect("an answer");
+    assert!(!page.hits.is_empty());
+    assert_eq!(left_out.count(), 1);
+}
