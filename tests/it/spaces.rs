@@ -18,7 +18,9 @@ use hivemind::ledger::{self, Cursor, export_line};
 use hivemind::reads::Reads;
 use hivemind::store::{ClaimFilter, Search};
 use hivemind::system;
-use hivemind::views::{self, ContextOf, Format, Known, MAX_LIMIT, MemoryFilter, TraceFilter, PhaseDiff, View};
+use hivemind::views::{
+    self, ContextOf, Format, Known, MAX_LIMIT, MemoryFilter, PhaseDiff, TraceFilter, View,
+};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
