@@ -7,11 +7,13 @@ use expect_test::expect_file;
 use hivemind::config::Config;
 use hivemind::domain::claim::ClaimType;
 use hivemind::domain::command::{
-    Command, CreateClaim, DeprecateClaim, RecordDecision, RecordRecall, RecordTurn, RetireAnchor, SaveAnchor,
-    Submission,
+    Command, CreateClaim, DeprecateClaim, PromoteItem, RecordDecision, RecordRecall, RecordTurn,
+    RetireAnchor, SaveAnchor, StartPhase, Submission,
 };
 use hivemind::domain::ids::SessionId;
-use hivemind::domain::memory::{MemoryEvent, RecallReason, Recalled, Trace};
+use hivemind::domain::memory::{
+    MemoryEvent, MemoryId, MemoryKind, Owner, RecallReason, Recalled, Space, Trace,
+};
 use hivemind::domain::policy::{Length, MemoryPolicy, Retention, Term, WritePolicy};
 use hivemind::domain::session::Role;
 use hivemind::domain::text::RecallQuery;
@@ -148,6 +150,24 @@ fn filled(workspace: &TempWorkspace) {
             Command::RetireAnchor(RetireAnchor { key: "region".parse().expect("a key"), user: None }),
         ),
     );
+    let item =
+        MemoryId { space: Space::Session, owner: Owner::called("s-1"), kind: MemoryKind::ShortTerm, n: 1 };
+    let promote = |event_type| {
+        Command::PromoteItem(PromoteItem {
+            item: item.clone(),
+            to: Space::Project,
+            key: Some("waits".parse().expect("a key")),
+            event_type,
+            reason: "it holds for good".parse().expect("a reason"),
+            user: None,
+        })
+    };
+    let refused = committer.commit(&[in_session("devops", promote(None))]).expect("a group");
+    assert!(refused[0].is_err(), "a message is no decision");
+    said(&mut committer, &in_session("operator", promote(Some(MemoryEvent::Decision))));
+    let (name, reason) = ("second try".parse().expect("a title"), "the first design failed".parse());
+    let start = StartPhase { space: Space::Session, name, reason: reason.expect("a reason"), user: None };
+    said(&mut committer, &in_session("devops", Command::StartPhase(start)));
     // The clock of the committer goes on with each command.
     for number in 0..4_000 {
         if writer::forget(&mut committer).expect("a sweep") > 0 {
