@@ -39,7 +39,7 @@ pub(super) struct Several {
 }
 
 impl Several {
-    /// The reason: that of the option, or the last words if they hold a space. No name of a claim does.
+    /// The reason: that of the option, or the last words if no claim can be called so.
     pub(super) fn reason<T>(&self) -> Result<Option<T>, Rejection>
     where
         T: std::str::FromStr<Err: std::fmt::Display>,
@@ -54,7 +54,11 @@ impl Several {
 
     fn said(&self) -> Option<&str> {
         let last = self.claims.last().filter(|_| self.reason.is_none() && self.claims.len() > 1)?;
-        last.trim().contains(char::is_whitespace).then_some(&**last)
+        let words = last.trim();
+        // A name has digits, or is the end of an id.
+        let is_word =
+            words.chars().all(char::is_alphabetic) && !words.chars().all(|letter| letter.is_ascii_hexdigit());
+        (words.contains(char::is_whitespace) || is_word).then_some(&**last)
     }
 
     /// Runs a command for each claim. A refusal does not stop those that follow; the exit code is the highest one.

@@ -327,7 +327,7 @@ impl Claim {
                 let claim_id = context.claim_named(id)?;
                 if context.owns(claim_id)? {
                     let command = DeprecateClaim { claim_id, reason: because.reason()? };
-                    return context.submit("deprecated", Command::DeprecateClaim(command), None);
+                    return context.submit("withdrawn", Command::DeprecateClaim(command), None);
                 }
                 let position = TakePosition {
                     claim_id,
@@ -335,7 +335,7 @@ impl Claim {
                     reason: Some(because.reason()?),
                     evidence_ref: None,
                 };
-                context.submit("abstained", Command::TakePosition(position), None)
+                context.submit("withdrawn from", Command::TakePosition(position), None)
             }
             Self::Deprecate { id, because } => {
                 let (claim_id, reason) = (context.claim_named(id)?, because.reason()?);

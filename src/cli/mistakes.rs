@@ -91,7 +91,8 @@ fn completed(mut line: Vec<String>, command: &Command) -> Option<(Vec<String>, b
     let has =
         |id: &str| verb.get_arguments().any(|argument| argument.get_id() == id && given.contains_id(id));
     let (of, one_of, option) = ABOUT;
-    if has(of) && !one_of.into_iter().any(has) {
+    let takes = |id: &str| verb.get_arguments().any(|argument| argument.get_id() == id);
+    if has(of) && takes("target") && !one_of.into_iter().any(has) {
         line.extend(option.map(str::to_owned));
     }
     let filled = &line[typed..];

@@ -120,12 +120,14 @@ pub(super) fn contradiction_in(both: &Contradiction, max_chars: usize, now: Time
             (None, None) => format!("{name} ({by}) erased"),
         }
     };
-    Tag::open("contradiction")
-        .with("id", &both.id)
-        .with("kind", both.kind)
-        .with("a", &left.claim)
-        .with("b", &right.claim)
-        .with("age", both.detected_at.age(now))
+    // A challenge is about one claim.
+    let tag = Tag::open("contradiction").with("id", &both.id);
+    let tag = if left.claim == right.claim {
+        tag.with("kind", "challenge").with("claim", &left.claim)
+    } else {
+        tag.with("kind", both.kind).with("a", &left.claim).with("b", &right.claim)
+    };
+    tag.with("age", both.detected_at.age(now))
         .with_any("move", (!both.moves.is_empty()).then(|| both.moves.join(" or ")))
         .escaped(&format!("{} | {}", said("A", left), said("B", right)))
 }

@@ -147,7 +147,7 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
     if let Some(told) = &claim.told {
         fact("told", told);
     }
-    if let Some(silence) = silence(claim) {
+    if let Some(silence) = silence(claim, now) {
         fact("silence", &silence);
     }
     let amends = claim.decision.as_ref().and_then(|decision| decision.summary.amends.as_ref());
@@ -318,7 +318,7 @@ fn origin(claim: &ClaimSummary, now: Timestamp) -> String {
 }
 
 /// The effect of silence on a claim, or the reason why it had none.
-fn silence(claim: &ClaimView) -> Option<String> {
+fn silence(claim: &ClaimView, now: Timestamp) -> Option<String> {
     if claim.summary.status != Status::Proposed {
         return None;
     }
@@ -338,7 +338,9 @@ fn silence(claim: &ClaimView) -> Option<String> {
             .filter(|(count, _)| *count > 0)
             .map(|(count, what)| counted(count, what).replace("evidences", "evidence"))
             .collect();
-    Some(if against.is_empty() {
+    Some(if against.is_empty() && until <= now {
+        format!("nobody objected until {until}: the writer settles it at its next look, each minute")
+    } else if against.is_empty() {
         format!("agreed at {until} unless it is challenged before")
     } else {
         format!("held while this stands against it: {}; over at {until}", against.join(", "))

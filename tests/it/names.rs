@@ -329,7 +329,7 @@ async fn nothing_that_a_model_reads_shows_a_whole_id() {
     }
     assert!(said.iter().any(|text| text.contains(foreign)), "data of the team is left alone");
     let pack = other.read("hivemind://context").await.expect("a context");
-    assert!(pack.contains("<contested id=\"C1\"") || pack.contains("a=\"C1\""), "{pack}");
+    assert!(pack.contains("<contested id=\"C1\"") || pack.contains("claim=\"C1\""), "{pack}");
     let used = pack.split("used=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("a number");
     assert_eq!(used.parse(), Ok(pack.chars().count()), "the room that names win is used");
     let whole = other.read("hivemind://claims?format=json").await.expect("claims");

@@ -231,6 +231,9 @@ fn the_shipped_profiles_know_a_test_that_ran() {
         ("npm-test", "  0 passing (1ms)", false),
         ("npm-test", "  10 passing (4ms)", true),
         ("npm-test", "1 spec, 0 failures", true),
+        ("npm-test", "TAP version 13\nok 1 - adds # SKIP\n1..1\n# pass 0", false),
+        ("npm-test", "TAP version 13\nnot ok 1 - adds\nok 2 - waits # TODO", false),
+        ("npm-test", "TAP version 13\nok 1 - adds # time=5ms\n1..1", true),
         ("npm-test", "# tests 1\n# pass 0\n# fail 1", false),
         ("npm-test", "\u{2139} pass 1", true),
     ] {

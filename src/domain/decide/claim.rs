@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use serde_json::json;
-
 use super::evidence::About;
 use super::quorum::{Policy, supports_needed};
 use super::supersession::{Successor, Supersession, supersede};
@@ -139,7 +137,8 @@ fn unmended(state: &State, old_id: ClaimId, new_id: ClaimId, versions: &Versions
         return None;
     }
     let again = match run.profile {
-        Some(_) => format!(": {}", against::repeated(new_id, run, &[("blocking", json!(true))])),
+        // Only a contested claim waits for a run, and this one is a proposal.
+        Some(_) => format!(": {}", against::repeated(new_id, run, &[])),
         None => String::new(),
     };
     let message = format!(

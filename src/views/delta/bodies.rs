@@ -95,6 +95,8 @@ impl Asked<'_> {
                 // A decision is what the reader has to follow, and a dead end what it has to avoid.
                 (Concern::Touches, if is_decision { 0 } else { 1 + usize::from(!is_dead_end) })
             }
+            // It binds who works on what it is about, after each command.
+            (None, Some(_)) if is_decision && !self.work.tasks.is_empty() => (Concern::Touches, 0),
             (None, Some(at)) => (Concern::Found, at),
             _ => (Concern::Other, usize::from(!is_decision)),
         };
