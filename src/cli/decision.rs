@@ -114,7 +114,7 @@ pub(super) struct Amend {
     /// The decision
     id: Called,
     /// The words to replace; they occur in it once
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", requires = "with", required_unless_present = "append")]
     replace: Option<String>,
     /// The words in their place; "" takes them out
     #[arg(long, value_name = "TEXT", requires = "replace")]

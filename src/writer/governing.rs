@@ -15,21 +15,23 @@ use crate::workspace::Workspace;
 pub(super) struct Governing {
     path: PathBuf,
     seen: Option<(Duration, u64)>,
+    /// Whether the ledger was empty then.
+    was_empty: bool,
 }
 
 impl Governing {
     /// The first renewal reads the file once more, because it may have changed since the writer started.
     pub(super) fn of(workspace: &Workspace) -> Self {
-        Self { path: workspace.config(), seen: None }
+        Self { path: workspace.config(), seen: None, was_empty: false }
     }
 
     /// Reads the policy again if the file changed. A file with a fault changes nothing: the policy before it stays.
     pub(super) fn renew(&mut self, committer: &mut Committer) -> Result<(), WriterError> {
-        let found = stamp(&self.path);
-        if found == self.seen {
+        let (found, is_empty) = (stamp(&self.path), is_empty(committer));
+        if found == self.seen && self.was_empty == is_empty {
             return Ok(());
         }
-        self.seen = found;
+        (self.seen, self.was_empty) = (found, is_empty);
         match Config::load(&self.path) {
             Ok(config) => committer.memory_policy = config.memory,
             Err(fault) => {
@@ -40,14 +42,23 @@ impl Governing {
     }
 }
 
+/// Whether no event is recorded yet.
+fn is_empty(committer: &Committer) -> bool {
+    committer.head().seq == 0
+}
+
 /// Records the rules of this writer if the ledger last recorded other ones. A ledger that lost events gets them once the
-/// loss is accepted.
+/// loss is accepted. The policy of the memory follows the first event, because only an empty ledger takes the events of
+/// any other one.
 pub(super) fn record(committer: &mut Committer) -> Result<(), WriterError> {
     if committer.is_stopped() {
         return Ok(());
     }
     let (now, was) = (committer.policy, committer.state.policy());
-    let memory = committer.memory_policy.changed_from(committer.state.memory_rules());
+    let memory = match is_empty(committer) {
+        true => None,
+        false => committer.memory_policy.changed_from(committer.state.memory_rules()),
+    };
     if now == was && memory.is_none() {
         return Ok(());
     }

@@ -147,7 +147,7 @@ fn several_claims_get_a_position_each_and_a_refusal_names_its_claim() {
             $ hm --agent devops claim create "the ring is one file" --scope src/c
             claim created C3: committed at seq 3
             $ hm --agent devops claim withdraw C2 "it was the test"
-            deprecated C2: committed at seq 4
+            withdrawn C2: committed at seq 4
             $ hm --agent analyst claim support C1 C2 C3 "I counted"
             supported C1: committed at seq 6
             next: confirmed: agreed by analyst
@@ -167,7 +167,7 @@ fn several_claims_get_a_position_each_and_a_refusal_names_its_claim() {
             next: settled when devops deprecates it, or every challenger supports or abstains; cite what you
                 saw: `hm claim evidence C1 --ref EVENT --relation contradicts`
             $ hm --agent reviewer claim withdraw C1 "I misread"
-            abstained C1: committed at seq 16
+            withdrawn from C1: committed at seq 16
             next: the challenge by reviewer is over; the claim is confirmed
             $ hm --agent analyst claim abstain C1 C3
             abstained C1: committed at seq 18
