@@ -106,8 +106,8 @@ fn an_amendment_that_does_not_fit_is_refused_with_the_place() {
     assert!(twice.contains("the old words occur 2 times: \"The pool holds 20 connections. A"), "{twice}");
     let never = refused(&shell, &amend("--replace \"a caller waits 9 s\" --with x"));
     assert!(never.contains("the nearest: \"A caller waits 5 s and then gets an error.\""), "{never}");
-    assert!(refused(&shell, &amend("--replace 20")).contains("the new words are missing"));
-    assert!(refused(&shell, &amend("")).contains("an amendment gives"));
+    assert!(refused(&shell, &amend("--replace 20")).contains("--replace 20 --rationale"));
+    assert!(refused(&shell, &amend("")).contains("--replace <TEXT>"));
     assert!(refused(&shell, &amend("--append \"   \"")).contains("an amendment gives"));
     let short = refused(&shell, "hm --agent devops decision amend C1 --append more --rationale why");
     assert!(short.contains("15 or more"), "{short}");
