@@ -38,7 +38,7 @@ impl Digest {
             asks.entry(question.claim.id).or_default().insert(&question.agent);
         }
         let later = later(store, claims)?;
-        let met = met(store, claims, (&later, &said))?;
+        let met = met(store, claims, &later, &said)?;
         let places = about.decided_at();
         let digest = |claim: &&ClaimSummary| -> Result<(ClaimId, pack::Digest), StoreError> {
             let asked = asks.get(&claim.id).filter(|_| !met.contains(&claim.id));
@@ -153,7 +153,8 @@ fn move_beside(
 fn met(
     store: &Reader,
     claims: &[&ClaimSummary],
-    (later, said): (&BTreeMap<ClaimId, Vec<&ClaimSummary>>, &BTreeMap<ClaimId, Vec<Said>>),
+    later: &BTreeMap<ClaimId, Vec<&ClaimSummary>>,
+    said: &BTreeMap<ClaimId, Vec<Said>>,
 ) -> Result<BTreeSet<ClaimId>, StoreError> {
     let support = Position::Support.as_str();
     let supports: Vec<&Said> = said.values().flatten().filter(|said| said.position == support).collect();

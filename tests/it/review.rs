@@ -124,7 +124,7 @@ fn an_editor_answers_all_at_once_and_a_mistake_loses_nothing() {
     let files = kept_files(&shell);
     assert_eq!((files.len(), waiting(&shell).len()), (1, 1), "{files:?}");
     let text = std::fs::read_to_string(&files[0]).expect("the kept file");
-    assert!(!text.contains(|c| clean::is_hidden(c)), "{text:?}");
+    assert!(!text.contains(clean::is_hidden), "{text:?}");
     assert!(text.contains("u{202e}flesti sehctaw") && text.contains("u{200b}"), "{text}");
     let at = text.lines().position(|line| line.starts_with("perhaps ")).expect("the line") + 1;
     assert!(shown.contains(&format!("line {at}:")), "{shown}");

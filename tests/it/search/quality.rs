@@ -57,7 +57,7 @@ fn check_quality(library: &Library, corpus: &[Line]) {
         .map(|(found, asked)| (found.iter().map(String::as_str).collect(), &asked.finds[..]))
         .collect();
     let ((recall, rank), (plain_recall, plain_rank)) = (quality(&ours), quality(&plain));
-    println!(
+    eprintln!(
         "{:?}: recall@10 {recall:.3} (plain {plain_recall:.3}), MRR {rank:.3} (plain {plain_rank:.3})",
         library.vectors
     );
@@ -66,7 +66,7 @@ fn check_quality(library: &Library, corpus: &[Line]) {
         .zip(&ours)
         .filter(|(asked, (found, _))| found.first() != asked.finds.first().map(String::as_str).as_ref())
     {
-        println!("not first: {:?} wants {:?}, got {:?}", asked.q, asked.finds, &found[..found.len().min(3)]);
+        eprintln!("not first: {:?} wants {:?}, got {:?}", asked.q, asked.finds, &found[..found.len().min(3)]);
     }
     // The quality that search promises.
     assert!(recall >= 0.72 && recall >= 1.05 * plain_recall);
@@ -134,7 +134,7 @@ fn identifiers_are_found_in_every_convention() {
         let exact = share(&|index| written(&names[index], index % 4));
         let across = share(&|index| written(&names[index], (index + 1 + index / 4 % 3) % 4));
         let by_words = share(&|index| names[index].join(" "));
-        println!(
+        eprintln!(
             "{vectors:?}, identifiers: exact {exact:.3}, across conventions {across:.3}, by words {by_words:.3}"
         );
         assert!(exact >= 0.99 && across >= 0.99 && by_words >= 0.95, "{exact} {across} {by_words}");
