@@ -146,8 +146,11 @@ fn a_mending_without_a_change_says_so() {
             let message = warning["message"].as_str().expect("a sentence");
             assert!(message.starts_with("no file of claim "), "{message}");
             let made = receipt["claim_id"].as_str().expect("a claim");
-            let again = format!("hm experiment run fails --claim {made} --blocking");
-            assert!(message.contains(&again), "{message}");
+            let again = format!("hm experiment run fails --claim {made}");
+            assert!(message.contains(&again) && !message.contains("--blocking"), "{message}");
+            let ran = shell.run(&format!("{again} --agent devops"));
+            let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+            assert!(!said.contains("is proposed"), "a proposal waits for no run: {said}");
         }
     }
 }
