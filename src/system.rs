@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use uuid::{ContextV7, Uuid};
@@ -167,8 +167,9 @@ pub fn client_above() -> Option<String> {
         return Some(format!("{name} is set"));
     }
     #[cfg(target_os = "linux")]
-    return processes_above().find_map(|process| {
-        if let Some(program) = client_program(process) {
+    return above().iter().find_map(|above| {
+        let process = above.process;
+        if let Some(program) = above.client() {
             return Some(format!("process {process} above this one is {program}"));
         }
         // This is the environment at the start of the process; its shell may have removed the variable since.
@@ -202,8 +203,9 @@ pub const fn given_to_client(_: impl Fn(u32) -> bool) -> Option<BTreeMap<String,
 /// without a client, and where the system does not show them.
 #[cfg(target_os = "linux")]
 pub fn given_to_client(is_pane: impl Fn(u32) -> bool) -> Option<BTreeMap<String, String>> {
-    let is_first_of_run = |process: &u32| parent_of(*process).is_some_and(is_runner);
-    let first_of_run = std::iter::once(std::process::id()).chain(processes_above()).find(is_first_of_run);
+    let runner = above().iter().position(Above::is_runner);
+    let first_of_run =
+        runner.map(|at| at.checked_sub(1).map_or_else(std::process::id, |at| above()[at].process));
     let clients: Vec<u32> = clients_above().collect();
     let pane = || clients.iter().rfind(|client| is_pane(**client)).or(clients.first()).copied();
     Some(started_with(first_of_run.or_else(pane)?)).filter(|variables| !variables.is_empty())
@@ -219,17 +221,85 @@ pub fn clients_above() -> impl Iterator<Item = u32> {
 /// run.
 #[cfg(target_os = "linux")]
 pub fn clients_above() -> impl Iterator<Item = u32> {
-    let above = processes_above().take_while(|process| !is_runner(*process));
-    above.filter(|process| client_program(*process).is_some())
+    let above = above().iter().take_while(|above| !above.is_runner());
+    above.filter(|above| above.client().is_some()).map(|above| above.process)
 }
 
-/// Whether a process is the helper of a run, `hm runner`.
+/// An ancestor of this process. What it runs is read once: each hook asks for it several times.
 #[cfg(target_os = "linux")]
-fn is_runner(process: u32) -> bool {
-    let words = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-    let mut words = words.split(|byte| *byte == 0).filter_map(|word| std::str::from_utf8(word).ok());
-    let program = words.next().and_then(|program| Path::new(program).file_stem());
-    program == Some("hm".as_ref()) && words.next() == Some("runner")
+struct Above {
+    process: u32,
+    /// The name of its program.
+    name: String,
+    program: OnceLock<Program>,
+}
+
+/// What an ancestor runs.
+#[cfg(target_os = "linux")]
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Program {
+    Client(&'static str),
+    /// The helper of a run, `hm runner`.
+    Runner,
+    Other,
+}
+
+#[cfg(target_os = "linux")]
+impl Above {
+    fn program(&self) -> Program {
+        *self.program.get_or_init(|| Program::of(self.process, &self.name))
+    }
+
+    fn client(&self) -> Option<&'static str> {
+        match self.program() {
+            Program::Client(name) => Some(name),
+            Program::Runner | Program::Other => None,
+        }
+    }
+
+    fn is_runner(&self) -> bool {
+        self.program() == Program::Runner
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Program {
+    fn of(process: u32, name: &str) -> Self {
+        let known = |name: &str| CLIENT_PROGRAMS.into_iter().find(|program| *program == name);
+        if let Some(client) = known(name) {
+            return Self::Client(client);
+        }
+        let words = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        let words = words.split(|byte| *byte == 0).filter_map(|word| std::str::from_utf8(word).ok());
+        // The process may name the file of a script: `gemini.js`.
+        let mut words = words.filter_map(|word| Path::new(word).file_stem()?.to_str());
+        let Some(program) = words.next() else { return Self::Other };
+        let client = if INTERPRETERS.contains(&program) {
+            // Only the first word: after `-c` or `-e` comes code, which may contain any name.
+            words.find(|word| !word.starts_with("--")).and_then(known)
+        } else if program == "hm" && words.next() == Some("runner") {
+            return Self::Runner;
+        } else {
+            known(program)
+        };
+        client.map_or(Self::Other, Self::Client)
+    }
+}
+
+/// The ancestors of this process at the first call, the nearest first.
+#[cfg(target_os = "linux")]
+fn above() -> &'static [Above] {
+    static ABOVE: OnceLock<Vec<Above>> = OnceLock::new();
+    ABOVE.get_or_init(|| {
+        let mut next = parent_process();
+        let above = std::iter::from_fn(|| {
+            let process = next.take().filter(|process| *process > 0)?;
+            let (name, parent) = name_and_parent(process).unwrap_or_default();
+            next = Some(parent);
+            Some(Above { process, name, program: OnceLock::new() })
+        });
+        above.take(MAX_ABOVE).collect()
+    })
 }
 
 /// The values of a variable in the environment of this process and, on Linux, in those with which its ancestors were
@@ -252,8 +322,7 @@ pub fn processes_above() -> impl Iterator<Item = u32> {
 /// The ancestors of this process, the nearest first.
 #[cfg(target_os = "linux")]
 pub fn processes_above() -> impl Iterator<Item = u32> {
-    let above = |process: &u32| parent_of(*process);
-    std::iter::successors(parent_process(), above).take_while(|process| *process > 0).take(MAX_ABOVE)
+    above().iter().map(|above| above.process)
 }
 
 /// The process that started a process; this system does not show it.
@@ -265,9 +334,18 @@ pub const fn parent_of(_: u32) -> Option<u32> {
 /// The process that started a process.
 #[cfg(target_os = "linux")]
 pub fn parent_of(process: u32) -> Option<u32> {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The parent is field 4 of proc(5). Fields are counted from the name, which may contain spaces and parentheses.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    Some(name_and_parent(process)?.1)
+}
+
+/// The name of the program in a process, at most 15 bytes, and the process that started it.
+#[cfg(target_os = "linux")]
+fn name_and_parent(process: u32) -> Option<(String, u32)> {
+    let stat = std::fs::read(format!("/proc/{process}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    // The name is field 2 of proc(5), the parent field 4. The name may contain spaces and parentheses.
+    let (before, after) = stat.rsplit_once(')')?;
+    let name = before.split_once('(')?.1.to_owned();
+    Some((name, after.split_whitespace().nth(1)?.parse().ok()?))
 }
 
 /// The client program that a process runs; this system does not show it.
@@ -279,23 +357,11 @@ pub const fn client_program(_: u32) -> Option<&'static str> {
 /// The client program that a process runs; `None` for any other process.
 #[cfg(target_os = "linux")]
 pub fn client_program(process: u32) -> Option<&'static str> {
-    let known = |name: &str| CLIENT_PROGRAMS.into_iter().find(|program| *program == name);
-    let comm = std::fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
-    if let Some(program) = known(comm.trim()) {
-        return Some(program);
+    if let Some(above) = above().iter().find(|above| above.process == process) {
+        return above.client();
     }
-    let words = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-    let mut words = words.split(|byte| *byte == 0).filter_map(|word| {
-        let file = Path::new(std::str::from_utf8(word).ok()?);
-        // The process may name the file of a script: `gemini.js`.
-        file.file_stem()?.to_str().map(str::to_owned)
-    });
-    let program = words.next()?;
-    if INTERPRETERS.contains(&program.as_str()) {
-        // Only the first word: after `-c` or `-e` comes code, which may contain any name.
-        return known(&words.find(|word| !word.starts_with("--"))?);
-    }
-    known(&program)
+    let (name, _) = name_and_parent(process)?;
+    Above { process, name, program: OnceLock::new() }.client()
 }
 
 /// `XDG_STATE_HOME`, else `~/.local/state`: the directory for state of this user that must not lie in a workspace.

@@ -59,7 +59,8 @@ impl Context {
     fn is_inherited(&self, session: &str) -> bool {
         let Some(client) = system::clients_above().next() else { return false };
         let given = || system::given_to_client(|_| false)?.remove(system::session_variable()?);
-        self.noted_of(client).next().is_some() && given().is_some_and(|given| given == session)
+        // Most clients were started without one, which is read faster than their notes.
+        given().is_some_and(|given| given == session) && self.noted_of(client).next().is_some()
     }
 
     /// The session of the client that owns this shell. The shell's variables name it. If they do not, a client above this
@@ -226,13 +227,11 @@ impl Context {
     pub(super) fn below_panes(&self, caller: Caller, own: Option<u32>) -> Caller {
         // A session that a variable names may not be that of the client.
         let own = own.filter(|_| self.environment.own_session.is_none());
-        let mut clients: Vec<u32> = system::clients_above().collect();
         // One process of Codex runs many panes, so it does not tell whose process this is.
-        clients.retain(|client| {
-            system::clients_above().next() != Some(*client)
-                || system::client_program(*client) != Some("codex")
-        });
-        let others = clients.into_iter().filter(|client| Some(*client) != own);
+        let nearest = system::clients_above().next();
+        let is_codex =
+            |client: u32| Some(client) == nearest && system::client_program(client) == Some("codex");
+        let others = system::clients_above().filter(|client| Some(*client) != own && !is_codex(*client));
         let above: Vec<SessionId> = others.flat_map(|client| self.noted_of(client)).collect();
         let is_of_other = |pinned: &AgentId| {
             let mut agents = above.iter().filter_map(|session| self.agent_of(session));
