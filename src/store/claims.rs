@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, Row};
 use serde::Serialize;
 
 use super::index::{Around, Limit};
-use super::rows::{Json, Select, bound, json, made_at, only};
+use super::rows::{InOrder, Json, Select, bound, json, made_at, only};
 use super::{Expired, Reader, StoreError};
 use crate::domain::claim::{Basis, ClaimType, Grade, Status, Trigger};
 use crate::domain::commit::CommitName;
@@ -543,20 +543,21 @@ pub(super) fn without_version(scopes: &[String], versions: &Versions) -> impl It
 }
 
 pub(super) fn summary(row: &Row<'_>, imports: &Imports) -> rusqlite::Result<ClaimSummary> {
-    let created_seq = row.get("created_seq")?;
+    let row = InOrder::of(row);
     let status = row.get("status")?;
+    let created_seq = row.get("created_seq")?;
+    let scopes: Vec<String> = row.json("scopes")?;
+    let proof = row.get("proof")?;
+    let versions: Option<Versions> = row.json("proof_versions")?;
     let by_silence = row.get("agreed_by_silence")?;
-    let scopes: Vec<String> = json(row, "scopes")?;
-    let versions: Option<Versions> = json(row, "proof_versions")?;
     Ok(ClaimSummary {
-        status,
-        amends: None,
-        basis: basis(status, row.get("proof")?, by_silence),
-        imported: imports.holds(created_seq),
         id: row.get("id")?,
-        name: row.get("name")?,
         statement: row.get("statement")?,
         claim_type: row.get("claim_type")?,
+        status,
+        amends: None,
+        basis: basis(status, proof, by_silence),
+        imported: imports.holds(created_seq),
         owner: row.get("owner")?,
         confidence: row.get("confidence")?,
         created_at: row.get("created_at")?,
@@ -574,13 +575,14 @@ pub(super) fn summary(row: &Row<'_>, imports: &Imports) -> rusqlite::Result<Clai
         stale: row.get("stale")?,
         origin_task_id: row.get("origin_task_id")?,
         mended: row.get("mended")?,
+        agreed_by_silence: by_silence,
+        failed_since: row.get("failed_since")?,
+        name: row.get("name")?,
         rejected: row.get("rejected")?,
+        proof: row.json::<Option<_>>("proved_by")?.map(Proof::of),
         changed_since: Vec::new(),
         by_now: Vec::new(),
         last_change: None,
-        agreed_by_silence: by_silence,
-        proof: json::<Option<_>>(row, "proved_by")?.map(Proof::of),
         unstable: false,
-        failed_since: row.get("failed_since")?,
     })
 }

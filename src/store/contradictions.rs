@@ -4,7 +4,7 @@ use rusqlite::{Row, params};
 use serde::Serialize;
 
 use super::claims::basis;
-use super::rows::{bound, json, only};
+use super::rows::{InOrder, bound, only};
 use super::{Reader, StoreError};
 use crate::domain::claim::{Basis, ClaimType, ContradictionKind, Resolution, Status, Tier};
 use crate::domain::ids::{ClaimId, EventId};
@@ -206,13 +206,10 @@ impl Reader {
 
     /// Reads a contradiction from its row, with sides that may have expired. None if the claim of a side is unreadable.
     fn contradiction_of(&self, row: &Row<'_>) -> Result<Option<Contradiction>, StoreError> {
-        for columns in [LEFT, RIGHT] {
-            if let (Ok(claim), Err(error)) = (row.get::<_, String>(columns.claim), columns.read(row)) {
-                self.leave_out(super::key_of_id(claim.as_bytes()), &claim, error)?;
-                return Ok(None);
-            }
-        }
-        let mut both = contradiction(row)?;
+        let mut both = match contradiction(row) {
+            Ok(both) => both,
+            Err(error) => return self.without_side(row, error),
+        };
         let mut is_over = false;
         for side in [&mut both.left, &mut both.right] {
             is_over |= self.is_expired(side.claim_id);
@@ -227,6 +224,18 @@ impl Reader {
             both.in_force = self.decisions_beside(both.left.claim_id)?;
         }
         Ok(Some(both))
+    }
+
+    /// Leaves out a contradiction with an unreadable claim. Any other error stays one.
+    fn without_side(&self, row: &Row<'_>, error: StoreError) -> Result<Option<Contradiction>, StoreError> {
+        for columns in [LEFT, RIGHT] {
+            let side = columns.read(&InOrder::of(row));
+            if let (Ok(claim), Err(error)) = (row.get::<_, String>(columns.claim), side) {
+                self.leave_out(super::key_of_id(claim.as_bytes()), &claim, error)?;
+                return Ok(None);
+            }
+        }
+        Err(error)
     }
 
     /// The decisions in force on the target of a decision, the decision included, oldest first.
@@ -304,38 +313,46 @@ pub struct Target {
 }
 
 pub(super) fn contradiction(row: &Row<'_>) -> Result<Contradiction, StoreError> {
-    let left = LEFT.read(row)?;
-    let right = SideView { challenge: row.get("challenge")?, ..RIGHT.read(row)? };
+    let row = InOrder::of(row);
+    let (id, kind, tier, cause) = (row.get("id")?, row.get("kind")?, row.get("tier")?, row.get("cause")?);
+    let (detected_at, resolved_at) = (row.get("detected_at")?, row.get("resolved_at")?);
+    let seq = row.get("created_seq")?;
+    let left = LEFT.read(&row)?;
+    let right = RIGHT.read(&row)?;
     Ok(Contradiction {
-        id: row.get("id")?,
-        name: row.get("name")?,
-        kind: row.get("kind")?,
-        tier: row.get("tier")?,
+        id,
+        kind,
+        tier,
         is_own: left.agent == right.agent,
         left,
-        right,
+        right: SideView { challenge: row.get("challenge")?, ..right },
+        name: row.get("name")?,
         in_force: Vec::new(),
-        cause: row.get("cause")?,
-        detected_at: row.get("detected_at")?,
-        resolved_at: row.get("resolved_at")?,
-        seq: row.get("created_seq")?,
+        cause,
+        detected_at,
+        resolved_at,
+        seq,
     })
 }
 
 impl Side {
-    fn read(&self, row: &Row<'_>) -> Result<SideView, StoreError> {
-        let status: Option<Status> = row.get(self.status)?;
+    fn read(&self, row: &InOrder<'_, '_>) -> Result<SideView, StoreError> {
+        let (claim_id, agent, owner) = (row.get(self.claim)?, row.get(self.agent)?, row.get(self.owner)?);
+        let (statement, status) = (row.get(self.statement)?, row.get::<Option<Status>>(self.status)?);
+        let claim_type = row.get(self.claim_type)?;
+        let scopes = row.json::<Option<_>>(self.scopes)?.unwrap_or_default();
+        let created_at = row.get(self.created_at)?;
         let (proof, by_silence): (_, Option<bool>) = (row.get(self.proof)?, row.get(self.by_silence)?);
         Ok(SideView {
+            claim_id,
+            owner,
+            agent,
+            statement,
             status,
             basis: status.and_then(|status| basis(status, proof, by_silence.unwrap_or_default())),
-            claim_id: row.get(self.claim)?,
-            owner: row.get(self.owner)?,
-            agent: row.get(self.agent)?,
-            statement: row.get(self.statement)?,
-            scopes: json::<Option<_>>(row, self.scopes)?.unwrap_or_default(),
-            created_at: row.get(self.created_at)?,
-            claim_type: row.get(self.claim_type)?,
+            claim_type,
+            scopes,
+            created_at,
             challenge: None,
             is_the_operators: false,
         })

@@ -53,11 +53,12 @@ impl Reader {
     }
 
     /// The later claim of a claim's owner that withdraws the claim in words.
-    pub(crate) fn withdrawn_by(
-        &self,
-        (id, owner): (ClaimId, &str),
-        created_seq: u64,
-    ) -> Result<Option<ClaimId>, StoreError> {
+    pub(crate) fn withdrawn_by(&self, id: ClaimId) -> Result<Option<ClaimId>, StoreError> {
+        let mut one = self.db.prepare_cached("SELECT owner, created_seq FROM claims WHERE id = ?1")?;
+        let of = self.kept_one(one.query([id])?, |row| {
+            Ok::<(String, u64), rusqlite::Error>((row.get("owner")?, row.get("created_seq")?))
+        })?;
+        let Some((owner, created_seq)) = of else { return Ok(None) };
         let Some(name) = self.name_given(id)? else { return Ok(None) };
         let naming = self.naming(id, created_seq)?.into_iter();
         let withdraws =

@@ -1,5 +1,7 @@
 //! The conversion between rows and the types of the domain, and queries built from conditions.
 
+use std::cell::Cell;
+
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
 use rusqlite::{Row, ToSql};
 use serde::Serialize;
@@ -117,6 +119,35 @@ impl<T: DeserializeOwned> FromSql for Json<T> {
 /// Reads a column with JSON.
 pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> rusqlite::Result<T> {
     row.get(column).map(|Json(value)| value)
+}
+
+/// A row whose columns are read in about the order of the query. rusqlite compares a name with the name of each column
+/// before it, which takes a fifth of a context that reads some hundred rows of thirty columns.
+pub(super) struct InOrder<'r, 's> {
+    row: &'r Row<'s>,
+    /// The column after the one that was read last.
+    next: Cell<usize>,
+}
+
+impl<'r, 's> InOrder<'r, 's> {
+    pub(super) const fn of(row: &'r Row<'s>) -> Self {
+        Self { row, next: Cell::new(0) }
+    }
+
+    pub(super) fn get<T: FromSql>(&self, name: &str) -> rusqlite::Result<T> {
+        let columns: &rusqlite::Statement<'_> = self.row.as_ref();
+        let next = self.next.get();
+        let mut places = (next..columns.column_count()).chain(0..next);
+        let place = places.find(|place| columns.column_name(*place).is_ok_and(|column| column == name));
+        let place = place.ok_or_else(|| rusqlite::Error::InvalidColumnName(name.to_owned()))?;
+        self.next.set(place + 1);
+        self.row.get(place)
+    }
+
+    /// Reads a column with JSON.
+    pub(super) fn json<T: DeserializeOwned>(&self, name: &str) -> rusqlite::Result<T> {
+        self.get(name).map(|Json(value)| value)
+    }
 }
 
 /// The value of a row with one column.

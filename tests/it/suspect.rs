@@ -9,20 +9,21 @@ use crate::false_proof::{FILE, GLOBS, begin, end, settle, stands, step};
 use crate::harness::wait_until;
 use crate::proof::{EXPECTING, assert_rebuilds_to_the_same, committed, json_of, profile, run, shown};
 
-/// A profile that runs a script with `sh`.
-fn scripted(bench: &Bench, name: &str, description: &str) {
-    let rest = "timeout_ms = 20000\n[params.file]\nkind = 'regex'\npattern = '[a-z_./0-9]+'\n[expect]\nexit = 0\n\
-                fails = [1]\n";
+const REST: &str = "timeout_ms = 20000\n[params.file]\nkind = 'regex'\npattern = '[a-z_./0-9]+'\n[expect]\nexit = 0\n\
+                    fails = [1]\n";
+
+/// A profile that runs a script by the words before it.
+pub fn running(bench: &Bench, name: &str, argv: &str) {
     bench.profile(
         name,
-        &format!("description = '{description}'\nargv = ['sh', '{{file}}']\nscopes = [{GLOBS}]\n{rest}"),
+        &format!("description = 'a test'\nargv = [{argv}, '{{file}}']\nscopes = [{GLOBS}]\n{REST}"),
     );
 }
 
 /// A repository with a script that passes once `flip` is there, its owner and a challenger. Git ignores `flip`.
-async fn scene(script: &str) -> (Bench, [Pane; 2]) {
+pub async fn scene(script: &str) -> (Bench, [Pane; 2]) {
     let bench = Bench::new();
-    scripted(&bench, "one", "a test");
+    running(&bench, "one", "'sh'");
     bench.write(FILE, "one\n");
     bench.write("tests/t.sh", script);
     committed(&bench);
@@ -34,7 +35,7 @@ async fn scene(script: &str) -> (Bench, [Pane; 2]) {
     (bench, panes.try_into().expect("two panes"))
 }
 
-async fn contested(bench: &Bench, [owner, other]: &[Pane; 2], scope: &str) -> String {
+pub async fn contested(bench: &Bench, [owner, other]: &[Pane; 2], scope: &str) -> String {
     let id = bench.claim(owner, "a divides", scope).await;
     bench.accepted(other, "challenge", json!({ "claim_id": id, "reason": "it rounds" })).await;
     id
@@ -57,7 +58,7 @@ async fn the_same_check_is_the_same_under_another_spelling_or_profile() {
         [("one", "./tests/t.sh"), ("one", "tests/./t.sh"), ("one", "tests//t.sh"), ("two", "tests/t.sh")]
     {
         let (bench, panes) = scene("test -e flip\n").await;
-        scripted(&bench, "two", "another test");
+        running(&bench, "two", "'sh'");
         let id = contested(&bench, &panes, FILE).await;
         let failed = run(&panes[1], of(name, spelled, None)).await;
         assert_eq!(failed.body["run_state"], "failed", "{}", failed.text);

@@ -7,43 +7,12 @@ use hivemind::mcp::{Era, Pane};
 use serde_json::json;
 
 use crate::bench::Bench;
-use crate::false_proof::{FILE, GLOBS, stands};
+use crate::false_proof::{FILE, stands};
 use crate::harness::{TempWorkspace, dump, folded, request};
 use crate::proof::{assert_rebuilds_to_the_same, committed, git, run};
 use crate::shell::Shell;
+use crate::suspect::{contested, running, scene};
 use crate::verdicts::{decides, hands_in};
-
-const REST: &str = "timeout_ms = 20000\n[params.file]\nkind = 'regex'\npattern = '[a-z_./0-9]+'\n[expect]\nexit = 0\n\
-                    fails = [1]\n";
-
-/// A profile that runs a script.
-fn running(bench: &Bench, name: &str, argv: &str) {
-    bench.profile(
-        name,
-        &format!("description = 'a test'\nargv = [{argv}, '{{file}}']\nscopes = [{GLOBS}]\n{REST}"),
-    );
-}
-
-/// A repository with a script that passes once `flip` is there, its owner and a challenger. Git ignores `flip`.
-async fn scene() -> (Bench, [Pane; 2]) {
-    let bench = Bench::new();
-    running(&bench, "one", "'sh'");
-    bench.write(FILE, "one\n");
-    bench.write("tests/t.sh", "test -e flip\n");
-    committed(&bench);
-    let mut panes = Vec::new();
-    for agent in ["analyst", "devops"] {
-        let pane = Pane::offered(bench.binary(), bench.root(), Some(agent), Era::Modern, "all").await;
-        panes.push(pane.expect("a pane"));
-    }
-    (bench, panes.try_into().expect("two panes"))
-}
-
-async fn contested(bench: &Bench, [owner, other]: &[Pane; 2], scope: &str) -> String {
-    let id = bench.claim(owner, "a divides", scope).await;
-    bench.accepted(other, "challenge", json!({ "claim_id": id, "reason": "it rounds" })).await;
-    id
-}
 
 /// Red before: a failure behind a wrapper that only starts the check did not count against a later proof.
 #[tokio::test]
@@ -56,7 +25,7 @@ async fn a_failure_behind_a_wrapper_counts_against_a_proof() {
         "'nohup', 'stdbuf', '-o0', 'sh'",
         "'sh', '-e'",
     ];
-    let (bench, panes) = scene().await;
+    let (bench, panes) = scene("test -e flip\n").await;
     for (number, argv) in wrappers.into_iter().enumerate() {
         bench.write(FILE, &format!("content {number}\n"));
         let id = contested(&bench, &panes, FILE).await;
@@ -81,7 +50,7 @@ async fn a_failure_behind_a_wrapper_counts_against_a_proof() {
 /// Red before: the operator's run of the same line behind a wrapper did not count.
 #[tokio::test]
 async fn a_typed_run_behind_a_wrapper_counts() {
-    let (bench, panes) = scene().await;
+    let (bench, panes) = scene("test -e flip\n").await;
     let id = contested(&bench, &panes, FILE).await;
     let typed = ["experiment", "run", "--agent", "operator", "--thread-id", "RS-1", "--test-id", "T1", "--"];
     bench.hm(&[&typed[..], &["env", "sh", "-e", "tests/t.sh"]].concat());
@@ -96,7 +65,7 @@ async fn a_typed_run_behind_a_wrapper_counts() {
 /// Red before: an edit below the directory of a proved claim left `proved` without a word beside it.
 #[tokio::test]
 async fn a_proof_that_sees_no_later_edits_says_so_beside_its_status() {
-    let (bench, panes) = scene().await;
+    let (bench, panes) = scene("test -e flip\n").await;
     bench.write("flip", "");
     for (scope, is_unseen) in [("src", true), (FILE, false)] {
         let id = contested(&bench, &panes, scope).await;
@@ -125,7 +94,7 @@ async fn a_proof_that_sees_no_later_edits_says_so_beside_its_status() {
 /// Red before: attention named a run that would decide nothing.
 #[tokio::test]
 async fn attention_names_no_run_against_a_challenge_of_another_work_tree() {
-    let (bench, [owner, other]) = scene().await;
+    let (bench, [owner, other]) = scene("test -e flip\n").await;
     let id = bench.claim(&owner, "a divides", FILE).await;
     let dir = tempfile::tempdir().expect("a directory");
     let there = dir.path().join("wt");

@@ -320,10 +320,7 @@ fn withdrawn(
 ) -> Result<BTreeMap<ClaimId, ClaimId>, StoreError> {
     let mut withdrawn = BTreeMap::new();
     for id in contradictions.iter().flat_map(sides).collect::<BTreeSet<_>>() {
-        let wanted = ClaimFilter { id: Some(id), limit: 1, ..ClaimFilter::default() };
-        let Some(claim) = store.claims(&wanted)?.claims.pop() else { continue };
-        let by = store.withdrawn_by((id, &claim.owner), claim.created_seq)?;
-        withdrawn.extend(by.map(|by| (id, by)));
+        withdrawn.extend(store.withdrawn_by(id)?.map(|by| (id, by)));
     }
     Ok(withdrawn)
 }
