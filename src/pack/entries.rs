@@ -181,6 +181,8 @@ pub struct Contradiction {
     pub sides: [Side; 2],
     /// The agents that must act on it.
     pub moves: Vec<String>,
+    /// Whether it is neither about the reader's work nor its move.
+    pub is_far: bool,
 }
 
 /// One side of a contradiction.

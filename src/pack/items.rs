@@ -15,6 +15,13 @@ pub(super) const MAX_ANCHOR_CHARS: usize = 200;
 /// Maximum length of each text of an anti-pattern, in characters. The first one then fits into most budgets.
 pub(super) const MAX_WARNING_CHARS: usize = 300;
 
+/// Maximum length of each side of a contradiction that other agents settle about other work, in characters. It is enough
+/// to recognise it.
+const MAX_FAR_CHARS: usize = 50;
+
+/// The confidence from which it is not shown. Its reader acts on the claim either way, and statements need the room.
+const TRUSTED: f64 = 0.7;
+
 pub(super) fn attention<'a>(entries: Vec<&'a Attention>, now: Timestamp) -> Section<'a> {
     Section::of("attention", entries, Attention::id, Attention::glance, move |needs| match needs {
         Attention::Question(asked) => question(asked, now),
@@ -22,7 +29,9 @@ pub(super) fn attention<'a>(entries: Vec<&'a Attention>, now: Timestamp) -> Sect
             .with("n", claims.len())
             .with("answer", "support, challenge or abstain")
             .text(&claims.join(" ")),
-        Attention::Contradiction(both) => contradiction(both, now),
+        Attention::Contradiction(both) => {
+            contradiction_in(both, if both.is_far { MAX_FAR_CHARS } else { MAX_GLANCE_CHARS }, now)
+        }
         Attention::Contested(it) => {
             let since = it.touched_at.age(now);
             let contested = claim("contested", it, now).with("move", &it.by).with("since", since);
@@ -90,10 +99,6 @@ pub(super) fn question(asked: &Question, now: Timestamp) -> String {
         .with_any("silence_in", asked.silence_in)
         .with("answer", answer)
         .text(&asked.statement)
-}
-
-pub(super) fn contradiction(both: &Contradiction, now: Timestamp) -> String {
-    contradiction_in(both, MAX_GLANCE_CHARS, now)
 }
 
 /// A contradiction with at most `max_chars` characters for each side. A challenged claim needs only a glance beside the
@@ -222,9 +227,9 @@ pub(super) fn trusted(tag: Tag, claim: &Claim, now: Timestamp) -> Tag {
         .with("age", claim.created_at.age(now))
 }
 
-/// The confidence, if it is not full.
+/// The confidence, if it is low.
 pub(super) fn confidence(claim: &Claim) -> Option<String> {
-    Some(format!("{:.2}", claim.confidence)).filter(|share| share != "1.00")
+    (claim.confidence < TRUSTED).then(|| format!("{:.2}", claim.confidence))
 }
 
 /// The basis, except the usual one that other agents agreed.

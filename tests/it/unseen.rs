@@ -6,10 +6,9 @@ use hivemind::domain::scope::Scope;
 use hivemind::mcp::{Era, Pane};
 use serde_json::json;
 
-use crate::bench::Bench;
 use crate::false_proof::{FILE, stands};
 use crate::harness::{TempWorkspace, dump, folded, request};
-use crate::proof::{assert_rebuilds_to_the_same, committed, git, run};
+use crate::proof::{assert_rebuilds_to_the_same, git, run};
 use crate::shell::Shell;
 use crate::suspect::{contested, running, scene};
 use crate::verdicts::{decides, hands_in};

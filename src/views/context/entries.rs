@@ -146,7 +146,7 @@ fn attention(
     let mut contradictions: Vec<&Contradiction> = found.contradictions.iter().collect();
     contradictions.sort_by_key(is_far);
     let contradictions = contradictions.into_iter().map(|both| {
-        let mut shown = contradiction(both);
+        let mut shown = pack::Contradiction { is_far: is_far(&both), ..contradiction(both) };
         for (side, id) in shown.sides.iter_mut().zip(sides(both)) {
             side.withdrawn = found.withdrawn.get(&id).map(ToString::to_string);
         }
@@ -328,6 +328,7 @@ pub(in crate::views) fn contradiction(both: &Contradiction) -> pack::Contradicti
         detected_at: Timestamp::from_ms(both.detected_at),
         sides: [side(&both.left), side(&both.right)],
         moves: moves_of(both).into_keys().collect(),
+        is_far: false,
     }
 }
 
