@@ -93,7 +93,7 @@ struct Context {
 
 impl Context {
     fn find(global: Global) -> Result<Self, Failure> {
-        let here = std::env::current_dir().map_err(Failure::internal)?;
+        let here = current_dir()?;
         Self::at(global, &here)
     }
 
@@ -130,7 +130,7 @@ impl Context {
 
     /// Like [`Context::find`], but also works with invalid settings. It returns the default settings and the error.
     fn examined(global: Global) -> Result<(Self, Option<ConfigError>), Failure> {
-        let here = std::env::current_dir().map_err(Failure::internal)?;
+        let here = current_dir()?;
         let environment = Environment::read();
         let workspace = Workspace::find(global.dir.as_deref(), &here, &environment);
         let workspace = workspace.map_err(Failure::usage)?.settled();
@@ -248,6 +248,19 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Repair(args) => guarded(global, |context| args.run(context)),
         Verb::Backup(args) => guarded(global, |context| args.run(context)),
     }
+}
+
+/// The directory in which the verb is typed.
+fn current_dir() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(|error| {
+        if error.kind() == std::io::ErrorKind::NotFound {
+            Failure::usage(
+                "the directory in which you are was deleted: `cd` to one that is there, and type it again",
+            )
+        } else {
+            Failure::usage(format!("the directory in which you are cannot be read: {error}"))
+        }
+    })
 }
 
 /// Runs a verb in its workspace. A refusal replaces an error if the command line contains a secret.

@@ -40,6 +40,8 @@ pub enum Unversioned {
     Glob,
     /// A link leads out of the work tree.
     Elsewhere,
+    /// A link leads to nothing in the work tree.
+    Dangling,
     /// It is a pipe, a device or a socket.
     Special,
     /// It has this many bytes, more than [`MAX_FILE_BYTES`], or more than the files before it leave of them.
@@ -59,6 +61,7 @@ impl fmt::Display for Unversioned {
             Self::Directory => "is a directory",
             Self::Glob => "is a pattern for files",
             Self::Elsewhere => "leads out of the work tree",
+            Self::Dangling => "is a link to a file that is not there",
             Self::Special => "is no regular file",
             Self::Unreadable => "cannot be read",
         })
@@ -71,7 +74,7 @@ impl Unversioned {
         match self {
             Self::Name => None,
             Self::Directory | Self::Glob => Some("only a reported edit tells that something there changed"),
-            Self::Elsewhere | Self::Special | Self::TooLarge(_) | Self::Unreadable => {
+            Self::Elsewhere | Self::Dangling | Self::Special | Self::TooLarge(_) | Self::Unreadable => {
                 Some("no run can tell whether it changed")
             }
         }
@@ -239,17 +242,26 @@ fn is_only_touched(before: &Mark, now: &Mark) -> bool {
     (before.file.file, before.written, &before.links) == (now.file.file, now.written, &now.links)
 }
 
-/// What the file of one scope holds, if it may have changed since a time, epoch ms: a file that the system says was last
-/// changed before is not read.
+/// What the file of one scope holds, if it may have changed since a time, epoch ms. A small file is always read: another
+/// work tree, and a directory that was moved here, have older files with other content. A larger one is not read if the
+/// system says that it and the directories above it last changed before.
 pub fn look_since(root: &Path, scope: &Scope, since_ms: i64) -> Option<Result<Content, Unversioned>> {
-    // Most files did not change, and one question to the system says so. Of a link it says nothing of what it leads to.
     // Reading a large file takes too long for a list; the page of its claim compares it.
-    let is_as_before = |metadata: Metadata| {
-        metadata.is_file() && (changed_at_ms(&metadata) < since_ms || metadata.len() > LARGE_FILE_BYTES)
+    let path = root.join(scope.as_str());
+    let is_before = |metadata: Metadata| changed_at_ms(&metadata) < since_ms;
+    let is_above = |part: &&Path| part.starts_with(root) && *part != root;
+    let are_dirs_before = || {
+        let mut dirs = path.ancestors().skip(1).take_while(is_above);
+        dirs.all(|dir| dir.symlink_metadata().is_ok_and(is_before))
     };
-    let unread = scope.is_path()
-        && root.join(scope.as_str()).symlink_metadata().is_ok_and(is_as_before)
-        && !is_linked(root, scope);
+    let is_as_before = |metadata: Metadata| {
+        let size = metadata.len();
+        metadata.is_file()
+            && size > SMALL_FILE_BYTES
+            && (size > LARGE_FILE_BYTES || is_before(metadata) && are_dirs_before())
+    };
+    let unread =
+        scope.is_path() && path.symlink_metadata().is_ok_and(is_as_before) && !is_linked(root, scope);
     (!unread).then(|| look(root, scope))
 }
 
@@ -344,6 +356,9 @@ fn open(root: &Path, scope: &Scope) -> Result<Found, Unversioned> {
         Ok(path) => path,
         Err(Outside::Missing) if scope.is_glob() => return Err(Unversioned::Glob),
         Err(Outside::Missing) => return Ok(Found::Absent),
+        Err(Outside::Not(Unversioned::Elsewhere)) if is_dangling(root, scope) => {
+            return Err(Unversioned::Dangling);
+        }
         Err(Outside::Not(why)) => return Err(why),
     };
     // Links are resolved: one that takes the place of the file now is not followed.
@@ -363,6 +378,12 @@ fn open(root: &Path, scope: &Scope) -> Result<Found, Unversioned> {
         return Err(Unversioned::TooLarge(metadata.len()));
     }
     Ok(Found::File(file, metadata.len()))
+}
+
+/// Whether a scope leads through links to a place in the work tree where nothing is.
+fn is_dangling(root: &Path, scope: &Scope) -> bool {
+    let way = way(root, scope);
+    !way.links.is_empty() && way.missing.is_some_and(|(dir, _)| dir.starts_with(root))
 }
 
 /// Why a path leads to no file of the work tree.

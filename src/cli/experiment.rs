@@ -33,6 +33,10 @@ use crate::views::{self, DEFAULT_LIMIT, Stream, View};
 const DEFAULT_TIMEOUT_SECONDS: u64 = 900;
 /// Time between two checks of a terminal that waits for its run.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Time between two calls of the writer meanwhile.
+const WRITER_IS_CALLED_EVERY: Duration = Duration::from_secs(2);
+/// Calls without an answer after which the wait ends. A writer that a crash replaces starts within a second.
+const WRITER_IS_GONE_AFTER: u32 = 3;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Experiment {
@@ -456,6 +460,9 @@ async fn here(order: &Order) -> Result<Box<Report>, Failure> {
 fn followed(context: &Context, run: RunId) -> Result<ExperimentView, Failure> {
     let bar = output::spinner("waiting for the run");
     let mut reads = context.reads()?;
+    let front = context.front()?;
+    let mut next_call = system::instant() + WRITER_IS_CALLED_EVERY;
+    let mut missed = 0;
     loop {
         let found = match reads.store()? {
             Some(store) => store.experiment(run)?,
@@ -470,8 +477,26 @@ fn followed(context: &Context, run: RunId) -> Result<ExperimentView, Failure> {
             }
             bar.set_message(run.status.to_string());
         }
+        if system::instant() >= next_call {
+            let is_up = block_on(async { Ok(front.writer_is_up().await) })?;
+            missed = if is_up { 0 } else { missed + 1 };
+            if missed == WRITER_IS_GONE_AFTER {
+                return Err(without_writer(run));
+            }
+            next_call = system::instant() + WRITER_IS_CALLED_EVERY;
+        }
         std::thread::sleep(LOOK_EVERY);
     }
+}
+
+/// The end of the wait for a run that no writer follows.
+fn without_writer(run: RunId) -> Failure {
+    Rejection::new(
+        Code::Unavailable,
+        format!("no writer answers, and without one run {run} does not go on"),
+        "the next write starts a writer: it begins the runs that wait, and ends as aborted a run that was under way",
+    )
+    .into()
 }
 
 fn record(

@@ -68,7 +68,7 @@ struct Setup<'a> {
 impl Init {
     pub(super) fn run(&self, global: &Global) -> Result<(), Failure> {
         let environment = Environment::read();
-        let here = std::env::current_dir().map_err(Failure::internal)?;
+        let here = super::current_dir()?;
         let root = global.dir.clone().or_else(|| environment.dir.clone()).unwrap_or(here);
         let named = named(&self.choice.clients)?;
         let root = workspace::project_of(&root);
@@ -123,7 +123,7 @@ impl Init {
 impl Uninit {
     pub(super) fn run(&self, global: &Global) -> Result<(), Failure> {
         let environment = Environment::read();
-        let here = std::env::current_dir().map_err(Failure::internal)?;
+        let here = super::current_dir()?;
         let dir = global.dir.clone().or_else(|| environment.dir.clone());
         let workspace = Workspace::find(dir.as_deref(), &here, &environment);
         // The entries of another person's `hm init` can be removed without a workspace.

@@ -151,7 +151,9 @@ impl From<std::io::Error> for Failure {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
             Self::Unheard
         } else {
-            Self::Internal(format!("cannot write the output: {error}"))
+            Self::Internal(format!(
+                "cannot write the output: {error}; the command may have been committed, so look before you repeat it: `hm log`"
+            ))
         }
     }
 }

@@ -15,7 +15,7 @@ waits\nin its spool and its tokens are set aside, and runs that wait in it are e
 pub(super) fn run(global: &Global) -> Result<(), Failure> {
     // An override goes on record in the memory, which is not trusted yet. Scripts set `HM_DIR` instead.
     surroundings().human()?;
-    let here = std::env::current_dir().map_err(Failure::internal)?;
+    let here = super::current_dir()?;
     let workspace = Workspace::trust(global.dir.as_deref(), &here, &Environment::read());
     let workspace = workspace.map_err(Failure::usage)?.settled();
     let memory = workspace.memory().display();

@@ -1,6 +1,7 @@
 //! Experiments: the plan of a run, its outcome, and the facts about it that the ledger keeps.
 
 mod check;
+mod held;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -15,7 +16,8 @@ use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, Reason};
 use crate::domain::time::Timestamp;
 
-pub use self::check::{CheckKey, are_one_command, process};
+pub use self::check::{CheckKey, are_one_command, is_wider, process};
+pub use self::held::Held;
 
 /// The name of a profile: 1 to 64 of `a-z 0-9 _ -`, the stem of its file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -356,6 +358,12 @@ pub struct RunGit {
     /// A keyed digest of the files at and below the scopes of the claim; `None` without such a scope.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<String>,
+    /// Of a failed check, the covered files one by one. `None` in events of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Held>,
+    /// The files at and below the scopes of the claim, one by one. The ledger does not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_held: Option<Held>,
 }
 
 impl RunGit {
@@ -468,6 +476,15 @@ impl RunOutcome {
             touched: BTreeSet::new(),
             interrupted: false,
         }
+    }
+
+    /// Without what only the decision about the run needs.
+    #[must_use]
+    pub fn for_the_ledger(mut self) -> Self {
+        if let Some(git) = &mut self.git {
+            git.own_held = None;
+        }
+        self
     }
 
     /// The commit on which another run can reproduce this one; `None` if the tree was dirty.

@@ -37,6 +37,7 @@ use crate::domain::candidates::{Candidates, Words};
 use crate::domain::claim::ContradictionKind;
 use crate::domain::decide::Policy;
 use crate::domain::event::{ContradictionDetected, Event, ExperimentQueued, MemoryRules, Side};
+use crate::domain::experiment::Held;
 use crate::domain::ids::{ClaimId, EventId, RunId, SessionId};
 use crate::domain::pairs::Reading;
 use crate::domain::patterns::Patterns;
@@ -81,6 +82,8 @@ pub struct State {
     run_of: HashMap<EventId, RunId>,
     series: HashMap<RunId, Vec<RunId>>,
     stability: Stability,
+    /// What the files held at the failed checks of the last days, and when they ended.
+    failures: BTreeMap<RunId, (Timestamp, Held)>,
     to_cancel: BTreeSet<RunId>,
     expiries: BTreeSet<(Timestamp, ClaimId)>,
     /// Claims that silence may still confirm, by deadline.
@@ -377,6 +380,11 @@ impl State {
     /// The tests that passed and failed on the same content.
     pub const fn stability(&self) -> &Stability {
         &self.stability
+    }
+
+    /// What the files held when a check failed in the last days. `None` for any other run.
+    pub fn held_at_failure(&self, run: RunId) -> Option<&Held> {
+        self.failures.get(&run).map(|(_, held)| held)
     }
 
     /// Runs that have not ended, in the order of their requests, with the events that queued them.

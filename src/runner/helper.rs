@@ -66,6 +66,8 @@ impl Helper {
     pub async fn start(binary: &Path, order: &Order) -> io::Result<Self> {
         let mut command = Command::new(binary);
         command.arg(VERB).stdin(Stdio::piped()).stdout(Stdio::piped());
+        // What the helper starts is part of the run as well: git with the filters of the repository, and the version command.
+        command.env(system::RUN_VARIABLE, order.run_id.to_string());
         // Keeps input at the writer's terminal, such as Ctrl-C, away from the run.
         #[cfg(unix)]
         command.process_group(0);

@@ -52,6 +52,8 @@ pub struct Profile {
     pub limits: Limits,
     /// The variables that it gets in addition to [`Environment::BASE`].
     pub env_pass: BTreeSet<String>,
+    /// The variables that it gets with these values.
+    pub env_set: BTreeMap<String, String>,
     /// Whether stdin and stdout are a terminal.
     pub pty: bool,
     /// The directory of a run, relative to the root of the workspace.

@@ -18,6 +18,7 @@ use sha2::Sha256;
 use super::artifacts::hash_file;
 use crate::domain::checkout::MARKER;
 use crate::domain::coverage::glob;
+use crate::domain::experiment::Held;
 use crate::domain::scope::Scope;
 
 /// The most lines of `git status` that are kept; more are counted.
@@ -63,6 +64,12 @@ pub struct Git {
     /// The same of the files at and below the scopes of the claim; none where no scope is a path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<String>,
+    /// Those of the covered files that could be read, one by one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Held>,
+    /// The same of the files at and below the scopes of the claim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_held: Option<Held>,
 }
 
 impl Git {
@@ -130,10 +137,13 @@ impl Git {
             |path: &Scope| globs.is_empty() || globs.iter().any(|glob| glob.is_match(path.as_str()));
         let own = |path: &Scope| claim.iter().any(|scope| scope.is_path() && scope.covers(path));
         let digest = |counts: Counts, holds: &dyn Fn(&Scope) -> bool| {
-            digest((root, environment), key, counts, files.iter().filter(|path| holds(path)))
+            digest((root, environment), key, counts, files.iter().filter(|path| holds(path))).unzip()
         };
-        self.covered = digest(Counts::BytesAndMode, &covered);
-        self.own = claim.iter().any(Scope::is_path).then(|| digest(Counts::Bytes, &own)).flatten();
+        (self.covered, self.held) = digest(Counts::BytesAndMode, &covered);
+        self.held.get_or_insert_default();
+        if claim.iter().any(Scope::is_path) {
+            (self.own, self.own_held) = digest(Counts::Bytes, &own);
+        }
         self
     }
 
@@ -281,21 +291,25 @@ enum Counts {
     BytesAndMode,
 }
 
-/// The digest of what files hold; none where they are more than [`MAX_COVERED_FILES`] or [`MAX_CONTENT_BYTES`], or one
-/// of them cannot be read.
+/// The digest of what files hold, of all and of each; none where they are more than [`MAX_COVERED_FILES`] or
+/// [`MAX_CONTENT_BYTES`], or one of them cannot be read.
 fn digest<'f>(
     (root, environment): (&Path, &BTreeMap<String, String>),
     key: &[u8; 32],
     counts: Counts,
     files: impl Iterator<Item = &'f Scope>,
-) -> Option<String> {
+) -> Option<(String, Held)> {
     let mut content = Content::new(key);
+    let mut held = Held::default();
     for (number, path) in files.enumerate() {
         if number >= MAX_COVERED_FILES {
             return None;
         }
         let file = root.join(path.as_str());
         content.mac.update(path.as_str().as_bytes());
+        let mut one = keyed(key);
+        one.update(path.as_str().as_bytes());
+        content.one = Some(one);
         let Ok(metadata) = file.symlink_metadata() else {
             content.mac.update(b"\0absent");
             continue;
@@ -309,20 +323,25 @@ fn digest<'f>(
         if !content.take_entry(&file, &metadata, environment).ok()? {
             return None;
         }
+        if let Some(one) = content.one.take() {
+            held.add(one.finalize().into_bytes().into());
+        }
     }
-    Some(content.digest())
+    Some((content.digest(), held.up_to_most()))
 }
 
 /// Content as it is hashed.
 struct Content {
     mac: Hmac<Sha256>,
+    /// The file that is read, by itself: its path and its bytes.
+    one: Option<Hmac<Sha256>>,
     /// Bytes that may still come.
     left: u64,
 }
 
 impl Content {
     fn new(key: &[u8; 32]) -> Self {
-        Self { mac: keyed(key), left: MAX_CONTENT_BYTES }
+        Self { mac: keyed(key), one: None, left: MAX_CONTENT_BYTES }
     }
 
     fn digest(self) -> String {
@@ -390,6 +409,10 @@ impl Content {
         let read = from.take(self.left + 1).read_to_end(&mut bytes)? as u64;
         self.mac.update(&read.to_le_bytes());
         self.mac.update(&bytes);
+        if let Some(one) = &mut self.one {
+            one.update(&read.to_le_bytes());
+            one.update(&bytes);
+        }
         let fits = read <= self.left;
         self.left = self.left.saturating_sub(read);
         Ok(fits)
@@ -531,6 +554,8 @@ mod tests {
                 prefix: None,
                 covered: None,
                 own: None,
+                held: None,
+                own_held: None,
             }
         "#]]
         .assert_debug_eq(&Git::parse(status));

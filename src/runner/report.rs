@@ -158,6 +158,11 @@ pub struct Report {
 }
 
 impl Report {
+    /// Whether it is a failure of a check, which later runs are compared with.
+    fn may_count_against(&self) -> bool {
+        self.meta.state == State::Failed && self.meta.plan.expect.is_some()
+    }
+
     /// The part that goes into the ledger.
     pub fn outcome(&self) -> RunOutcome {
         let meta = &self.meta;
@@ -178,6 +183,8 @@ impl Report {
                     prefix: git.prefix.clone(),
                     covered: git.covered.clone(),
                     own: git.own.clone(),
+                    held: git.held.clone().filter(|_| self.may_count_against()),
+                    own_held: git.own_held.clone(),
                 })
             }),
             tool: meta.tool.clone().or_else(|| meta.program.as_ref()?.sha256.clone()),

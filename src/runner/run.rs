@@ -223,10 +223,11 @@ pub fn run(
     };
     let mut environment: BTreeMap<String, String> =
         variables.into_iter().filter(|(name, _)| order.plan.env.has(name)).collect();
-    environment.extend(order.plan.variables.clone());
     let dir = order.artifacts.clone();
     let failed = |source| RunError::Artifacts { dir: dir.clone(), source };
     artifacts::create_dir(&dir).map_err(failed)?;
+    let without_set = environment.clone();
+    environment.extend(order.plan.variables.clone());
     let env_fingerprint = fingerprint(&environment, &order.key.0);
     let env_names: Vec<String> = environment.keys().cloned().collect();
     let git = Git::of(&order.plan.cwd, &environment)
@@ -237,7 +238,7 @@ pub fn run(
             }
             None => git,
         });
-    let tool = provenance::version(&order.plan.version, &order.plan.cwd, &environment);
+    let tool = provenance::version(&order.plan.version, &order.plan.cwd, &without_set);
     environment.insert(RUN_VARIABLE.to_owned(), order.run_id.to_string());
 
     let below = order.about.as_ref().map(|about| Below::of(about, &environment));

@@ -38,6 +38,18 @@ pub struct PositionHeld {
     pub seq: u64,
 }
 
+/// A challenge of a claim that another one replaced.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ChallengeBefore {
+    /// The claim.
+    pub claim_id: ClaimId,
+    /// Its challenger.
+    pub agent: String,
+    /// The reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
 /// Cited lines of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlaceNow {
@@ -142,6 +154,9 @@ pub struct ClaimView {
     /// The actions that a negative claim warns about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<Trigger>,
+    /// The challenges of claims that it replaced, if their agents hold no position on this one. A mended claim has none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub challenged_before: Vec<ChallengeBefore>,
     /// The claims that it superseded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub supersedes: Vec<ClaimId>,
@@ -287,6 +302,7 @@ impl Reader {
             retracted: self.retracted(id)?,
             contradictions: self.contradictions_of(id)?,
             history: self.history(id)?,
+            challenged_before: self.challenged_before(id)?,
             supersedes: self.predecessors(id)?,
             mentions: self.mentions(&summary.statement, summary.created_seq)?,
             mentioned_by: self.mentioned_by(id, summary.created_seq)?,
@@ -305,6 +321,17 @@ impl Reader {
             answered,
             objection_until: objection_until.filter(|_| !waits),
         }))
+    }
+
+    fn challenged_before(&self, claim: ClaimId) -> Result<Vec<ChallengeBefore>, StoreError> {
+        let sql = "SELECT k.claim_id, k.agent, k.reason FROM claims c JOIN consensus k ON k.claim_id = c.id \
+                   WHERE c.superseded_by = ?1 AND c.mended = 0 AND k.position = 'challenge' AND NOT EXISTS \
+                   (SELECT 1 FROM consensus n WHERE n.claim_id = ?1 AND n.agent = k.agent) ORDER BY k.seq";
+        let mut statement = self.db.prepare_cached(sql)?;
+        self.kept_of(statement.query([claim])?, |row| {
+            let (claim_id, agent) = (row.get("claim_id")?, row.get("agent")?);
+            Ok::<_, StoreError>(ChallengeBefore { claim_id, agent, reason: row.get("reason")? })
+        })
     }
 
     fn predecessors(&self, claim: ClaimId) -> Result<Vec<ClaimId>, StoreError> {

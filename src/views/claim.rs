@@ -157,6 +157,12 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
     if claim.supersedes.len() > usize::from(amends.is_some()) {
         fact("supersedes", &joined(&claim.supersedes, ", "));
     }
+    for before in &claim.challenged_before {
+        let reason = before.reason.as_deref().unwrap_or("no reason given");
+        let told =
+            format!("{} challenged `{}`: {}", name(&before.agent), before.claim_id, inline(reason, 2_000));
+        fact("not answered", &told);
+    }
     for (what, others) in [("mentions", &claim.mentions), ("mentioned by", &claim.mentioned_by)] {
         if !others.is_empty() {
             fact(what, &joined(others, ", "));
@@ -205,8 +211,15 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
         claim
             .evidence_items
             .iter()
+            .filter(|item| !is_said_twice(claim, item))
             .map(|item| {
-                let note = item.note.as_deref().map(|note| format!(": {}", inline(note, 2_000)));
+                let again = claim
+                    .evidence_items
+                    .iter()
+                    .find(|other| other.evidence_ref == item.evidence_ref && is_said_twice(claim, other));
+                let notes = [Some(item), again].into_iter().flatten().filter_map(|item| item.note.as_deref());
+                let notes: Vec<String> = notes.map(|note| inline(note, 2_000)).collect();
+                let note = (!notes.is_empty()).then(|| format!(": {}", notes.join("; ")));
                 let below = ran.get(&item.evidence_ref).map(ran::below).unwrap_or_default();
                 let below: String = below.iter().map(|line| format!("\n    {line}")).collect();
                 format!(
@@ -382,6 +395,13 @@ pub(super) fn behind(item: &Evidence) -> String {
         let _ = write!(text, ", unstable: {}", tally.on_content());
     }
     text
+}
+
+/// Whether an event only mentions the claim here and supports or contradicts it in another item.
+fn is_said_twice(claim: &ClaimView, item: &Evidence) -> bool {
+    let is_mention = |item: &Evidence| item.relation == Relation::Mentions.as_str();
+    let mut others = claim.evidence_items.iter().filter(|other| other.evidence_ref == item.evidence_ref);
+    is_mention(item) && others.any(|other| !is_mention(other))
 }
 
 /// The warning about a claim that one run supports as predicted and another one contradicts as predicted.

@@ -472,11 +472,14 @@ impl Committer {
         }
         let Some(profiles) = &self.profiles else { return Ok(facts) };
         if let Command::RunExperiment(run) = command {
-            let plan = profiles.in_work_tree(facts.checkout.worktree.as_ref())?.plan(run)?;
+            let there = profiles.in_work_tree(facts.checkout.worktree.as_ref())?;
+            let plan = there.plan(run)?;
+            let claim = run.claim_id.and_then(|id| self.state.claim(id));
+            let dirs = claim.map(|claim| there.dirs(&claim.scopes)).unwrap_or_default();
             let further = 1..run.repeat.unwrap_or(1).min(MAX_GROUP as u32);
             let further_runs = further.map(|_| RunId::from_uuid((self.sources.ids)())).collect();
             let statement = run.claim_id.and_then(|id| facts::statement(&self.ledger, id));
-            facts.run = Some(PlannedRun { plan, statement, further_runs });
+            facts.run = Some(PlannedRun { plan, statement, further_runs, dirs });
         } else if let Command::SpawnResearcher(spawn) = command {
             let here = profiles.in_work_tree(facts.checkout.worktree.as_ref())?;
             facts.mission = Some(here.mission(spawn, agent)?);

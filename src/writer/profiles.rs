@@ -58,6 +58,14 @@ impl Profiles {
         Catalog::load(&self.workspace.marker_dir(), &self.workspace.trusted_profiles())
     }
 
+    /// The scopes that are directories of the work tree. The whole of it has no name that a profile could match.
+    pub(super) fn dirs(&self, scopes: &[Scope]) -> Vec<Scope> {
+        let is_dir = |scope: &&Scope| {
+            scope.is_path() && !scope.is_whole() && self.workspace.root().join(scope.as_str()).is_dir()
+        };
+        scopes.iter().filter(is_dir).cloned().collect()
+    }
+
     /// The plan for a request.
     pub(super) fn plan(&self, run: &RunExperiment) -> Result<Plan, Rejection> {
         let catalog = self.catalog();
@@ -143,7 +151,7 @@ impl Profiles {
         let root = self.workspace.root();
         let mut plan = profile.plan(&Request { args, ..Request::default() }, root)?;
         plan.profile_sha256 = Some(sha256.clone());
-        plan.variables = BTreeMap::from(
+        plan.variables.extend(
             [
                 ("HM_AGENT", agent.to_string()),
                 ("HM_DIR", root.display().to_string()),

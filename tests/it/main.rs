@@ -29,6 +29,7 @@ mod decisions;
 mod demo;
 mod disk;
 mod doctor;
+mod earlier;
 mod evasions;
 mod evidence;
 mod experiments;

@@ -3,11 +3,13 @@
 
 use serde_json::{Value, json};
 
+use crate::domain::action::bare;
 use crate::domain::claim::Relation;
-use crate::domain::experiment::{Expect, Plan, Prediction, RunState, are_one_command};
+use crate::domain::experiment::{Expect, Plan, Prediction, RunState, are_one_command, is_wider};
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::scope::Scope;
-use crate::domain::state::{Claim, Run, State};
+use crate::domain::state::{Claim, Deed, Run, State};
+use crate::domain::text::CommandLine;
 use crate::domain::versions::differ;
 use crate::domain::way;
 
@@ -80,10 +82,19 @@ pub(super) fn contradicted(
             ),
         });
     }
-    if !are_enough && let Some(id) = failed_since(state, (claim_id, claim), (run_id, run)) {
+    let again = || repeated(claim_id, run, &settling);
+    if !are_enough && let Some((_, told)) = other_outcome(state, (claim_id, claim), (run_id, run)) {
+        return Some(format!("one run proves nothing, because {told}: {}", again()));
+    }
+    if !are_enough && let Some(line) = cited_command(state, claim, run) {
         return Some(format!(
-            "one run proves nothing, because run {id} of the same check {FAILED_SINCE}: {}",
-            repeated(claim_id, run, &settling)
+            "one run proves nothing, because a challenge cites that `{line}` failed: {}",
+            again()
+        ));
+    }
+    if let Some(id) = known_before(state, (claim_id, claim), (run_id, run)) {
+        return Some(format!(
+            "its failure was no prediction, because run {id} of the same check failed before, on content that may be the same"
         ));
     }
     let id = interrupted(state, (claim_id, claim), (run_id, run)).filter(|_| !are_enough)?;
@@ -145,6 +156,7 @@ fn read_otherwise<'a>(
     (run_id, run): (RunId, &Run),
 ) -> Option<(RunId, &'a Run, bool)> {
     let process = run.process()?;
+    let is_since = |other: &Run| is_since_challenge(claim, other) || is_about_former(state, claim_id, other);
     let others = state.runs().filter(|(id, other)| {
         *id != run_id
             && !are_of_one_request(run, other)
@@ -156,7 +168,7 @@ fn read_otherwise<'a>(
         Likeness::Same => Some((id, other, true)),
         Likeness::Other => None,
         Likeness::Touched | Likeness::Unversioned | Likeness::Unknown => {
-            is_since_challenge(state, (claim_id, claim), other).then_some((id, other, false))
+            is_since(other).then_some((id, other, false))
         }
     });
     others.max_by_key(|(id, _, is_same)| (*is_same, *id))
@@ -204,9 +216,6 @@ pub(super) fn neither_decides(run: RunId) -> String {
 /// How a reason tells that a run was interrupted.
 pub(crate) const INTERRUPTED: &str = "did not end by itself";
 
-/// How a reason tells that an earlier run of the same check had the other outcome.
-const FAILED_SINCE: &str = "had the other outcome since the challenge, on content that may be the same";
-
 /// The end of the reason for which a claim stays contested after an interrupted run.
 pub(super) fn doubt_of((claim_id, run): (ClaimId, &Run)) -> String {
     let settling = [("blocking", json!(true)), ("repeat", json!(REPEATS_AFTER_A_TOUCH))];
@@ -250,16 +259,15 @@ pub(super) fn last_failed(
     let words = plan.words();
     let is_read = |run: &Run| run.words == words && read_by(plan.expect.as_ref(), run) == Some(against);
     let runs = state.runs().filter(|(_, run)| run.state == against && is_of(run) || is_read(run));
-    runs.filter(|(_, run)| is_since_challenge(state, (claim_id, claim), run)).map(|(id, _)| id).max()
+    runs.filter(|(id, run)| may_count(state, (claim_id, claim), (*id, run))).map(|(id, _)| id).max()
 }
 
-/// The last run of the same check with the other outcome since the challenge, whatever it was about. Other files may have
-/// changed since, and they need not be the cause.
-fn failed_since(
+/// An earlier run with the other outcome that one run does not outweigh, and how a reason tells of it.
+pub(super) fn other_outcome(
     state: &State,
     (claim_id, claim): (ClaimId, &Claim),
     (run_id, run): (RunId, &Run),
-) -> Option<RunId> {
+) -> Option<(RunId, String)> {
     // What the operator retracted counts no more.
     let is_retracted = |other: &Run| {
         let is_single = other.claim == Some(claim_id) && other.undecided.is_none() && other.series.is_none();
@@ -267,24 +275,124 @@ fn failed_since(
         is_single && other.completed.is_some_and(|end| !said.any(|it| state.are_one_event(*it, end)))
     };
     let is_other = |other: &Run| other.state.is_conclusive() && other.state != run.state;
+    let is_wider = |other: &Run| {
+        other.state == RunState::Failed
+            && other.worktree == run.worktree
+            && other.dir == run.dir
+            && is_wider(&other.words, &run.words)
+            && other.cannot_settle(&claim.scopes, Prediction::Passes).is_none()
+    };
     let others = state.runs().filter(|(id, other)| {
         *id != run_id
             && is_other(other)
             && !is_retracted(other)
-            && is_same_test(other, run)
-            && is_since_challenge(state, (claim_id, claim), other)
+            && (is_same_test(other, run) || is_wider(other))
+            && may_count(state, (claim_id, claim), (*id, other))
+            && !differ(&run.saw.versions, &other.saw.versions)
+            && !has_other_files(state, *id, run)
+            && !is_outweighed(state, other, run)
     });
-    let others = others.filter(|(_, other)| !differ(&run.saw.versions, &other.saw.versions));
-    others.map(|(id, _)| id).max()
+    let (id, other) = others.max_by_key(|(id, _)| *id)?;
+    let which = if is_same_test(other, run) { "the same" } else { "a wider" };
+    let since = if is_since_challenge(claim, other) { " since the challenge" } else { "" };
+    let told =
+        format!("run {id} of {which} check had the other outcome{since}, on content that may be the same");
+    Some((id, told))
 }
 
-/// Whether a run ended after the first open challenge of a claim, or was about a claim that this one replaced.
-fn is_since_challenge(state: &State, (claim_id, claim): (ClaimId, &Claim), run: &Run) -> bool {
+/// The last failure of the same check that was on record before a claim was made, or said to be still meant. A run with the
+/// same prediction of this claim was a prediction.
+fn known_before(
+    state: &State,
+    (claim_id, claim): (ClaimId, &Claim),
+    (run_id, run): (RunId, &Run),
+) -> Option<RunId> {
+    if run.prediction != Some(Prediction::Fails) {
+        return None;
+    }
+    let is_predicted = |other: &Run| other.claim == Some(claim_id) && other.prediction == run.prediction;
+    let known = state.runs().filter(|(id, other)| {
+        *id != run_id
+            && other.state == RunState::Failed
+            && is_same_test(other, run)
+            && !is_predicted(other)
+            && other.ended < Some(claim.sights.last_meant())
+            && !differ(&run.saw.versions, &other.saw.versions)
+            && state.held_at_failure(*id).is_some()
+            && !has_other_files(state, *id, run)
+    });
+    known.map(|(id, _)| id).max()
+}
+
+/// The last run of the same check that had no outcome, how it ended, and on what may be the content of this run.
+pub(super) fn without_outcome(
+    state: &State,
+    claim_id: ClaimId,
+    (run_id, run): (RunId, &Run),
+) -> Option<String> {
+    let others = state.runs().filter(|(id, other)| {
+        *id != run_id
+            && other.claim == Some(claim_id)
+            && other.state == RunState::Aborted
+            && other.exit_code.is_some()
+            && is_same_test(other, run)
+            && !differ(&run.saw.versions, &other.saw.versions)
+    });
+    let (id, other) = others.max_by_key(|(id, _)| *id)?;
+    let code = other.exit_code?;
+    Some(format!("run {id} of the same check came to no outcome before, with exit code {code}"))
+}
+
+/// Whether an earlier run of the same check counts, whatever it was about. Of an older release, only one since the
+/// challenge counts: nothing tells what the files held.
+fn may_count(state: &State, (claim_id, claim): (ClaimId, &Claim), (id, run): (RunId, &Run)) -> bool {
+    state.held_at_failure(id).is_some()
+        || is_since_challenge(claim, run)
+        || is_about_former(state, claim_id, run)
+}
+
+/// Whether a file of this run's claim was another one when a check failed.
+fn has_other_files(state: &State, failed: RunId, run: &Run) -> bool {
+    let then = state.held_at_failure(failed);
+    run.own_held.as_ref().zip(then).is_some_and(|(now, then)| now.differs_from(then))
+}
+
+/// Whether a series of the same check passed since, on the content of this run.
+fn is_outweighed(state: &State, failed: &Run, run: &Run) -> bool {
+    let is_full = |passed: &Run| {
+        let series =
+            passed.series.filter(|series| series.of >= REPEATS_AFTER_A_TOUCH && series.number == series.of);
+        series.is_some_and(|series| state.series(series.first).all(|(_, each)| each.state == run.state))
+    };
+    let is_same_content = |passed: &Run| {
+        passed.key.as_ref().zip(run.key.as_ref()).is_some_and(|(one, other)| one.is_same_content(other))
+    };
+    let mut since = state.runs().filter(|(_, passed)| passed.ended > failed.ended);
+    since.any(|(_, passed)| is_full(passed) && is_same_test(passed, run) && is_same_content(passed))
+}
+
+/// A failed command that a challenge cites, if it is the command of this run or a wider one.
+fn cited_command<'a>(state: &'a State, claim: &'a Claim, run: &Run) -> Option<&'a CommandLine> {
+    claim.cited.values().filter_map(|event| state.deed(*event)).find_map(|deed| {
+        deed.failure()?;
+        let Deed::Command { lines, .. } = deed else { return None };
+        lines.iter().find(|line| {
+            let words = shell_words::split(line.as_str()).map(|words| bare(&words)).unwrap_or_default();
+            !words.is_empty() && (words == run.words || is_wider(&words, &run.words))
+        })
+    })
+}
+
+/// Whether a run ended after the first open challenge of a claim.
+fn is_since_challenge(claim: &Claim, run: &Run) -> bool {
     let since = claim.sights.first_open_challenge(&claim.answered);
-    let is_since = run.ended.zip(since).is_some_and(|(ended, since)| ended > since);
+    run.ended.zip(since).is_some_and(|(ended, since)| ended > since)
+}
+
+/// Whether a run was about a claim that this one replaced, at once or by way of others.
+fn is_about_former(state: &State, claim_id: ClaimId, run: &Run) -> bool {
     let successor = |id: ClaimId| state.claim(id)?.superseded_by;
-    is_since
-        || std::iter::successors(run.claim.and_then(successor), |id| successor(*id)).any(|id| id == claim_id)
+    std::iter::successors(run.claim.and_then(successor), |id| successor(*id)).any(|id| id == claim_id)
 }
 
 /// The last interrupted run of the same check that may have hidden a failure on the content of this run. A run that was

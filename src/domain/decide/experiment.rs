@@ -22,6 +22,7 @@ use crate::domain::event::{
 use crate::domain::experiment::{Plan, Prediction, RunOutcome, RunState, Series};
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::rejection::{Code, Rejection};
+use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, Run, State};
 use crate::domain::text::{Reason, Statement};
 use crate::domain::time::Timestamp;
@@ -42,7 +43,8 @@ pub(super) fn run(
     planned: Option<&PlannedRun>,
 ) -> Result<Accepted, Rejection> {
     fresh_id(state, "run_id", run.run_id.first_event())?;
-    let Some(PlannedRun { plan, statement, further_runs }) = planned else { return Err(no_profiles()) };
+    let Some(planned) = planned else { return Err(no_profiles()) };
+    let PlannedRun { plan, statement, further_runs, .. } = planned;
     let claim = run.claim_id.map(|id| known_claim(state, id).map(|claim| (id, claim))).transpose()?;
     if let Some((id, claim)) = claim
         && claim.status == Status::Deprecated
@@ -86,12 +88,17 @@ pub(super) fn run(
         let may_predict_failure =
             is_operator || claim.is_some_and(|(_, claim)| state.owns(agent, session, claim));
         let last = *further_runs.last().unwrap_or(&run.run_id);
-        events.push(waiting((run, last), claim, plan, (is_own, may_predict_failure))?);
+        events.push(waiting((run, last), claim, planned, (is_own, may_predict_failure))?);
     }
     let meaning = claim.zip(prediction).map(|((id, claim), prediction)| {
         let against = run.blocking.then(|| unless(state, (id, claim), (plan, prediction), of));
         let against = against.flatten();
-        meaning((id, claim), statement.as_ref(), (plan, prediction), (run.blocking, against))
+        meaning(
+            (id, &planned.covered(&claim.scopes)),
+            statement.as_ref(),
+            (plan, prediction),
+            (run.blocking, against),
+        )
     });
     let next = Some(format!("how it goes: `hivemind://experiments/{}`", run.run_id));
     Ok(Accepted { events, meaning, next, ..Accepted::default() })
@@ -101,14 +108,14 @@ pub(super) fn run(
 fn waiting(
     (run, last): (&RunExperiment, RunId),
     claim: Option<(ClaimId, &Claim)>,
-    plan: &Plan,
+    planned: &PlannedRun,
     (is_own, may_predict_failure): (bool, bool),
 ) -> Result<Event, Rejection> {
     let Some((claim_id, claim)) = claim else {
         return Err(Rejection::invalid("claim_id", "a blocking run is about a claim: name it"));
     };
     let prediction = run.prediction.unwrap_or(Prediction::Passes);
-    if let Some(why) = plan.cannot_settle(&claim.scopes, prediction) {
+    if let Some(why) = planned.plan.cannot_settle(&planned.covered(&claim.scopes), prediction) {
         return Err(Rejection::new(
             Code::ProfileCannotSettle,
             format!("a run of it settles nothing about claim {claim_id}: {why}"),
@@ -196,7 +203,7 @@ fn unless(
 
 /// What passing and failing will mean, in one sentence.
 fn meaning(
-    (id, claim): (ClaimId, &Claim),
+    (id, scopes): (ClaimId, &[Scope]),
     statement: Option<&Statement>,
     (plan, prediction): (&Plan, Prediction),
     (blocking, unless): (bool, Option<String>),
@@ -207,7 +214,7 @@ fn meaning(
         format!(": \"{cut}{}\"", if cut.len() < statement.len() { "…" } else { "" })
     });
     let claimed = format!("claim {id}{}", said.unwrap_or_default());
-    if let Some(why) = plan.cannot_settle(&claim.scopes, prediction) {
+    if let Some(why) = plan.cannot_settle(scopes, prediction) {
         return format!("whatever comes out, the run only mentions {claimed}; {why}");
     }
     let (holds, fails) = match prediction {

@@ -5,6 +5,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::experiment::Plan;
 use crate::domain::ids::RunId;
+use crate::domain::scope::Scope;
 use crate::domain::text::Statement;
 use crate::domain::versions::Versions;
 
@@ -37,6 +38,17 @@ pub struct PlannedRun {
     pub statement: Option<Statement>,
     /// The ids of the runs after the first one, when the request repeats the run.
     pub further_runs: Vec<RunId>,
+    /// The scopes of its claim that are directories in the work tree of the run.
+    pub dirs: Vec<Scope>,
+}
+
+impl PlannedRun {
+    /// The scopes of a claim as a profile must cover them: a directory stands for everything below it, whatever its name.
+    pub(super) fn covered(&self, scopes: &[Scope]) -> Vec<Scope> {
+        let below = |dir: &Scope| format!("{dir}/**").parse().ok();
+        let covered = |scope: &Scope| below(scope).filter(|_| self.dirs.contains(scope));
+        scopes.iter().map(|scope| covered(scope).unwrap_or_else(|| scope.clone())).collect()
+    }
 }
 
 /// The researcher, and its run.

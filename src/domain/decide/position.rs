@@ -175,7 +175,7 @@ fn refuse_own(claim: &Claim, take: &TakePosition, policy: &Policy) -> Result<(),
         Position::Support if !policy.quorum.owner_counts => refused(
             "your support does not count",
             format!(
-                "another agent supports it, or a run shows it: {}",
+                "another agent supports it; a run adds evidence, and settles it only after a challenge: {}",
                 way::call("run_experiment", &json!({ "profile": "PROFILE", "claim_id": take.claim_id }))
             ),
         ),

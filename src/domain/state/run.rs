@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::State;
+use super::{COUNTS_FOR, State};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Relation;
 use crate::domain::coverage::Check;
 use crate::domain::event::{
     ExperimentCompleted, ExperimentQueued, ExperimentStarted, Place, Recorded, ResearcherSpawned,
 };
-use crate::domain::experiment::{Expect, Prediction, ProfileName, RunKey, RunState, Series, What, process};
+use crate::domain::experiment::{
+    Expect, Held, Prediction, ProfileName, RunKey, RunState, Series, What, process,
+};
 use crate::domain::ids::{ClaimId, EventId, SessionId, TaskId};
 use crate::domain::scope::Scope;
 use crate::domain::text::{CommandLine, Reason, Worktree};
@@ -86,6 +88,8 @@ pub struct Run {
     pub ended: Option<u64>,
     /// Whether its end was erased, so that its files must go.
     pub is_erased: bool,
+    /// What the files of its claim held, one by one. Known while its end is decided.
+    pub own_held: Option<Held>,
 }
 
 impl Run {
@@ -158,6 +162,7 @@ impl State {
             started: None,
             ended: None,
             is_erased: false,
+            own_held: None,
         };
         if let Some(session) = &recorded.session {
             self.last_done.insert(session.clone(), (recorded.seq, queued.run_id.first_event()));
@@ -209,6 +214,7 @@ impl State {
             started: None,
             ended: None,
             is_erased: false,
+            own_held: None,
         });
         run.command = completed.command.clone();
         run.state = completed.outcome.state;
@@ -235,6 +241,10 @@ impl State {
             self.stability.add(key, run.state == RunState::Succeeded, place, completed.stable_again);
         }
         run.completed = Some(recorded.id);
+        self.failures.retain(|_, (at, _)| at.is_within(COUNTS_FOR, recorded.at));
+        self.failures.remove(&completed.run_id);
+        let held = completed.outcome.git.as_ref().and_then(|git| git.held.clone());
+        self.failures.extend(held.map(|held| (completed.run_id, (place.at, held))));
         self.run_of.insert(recorded.id, completed.run_id);
         // Evidence keeps the id of the erased end. The repeated end follows its erasure directly.
         let (first, mut again) = (place.seq, recorded.seq);

@@ -40,7 +40,10 @@ struct File {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Env {
+    #[serde(default)]
     pass: BTreeSet<String>,
+    #[serde(default)]
+    set: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -174,8 +177,11 @@ impl Profile {
         {
             return Err(Problem::Unprintable("version"));
         }
-        if let Some(name) = file.env.pass.iter().find(|name| !may_pass(name)) {
+        if let Some(name) = file.env.pass.iter().chain(file.env.set.keys()).find(|name| !may_pass(name)) {
             return Err(Problem::Variable(name.clone()));
+        }
+        if file.env.set.values().any(|value| value.contains('\0')) {
+            return Err(Problem::Unprintable("env.set"));
         }
         Ok(Self {
             name,
@@ -188,6 +194,7 @@ impl Profile {
             params,
             limits: file.limits,
             env_pass: file.env.pass,
+            env_set: file.env.set,
             pty: file.terminal.pty,
             cwd: file.cwd,
             agent: file.agent,

@@ -131,7 +131,7 @@ impl Profile {
             elsewhere,
             without: self.env_pass.difference(passed).cloned().collect(),
             env: Environment::Only(passed.clone()),
-            variables: BTreeMap::new(),
+            variables: self.env_set.clone(),
             timeout_ms,
             limits: Limits { output_cap_bytes, ..self.limits },
             uncapped: false,

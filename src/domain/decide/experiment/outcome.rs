@@ -50,7 +50,7 @@ pub(crate) fn ended(
         run_id,
         profile: run.profile.clone(),
         command: run.command.clone(),
-        outcome: RunOutcome { interrupted: over.interrupted, ..outcome.clone() },
+        outcome: RunOutcome { interrupted: over.interrupted, ..outcome.clone() }.for_the_ledger(),
         asserted: false,
         undecided: changed.as_ref().map(|change| change.parse().expect("a scope and a name are short")),
         key: over.key.clone(),
@@ -96,7 +96,12 @@ pub(crate) fn ended(
         // The reason of a proof is the name of its run: why nothing was replaced stands with the evidence.
         let said = stays.map(|warning| warning.message).into_iter();
         let said = said.chain(alike.map(|(other, _)| against::neither_decides(other)));
-        let said = said.chain(missing);
+        let is_proof = !proof.is_empty();
+        let outweighed =
+            against::other_outcome(state, (claim_id, claim), (run_id, &over)).filter(|_| is_proof);
+        let said = said.chain(outweighed.map(|(_, told)| told));
+        let without = against::without_outcome(state, claim_id, (run_id, &over)).filter(|_| is_proof);
+        let said = said.chain(without).chain(missing);
         let said: Vec<String> = said.collect();
         let note = (!said.is_empty()).then(|| reason(&said.join("; ")));
         events.push(EvidenceAdded { claim_id, evidence_ref, relation, weight, note, grade, run }.into());
@@ -250,8 +255,17 @@ pub(super) fn end(state: &State, run_id: RunId, run: &Run, outcome: &RunOutcome,
     let interrupted = is_lost || outcome.is_interrupted();
     let reproducible_at = outcome.reproducible_at().map(str::to_owned);
     let (dir, exit_code) = (outcome.dir(), outcome.exit_code);
-    let mut over =
-        Run { state: outcome.state, reproducible_at, key, interrupted, dir, exit_code, ..run.clone() };
+    let own_held = outcome.git.as_ref().and_then(|git| git.own_held.clone());
+    let mut over = Run {
+        state: outcome.state,
+        reproducible_at,
+        key,
+        interrupted,
+        dir,
+        exit_code,
+        own_held,
+        ..run.clone()
+    };
     let mut unstable = seen.unstable;
     let mut is_mixed = false;
     if let Some(series) = run.series {
