@@ -614,6 +614,43 @@ fn an_agent_promotes_over_mcp_by_the_same_borders_and_reads_no_other_users_space
     });
 }
 
+/// Red before: the newest value held, whoever saved it.
+#[test]
+fn an_agent_replaces_no_fact_of_the_operator_or_of_a_user() {
+    let shell = Shell::new();
+    let anchor = |by: &str, what: &str| told(&shell, "ann", &format!("hm --json --agent {by} anchor {what}"));
+    assert_eq!(anchor("operator", "save REGION eu-north")["state"], "committed");
+    for what in ["save REGION us-east", "retire REGION"] {
+        let refused = anchor("devops", what);
+        assert_eq!(refused["code"], "authority_too_low", "{what}: {refused}");
+        assert!(refused["hint"].as_str().is_some_and(|hint| hint.contains("hm anchor")), "{refused}");
+    }
+    let denied = kinds(&shell, "memory.denied");
+    assert_eq!(denied.len(), 2, "{denied:?}");
+    assert!(!denied[0].to_string().contains("us-east"), "{denied:?}");
+    // What the user of a session said has that authority too, once it is promoted.
+    said(&shell, "ann", "hm --agent devops session turn user \"I edit with helix\"");
+    let promote = "hm --json --agent devops memory promote session:s-ann:short_term:1 --to user --key EDITOR \
+                   --reason \"said for good\"";
+    assert_eq!(told(&shell, "ann", promote)["state"], "committed");
+    assert_eq!(anchor("devops", "save EDITOR vim --space user")["code"], "authority_too_low");
+    assert!(said(&shell, "ann", "hm anchor list").contains("eu-north"));
+    // The word of another agent is no higher, and the operator replaces every word.
+    assert_eq!(anchor("devops", "save PORT 7001")["state"], "committed");
+    assert_eq!(anchor("analyst", "save PORT 7002")["state"], "committed");
+    assert_eq!(anchor("operator", "save REGION us-west")["state"], "committed");
+    assert_eq!(anchor("operator", "save PORT 7003")["state"], "committed");
+    assert_eq!(anchor("devops", "save PORT 7004")["code"], "authority_too_low");
+    shell.end_writer();
+    let granted = "[trust]\nagents_may_override_operator = true\n";
+    std::fs::write(shell.workspace().config(), granted).expect("a file");
+    assert_eq!(
+        anchor("devops", "save PORT 7005")["state"],
+        "committed",
+        "the configuration lets agents do it"
+    );
+}
+
 /// Red before: the beginning of a promoted message stayed in the summary of the dialogue.
 #[test]
 fn a_promoted_message_leaves_the_summary_of_its_session() {

@@ -183,8 +183,7 @@ fn weighed<'f>(
     }
     let event_type = promote.event_type.unwrap_or(found.event_type);
     // With the promotion, the operator says it too.
-    let speaks = if is_operator { Authority::UserAsserted } else { Authority::AiInferred };
-    let authority = found.authority.max(speaks);
+    let authority = found.authority.max(Authority::of_speaker(agent));
     let crossing = rules.check(item.space, promote.to, event_type, authority);
     Ok(Weighed { crossing, item: Some((found, event_type, authority)) })
 }
