@@ -264,10 +264,12 @@ fn body(trace: Trace, traced: &Traced, event: &Event, sources: &Sources) -> Opti
         }
         (Trace::Deleted, Event::MemoryPromoted(of)) => deleted(of.source_seq, "superseded", seq, sources)?,
         (Trace::Deleted, _) => {
-            let reason = match event {
-                Event::AnchorSaved(_) => "superseded",
-                Event::TurnRecorded(_) => "expired",
-                _ => "retired",
+            let reason = if matches!(event, Event::AnchorSaved(_)) {
+                "superseded"
+            } else if matches!(event, Event::TurnRecorded(_)) {
+                "expired"
+            } else {
+                "retired"
             };
             deleted(*sources.ended.get(&seq)?, reason, seq, sources)?
         }

@@ -5,7 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use super::commit::Committer;
 use super::error::WriterError;
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
 use crate::domain::agent::AgentId;
 use crate::domain::event::PolicyChanged;
 use crate::domain::policy::MemoryPolicy;
@@ -42,9 +42,9 @@ impl Governing {
         if found == self.seen && self.was_empty == is_empty {
             return Ok(());
         }
-        let Some(found) = settled(&self.path, found) else { return Ok(()) };
+        let Some((found, read)) = read_settled(&self.path, found) else { return Ok(()) };
         (self.seen, self.was_empty) = (found, is_empty);
-        match Config::load_written(&self.path) {
+        match read {
             Ok(Some(config)) => committer.memory_policy = config.memory,
             Ok(None) => {
                 tracing::warn!(
@@ -70,21 +70,22 @@ pub(super) fn begin(committer: &mut Committer, workspace: &Workspace) -> Result<
     record(committer)
 }
 
-/// The stamp of a file that no program writes any more. None if one still does; the next renewal looks again.
-fn settled(path: &Path, mut found: Stamp) -> Option<Stamp> {
+/// The content of a file that no program writes any more, with its stamp. None if one still does; the next renewal looks
+/// again.
+fn read_settled(path: &Path, mut found: Stamp) -> Option<(Stamp, Result<Option<Config>, ConfigError>)> {
     for _ in 0..LOOKS {
         let now = system::now().ms();
         let age = found.map_or(SETTLED_AFTER_MS, |(changed, _)| {
             now.saturating_sub(i64::try_from(changed.as_millis()).unwrap_or(i64::MAX))
         });
         // A time in the future is that of another clock, and tells no age.
-        if age >= SETTLED_AFTER_MS || age < 0 {
-            return Some(found);
+        if (0..SETTLED_AFTER_MS).contains(&age) {
+            std::thread::sleep(Duration::from_millis((SETTLED_AFTER_MS - age).unsigned_abs()));
         }
-        std::thread::sleep(Duration::from_millis((SETTLED_AFTER_MS - age).unsigned_abs()));
+        let read = Config::load_written(path);
         let again = stamp(path);
         if again == found {
-            return Some(found);
+            return Some((found, read));
         }
         found = again;
     }

@@ -30,6 +30,7 @@ use serde_json::{Value, json};
 
 use crate::bench::Bench;
 use crate::harness::{TempWorkspace, agent, block_on, body, creation, dump, law, request};
+use crate::http;
 use crate::shell::Shell;
 use crate::terminal::by_a_human;
 
@@ -612,6 +613,36 @@ fn an_agent_promotes_over_mcp_by_the_same_borders_and_reads_no_other_users_space
             assert!(!theirs.contains(own), "{own}: {theirs}");
         }
     });
+}
+
+#[test]
+fn a_server_for_many_callers_has_no_space_of_a_user() {
+    let bench = Bench::new();
+    block_on(async {
+        let ann = pane_of(&bench, "ann").await;
+        let fact = json!({ "key": "THEME", "value": "dark-of-ann", "space": "user", "session": "s-ann" });
+        bench.accepted(&ann, "save_anchor", fact).await;
+    });
+    // The server runs as the user whose space it is, and serves callers that may be anybody.
+    let mut process = std::process::Command::new(bench.binary());
+    process.current_dir(bench.root()).env("HM_USER", "ann").arg("--dir").arg(bench.root());
+    let served = http::Served::start_by(process, &["--toolsets", "all"]);
+    let events = bench.events().len();
+    let fixed =
+        ["anchors", "memory", "memory/user/ann", "memory/user/ann/profile/1", "context", "events", "traces"];
+    let traces = (1..=events).map(|seq| format!("traces/{seq}"));
+    for address in fixed.into_iter().map(str::to_owned).chain(traces) {
+        let uri = format!("hivemind://{address}");
+        let answer = http::modern(&served, None, "resources/read", json!({ "uri": uri }));
+        assert!(!answer.body.contains("dark-of-ann"), "{address}: {answer:?}");
+    }
+    let arguments = json!({ "key": "EDITOR", "value": "vim", "space": "user" });
+    let params = json!({ "name": "save_anchor", "arguments": arguments });
+    assert_eq!(http::modern(&served, None, "tools/call", params).outcome(), "invalid_argument");
+    let item = "user:ann:profile:1";
+    let arguments = json!({ "item": item, "to": "project", "reason": "I want it" });
+    let params = json!({ "name": "promote_item", "arguments": arguments });
+    assert_eq!(http::modern(&served, None, "tools/call", params).outcome(), "unknown_memory");
 }
 
 /// Red before: the newest value held, whoever saved it.

@@ -10,13 +10,14 @@ use crate::domain::claim::{Position, ReportKind};
 use crate::domain::command::{
     Command, CreateClaim, PromoteItem, RecordDecision, RetireAnchor, SaveAnchor, Seen,
 };
-use crate::domain::event::{Attempted, Event, MemoryDenied};
+use crate::domain::event::{AnchorSaved, Attempted, Event, MemoryDenied};
 use crate::domain::ids::ClaimId;
 use crate::domain::memory::{Authority, MemoryEvent, MemoryKind, Source, Space, importance};
 use crate::domain::policy::{MemoryPolicy, TrustMode};
 use crate::domain::rejection::{Code, Rejection};
+use crate::domain::spaces::BorderReason;
 use crate::domain::state::State;
-use crate::domain::text::Label;
+use crate::domain::text::{AnchorKey, Label};
 use crate::domain::way;
 
 /// What a command writes, for the policy.
@@ -70,7 +71,29 @@ pub fn denied(
 
 /// The refusal of an event from another ledger by the policy, for imports.
 pub fn denied_event(agent: &AgentId, event: &Event, policy: &MemoryPolicy) -> Option<Rejection> {
-    unwritten(recorded(agent, event), policy)
+    unwritten(recorded(agent, event), policy).or_else(|| crossed(event, policy))
+}
+
+/// The refusal of a recorded write into the space of a person, or of a recorded promotion, by the borders of this memory.
+fn crossed(event: &Event, policy: &MemoryPolicy) -> Option<Rejection> {
+    if let Event::AnchorSaved(AnchorSaved { key, value, user: Some(_) }) = event {
+        not_taken(key, value.as_str(), policy)
+    } else if let Event::MemoryPromoted(of) = event {
+        let crossing = policy.promotion.check(of.from_space, of.to_space, of.event_type, of.authority_used);
+        if crossing.is_allowed {
+            return None;
+        }
+        let is_low = crossing.reason == BorderReason::AuthorityTooLow;
+        let code = if is_low { Code::AuthorityTooLow } else { Code::BorderClosed };
+        let message = format!(
+            "it promotes {} from {} to {} with the authority {}, which the policy does not let cross",
+            of.event_type, of.from_space, of.to_space, of.authority_used
+        );
+        let hint = "a human changes [policy.promotion] in config.toml, `hm policy show` says what it is";
+        Some(Rejection::new(code, message, hint))
+    } else {
+        None
+    }
 }
 
 const fn event_of_report(kind: ReportKind) -> MemoryEvent {
@@ -262,6 +285,11 @@ fn outside(command: &Command, policy: &MemoryPolicy) -> Option<Rejection> {
     } else {
         return None;
     };
+    not_taken(key, value, policy)
+}
+
+/// The refusal of a key that the space of a person does not take.
+fn not_taken(key: &AnchorKey, value: &str, policy: &MemoryPolicy) -> Option<Rejection> {
     if policy.spaces.takes(key) {
         return None;
     }
