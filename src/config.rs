@@ -403,6 +403,23 @@ impl Config {
         Self::of(file, &text, &path.display().to_string())
     }
 
+    /// Like [`Config::load`]. None for a file that is missing or empty, as it is for a moment while a program writes it.
+    ///
+    /// # Errors
+    /// As for [`Config::load`].
+    pub fn load_written(path: &Path) -> Result<Option<Self>, ConfigError> {
+        let (file, text) = parsed(path)?;
+        if text.trim().is_empty() {
+            return Ok(None);
+        }
+        Self::of(file, &text, &path.display().to_string()).map(Some)
+    }
+
+    /// Whether the file is there and has no content. Then the rules on record stay in force.
+    pub fn is_empty_file(path: &Path) -> bool {
+        read(path).is_ok_and(|text| text.trim().is_empty())
+    }
+
     /// The line of each key of `[policy]` in a configuration.
     ///
     /// # Errors

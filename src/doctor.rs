@@ -98,6 +98,10 @@ impl Doctor<'_> {
     fn policy(&self) -> Option<Check> {
         let policy = &self.config.memory;
         let MemoryPolicy { write_policy, trust, .. } = policy;
+        if Config::is_empty_file(&self.workspace.config()) {
+            let message = "config.toml is empty: a writer keeps the last policy that it read; `hm policy show` shows it";
+            return Some(Check::note("policy", message));
+        }
         let closed = if policy.closed().is_some() { ", and nothing is written" } else { "" };
         (*policy != MemoryPolicy::default()).then(|| {
             let message = format!(

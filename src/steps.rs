@@ -71,6 +71,17 @@ pub(crate) const VERBS: &[Verb] = &[
         ],
     ),
     (
+        "promote_item",
+        "memory promote",
+        &[
+            ("item", Place),
+            ("to", After("--to")),
+            ("key", After("--key")),
+            ("event_type", After("--as")),
+            ("reason", After("--reason")),
+        ],
+    ),
+    (
         "record_decision",
         "decision record",
         &[
@@ -110,6 +121,11 @@ pub(crate) const VERBS: &[Verb] = &[
     ("snapshot_beliefs", "belief snapshot", &[]),
     ("spawn_researcher", "session spawn", &[("profile", Place), ("prompt", Place)]),
     ("split_session", "session split", &[("reason", Place)]),
+    (
+        "start_phase",
+        "memory phase start",
+        &[("name", Place), ("space", After("--space")), ("reason", After("--reason"))],
+    ),
     ("still", "claim still", &[("claim_id", Place)]),
     ("support", "claim support", POSITION),
     (

@@ -1,6 +1,7 @@
 //! `hm backup`: copies the whole memory while other processes write to it, and checks the copy before it is put in
 //! place.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,8 @@ use super::Context;
 use super::output::{self, Failure};
 use super::verify::runs_on_record;
 use crate::checkpoints::{self, Checkpoints};
-use crate::ledger::{Checkpoint, Cursor, Origin, Reader, Report, Tree};
+use crate::domain::event::{AnchorSaved, PhaseStarted};
+use crate::ledger::{Checkpoint, Cursor, Filter, Origin, Reader, Report, Tree};
 use crate::reads::Reads;
 use crate::runner::profile::PROFILE_DIR;
 use crate::system::Sources;
@@ -20,7 +22,8 @@ use crate::workspace::Workspace;
 
 #[derive(Debug, Args)]
 pub(super) struct Backup {
-    /// A directory that does not exist yet, or is empty; it becomes a workspace of its own
+    /// A directory that does not exist yet, or is empty; it becomes a workspace of its own, with
+    /// what every user keeps
     to: PathBuf,
 }
 
@@ -40,32 +43,40 @@ impl Backup {
             let text = format!("{} is in the way: a backup that was cut short left it", partial.display());
             return Err(Failure::Usage(text));
         }
-        let copied = copy(context, &partial).and_then(|head| {
+        let copied = copy(context, &partial).and_then(|done| {
             if to.exists() {
                 std::fs::remove_dir(to).map_err(cannot)?;
             }
             std::fs::rename(&partial, to).map_err(cannot)?;
-            Ok(head)
+            Ok(done)
         });
         if copied.is_err() {
             // The caller gets the first error.
             let _ = std::fs::remove_dir_all(&partial);
         }
-        let head = copied?;
+        let (head, users) = copied?;
         let head_hash = hex::encode(head.hash);
-        let text = format!(
+        let mut text = format!(
             "backed up {} events to {}, head {head_hash}\nits chain and every page were checked\n",
             head.seq,
             to.display()
         );
-        let json = json!({ "dir": to, "events": head.seq, "head_hash": head_hash });
+        if users > 0 {
+            let of = if users == 1 { "1 user keeps".to_owned() } else { format!("{users} users keep") };
+            text += &output::fitted(&format!(
+                "it holds what {of} in a space of their own, which no export holds: who reads the copy can read it\n"
+            ));
+        }
+        let json = json!({ "dir": to, "events": head.seq, "head_hash": head_hash, "users": users });
         output::print(context.global.json, &text, &json)
     }
 }
 
 /// Copies the ledger last, so that no other file of the copy is ahead of it. The ledger may already contain events that
 /// the spool still holds. The writer recognises them.
-fn copy(context: &Context, to: &Path) -> Result<Cursor, Failure> {
+///
+/// Returns the head of the copy, and the number of users with a space in it.
+fn copy(context: &Context, to: &Path) -> Result<(Cursor, usize), Failure> {
     let cannot = |error: std::io::Error| Failure::Usage(format!("cannot write {}: {error}", to.display()));
     let from = &context.workspace;
     let copy = Workspace::init_apart(to, &context.environment).map_err(Failure::usage)?;
@@ -101,12 +112,34 @@ fn copy(context: &Context, to: &Path) -> Result<Cursor, Failure> {
             for dir in [copy.memory().to_owned(), to.to_owned()] {
                 File::open(&dir).and_then(|dir| dir.sync_all()).map_err(cannot)?;
             }
-            Ok(head)
+            Ok((head, users(&copy)?))
         }
         Report { fault: Some(fault), .. } => {
             Err(Failure::internal(format!("the ledger does not verify, and was not copied: {fault}")))
         }
     }
+}
+
+/// The number of users who keep something in a space of their own, in words that the ledger still has.
+fn users(copy: &Workspace) -> Result<usize, Failure> {
+    let mut found = BTreeSet::new();
+    let Some(ledger) = Reader::open(&copy.ledger())? else { return Ok(0) };
+    for kind in [AnchorSaved::KIND, PhaseStarted::KIND] {
+        let mut after = 0;
+        loop {
+            let page = ledger.list(&Filter {
+                after,
+                kind: Some(kind.to_owned()),
+                limit: views::MAX_LIMIT,
+                ..Filter::default()
+            })?;
+            let Some(last) = page.last() else { break };
+            after = last.seq;
+            let events = page.iter().filter_map(|stored| stored.recorded().ok()?.event);
+            found.extend(events.filter_map(|event| event.user().cloned()));
+        }
+    }
+    Ok(found.len())
 }
 
 /// Fails if the files of a run are whole in the original and broken in the copy.

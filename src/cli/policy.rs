@@ -8,9 +8,8 @@ use serde_json::{Value, json};
 use super::output::{self, Failure};
 use super::{Context, Global};
 use crate::config::{Config, ConfigError};
-use crate::domain::memory::MemoryEvent;
 use crate::domain::policy::MemoryPolicy;
-use crate::domain::spaces::Border;
+use crate::views;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Policy {
@@ -68,50 +67,22 @@ fn told(as_json: bool, file: &std::path::Path, checked: Result<(), ConfigError>)
     }
 }
 
-/// A key of the policy with its value.
-fn keys(policy: &MemoryPolicy) -> Vec<(String, Value)> {
-    let MemoryPolicy {
-        write_policy,
-        allow_event_types,
-        deny_event_types,
-        trust,
-        retention,
-        spaces,
-        promotion,
-        phase,
-    } = policy;
-    let mut keys = vec![
-        ("write_policy".to_owned(), json!(write_policy)),
-        ("allow_event_types".to_owned(), json!(allow_event_types)),
-        ("deny_event_types".to_owned(), json!(deny_event_types)),
-        ("trust".to_owned(), json!(trust)),
-    ];
-    for event in MemoryEvent::ALL {
-        keys.push((format!("retention.semantic.{event}"), json!(retention.term(*event))));
-    }
-    keys.push(("spaces.user_keys".to_owned(), json!(spaces.user_keys)));
-    for border in Border::ALL {
-        keys.push((format!("promotion.{border}"), json!(promotion.bar(*border))));
-    }
-    keys.push(("phase.by_plan".to_owned(), json!(phase.by_plan)));
-    keys
-}
-
 fn show(context: &Context) -> Result<(), Failure> {
     let file = context.workspace.config();
     let lines = Config::policy_lines(&file).map_err(Failure::usage)?;
-    let policy = &context.config.memory;
-    let keys = keys(policy);
+    // An empty file says nothing: the writer keeps the rules on record.
+    let on_record = match Config::is_empty_file(&file) {
+        true => views::policy_on_record(&mut context.models()?)?,
+        false => None,
+    };
+    let policy = on_record.as_ref().unwrap_or(&context.config.memory);
+    let keys = policy.rules();
     let width = keys.iter().map(|(key, _)| key.len()).max().unwrap_or_default();
     let mut text = String::new();
     for (key, value) in &keys {
-        let shown = match (value.as_array(), value.as_str()) {
-            (Some(list), _) if list.is_empty() => "(empty)".to_owned(),
-            (Some(list), _) => list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
-            (None, Some(word)) => word.to_owned(),
-            (None, None) => value.to_string(),
-        };
-        let from = lines.get(key).map_or_else(|| "default".to_owned(), |line| format!("line {line}"));
+        let shown = MemoryPolicy::in_words(value);
+        let other = if on_record.is_some() { "on record" } else { "default" };
+        let from = lines.get(key).map_or_else(|| other.to_owned(), |line| format!("line {line}"));
         text += &output::wrapped(
             &format!("{key:width$}  "),
             &" ".repeat(width + 2),
@@ -126,10 +97,15 @@ fn show(context: &Context) -> Result<(), Failure> {
         policy.hash()
     );
     text += &output::wrapped("", "", &about);
+    if on_record.is_some() {
+        let empty = "The file is empty, so the last policy that was read stays in force; with a line in it, such as \
+                     [policy], the defaults hold.";
+        text += &output::wrapped("", "", empty);
+    }
     let rows: Vec<Value> = keys
         .iter()
         .map(|(key, value)| json!({ "key": key, "value": value, "line": lines.get(key) }))
         .collect();
-    let value = json!({ "file": file.display().to_string(), "hash": policy.hash(), "keys": rows, "own_secret_patterns": own });
+    let value = json!({ "on_record": on_record.is_some(), "file": file.display().to_string(), "hash": policy.hash(), "keys": rows, "own_secret_patterns": own });
     output::print(context.global.json, &text, &value)
 }

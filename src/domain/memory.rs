@@ -113,6 +113,13 @@ impl Source {
     }
 }
 
+impl Authority {
+    /// The authority of what an agent or the operator says.
+    pub fn of_speaker(agent: &AgentId) -> Self {
+        if *agent == AgentId::operator() { Self::UserAsserted } else { Self::AiInferred }
+    }
+}
+
 impl MemoryEvent {
     /// The event type of a claim whose author gave none. The words of a statement play no part: by its words, "Actually
     /// that looks great" is a correction.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::domain::claim::word;
@@ -133,8 +134,8 @@ impl MemoryPolicy {
         serde_json::from_str(text).unwrap_or_default()
     }
 
-    /// The rules by their keys in `config.toml`, each with its value in words.
-    pub fn rules(&self) -> Vec<(String, String)> {
+    /// The rules by their keys in `config.toml`, each with its value: a word, a list of words, or true and false.
+    pub fn rules(&self) -> Vec<(String, Value)> {
         let Self {
             write_policy,
             allow_event_types,
@@ -145,25 +146,30 @@ impl MemoryPolicy {
             promotion,
             phase,
         } = self;
-        let listed = |events: &BTreeSet<MemoryEvent>| {
-            let words: Vec<&str> = events.iter().map(|event| event.as_str()).collect();
-            if words.is_empty() { "(empty)".to_owned() } else { words.join(", ") }
-        };
         let mut rules = vec![
-            ("write_policy".to_owned(), write_policy.to_string()),
-            ("allow_event_types".to_owned(), listed(allow_event_types)),
-            ("deny_event_types".to_owned(), listed(deny_event_types)),
-            ("trust".to_owned(), trust.to_string()),
+            ("write_policy".to_owned(), json!(write_policy)),
+            ("allow_event_types".to_owned(), json!(allow_event_types)),
+            ("deny_event_types".to_owned(), json!(deny_event_types)),
+            ("trust".to_owned(), json!(trust)),
         ];
         let term =
-            |event: &MemoryEvent| (format!("retention.semantic.{event}"), retention.term(*event).to_string());
+            |event: &MemoryEvent| (format!("retention.semantic.{event}"), json!(retention.term(*event)));
         rules.extend(MemoryEvent::ALL.iter().map(term));
-        let keys: Vec<String> = spaces.user_keys.iter().cloned().map(String::from).collect();
-        rules.push(("spaces.user_keys".to_owned(), keys.join(", ")));
-        let bar = |border: &Border| (format!("promotion.{border}"), promotion.bar(*border).to_string());
+        rules.push(("spaces.user_keys".to_owned(), json!(spaces.user_keys)));
+        let bar = |border: &Border| (format!("promotion.{border}"), json!(promotion.bar(*border)));
         rules.extend(Border::ALL.iter().map(bar));
-        rules.push(("phase.by_plan".to_owned(), phase.by_plan.to_string()));
+        rules.push(("phase.by_plan".to_owned(), json!(phase.by_plan)));
         rules
+    }
+
+    /// The value of a rule in words, as people read it.
+    pub fn in_words(value: &Value) -> String {
+        match value {
+            Value::Array(list) if list.is_empty() => "(empty)".to_owned(),
+            Value::Array(list) => list.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
+            Value::String(word) => word.clone(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
+        }
     }
 
     /// Whether a rule lets more be written, lets agents decide more, or lets more cross a border, than in another policy. A
@@ -195,8 +201,8 @@ impl MemoryPolicy {
         let changes = pairs.filter(|(now, was)| now != was).map(|((rule, now), (_, before))| RuleChange {
             looser: self.is_looser_in(&rule, &was),
             rule,
-            now,
-            was: before,
+            now: Self::in_words(&now),
+            was: Self::in_words(&before),
         });
         Some(MemoryRules { changes: changes.collect(), hash, policy: self.text(), was: hash_before })
     }

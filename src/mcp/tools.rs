@@ -20,6 +20,7 @@ mod researchers;
 mod retract_evidence;
 mod run_experiment;
 mod sessions;
+mod spaces;
 mod split_session;
 mod still;
 mod tasks;
@@ -43,7 +44,7 @@ use crate::identity::Role;
 pub enum Toolset {
     /// The tools that every agent needs; the default.
     Core,
-    /// The tools for plans, phases and anchors.
+    /// The tools for plans, phases, anchors and the spaces of the memory.
     Plan,
     /// The tools for moments that hooks cover, for clients without hooks.
     Session,
@@ -89,7 +90,8 @@ impl Toolset {
         match self {
             Self::Core => vec![(Role::Agent, core())],
             Self::Plan => {
-                vec![(Role::Agent, Server::plan_route() + Server::ways_back_route() + Server::lock_route())]
+                let plan = Server::plan_route() + Server::ways_back_route() + Server::lock_route();
+                vec![(Role::Agent, plan + Server::spaces_route())]
             }
             Self::Session => vec![(Role::Agent, session())],
             // The names of targets are the operator's. Guards are also the architect's, which its rule decides.
@@ -224,9 +226,11 @@ mod tests {
             plan add_phase: agent admin
             plan add_plan: agent admin
             plan lock: agent admin
+            plan promote_item: agent admin
             plan rename_plan: agent admin
             plan retire_anchor: agent admin
             plan save_anchor: agent admin
+            plan start_phase: agent admin
             session end_session: agent admin
             session record_turn: agent admin
             session snapshot_beliefs: agent admin

@@ -27,8 +27,9 @@ const CHUNK: usize = 2_000;
 /// questions and silence, globs among scopes, short names and descriptions of tasks and plans, and stems that part
 /// letters from digits, 12 what a pane answers for under its other names, the policy on record, positions that are
 /// held no more, and short names of claims, runs, contradictions and sessions, 16 observations of hooks, playbooks
-/// and reflections, 17 spaces, promotions, phases, the rules of `[policy]` that became looser, and vectors of statements.
-pub const FOLD_VERSION: u32 = 17;
+/// and reflections, 17 spaces, promotions, phases, the rules of `[policy]` that became looser, and vectors of statements,
+/// 18 the messages of a summary.
+pub const FOLD_VERSION: u32 = 18;
 
 /// Read models without any event, in memory.
 pub(super) fn empty() -> Result<Connection, StoreError> {

@@ -117,17 +117,35 @@ pub(super) fn turn(db: &Connection, at: &Recorded, body: &TurnRecorded) -> Resul
     let Some((seq, role, text)) = fallen else { return Ok(()) };
     db.prepare_cached("DELETE FROM turns WHERE session = ?1 AND seq <= ?2")?
         .execute(params![session, seq])?;
+    sum_up(db, session, |segments| {
+        segments.push((seq, segment(&role, &text)));
+        let too_many = segments.len().saturating_sub(SUMMARY_SEGMENTS);
+        segments.drain(..too_many);
+    })
+}
+
+/// Takes a message out of the dialogue and out of its summary.
+pub(super) fn take_out(db: &Connection, session: &str, seq: u64) -> Result<(), StoreError> {
+    db.prepare_cached("DELETE FROM turns WHERE session = ?1 AND seq = ?2")?
+        .execute(params![session, bound(seq)])?;
+    sum_up(db, session, |segments| segments.retain(|(of, _)| *of != seq))
+}
+
+/// Changes the summary of a session: the ledger position of each message, and its beginning.
+fn sum_up(
+    db: &Connection,
+    session: &str,
+    change: impl FnOnce(&mut Vec<(u64, String)>),
+) -> Result<(), StoreError> {
     let summary: Option<String> = db
         .prepare_cached("SELECT summary FROM session_states WHERE session = ?1")?
         .query_row([session], only)
         .optional()?;
     // A session that never started has no row for a summary.
     let Some(summary) = summary else { return Ok(()) };
-    let mut segments: Vec<String> =
+    let mut segments =
         serde_json::from_str(&summary).map_err(|error| StoreError::Malformed(error.to_string()))?;
-    segments.push(segment(&role, &text));
-    let too_many = segments.len().saturating_sub(SUMMARY_SEGMENTS);
-    segments.drain(..too_many);
+    change(&mut segments);
     db.prepare_cached("UPDATE session_states SET summary = ?2 WHERE session = ?1")?
         .execute(params![session, Json(&segments)])?;
     Ok(())
@@ -277,6 +295,9 @@ pub struct SessionView {
     pub told_seq: u64,
     /// The summary of older messages, oldest first.
     pub summary: Vec<String>,
+    /// Ledger positions of the messages in the summary.
+    #[serde(skip)]
+    pub summed: Vec<u64>,
     /// Ledger position of its first start.
     pub started_seq: u64,
     /// Ledger position of its last start or end.
@@ -369,6 +390,7 @@ const SPLIT: &str =
 
 pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<SessionView> {
     let has_ended = row.get::<_, Option<i64>>("ended_at")?.is_some();
+    let (summed, summary) = json::<Vec<(u64, String)>>(row, "summary")?.into_iter().unzip();
     Ok(SessionView {
         session: row.get("session")?,
         name: row.get("name")?,
@@ -385,7 +407,8 @@ pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<SessionView> {
         end_cause: has_ended.then(|| row.get("end_cause")).transpose()?,
         prompt_seq: row.get("prompt_seq")?,
         told_seq: row.get("told_seq")?,
-        summary: json(row, "summary")?,
+        summary,
+        summed,
         started_seq: row.get("started_seq")?,
         seq: row.get("seq")?,
     })

@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
 use super::rows::{bound, only};
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, sessions};
 use crate::domain::event::{MemoryPromoted, PhaseStarted, Recorded};
 use crate::domain::memory::{Authority, MemoryEvent, MemoryId, MemoryKind, Owner, Source, Space};
 use crate::domain::phase::{PhaseNumber, PhaseReason};
@@ -78,8 +78,7 @@ pub(super) fn promoted(db: &Connection, at: &Recorded, body: &MemoryPromoted) ->
         body.user
     ])?;
     if body.from_id.kind == MemoryKind::ShortTerm {
-        db.prepare_cached("DELETE FROM turns WHERE session = ?1 AND seq = ?2")?
-            .execute(params![body.from_id.owner.as_str(), bound(body.source_seq)])?;
+        sessions::take_out(db, body.from_id.owner.as_str(), body.source_seq)?;
     }
     Ok(())
 }

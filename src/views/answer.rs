@@ -156,3 +156,18 @@ pub fn without(rows: u64) -> String {
         rows => format!("{rows} rows cannot be read and are left out: `hm rebuild`\n"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Recall;
+    use crate::domain::memory::Recalled;
+    use crate::domain::privacy::Secrets;
+
+    #[test]
+    fn a_recall_keeps_no_secret_of_a_prompt() {
+        let about = vec!["mend it with AKIAQ3EGT4PLKXYWZB7M".to_owned()];
+        let recall = Recall { about, items: vec![Recalled::anchor(1)] };
+        let query = recall.record(&Secrets::default()).and_then(|record| record.query).expect("a query");
+        assert_eq!(query.as_str(), "mend it with [redacted:aws-key]");
+    }
+}

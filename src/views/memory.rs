@@ -23,9 +23,10 @@ use crate::domain::memory::{
 };
 use crate::domain::names::{Name, Named, Sort};
 use crate::domain::phase::Lived;
+use crate::domain::policy::{Length, Term};
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
-use crate::domain::time::Moment;
+use crate::domain::time::{Hours, Moment, Timestamp};
 use crate::ledger::{self, Filter, Stored};
 use crate::reads::Reads;
 use crate::store::{ClaimFilter, ClaimSummary, PromotionView, SessionView};
@@ -482,7 +483,7 @@ fn rows(asking: &mut Asking<'_>, found: Found, project: &Owner) -> Result<(Vec<K
             kept.extend(of_turn(asked, turn, &said, &mut phases)?.map(|kept| kept.marked(asked)));
         }
         for session in &summaries {
-            kept.push(of_summary(asked, session, &said, &mut phases)?);
+            kept.push(of_summary(session, &said));
         }
         for kept in &mut kept {
             phases.name(asked, &mut kept.item)?;
@@ -533,7 +534,14 @@ fn of_claim(
     let mut item = MemoryItem::new(id, claim.statement.clone(), source, claim.created_seq, event);
     item.stand_on(ground);
     item.meta.dedup_key = target.or_else(|| DedupKey::of_text(event, &claim.statement));
-    item.meta.expires_at = kept.expires_at;
+    let term = asked.config.memory.retention.term(event);
+    let by_policy = match term {
+        Term::Ttl(Length::Hours(hours)) => Some(Timestamp::from_ms(claim.created_at).plus(Hours(hours)).ms()),
+        // Nobody knows when so many sessions will have started.
+        Term::Ttl(Length::Sessions(_)) | Term::Decay(_) | Term::Never => None,
+    };
+    item.meta.expires_at = kept.expires_at.into_iter().chain(by_policy).min();
+    item.meta.policy_tags.extend((term != Term::Never).then(|| "kept_by:retention_rule".to_owned()));
     let shown_to = if claim.status == Status::Deprecated {
         let by = claim.superseded_by.map(|by| format!(" by {by}")).unwrap_or_default();
         ShownTo::nobody(kept.over_since, &format!("{}{by}", claim.short_standing()))
@@ -582,6 +590,9 @@ fn of_anchor(
     let mut item = MemoryItem::new(id, value.to_string(), source, stored.seq, event);
     item.stand_on(ground);
     item.meta.promoted_from = promotion.as_ref().map(|promotion| promotion.from_id.clone());
+    let turn = promotion.as_ref().map(|promotion| &promotion.from_id);
+    item.meta.source_turn_ids =
+        turn.filter(|from| from.kind == MemoryKind::ShortTerm).cloned().into_iter().collect();
     item.meta.promotion_reason = promotion.as_ref().map(|promotion| promotion.reason.clone());
     item.meta.key = Some(key.to_string());
     item.meta.dedup_key = DedupKey::of_anchor(&key);

@@ -9,16 +9,19 @@ use super::asking::Asking;
 use super::markdown::{inline, name};
 use super::plain::plain;
 use super::{Answer, ViewError};
-use crate::domain::event::{Event, MemoryDenied, MemoryForgotten, MemoryRecalled, Recorded};
+use crate::domain::event::{BorderChecked, Event, MemoryDenied, MemoryForgotten, MemoryRecalled, Recorded};
 use crate::domain::memory::{Contender, MemoryEvent, MemoryId, MemoryItem, Recalled, Space, Trace, resolve};
 use crate::domain::phase::PhaseNumber;
+use crate::domain::policy::MemoryPolicy;
 use crate::domain::rejection::Code;
+use crate::domain::spaces::BorderAction;
 use crate::domain::time::{Moment, Timestamp};
 use crate::ledger::{Filter, Stored};
+use crate::reads::Reads;
 use sources::Sources;
 
 /// The spaces from which a context takes its subject and its items, in the order in which it reads them.
-const SPACES: [Space; 2] = [Space::Session, Space::Project];
+const SPACES: [Space; 3] = [Space::Session, Space::User, Space::Project];
 /// The reason of a refused secret. The contract knows no name of a rule.
 const SECRET: &str = "privacy_deny_sensitive";
 /// Maximum length of the subject of a trace in a list, in characters.
@@ -54,7 +57,15 @@ pub(super) fn list(asking: &mut Asking<'_>, filter: &TraceFilter) -> Result<Answ
         seq = seq.max(events.first().map_or(0, |event| event.stored.seq));
         let mut traces = traces(asking, &events)?;
         traces.retain(|trace| {
-            let is_wanted = filter.trace.is_none_or(|wanted| trace["type"] == wanted.as_str());
+            let is_wanted = match filter.trace {
+                Some(wanted) => trace["type"] == wanted.as_str(),
+                // Every write and recall passes a border: a list of all traces leaves that out.
+                None => {
+                    trace["type"] != Trace::BorderCheck.as_str()
+                        || trace["event"] == BorderChecked::KIND
+                        || trace["allowed"] == false
+                }
+            };
             is_wanted && trace["seq"].as_u64() >= Some(floor)
         });
         rows.extend(traces);
@@ -113,6 +124,16 @@ pub(super) fn one(asking: &mut Asking<'_>, seq: u64) -> Result<Answer, ViewError
 pub fn plain_traces(answer: &Value) -> String {
     let traces = answer["traces"].as_array().map(Vec::as_slice).unwrap_or_default();
     traces.iter().map(plain).collect::<Vec<_>>().join("\n")
+}
+
+/// The policy on record, which stays in force while `config.toml` is empty. None before the first record.
+///
+/// # Errors
+/// [`ViewError`], where the ledger cannot be read.
+pub fn policy_on_record(reads: &mut Reads) -> Result<Option<MemoryPolicy>, ViewError> {
+    let Some(ledger) = reads.ledger()? else { return Ok(None) };
+    let recorded = sources::recorded_policies(ledger)?;
+    Ok(recorded.last().map(|(.., text)| MemoryPolicy::recorded(text)))
 }
 
 /// Whether an event has traces.
@@ -190,13 +211,37 @@ fn traces(asking: &mut Asking<'_>, events: &[Traced]) -> Result<Vec<Value>, View
     Ok(found)
 }
 
-/// One trace. None if its item cannot be named.
-fn built(trace: Trace, traced: &Traced, event: &Event, sources: &Sources) -> Option<Value> {
+/// The traces of an event under one name: mostly one, and none if its item cannot be named.
+fn built(trace: Trace, traced: &Traced, event: &Event, sources: &Sources) -> Vec<Value> {
     let seq = traced.stored.seq;
-    let mut value = match (trace, event) {
+    let is_check = trace == Trace::BorderCheck && !matches!(event, Event::BorderChecked(_));
+    let bodies = match is_check {
+        true => checked(event, seq, sources),
+        false => body(trace, traced, event, sources).into_iter().collect(),
+    };
+    let named = |mut value: Value| {
+        value["type"] = trace.as_str().into();
+        value["seq"] = seq.into();
+        value["event"] = event.kind().into();
+        value["ai_profile"] = traced.recorded.agent.as_str().into();
+        value["session"] = json!(traced.recorded.session);
+        value
+    };
+    bodies.into_iter().map(named).collect()
+}
+
+/// The keys of a trace that are its own. None if its item cannot be named.
+fn body(trace: Trace, traced: &Traced, event: &Event, sources: &Sources) -> Option<Value> {
+    let seq = traced.stored.seq;
+    let value = match (trace, event) {
         (Trace::Recall, Event::MemoryRecalled(recalled)) => recall(recalled, seq, sources),
         (Trace::Denied, Event::MemoryDenied(denied)) => self::denied(denied, seq, sources),
         (Trace::Forget, Event::MemoryForgotten(of)) => forgotten(of, sources)?,
+        (Trace::Forget, Event::TurnRecorded(_)) => json!({
+            "memory_id": sources.id(*sources.ended.get(&seq)?)?,
+            "reason": "decay",
+            "policy_snapshot": sources.policy_at(seq).0,
+        }),
         (Trace::Write, _) => {
             let mut item = sources.item(seq)?.clone();
             let write_policy = sources.policy_at(seq).1.write_policy;
@@ -217,8 +262,15 @@ fn built(trace: Trace, traced: &Traced, event: &Event, sources: &Sources) -> Opt
             };
             deleted(sources.of_claim(change.claim_id)?, reason, seq, sources)?
         }
+        (Trace::Deleted, Event::MemoryPromoted(of)) => deleted(of.source_seq, "superseded", seq, sources)?,
         (Trace::Deleted, _) => {
-            let reason = if matches!(event, Event::AnchorSaved(_)) { "superseded" } else { "retired" };
+            let reason = if matches!(event, Event::AnchorSaved(_)) {
+                "superseded"
+            } else if matches!(event, Event::TurnRecorded(_)) {
+                "expired"
+            } else {
+                "retired"
+            };
             deleted(*sources.ended.get(&seq)?, reason, seq, sources)?
         }
         (Trace::BorderCheck, Event::BorderChecked(check)) => json!({
@@ -259,12 +311,48 @@ fn built(trace: Trace, traced: &Traced, event: &Event, sources: &Sources) -> Opt
         // No event of another type is behind these traces.
         _ => return None,
     };
-    value["type"] = trace.as_str().into();
-    value["seq"] = seq.into();
-    value["event"] = event.kind().into();
-    value["ai_profile"] = traced.recorded.agent.as_str().into();
-    value["session"] = json!(traced.recorded.session);
     Some(value)
+}
+
+/// The checks at the borders of the spaces that an event reads or writes.
+fn checked(event: &Event, seq: u64, sources: &Sources) -> Vec<Value> {
+    let policy = sources.policy_at(seq).0;
+    if let Event::MemoryRecalled(_) = event {
+        let read = |space: Space| {
+            json!({
+                "action": BorderAction::Read,
+                "from_space": space,
+                "allowed": true,
+                "reason": open_to(space),
+                "policy_snapshot": policy,
+            })
+        };
+        return SPACES.map(read).into();
+    }
+    let (to, id, code) = match (event, sources.id(seq)) {
+        (Event::MemoryDenied(denied), _) => (Space::User, None, denied.reason.map(Code::as_str)),
+        (_, Some(id)) => (id.space, Some(id), None),
+        (_, None) => return Vec::new(),
+    };
+    vec![json!({
+        "action": BorderAction::Write,
+        "from_space": Space::Session,
+        "to_space": to,
+        "memory_id": id,
+        "allowed": code.is_none(),
+        "reason": code.unwrap_or_else(|| open_to(to)),
+        "policy_snapshot": policy,
+    })]
+}
+
+/// The code of the reason why a caller may read a space and write into it.
+const fn open_to(space: Space) -> &'static str {
+    match space {
+        Space::Session => "own_session",
+        Space::User => "own_user",
+        Space::Project => "own_project",
+        Space::System => "system_closed",
+    }
 }
 
 fn recall(recalled: &MemoryRecalled, seq: u64, sources: &Sources) -> Value {

@@ -312,7 +312,7 @@ fn record_start(
     if committer.is_stopped() {
         return Ok(());
     }
-    governing::record(committer)?;
+    governing::begin(committer, workspace)?;
     if workspace.is_just_adopted() {
         runs.disown(committer)?;
         workspace.settle_adoption()?;

@@ -5,16 +5,26 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use super::commit::Committer;
 use super::error::WriterError;
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
 use crate::domain::agent::AgentId;
 use crate::domain::event::PolicyChanged;
+use crate::domain::policy::MemoryPolicy;
+use crate::system;
 use crate::workspace::Workspace;
+
+/// A file that did not change for so long is written completely, in ms.
+const SETTLED_AFTER_MS: i64 = 100;
+/// How many times a renewal looks at a file that changes all the time.
+const LOOKS: usize = 3;
+
+/// The time of a file's last change since 1970, and its size in bytes. None for a missing file.
+type Stamp = Option<(Duration, u64)>;
 
 /// The state of config.toml when it was last read.
 #[derive(Debug)]
 pub(super) struct Governing {
     path: PathBuf,
-    seen: Option<(Duration, u64)>,
+    seen: Stamp,
     /// Whether the ledger was empty then.
     was_empty: bool,
 }
@@ -25,21 +35,61 @@ impl Governing {
         Self { path: workspace.config(), seen: None, was_empty: false }
     }
 
-    /// Reads the policy again if the file changed. A file with a fault changes nothing: the policy before it stays.
+    /// Reads the policy again if the file changed. A file that is empty or missing, has a fault, or is being written
+    /// changes nothing: the last policy that was read stays.
     pub(super) fn renew(&mut self, committer: &mut Committer) -> Result<(), WriterError> {
         let (found, is_empty) = (stamp(&self.path), is_empty(committer));
         if found == self.seen && self.was_empty == is_empty {
             return Ok(());
         }
+        let Some((found, read)) = read_settled(&self.path, found) else { return Ok(()) };
         (self.seen, self.was_empty) = (found, is_empty);
-        match Config::load(&self.path) {
-            Ok(config) => committer.memory_policy = config.memory,
+        match read {
+            Ok(Some(config)) => committer.memory_policy = config.memory,
+            Ok(None) => {
+                tracing::warn!(
+                    "config.toml is empty: the policy stays as it was, `hm policy show` says what it is"
+                );
+            }
             Err(fault) => {
                 tracing::error!(fault = %fault.place(), "the policy stays as it was, `hm policy check` says more");
             }
         }
         record(committer)
     }
+}
+
+/// The rules with which a writer starts: those of config.toml, or those on record while the file is empty.
+pub(super) fn begin(committer: &mut Committer, workspace: &Workspace) -> Result<(), WriterError> {
+    if Config::is_empty_file(&workspace.config()) {
+        committer.policy = committer.state.policy();
+        if let Some(rules) = committer.state.memory_rules() {
+            committer.memory_policy = MemoryPolicy::recorded(&rules.policy);
+        }
+    }
+    record(committer)
+}
+
+/// The content of a file that no program writes any more, with its stamp. None if one still does; the next renewal looks
+/// again.
+fn read_settled(path: &Path, mut found: Stamp) -> Option<(Stamp, Result<Option<Config>, ConfigError>)> {
+    for _ in 0..LOOKS {
+        let now = system::now().ms();
+        let age = found.map_or(SETTLED_AFTER_MS, |(changed, _)| {
+            now.saturating_sub(i64::try_from(changed.as_millis()).unwrap_or(i64::MAX))
+        });
+        // A time in the future is that of another clock, and tells no age.
+        if (0..SETTLED_AFTER_MS).contains(&age) {
+            std::thread::sleep(Duration::from_millis((SETTLED_AFTER_MS - age).unsigned_abs()));
+        }
+        let read = Config::load_written(path);
+        let again = stamp(path);
+        if again == found {
+            return Some((found, read));
+        }
+        found = again;
+    }
+    None
 }
 
 /// Whether no event is recorded yet.
@@ -50,7 +100,7 @@ fn is_empty(committer: &Committer) -> bool {
 /// Records the rules of this writer if the ledger last recorded other ones. A ledger that lost events gets them once the
 /// loss is accepted. The policy of the memory follows the first event, because only an empty ledger takes the events of
 /// any other one.
-pub(super) fn record(committer: &mut Committer) -> Result<(), WriterError> {
+fn record(committer: &mut Committer) -> Result<(), WriterError> {
     if committer.is_stopped() {
         return Ok(());
     }
@@ -74,8 +124,7 @@ pub(super) fn record(committer: &mut Committer) -> Result<(), WriterError> {
     Ok(())
 }
 
-/// The time of the last change since 1970, and the size in bytes.
-fn stamp(path: &Path) -> Option<(Duration, u64)> {
+fn stamp(path: &Path) -> Stamp {
     let metadata = std::fs::metadata(path).ok()?;
     let changed = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     Some((changed, metadata.len()))

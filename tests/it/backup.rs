@@ -68,6 +68,28 @@ fn a_backup_taken_under_load_is_sound_and_a_prefix() {
     }
 }
 
+/// Red before: nothing said that a backup holds what an export leaves out.
+#[test]
+fn a_backup_says_that_it_holds_what_users_keep_for_themselves() {
+    let shell = Shell::new();
+    let of = |user: &str, line: &str| {
+        let output = shell.command(line).env("HM_USER", user).output().expect("hm runs");
+        assert!(output.status.success(), "{line}: {output:?}");
+        String::from_utf8(output.stdout).expect("UTF-8").split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    of("ann", "hm --agent devops anchor save PORT 7001");
+    assert!(!of("ann", "hm backup without").contains("space of their own"));
+    for user in ["ann", "bob"] {
+        of(user, &format!("hm --agent devops anchor save EDITOR helix-of-{user} --space user"));
+    }
+    let told = of("ann", "hm backup with");
+    assert!(told.contains("it holds what 2 users keep in a space of their own"), "{told}");
+    let dir = shell.workspace().root().join("with").display().to_string();
+    let theirs = of("bob", &format!("hm anchor list --dir {dir}"));
+    assert!(theirs.contains("helix-of-bob") && !theirs.contains("helix-of-ann"), "{theirs}");
+    assert!(!of("bob", "hm export").contains("helix-of-ann"));
+}
+
 #[test]
 fn a_backup_is_a_workspace_and_replaces_nothing() {
     let mut shell = Shell::new();

@@ -154,28 +154,38 @@ impl Events for hivemind::workspace::Workspace {
 
 /// Red before: the files of a run below `artifacts/` stayed, and the receipt asked the operator to delete them.
 #[test]
-fn the_files_of_runs_go_with_their_session() {
-    let shell = Shell::new();
-    let workspace = shell.workspace();
-    let run = "hm --agent operator experiment run --thread-id thread-1 --test-id test-1 -- echo zqxjvkwb";
-    let ran = by_a_human(&shell.command(run));
-    assert!(ran.status.success(), "{ran:?}");
-    let log = shell.json("hm --json log");
-    let session = log["events"][0]["session"].as_str().expect("a session").to_owned();
-    let artifacts = workspace.root().join("artifacts");
-    assert!(
-        !holding(&artifacts, PLANTED[0]).is_empty() && !holding(workspace.memory(), PLANTED[0]).is_empty()
-    );
-    let dry = json_of(&typed(&shell, &format!("hm --json forget --session {session} --dry-run")));
-    let files = dry["files"].to_string();
-    assert!(files.contains("artifacts/") && files.contains("experiments/"), "{dry}");
-    let beyond = dry["beyond"].to_string();
-    assert!(beyond.contains("--out-file") && beyond.contains("backup") && beyond.contains("export"), "{dry}");
-    let done = typed(&shell, &format!("hm forget --session {session} --yes --reason \"asked to\""));
-    assert!(done.status.success(), "{done:?}");
-    assert!(!artifacts.exists(), "the directories carry the names of the run");
-    assert_eq!(holding(workspace.memory(), PLANTED[0]), Vec::<PathBuf>::new());
-    assert!(shell.run("hm verify").status.success());
+fn the_files_of_runs_go_with_their_session_or_their_agent() {
+    for is_by_agent in [false, true] {
+        let shell = Shell::new();
+        let workspace = shell.workspace();
+        let run = "hm --agent operator experiment run --thread-id thread-1 --test-id test-1 -- echo zqxjvkwb";
+        let ran = by_a_human(&shell.command(run));
+        assert!(ran.status.success(), "{ran:?}");
+        let log = shell.json("hm --json log");
+        let session = log["events"][0]["session"].as_str().expect("a session").to_owned();
+        let which = if is_by_agent { "--agent operator".to_owned() } else { format!("--session {session}") };
+        let artifacts = workspace.root().join("artifacts");
+        assert!(
+            !holding(&artifacts, PLANTED[0]).is_empty()
+                && !holding(workspace.memory(), PLANTED[0]).is_empty()
+        );
+        let dry = json_of(&typed(&shell, &format!("hm --json forget {which} --dry-run")));
+        let files = dry["files"].to_string();
+        assert!(files.contains("artifacts/") && files.contains("experiments/"), "{dry}");
+        let beyond = dry["beyond"].to_string();
+        for place in ["--out-file", "backup", "export", "other machines"] {
+            assert!(beyond.contains(place), "{place}: {dry}");
+        }
+        let done = typed(&shell, &format!("hm --json forget {which} --yes --reason \"asked to\""));
+        assert!(done.status.success(), "{done:?}");
+        assert_eq!(listed(&json_of(&done)["list"]), listed(&dry));
+        assert!(!artifacts.exists(), "the directories carry the names of the run");
+        assert_eq!(holding(workspace.memory(), PLANTED[0]), Vec::<PathBuf>::new());
+        assert_eq!(holding(workspace.root(), PLANTED[0]), Vec::<PathBuf>::new());
+        shell.end_writer();
+        assert_eq!(erased(&workspace.ledger_of_events()), listed(&dry));
+        assert!(shell.run("hm verify").status.success());
+    }
 }
 
 #[test]

@@ -191,6 +191,26 @@ fn an_item_has_the_fields_of_the_contract() {
     assert!(plain.contains("\nshown_to.to: everyone\n"), "{plain}");
 }
 
+/// Red before: an item named only the term that its author gave, and no rule of the policy.
+#[test]
+fn an_item_says_which_rule_keeps_it_and_when_a_ttl_ends_it() {
+    let shell = filled();
+    let terms = "[policy.retention.semantic]\nfact = \"ttl 24 hours\"\ncontext = \"ttl 24 hours\"\n\
+                 decision = \"decay 40 sessions\"\n";
+    std::fs::write(shell.workspace().config(), terms).expect("a file");
+    let show = |item: &str| shell.json(&format!("hm --json memory show {item}"));
+    for (item, hours) in [("C1", Some(24)), ("C2", Some(24)), ("C3", None)] {
+        let found = show(item);
+        let ends = hours.and_then(|hours| Some(found["at"].as_i64()? + hours * 3_600_000));
+        // The hypothesis has a week by itself, and the policy ends it earlier.
+        assert_eq!(found["meta"]["expires_at"].as_i64(), ends, "{found}");
+        assert_eq!(found["meta"]["policy_tags"], json!(["kept_by:retention_rule"]), "{found}");
+    }
+    std::fs::write(shell.workspace().config(), "[policy]\n").expect("a file");
+    let found = show("C1");
+    assert_eq!((&found["meta"]["expires_at"], &found["meta"]["policy_tags"]), (&Value::Null, &Value::Null));
+}
+
 #[test]
 fn a_filter_leaves_what_it_names() {
     let shell = filled();

@@ -219,7 +219,7 @@ fn a_backfill_of_older_events_makes_no_claim_under_a_closed_policy() {
     assert!(!kinds.contains(&"claim.created".to_owned()), "{kinds:?} {output:?}");
     assert!(kinds.contains(&"memory.denied".to_owned()), "{kinds:?} {output:?}");
     // With an open policy the same run makes the claim.
-    govern(bench.workspace(), "");
+    govern(bench.workspace(), "[policy]\n");
     let output = bench.hm(&["backfill", "--agent", "operator", "--json"]);
     let told: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     assert_eq!(told["claims"]["inserted"], 1, "{output:?}");
@@ -281,6 +281,57 @@ fn a_closed_policy_closes_the_import() {
     // A file may hold decisions, so under `human_only` an agent imports none.
     let (told, is_empty) = import("[policy]\ntrust = \"human_only\"\n");
     assert_eq!((&told["code"], is_empty), (&json!("not_allowed"), true), "{told}");
+}
+
+/// Red before: an import took facts into the space of a user, and promotions, that no command may make here.
+#[test]
+fn the_borders_of_spaces_hold_for_imports() {
+    let there = Shell::new();
+    let of_ann = |shell: &Shell, line: &str| {
+        let mut command = shell.command(line);
+        let output = command.env("HM_USER", "ann").env("HM_SESSION", "s-ann").output().expect("hm runs");
+        assert!(output.status.success(), "{line}: {output:?}");
+        output.stdout
+    };
+    for line in [
+        "hm --agent devops anchor save THEME dark --space user",
+        "hm --agent devops session turn user \"I edit with helix\"",
+        "hm --agent devops memory promote session:s-ann:short_term:1 --to user --key EDITOR --reason \"for good\"",
+    ] {
+        of_ann(&there, line);
+    }
+    let exported = of_ann(&there, "hm export");
+    let import = |section: &str| -> Value {
+        let here = Shell::new();
+        govern(&here.workspace(), section);
+        std::fs::write(here.workspace().root().join("in.jsonl"), &exported).expect("a file");
+        here.json("hm --json import in.jsonl")
+    };
+    for (section, code) in [
+        ("[policy.spaces]\nuser_keys = [\"EDITOR\"]\n", "user_key_denied"),
+        ("[policy.promotion]\nsession_to_user = \"never\"\n", "border_closed"),
+        ("[policy.promotion]\nsession_to_user = \"tool_verified\"\n", "authority_too_low"),
+    ] {
+        let told = import(section);
+        assert_eq!(told["code"], code, "{section}: {told}");
+        assert!(told["message"].as_str().is_some_and(|told| told.contains("line ")), "{told}");
+    }
+    assert!(import("")["added"].as_u64().is_some_and(|added| added > 3));
+}
+
+/// A hook asks the policy at each call: the file is read and the question answered in no time that anybody notices.
+#[test]
+fn the_policy_costs_a_hook_next_to_nothing() {
+    let workspace = TempWorkspace::new();
+    govern(&workspace, &spelled_out());
+    let began = system::instant();
+    for _ in 0..100 {
+        let config = Config::load(&workspace.config()).expect("a configuration");
+        assert_eq!(config.memory.closed(), None);
+    }
+    let each = began.elapsed() / 100;
+    println!("{each:?} for reading the policy and asking it");
+    assert!(each < std::time::Duration::from_millis(20), "{each:?}, and a hook has 900 ms");
 }
 
 /// A command of each event type and author that the policy tells apart.
@@ -737,6 +788,72 @@ fn a_change_of_the_policy_is_recorded_once_and_looser_rules_ask_the_operator() {
     let seen = told_of(&shell);
     assert!(shell.run(&format!("hm --agent operator attention --seen {seen}")).status.success());
     assert_eq!(asked(), "");
+}
+
+/// Red before: an empty file loosened the rules to the defaults, in a running writer and in the next one.
+#[test]
+fn a_file_without_content_changes_no_rule_and_says_so() {
+    let mut shell = Shell::new();
+    let closed = "[policy]\nwrite_policy = \"none\"\n";
+    let asked = |shell: &Shell| {
+        shell.json("hm --json --agent devops claim create \"the pool leaks\" --scope src")["code"].clone()
+    };
+    assert_eq!(asked(&shell), Value::Null);
+    govern(&shell.workspace(), closed);
+    assert_eq!(asked(&shell), "write_policy_none");
+    for text in ["", " \n\n"] {
+        govern(&shell.workspace(), text);
+        assert_eq!(asked(&shell), "write_policy_none", "{text:?}");
+    }
+    std::fs::remove_file(shell.workspace().config()).expect("a file");
+    assert_eq!(asked(&shell), "write_policy_none", "without the file");
+    govern(&shell.workspace(), "");
+    shell.end_writer();
+    assert_eq!(asked(&shell), "write_policy_none", "a writer that starts over an empty file");
+    let shown = shell.transcript("hm policy show").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("write_policy none (on record)"), "{shown}");
+    assert!(shown.contains("The file is empty, so the last policy that was read stays in force"), "{shown}");
+    assert_eq!(shell.json("hm --json policy show")["on_record"], true);
+    let doctor = shell.transcript("hm doctor").split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(doctor.contains("config.toml is empty"), "{doctor}");
+    govern(&shell.workspace(), "[policy]\n");
+    let other = shell.json("hm --json --agent devops claim create \"the disk is slow\" --scope src");
+    assert_eq!(other["state"], "committed", "{other}");
+    assert!(shell.transcript("hm policy show").contains("aggressive (default)"));
+    let log = shell.json("hm --json log --type policy.changed");
+    assert_eq!(log["events"].as_array().map(Vec::len), Some(2), "{log}");
+}
+
+/// Red before: a writer that read the file between two writes of a program took the defaults of what was missing yet.
+#[test]
+fn a_file_that_is_being_written_changes_no_rule() {
+    let workspace = TempWorkspace::new();
+    govern(&workspace, "[policy]\nwrite_policy = \"none\"\n");
+    let _writer = workspace.writer(&[]);
+    let front = workspace.front();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            for round in 0..12 {
+                let mut file = std::fs::File::create(workspace.config()).expect("a file");
+                let mut write =
+                    |text: &str| std::io::Write::write_all(&mut file, text.as_bytes()).expect("a file");
+                write("[policy]\n");
+                std::thread::sleep(std::time::Duration::from_millis(3));
+                write(&format!("write_policy = \"none\" # {round}\n"));
+                std::thread::sleep(std::time::Duration::from_millis(150));
+            }
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+        let mut asked = 0;
+        while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+            let said = creation("devops", &format!("claim {asked}"));
+            let refused = block_on(front.submit(said)).expect_err("nothing may be written");
+            assert!(format!("{refused:?}").contains("WritePolicyNone"), "{asked}: {refused:?}");
+            asked += 1;
+        }
+        assert!(asked > 3, "the writer was asked all the time: {asked}");
+    });
 }
 
 /// The position of the second change of the policy.

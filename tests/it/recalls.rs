@@ -15,12 +15,12 @@ use hivemind::domain::memory::{
     MemoryEvent, MemoryId, MemoryKind, Owner, RecallReason, Recalled, Space, Trace,
 };
 use hivemind::domain::policy::{Length, MemoryPolicy, Retention, Term, WritePolicy};
-use hivemind::domain::session::Role;
+use hivemind::domain::session::{Role, SUMMARY_SEGMENTS, WHOLE_TURNS};
 use hivemind::domain::text::RecallQuery;
 use hivemind::domain::time::Timestamp;
 use hivemind::reads::Reads;
 use hivemind::system;
-use hivemind::views::{self, Body, Format, View};
+use hivemind::views::{self, Body, Format, PhaseDiff, View};
 use hivemind::writer::{self, Committer};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -171,11 +171,41 @@ fn filled(workspace: &TempWorkspace) {
     // The clock of the committer goes on with each command.
     for number in 0..4_000 {
         if writer::forget(&mut committer).expect("a sweep") > 0 {
+            talk(&mut committer);
             return;
         }
         said(&mut committer, &in_session("devops", anchor(&format!("eu-{number}"))));
     }
     panic!("the term of the preference is never over");
+}
+
+/// One message more than a dialogue and its summary hold, and another one in the next phase.
+fn talk(committer: &mut Committer) {
+    let turn = |text: String| {
+        let text = text.parse().expect("a text");
+        Command::RecordTurn(RecordTurn { role: Role::User, text, told: None })
+    };
+    let start = StartPhase {
+        space: Space::Session,
+        name: "the cache".parse().expect("a title"),
+        reason: "the pool is mended".parse().expect("a reason"),
+        user: None,
+    };
+    let messages = (0..=WHOLE_TURNS + SUMMARY_SEGMENTS).map(|number| turn(format!("message {number}")));
+    for command in messages.chain([Command::StartPhase(start), turn("now the cache".to_owned())]) {
+        let session: SessionId = "s-2".parse().expect("a session id");
+        said(committer, &Submission { session: Some(session), ..request("devops", command) });
+    }
+}
+
+/// What changed between the two phases of the session. A read compares them, so no event is behind this trace.
+fn phase_diff(workspace: &TempWorkspace) -> Value {
+    let (space, owner) = (Space::Session, Some(Owner::called("s-2")));
+    let view = View::PhaseDiff(PhaseDiff { space, owner, from: None, to: None });
+    let (mut reads, config) = (Reads::of((**workspace).clone()), Config::defaults());
+    let answer = views::answer(&mut reads, &config, &view, system::now(), Format::Json).expect("a diff");
+    let Body::Json(json) = answer.body else { panic!("JSON") };
+    json
 }
 
 /// Every trace of a memory, oldest first.
@@ -210,18 +240,17 @@ fn each_trace_has_the_keys_of_the_contract() {
     for (trace, keys) in REQUIRED {
         let found = by_name.remove(trace.as_str()).unwrap_or_default();
         assert_eq!(found.is_empty(), trace.kinds().is_empty(), "{trace}: an event is behind it");
+        let found = if trace == Trace::PhaseDiff { vec![phase_diff(&workspace)] } else { found };
         for one in &found {
             let all = COMMON.iter().chain(keys).copied();
             let lacking: Vec<&str> = all.filter(|key| one.get(*key).is_none()).collect();
             assert!(lacking.is_empty(), "{trace} lacks {lacking:?}: {one}");
         }
-        if found.is_empty() {
-            continue;
-        }
-        // One of each source: the kind of event, and the reason.
-        let mut shown: BTreeMap<(String, String), &Value> = BTreeMap::new();
+        // One of each source: the kind of event, what was done, and the reason.
+        let mut shown: BTreeMap<[String; 3], &Value> = BTreeMap::new();
         for one in &found {
-            shown.entry((one["event"].to_string(), one["reason"].to_string())).or_insert(one);
+            let of = ["event", "action", "reason"].map(|key| one[key].to_string());
+            shown.entry(of).or_insert(one);
         }
         let plain = shown.values().map(|one| views::plain_traces(&serde_json::json!({ "traces": [one] })));
         let plain = plain.collect::<Vec<_>>().join("\n");
@@ -284,12 +313,19 @@ fn the_start_of_a_session_records_what_its_context_brought() {
     let listed = shell.json("hm --json trace list --type memory_recall --session s-1");
     assert_eq!(listed["traces"][0]["seq"], seq);
     let trace = &shell.json(&format!("hm --json trace show {seq}"))["traces"][0];
-    assert_eq!(trace["recall_counts"], serde_json::json!({ "project": 2, "session": 0 }), "{trace}");
+    assert_eq!(
+        trace["recall_counts"],
+        serde_json::json!({ "project": 2, "session": 0, "user": 0 }),
+        "{trace}"
+    );
     assert_eq!(trace["recalled"][0]["text"], secret_free);
     let plain = shell.run(&format!("hm trace show {seq} --plain"));
     let plain = String::from_utf8(plain.stdout).expect("UTF-8");
     assert!(plain.contains("\nrecalled.count: 2\nrecalled.1.created_at: 1\n"), "{plain}");
-    assert!(plain.lines().all(|line| line.contains(": ") || line.ends_with(':')), "{plain}");
+    assert!(
+        plain.lines().all(|line| line.is_empty() || line.contains(": ") || line.ends_with(":")),
+        "{plain}"
+    );
 }
 
 #[test]

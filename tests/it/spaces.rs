@@ -8,24 +8,29 @@ use std::process::Output;
 use expect_test::expect;
 use hivemind::config::Config;
 use hivemind::domain::command::{
-    Command, PromoteItem, RecordTurn, RetireAnchor, SaveAnchor, StartPhase, Submission,
+    Command, PromoteItem, RecordTurn, RetireAnchor, SaveAnchor, StartPhase, StartSession, Submission,
 };
 use hivemind::domain::event::{Event, MemoryPromoted};
 use hivemind::domain::memory::{MemoryEvent, MemoryId, Space};
-use hivemind::domain::session::Role;
+use hivemind::domain::policy::{Length, MemoryPolicy, Retention, Term};
+use hivemind::domain::session::{Role, Source};
 use hivemind::domain::text::UserName;
 use hivemind::ledger::{self, Cursor, export_line};
+use hivemind::mcp::{Era, Pane};
 use hivemind::reads::Reads;
 use hivemind::store::{ClaimFilter, Search};
 use hivemind::system;
 use hivemind::views::{
     self, ContextOf, Format, Known, MAX_LIMIT, MemoryFilter, PhaseDiff, TraceFilter, View,
 };
+use hivemind::writer;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
-use crate::harness::{TempWorkspace, agent, body, law, request};
+use crate::bench::Bench;
+use crate::harness::{TempWorkspace, agent, block_on, body, creation, dump, law, request};
+use crate::http;
 use crate::shell::Shell;
 use crate::terminal::by_a_human;
 
@@ -35,11 +40,33 @@ const SESSIONS: [&str; 2] = ["s-ann", "s-bob"];
 /// One step of a random history. Numbers are taken modulo what there is.
 #[derive(Debug, Clone)]
 enum Step {
-    Save { user: Option<usize>, key: u8 },
-    Retire { user: Option<usize>, key: u8 },
-    Say { session: usize, role: Role },
-    Promote { by: usize, item: usize, to: Space, event_type: Option<MemoryEvent>, as_user: Option<usize> },
-    Phase { session: usize, space: Space, user: usize },
+    Save {
+        user: Option<usize>,
+        key: u8,
+    },
+    Retire {
+        user: Option<usize>,
+        key: u8,
+    },
+    Say {
+        session: usize,
+        role: Role,
+    },
+    Promote {
+        by: usize,
+        item: usize,
+        to: Space,
+        event_type: Option<MemoryEvent>,
+        as_user: Option<usize>,
+    },
+    Phase {
+        session: usize,
+        space: Space,
+        user: usize,
+    },
+    Claim,
+    /// A session starts, and the policy ends what is over.
+    Pass,
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -61,8 +88,10 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             .prop_map(|(by, item, to, event_type, as_user)| Step::Promote { by, item, to, event_type, as_user }),
         1 => (0..2_usize, prop::sample::select(Space::ALL), 0..2_usize)
             .prop_map(|(session, space, user)| Step::Phase { session, space, user }),
+        2 => Just(Step::Claim),
+        2 => Just(Step::Pass),
     ];
-    prop::collection::vec(step, 1..24)
+    prop::collection::vec(step, 1..28)
 }
 
 fn name(user: usize) -> UserName {
@@ -163,7 +192,9 @@ struct Told {
 }
 
 fn play(workspace: &TempWorkspace, steps: &[Step]) -> Told {
-    let mut committer = workspace.committer(1);
+    let retention = Retention::of([(MemoryEvent::Fact, Term::Ttl(Length::Sessions(1)))]);
+    let mut committer =
+        workspace.committer(1).governed(MemoryPolicy { retention, ..MemoryPolicy::default() });
     let first = in_session(request("devops", turn(Role::User, "hello to all")), 0);
     committer.commit(&[first]).expect("a group").remove(0).expect("a message");
     let mut told = Told::default();
@@ -210,9 +241,18 @@ fn play(workspace: &TempWorkspace, steps: &[Step]) -> Told {
                 };
                 in_session(request("devops", Command::StartPhase(start)), session)
             }
+            Step::Claim => creation("devops", &format!("claim-{at} is a fact")),
+            Step::Pass => {
+                let start = StartSession { source: Source::Startup, client: None, parent_session: None };
+                let session = format!("s-{at}").parse().expect("a session");
+                Submission { session: Some(session), ..request("devops", Command::StartSession(start)) }
+            }
         };
         // Refusals are a part of the history.
         let _ = committer.commit(&[submission]).expect("a group").remove(0);
+        if let Step::Pass = step {
+            writer::forget(&mut committer).expect("a sweep");
+        }
     }
     drop(committer);
     remember(workspace, &mut told);
@@ -256,7 +296,7 @@ fn promotions(workspace: &TempWorkspace) -> Vec<MemoryPromoted> {
 
 #[test]
 fn what_is_one_users_reaches_no_other_and_nothing_crosses_without_its_promotion() {
-    let (saw_own, crossed) = (Cell::new(0), Cell::new(0));
+    let (saw_own, crossed, expired) = (Cell::new(0), Cell::new(0), Cell::new(0));
     TestRunner::new(law(file!(), 12, 600))
         .run(&steps(), |steps| {
             let workspace = TempWorkspace::new();
@@ -302,13 +342,17 @@ fn what_is_one_users_reaches_no_other_and_nothing_crosses_without_its_promotion(
                 );
                 prop_assert!(crossing.is_allowed, "{promoted:?}");
             }
-            // Expiry of phases, promotions and the rest replay equal.
+            let forgotten =
+                workspace.events().iter().filter(|event| event.kind == "memory.forgotten").count();
+            expired.set(expired.get() + forgotten);
+            // Expiry, promotions and phases replay equal.
             workspace.assert_sound();
             Ok(())
         })
         .expect("the law holds");
     assert!(saw_own.get() > 5, "owners read what is theirs: {saw_own:?}");
     assert!(crossed.get() > 0, "promotions happen: {crossed:?}");
+    assert!(expired.get() > 0, "terms end: {expired:?}");
 }
 
 fn by_user(shell: &Shell, user: &str, line: &str) -> Output {
@@ -484,6 +528,191 @@ fn an_item_crosses_a_border_with_its_authority_and_says_so() {
     assert!(page.contains("promoted from session:s-ann:short_term:3 by operator"), "{page}");
     let dialogue = said(&shell, "ann", "hm --json session show s-ann");
     assert!(dialogue.contains("20 connections") && !dialogue.contains("Mondays"), "{dialogue}");
+}
+
+/// A pane of a user with every tool.
+async fn pane_of(bench: &Bench, user: &str) -> Pane {
+    let mut command = tokio::process::Command::new(bench.binary());
+    command.args(["serve", "--agent", "devops", "--toolsets", "all", "--dir"]).arg(bench.root());
+    command.current_dir(bench.root()).env("HM_USER", user);
+    Pane::run(command, Era::Modern).await.expect("a pane")
+}
+
+/// Everything that a pane can read, and what completions offer it.
+async fn all_that_a_pane_reads(pane: &Pane, events: u64) -> String {
+    let addresses = [
+        "hivemind://anchors",
+        "hivemind://memory",
+        "hivemind://memory?space=user",
+        "hivemind://memory/user/ann",
+        "hivemind://memory/user/ann/profile/1",
+        "hivemind://phases/user/ann/diff",
+        "hivemind://context",
+        "hivemind://context?agent=devops&all=true",
+        "hivemind://events",
+        "hivemind://events?type=anchor.saved",
+        "hivemind://traces",
+        "hivemind://sessions/s-ann",
+        "hivemind://sessions/s-ann/turn0",
+        "hivemind://attention",
+        "hivemind://search?q=helix-of-ann",
+    ];
+    let traces = (1..=events).map(|seq| format!("hivemind://traces/{seq}"));
+    let mut all = String::new();
+    for address in addresses.into_iter().map(str::to_owned).chain(traces) {
+        let read = pane.read(&address).await.unwrap_or_default();
+        all.push_str(&read.replace("q=helix-of-ann", ""));
+    }
+    for prompt in ["hand-off", "session-start"] {
+        all.push_str(&pane.prompt(prompt, &[]).await.unwrap_or_default());
+    }
+    all.replace("No claim matches `helix-of-ann`", "")
+}
+
+/// Red before: no tool promoted anything.
+#[test]
+fn an_agent_promotes_over_mcp_by_the_same_borders_and_reads_no_other_users_space() {
+    let bench = Bench::new();
+    block_on(async {
+        let (ann, bob) = (pane_of(&bench, "ann").await, pane_of(&bench, "bob").await);
+        let of_ann = |mut arguments: Value| {
+            arguments["session"] = "s-ann".into();
+            arguments
+        };
+        let said = json!({ "role": "user", "text": "I always edit with helix-of-ann" });
+        bench.accepted(&ann, "record_turn", of_ann(said)).await;
+        let fact = json!({ "key": "THEME", "value": "dark-of-ann", "space": "user" });
+        bench.accepted(&ann, "save_anchor", of_ann(fact)).await;
+        let promote = |item: &str, to: &str| {
+            of_ann(json!({ "item": item, "to": to, "key": "EDITOR", "reason": "said for good" }))
+        };
+        let refused = async |code: &str, pane: &Pane, arguments: Value| {
+            let answer = pane.call("promote_item", arguments).await.expect("an answer");
+            assert!(answer.refused && answer.field("code") == code, "{code}: {answer:?}");
+        };
+        refused("authority_too_low", &ann, promote("session:s-ann:short_term:1", "project")).await;
+        refused("border_closed", &ann, promote("user:ann:profile:1", "system")).await;
+        refused("unknown_memory", &bob, promote("user:ann:profile:1", "project")).await;
+        refused("invalid_argument", &ann, promote("user:ann", "project")).await;
+        bench.accepted(&ann, "promote_item", promote("session:s-ann:short_term:1", "user")).await;
+        refused("duplicate", &ann, promote("session:s-ann:short_term:1", "user")).await;
+        let phase = json!({ "space": "user", "name": "zed-of-ann", "reason": "a new start" });
+        bench.accepted(&ann, "start_phase", of_ann(phase)).await;
+
+        let events = bench.events().len() as u64;
+        let kinds: Vec<String> = bench.events().into_iter().map(|event| event.kind).collect();
+        for kind in
+            ["memory.border_check", "memory.promoted", "memory.promotion_denied", "memory.phase_started"]
+        {
+            assert!(kinds.iter().any(|found| found == kind), "{kind}: {kinds:?}");
+        }
+        let (mine, theirs) =
+            (all_that_a_pane_reads(&ann, events).await, all_that_a_pane_reads(&bob, events).await);
+        for own in ["dark-of-ann", "zed-of-ann", "EDITOR"] {
+            assert!(mine.contains(own), "{own}: {mine}");
+            assert!(!theirs.contains(own), "{own}: {theirs}");
+        }
+    });
+}
+
+#[test]
+fn a_server_for_many_callers_has_no_space_of_a_user() {
+    let bench = Bench::new();
+    block_on(async {
+        let ann = pane_of(&bench, "ann").await;
+        let fact = json!({ "key": "THEME", "value": "dark-of-ann", "space": "user", "session": "s-ann" });
+        bench.accepted(&ann, "save_anchor", fact).await;
+    });
+    // The server runs as the user whose space it is, and serves callers that may be anybody.
+    let mut process = std::process::Command::new(bench.binary());
+    process.current_dir(bench.root()).env("HM_USER", "ann").arg("--dir").arg(bench.root());
+    let served = http::Served::start_by(process, &["--toolsets", "all"]);
+    let events = bench.events().len();
+    let fixed =
+        ["anchors", "memory", "memory/user/ann", "memory/user/ann/profile/1", "context", "events", "traces"];
+    let traces = (1..=events).map(|seq| format!("traces/{seq}"));
+    for address in fixed.into_iter().map(str::to_owned).chain(traces) {
+        let uri = format!("hivemind://{address}");
+        let answer = http::modern(&served, None, "resources/read", json!({ "uri": uri }));
+        assert!(!answer.body.contains("dark-of-ann"), "{address}: {answer:?}");
+    }
+    let arguments = json!({ "key": "EDITOR", "value": "vim", "space": "user" });
+    let params = json!({ "name": "save_anchor", "arguments": arguments });
+    assert_eq!(http::modern(&served, None, "tools/call", params).outcome(), "invalid_argument");
+    let item = "user:ann:profile:1";
+    let arguments = json!({ "item": item, "to": "project", "reason": "I want it" });
+    let params = json!({ "name": "promote_item", "arguments": arguments });
+    assert_eq!(http::modern(&served, None, "tools/call", params).outcome(), "unknown_memory");
+}
+
+/// Red before: the newest value held, whoever saved it.
+#[test]
+fn an_agent_replaces_no_fact_of_the_operator_or_of_a_user() {
+    let shell = Shell::new();
+    let anchor = |by: &str, what: &str| told(&shell, "ann", &format!("hm --json --agent {by} anchor {what}"));
+    assert_eq!(anchor("operator", "save REGION eu-north")["state"], "committed");
+    for what in ["save REGION us-east", "retire REGION"] {
+        let refused = anchor("devops", what);
+        assert_eq!(refused["code"], "authority_too_low", "{what}: {refused}");
+        assert!(refused["hint"].as_str().is_some_and(|hint| hint.contains("hm anchor")), "{refused}");
+    }
+    let denied = kinds(&shell, "memory.denied");
+    assert_eq!(denied.len(), 2, "{denied:?}");
+    assert!(!denied[0].to_string().contains("us-east"), "{denied:?}");
+    // What the user of a session said has that authority too, once it is promoted.
+    said(&shell, "ann", "hm --agent devops session turn user \"I edit with helix\"");
+    let promote = "hm --json --agent devops memory promote session:s-ann:short_term:1 --to user --key EDITOR \
+                   --reason \"said for good\"";
+    assert_eq!(told(&shell, "ann", promote)["state"], "committed");
+    assert_eq!(anchor("devops", "save EDITOR vim --space user")["code"], "authority_too_low");
+    assert!(said(&shell, "ann", "hm anchor list").contains("eu-north"));
+    // The word of another agent is no higher, and the operator replaces every word.
+    assert_eq!(anchor("devops", "save PORT 7001")["state"], "committed");
+    assert_eq!(anchor("analyst", "save PORT 7002")["state"], "committed");
+    assert_eq!(anchor("operator", "save REGION us-west")["state"], "committed");
+    assert_eq!(anchor("operator", "save PORT 7003")["state"], "committed");
+    assert_eq!(anchor("devops", "save PORT 7004")["code"], "authority_too_low");
+    shell.end_writer();
+    let granted = "[trust]\nagents_may_override_operator = true\n";
+    std::fs::write(shell.workspace().config(), granted).expect("a file");
+    assert_eq!(
+        anchor("devops", "save PORT 7005")["state"],
+        "committed",
+        "the configuration lets agents do it"
+    );
+}
+
+/// Red before: the beginning of a promoted message stayed in the summary of the dialogue.
+#[test]
+fn a_promoted_message_leaves_the_summary_of_its_session() {
+    let shell = Shell::new();
+    said(&shell, "ann", "hm --agent devops session start");
+    for nth in 1..=9 {
+        said(&shell, "ann", &format!("hm --agent devops session turn user \"message-{nth} of the day\""));
+    }
+    let summary = |shell: &Shell| told(shell, "ann", "hm --json memory show session:s-ann:short_term:0");
+    let of = |numbers: &[u64]| -> Value {
+        numbers.iter().map(|n| format!("session:s-ann:short_term:{n}")).collect::<Vec<_>>().into()
+    };
+    let before = summary(&shell);
+    assert_eq!(before["meta"]["summary_of"], of(&[1, 2, 3]), "{before}");
+    assert!(before["text"].as_str().is_some_and(|text| text.contains("message-2")), "{before}");
+    let promote = "hm --json --agent devops memory promote session:s-ann:short_term:2 --to user --key NOTE \
+                   --reason \"said for good\"";
+    assert_eq!(told(&shell, "ann", promote)["state"], "committed");
+    let after = summary(&shell);
+    assert_eq!(after["meta"]["summary_of"], of(&[1, 3]), "{after}");
+    assert!(!after["text"].as_str().expect("a text").contains("message-2"), "{after}");
+    let copy = told(&shell, "ann", "hm --json memory show user:ann:profile:1");
+    assert_eq!(copy["meta"]["source_turn_ids"], of(&[2]), "{copy}");
+    let shown =
+        said(&shell, "bob", "hm context --agent devops") + &said(&shell, "bob", "hm session show s-ann");
+    assert!(shown.contains("message-3") && !shown.contains("message-2 of"), "{shown}");
+    shell.end_writer();
+    let live = dump(&shell.workspace().team_memory());
+    assert!(shell.run("hm rebuild").status.success());
+    shell.end_writer();
+    assert_eq!(dump(&shell.workspace().team_memory()), live);
 }
 
 #[test]

@@ -1,20 +1,23 @@
 //! The gate before the rules: whether the policy of the memory lets a command through. Privacy comes before it.
 //!
-//! The order is trust, write policy, event type, border of a space. The operator passes the first of them, and no other.
+//! The order is trust, write policy, event type, border of a space, conflict. The operator passes the first and the last.
 
 use serde_json::json;
 
 use super::Speaker;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Position, ReportKind};
-use crate::domain::command::{Command, CreateClaim, PromoteItem, RecordDecision, SaveAnchor, Seen};
-use crate::domain::event::{Attempted, Event, MemoryDenied};
+use crate::domain::command::{
+    Command, CreateClaim, PromoteItem, RecordDecision, RetireAnchor, SaveAnchor, Seen,
+};
+use crate::domain::event::{AnchorSaved, Attempted, Event, MemoryDenied};
 use crate::domain::ids::ClaimId;
-use crate::domain::memory::{MemoryEvent, MemoryKind, Source, Space, importance};
+use crate::domain::memory::{Authority, MemoryEvent, MemoryKind, Source, Space, importance};
 use crate::domain::policy::{MemoryPolicy, TrustMode};
 use crate::domain::rejection::{Code, Rejection};
+use crate::domain::spaces::BorderReason;
 use crate::domain::state::State;
-use crate::domain::text::Label;
+use crate::domain::text::{AnchorKey, Label};
 use crate::domain::way;
 
 /// What a command writes, for the policy.
@@ -61,13 +64,36 @@ pub fn denied(
     }
     let rejection = untrusted(state, speaker, command, policy)
         .or_else(|| unwritten(writes, policy))
-        .or_else(|| outside(command, policy))?;
+        .or_else(|| outside(command, policy))
+        .or_else(|| outranked(state, speaker.0, command))?;
     Some(Denied { event: record(command.name(), writes, rejection.code, policy), rejection })
 }
 
 /// The refusal of an event from another ledger by the policy, for imports.
 pub fn denied_event(agent: &AgentId, event: &Event, policy: &MemoryPolicy) -> Option<Rejection> {
-    unwritten(recorded(agent, event), policy)
+    unwritten(recorded(agent, event), policy).or_else(|| crossed(event, policy))
+}
+
+/// The refusal of a recorded write into the space of a person, or of a recorded promotion, by the borders of this memory.
+fn crossed(event: &Event, policy: &MemoryPolicy) -> Option<Rejection> {
+    if let Event::AnchorSaved(AnchorSaved { key, value, user: Some(_) }) = event {
+        not_taken(key, value.as_str(), policy)
+    } else if let Event::MemoryPromoted(of) = event {
+        let crossing = policy.promotion.check(of.from_space, of.to_space, of.event_type, of.authority_used);
+        if crossing.is_allowed {
+            return None;
+        }
+        let is_low = crossing.reason == BorderReason::AuthorityTooLow;
+        let code = if is_low { Code::AuthorityTooLow } else { Code::BorderClosed };
+        let message = format!(
+            "it promotes {} from {} to {} with the authority {}, which the policy does not let cross",
+            of.event_type, of.from_space, of.to_space, of.authority_used
+        );
+        let hint = "a human changes [policy.promotion] in config.toml, `hm policy show` says what it is";
+        Some(Rejection::new(code, message, hint))
+    } else {
+        None
+    }
 }
 
 const fn event_of_report(kind: ReportKind) -> MemoryEvent {
@@ -259,6 +285,11 @@ fn outside(command: &Command, policy: &MemoryPolicy) -> Option<Rejection> {
     } else {
         return None;
     };
+    not_taken(key, value, policy)
+}
+
+/// The refusal of a key that the space of a person does not take.
+fn not_taken(key: &AnchorKey, value: &str, policy: &MemoryPolicy) -> Option<Rejection> {
     if policy.spaces.takes(key) {
         return None;
     }
@@ -268,6 +299,28 @@ fn outside(command: &Command, policy: &MemoryPolicy) -> Option<Rejection> {
     );
     let message = format!("the space of a user takes no fact under the key {key}");
     Some(Rejection::new(Code::UserKeyDenied, message, hint))
+}
+
+/// The refusal of an anchor whose key holds the word of a higher authority: of two items under one key, that one holds.
+fn outranked(state: &State, agent: &AgentId, command: &Command) -> Option<Rejection> {
+    let (key, user, does) = if let Command::SaveAnchor(SaveAnchor { key, user, .. }) = command {
+        (key, user, format!("hm anchor save {key} VALUE"))
+    } else if let Command::RetireAnchor(RetireAnchor { key, user }) = command {
+        (key, user, format!("hm anchor retire {key}"))
+    } else {
+        return None;
+    };
+    let holds = state.work().authority_of_anchor(user.as_ref(), key)?;
+    let is_free = *agent == AgentId::operator() || state.policy().agents_may_override_operator;
+    if is_free || holds <= Authority::of_speaker(agent) {
+        return None;
+    }
+    let message = format!("{key} holds what the operator or a user said, and the word of an agent is less");
+    let hint = format!(
+        "use another key, or ask the operator to change it at a terminal: `{does}`; [trust] of config.toml can let \
+         agents do it"
+    );
+    Some(Rejection::new(Code::AuthorityTooLow, message, hint))
 }
 
 /// The refusal by the write policy or by the event types.

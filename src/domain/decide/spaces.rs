@@ -99,10 +99,7 @@ pub(super) fn promote(
         return Err(refusal(promote, &weighed, &facts.policy));
     };
     let key = promote.key.clone().or_else(|| found.key.clone()).ok_or_else(|| {
-        Rejection::invalid(
-            "key",
-            "a message becomes a fact under a key: name it with --key, such as DB_SCHEMA",
-        )
+        Rejection::invalid("key", "a message becomes a fact under a key: name one, such as DB_SCHEMA")
     })?;
     let (user, owner) = match (promote.to, &promote.user) {
         (Space::User, Some(user)) => (Some(user.clone()), Owner::called(user.as_str())),
@@ -186,8 +183,7 @@ fn weighed<'f>(
     }
     let event_type = promote.event_type.unwrap_or(found.event_type);
     // With the promotion, the operator says it too.
-    let speaks = if is_operator { Authority::UserAsserted } else { Authority::AiInferred };
-    let authority = found.authority.max(speaks);
+    let authority = found.authority.max(Authority::of_speaker(agent));
     let crossing = rules.check(item.space, promote.to, event_type, authority);
     Ok(Weighed { crossing, item: Some((found, event_type, authority)) })
 }
@@ -230,8 +226,7 @@ fn nameless() -> Rejection {
 /// The refusal at a border, by its reason.
 fn refusal(promote: &PromoteItem, weighed: &Weighed<'_>, policy: &MemoryPolicy) -> Rejection {
     let (from, to) = (promote.item.space, promote.to);
-    let ways = "an item goes from a session to a user or the project, and from a user to the project: --to user, \
-                --to project";
+    let ways = "an item goes from a session to `user` or `project`, and from a user to `project`";
     match weighed.crossing.reason {
         BorderReason::SystemClosed => {
             let message =
@@ -261,8 +256,7 @@ fn refusal(promote: &PromoteItem, weighed: &Weighed<'_>, policy: &MemoryPolicy) 
             let message =
                 format!("it has the authority {authority}, and from {from} to {to} an item needs {asked}");
             let hint = if from == Space::Session && to == Space::Project {
-                "if it is a decision, the operator promotes it with --as decision; a fact becomes a claim that a run \
-                 proves: `hm claim create`"
+                "if it is a decision, the operator promotes it as one; a fact becomes a claim that a run proves: `hm claim create`"
             } else {
                 "ask the operator to promote it at a terminal"
             };

@@ -56,3 +56,48 @@ impl Recalled {
         Self { seq, score: None, because: vec![RecallReason::Importance] }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use expect_test::expect;
+
+    use super::Recalled;
+    use crate::domain::relevance::Parts;
+    use crate::domain::text::RecallQuery;
+
+    #[test]
+    fn each_part_of_the_relevance_is_a_reason() {
+        let of = |parts: Parts| {
+            let reasons = Recalled::claim(7, parts).because;
+            reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        };
+        let none = Parts::default();
+        let table = [
+            of(Parts { search: 0.2, ..none }),
+            of(Parts { task: 0.2, ..none }),
+            of(Parts { files: 0.2, recent: 0.1, ..none }),
+            of(Parts { decides: 0.3, ..none }),
+            of(Parts { search: 0.2, decides: 0.3, recent: 0.1, ..none }),
+            of(Parts { confidence: 0.4, ..none }),
+            of(none),
+        ];
+        expect![[r#"
+            matches_query
+            matches_query
+            matches_query, recency
+            active_rule
+            matches_query, recency, active_rule
+            importance
+            importance"#]]
+        .assert_eq(&table.join("\n"));
+    }
+
+    #[test]
+    fn a_query_is_cut_and_on_one_line() {
+        let long = "word ".repeat(100);
+        let texts = [long.clone(), "two\nlines".to_owned(), "three".to_owned(), "not this one".to_owned()];
+        let query = RecallQuery::of(&texts).expect("a query");
+        assert_eq!(query.as_str(), format!("{}; two lines; three", &long[..80]));
+        assert_eq!(RecallQuery::of(&[]), None);
+    }
+}

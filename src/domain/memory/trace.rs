@@ -1,11 +1,13 @@
 //! Traces of the memory contract: each is a view of an event of the ledger, under the name that the contract gives it.
 
+use super::Space;
 use crate::domain::claim::{Status, word};
 use crate::domain::event::{
     AnchorRetired, AnchorSaved, BorderChecked, ClaimCreated, ClaimSuperseded, Event, MemoryDenied,
     MemoryForgotten, MemoryPromoted, MemoryRecalled, PhaseStarted, PromotionDenied, StatusChanged,
     TurnRecorded,
 };
+use crate::domain::rejection::Code;
 
 word!(
     /// A trace, by the name that the contract gives it.
@@ -44,9 +46,23 @@ impl Trace {
             Self::Write => &[ClaimCreated::KIND, TurnRecorded::KIND, AnchorSaved::KIND],
             Self::Denied => &[MemoryDenied::KIND],
             Self::Conflict => &[ClaimSuperseded::KIND, AnchorSaved::KIND],
-            Self::Forget => &[MemoryForgotten::KIND],
-            Self::Deleted => &[StatusChanged::KIND, AnchorSaved::KIND, AnchorRetired::KIND],
-            Self::BorderCheck => &[BorderChecked::KIND],
+            Self::Forget => &[MemoryForgotten::KIND, TurnRecorded::KIND],
+            Self::Deleted => &[
+                StatusChanged::KIND,
+                AnchorSaved::KIND,
+                AnchorRetired::KIND,
+                TurnRecorded::KIND,
+                MemoryPromoted::KIND,
+            ],
+            // Writes and recalls pass the border of a space too. Their own events say so, and no other one is recorded.
+            Self::BorderCheck => &[
+                BorderChecked::KIND,
+                ClaimCreated::KIND,
+                TurnRecorded::KIND,
+                AnchorSaved::KIND,
+                MemoryRecalled::KIND,
+                MemoryDenied::KIND,
+            ],
             Self::Promoted => &[MemoryPromoted::KIND],
             Self::PromotionDenied => &[PromotionDenied::KIND],
             Self::PhaseStarted => &[PhaseStarted::KIND],
@@ -54,16 +70,22 @@ impl Trace {
         }
     }
 
-    /// The traces of an event. `replaces` says whether an anchor took the place of another one.
+    /// The traces of an event. `replaces` says whether an anchor or a message took the place of another one.
     #[expect(
         clippy::wildcard_enum_match_arm,
-        reason = "two types of events are behind a trace at times only"
+        reason = "few types of events are behind a trace at times only"
     )]
     pub fn of(event: &Event, replaces: bool) -> Vec<Self> {
         let kind = event.kind();
         let holds = |trace: &Self| match event {
             Event::StatusChanged(change) => change.to == Status::Deprecated,
-            Event::AnchorSaved(_) => *trace == Self::Write || replaces,
+            Event::AnchorSaved(_) | Event::TurnRecorded(_) => {
+                matches!(trace, Self::Write | Self::BorderCheck) || replaces
+            }
+            Event::MemoryDenied(denied) => {
+                *trace == Self::Denied || denied.reason == Some(Code::UserKeyDenied)
+            }
+            Event::MemoryPromoted(of) => *trace == Self::Promoted || of.from_space == Space::Session,
             _ => true,
         };
         Self::ALL.iter().copied().filter(|trace| trace.kinds().contains(&kind) && holds(trace)).collect()

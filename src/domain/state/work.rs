@@ -7,6 +7,7 @@ use uuid::Uuid;
 use crate::domain::event::{Event, Recorded, ScopesLocked, ScopesReleased, TaskClaimed, TaskUpdated};
 use crate::domain::ids::{PhaseId, PlanId, SessionId, TaskId};
 use crate::domain::lock::{Lock, Locked, Purpose};
+use crate::domain::memory::Authority;
 use crate::domain::names::Names;
 use crate::domain::plan::{Hold, ReleaseCause, Task, TaskStatus, Trajectory, current_phase};
 use crate::domain::scope::Scope;
@@ -35,7 +36,9 @@ pub struct Work {
     trajectory: Option<Trajectory>,
     of_session: BTreeMap<SessionId, Trajectory>,
     /// The values of anchors, by the person in whose space they are, if it is not the project's.
-    anchors: BTreeMap<(Option<UserName>, AnchorKey), AnchorValue>,
+    anchors: BTreeMap<(Option<UserName>, AnchorKey), (AnchorValue, Authority)>,
+    /// The authority of the anchor that the next event makes, after a promotion.
+    promoted: Option<Authority>,
     names: Names,
 }
 
@@ -182,7 +185,12 @@ impl Work {
 
     /// The value of an anchor: in the space of a person, or in that of the project.
     pub fn anchor(&self, user: Option<&UserName>, key: &AnchorKey) -> Option<&AnchorValue> {
-        self.anchors.get(&(user.cloned(), key.clone()))
+        self.anchors.get(&(user.cloned(), key.clone())).map(|(value, _)| value)
+    }
+
+    /// The authority of an anchor that holds something.
+    pub fn authority_of_anchor(&self, user: Option<&UserName>, key: &AnchorKey) -> Option<Authority> {
+        self.anchors.get(&(user.cloned(), key.clone())).map(|(_, authority)| *authority)
     }
 
     /// The short names of all entities.
@@ -201,7 +209,9 @@ impl Work {
         if let Some(session) = &recorded.session {
             self.saw(session, recorded.at);
         }
+        let promoted = self.promoted.take();
         let Some(event) = &recorded.event else { return };
+        self.follow_anchors(event, recorded, promoted);
         self.follow_plan(event, recorded);
         self.follow_locks(event, recorded);
         self.follow_session(event, recorded);
@@ -348,8 +358,17 @@ impl Work {
             if let Some(trajectory) = self.of_session.get(&split.parent).cloned() {
                 self.of_session.insert(split.child.clone(), trajectory);
             }
+        }
+    }
+
+    /// An anchor has the authority of its author, or that with which it was promoted.
+    fn follow_anchors(&mut self, event: &Event, recorded: &Recorded, promoted: Option<Authority>) {
+        if let Event::MemoryPromoted(of) = event {
+            self.promoted = Some(of.authority_used);
         } else if let Event::AnchorSaved(saved) = event {
-            self.anchors.insert((saved.user.clone(), saved.key.clone()), saved.value.clone());
+            let authority = promoted.unwrap_or_else(|| Authority::of_speaker(&recorded.agent));
+            let key = (saved.user.clone(), saved.key.clone());
+            self.anchors.insert(key, (saved.value.clone(), authority));
         } else if let Event::AnchorRetired(retired) = event {
             self.anchors.remove(&(retired.user.clone(), retired.key.clone()));
         }

@@ -60,12 +60,7 @@ pub(super) fn of_turn(
     Ok(Some(Kept { shown_to, ..Kept::of_event(item, stored) }))
 }
 
-pub(super) fn of_summary(
-    asked: &Asked<'_>,
-    session: &SessionView,
-    said: &BTreeMap<String, Places>,
-    phases: &mut Phases,
-) -> Result<Kept, ViewError> {
+pub(super) fn of_summary(session: &SessionView, said: &BTreeMap<String, Places>) -> Kept {
     let owner = Owner::called(session.session.as_str());
     let id =
         |n: u64| MemoryId { space: Space::Session, owner: owner.clone(), kind: MemoryKind::ShortTerm, n };
@@ -73,14 +68,10 @@ pub(super) fn of_summary(
     let text = session.summary.join("\n");
     let mut item = MemoryItem::new(id(0), text, Source::System, session.started_seq, event);
     item.stand_on(Ground::Dialogue);
-    let start = phases.of(asked, Space::Session, &owner)?.last().map_or(0, |phase| phase.seq);
     let places = said.get(&session.session).map(Vec::as_slice).unwrap_or_default();
-    let kept = (1..).zip(places).filter(|(_, (seq, is_kept))| *is_kept && *seq > start).map(|(n, _)| n);
-    let kept: Vec<u64> = kept.collect();
-    let summed = &kept[..kept.len().saturating_sub(WHOLE_TURNS)];
-    let summed = &summed[summed.len().saturating_sub(session.summary.len())..];
-    item.meta.summary_of = summed.iter().map(|n| id(*n)).collect();
-    Ok(Kept {
+    let summed = (1..).zip(places).filter(|(_, (seq, _))| session.summed.contains(seq));
+    item.meta.summary_of = summed.map(|(n, _)| id(n)).collect();
+    Kept {
         item,
         name: None,
         agent: session.agent.clone(),
@@ -91,5 +82,5 @@ pub(super) fn of_summary(
         imported: false,
         promoted: None,
         shown_to: ShownTo::readers("session"),
-    })
+    }
 }

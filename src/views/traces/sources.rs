@@ -12,7 +12,7 @@ use crate::domain::memory::{
 };
 use crate::domain::phase::PhaseNumber;
 use crate::domain::policy::MemoryPolicy;
-use crate::domain::session::Role;
+use crate::domain::session::{Role, SUMMARY_SEGMENTS, WHOLE_TURNS};
 use crate::ledger::{Filter, LedgerError, Reader, Stored};
 use crate::store::MemoryPhaseView;
 use crate::views::ViewError;
@@ -26,7 +26,8 @@ const MOST_POLICIES: usize = 500;
 /// The items and policies that traces name.
 #[derive(Default)]
 pub(super) struct Sources {
-    /// The anchor whose value an event ended, by the position of that event.
+    /// The anchor whose value an event ended, and the message whose place in a dialogue a newer one took, by the
+    /// position of the event.
     pub(super) ended: BTreeMap<u64, u64>,
     /// Claims whose place another claim took.
     pub(super) superseded: BTreeSet<ClaimId>,
@@ -53,6 +54,7 @@ impl Sources {
             return Ok(sources);
         }
         sources.find_ended(asking, events)?;
+        sources.find_evicted(asking, events)?;
         let made = sources.find_made(asking, events)?;
         sources.name(asking, &made)?;
         sources.find_phases(asking, events)?;
@@ -83,6 +85,42 @@ impl Sources {
         Ok(())
     }
 
+    /// The messages of which neither the dialogue nor its summary has anything since these messages.
+    fn find_evicted(&mut self, asking: &mut Asking<'_>, events: &[Traced]) -> Result<(), ViewError> {
+        let turns = events.iter().filter(|traced| matches!(traced.event(), Some(Event::TurnRecorded(_))));
+        let turns: Vec<(u64, String)> = turns
+            .filter_map(|traced| Some((traced.stored.seq, traced.stored.session.as_ref()?.to_string())))
+            .collect();
+        let sessions: BTreeSet<&String> = turns.iter().map(|(_, session)| session).collect();
+        let sessions: Vec<String> = sessions.into_iter().cloned().collect();
+        let mut said: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+        if let Some(ledger) = asking.reads.ledger()?.filter(|_| !sessions.is_empty()) {
+            for placed in ledger.places(TurnRecorded::KIND, Some(&sessions))? {
+                let places = said.entry(placed.session.unwrap_or_default()).or_default();
+                places.extend(placed.is_kept.then_some(placed.seq));
+            }
+        }
+        let (evicted, _) = asking.found(|asked| {
+            let (mut evicted, mut said) = (BTreeMap::new(), said.clone());
+            for (session, places) in &mut said {
+                let promoted = asked.store.promoted_from(session)?;
+                places.retain(|seq| !promoted.contains(seq));
+            }
+            let mut known = Phases::default();
+            for (seq, session) in &turns {
+                let phases = known.of(asked, Space::Session, &Owner::called(session))?;
+                let start = phases.iter().map(|phase| phase.seq).rfind(|start| start < seq).unwrap_or(0);
+                let places = said.get(session).map(Vec::as_slice).unwrap_or_default();
+                let before = places.iter().rev().filter(|said| **said < *seq && **said > start);
+                evicted
+                    .extend(before.copied().nth(WHOLE_TURNS + SUMMARY_SEGMENTS - 1).map(|old| (*seq, old)));
+            }
+            Ok(evicted)
+        })?;
+        self.ended.extend(evicted);
+        Ok(())
+    }
+
     /// The events that made the items that these events name, and the recorded policies.
     fn find_made(&mut self, asking: &mut Asking<'_>, events: &[Traced]) -> Result<Vec<Stored>, ViewError> {
         let mut made: BTreeMap<u64, Stored> = BTreeMap::new();
@@ -97,6 +135,7 @@ impl Sources {
                 Some(Event::MemoryRecalled(of)) => {
                     seqs.extend(of.recalled.iter().map(|one| one.seq).filter(|seq| *seq < traced.stored.seq));
                 }
+                Some(Event::MemoryPromoted(of)) => seqs.push(of.source_seq),
                 _ => {}
             }
             for seq in seqs {
@@ -113,19 +152,7 @@ impl Sources {
                 }
             }
         }
-        let changes = ledger.list(&Filter {
-            kind: Some(PolicyChanged::KIND.to_owned()),
-            limit: MOST_POLICIES,
-            newest: true,
-            ..Filter::default()
-        })?;
-        for stored in changes {
-            if let Ok(Some(Event::PolicyChanged(PolicyChanged { memory: Some(rules), .. }))) =
-                stored.recorded().map(|recorded| recorded.event)
-            {
-                self.policies.push((stored.seq, rules.hash, rules.policy));
-            }
-        }
+        self.policies = recorded_policies(ledger)?;
         Ok(made.into_values().collect())
     }
 
@@ -223,6 +250,23 @@ impl Sources {
             }
         }
     }
+}
+
+/// The newest records of the policy, oldest first: position, hash and text.
+pub(super) fn recorded_policies(ledger: &Reader) -> Result<Vec<(u64, String, String)>, ViewError> {
+    let changes = ledger.list(&Filter {
+        kind: Some(PolicyChanged::KIND.to_owned()),
+        limit: MOST_POLICIES,
+        newest: true,
+        ..Filter::default()
+    })?;
+    let read = |stored: Stored| match stored.recorded().ok()?.event {
+        Some(Event::PolicyChanged(PolicyChanged { memory: Some(rules), .. })) => {
+            Some((stored.seq, rules.hash, rules.policy))
+        }
+        _ => None,
+    };
+    Ok(changes.into_iter().filter_map(read).collect())
 }
 
 /// The user in whose space an anchor is.
