@@ -13,7 +13,7 @@ const REST: &str = "timeout_ms = 20000\n[params.file]\nkind = 'regex'\npattern =
                     fails = [1]\n";
 
 /// A profile that runs a script by the words before it.
-pub fn running(bench: &Bench, name: &str, argv: &str) {
+pub(crate) fn running(bench: &Bench, name: &str, argv: &str) {
     bench.profile(
         name,
         &format!("description = 'a test'\nargv = [{argv}, '{{file}}']\nscopes = [{GLOBS}]\n{REST}"),
@@ -21,7 +21,7 @@ pub fn running(bench: &Bench, name: &str, argv: &str) {
 }
 
 /// A repository with a script that passes once `flip` is there, its owner and a challenger. Git ignores `flip`.
-pub async fn scene(script: &str) -> (Bench, [Pane; 2]) {
+pub(crate) async fn scene(script: &str) -> (Bench, [Pane; 2]) {
     let bench = Bench::new();
     running(&bench, "one", "'sh'");
     bench.write(FILE, "one\n");
@@ -35,7 +35,7 @@ pub async fn scene(script: &str) -> (Bench, [Pane; 2]) {
     (bench, panes.try_into().expect("two panes"))
 }
 
-pub async fn contested(bench: &Bench, [owner, other]: &[Pane; 2], scope: &str) -> String {
+pub(crate) async fn contested(bench: &Bench, [owner, other]: &[Pane; 2], scope: &str) -> String {
     let id = bench.claim(owner, "a divides", scope).await;
     bench.accepted(other, "challenge", json!({ "claim_id": id, "reason": "it rounds" })).await;
     id
