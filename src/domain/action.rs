@@ -15,7 +15,7 @@ mod symbols;
 mod volatile;
 
 pub use advice::{DeadEnd, MAX_TOLD, advise, age, edited_since, first_line, quoted};
-pub use error::error_signature;
+pub use error::{error_in, error_signature};
 pub use looks::only_looks;
 pub use normal::{NormalCommand, bare, normalise};
 pub use own::is_own_call;

@@ -416,6 +416,7 @@ mod tests {
     #[test]
     fn rows_of_outcomes_ask_and_another_outcome_ends_them() {
         let mut counts = Counts::default();
+        assert_eq!(counts.false_share(), None);
         for _ in 1..RETIRES_AFTER {
             counts.add(Outcome::Ignored);
         }

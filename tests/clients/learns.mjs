@@ -63,4 +63,11 @@ export async function learns({ chapter, check, eventually, events, hm, first, se
     const said = texts(named.requests.at(-1)).filter((text) => text.includes(`hm pattern show ${to_and_fro?.name}`));
     check(said.length === 1, "the architect is told of it", texts(named.requests.at(-1)).slice(-3));
     check(!events("pattern.opened").some(({ agent }) => agent !== "system"), "patterns are recorded by the writer", events("pattern.opened"));
+
+    chapter("an agent that waits for a build is no stall, and a playbook is proposed, accepted and shown");
+    // The demo sets the time: nobody here waits for forty minutes, or for three days.
+    const { steps } = hm("demo");
+    const seen = (name) => steps.find((step) => step.name === name)?.seen.join("\n") ?? "";
+    check(seen("stall").includes("analyst holds") && !seen("stall").includes("devops"), "only the silent agent is a stall", seen("stall"));
+    check(seen("playbook").includes("<playbook ") && seen("playbook").includes("cargo test"), "the next fitting context shows it", seen("playbook"));
 }

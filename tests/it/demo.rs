@@ -64,6 +64,8 @@ fn every_step_happens_in_order_and_nothing_is_left() {
             "packs",
             "hand_off_loop",
             "loop",
+            "stall",
+            "playbook",
             "status",
             "verify",
         ]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use hivemind::domain::event::Event;
 use hivemind::domain::pattern::PatternKind;
 use hivemind::domain::patterns::PatternPolicy;
 use hivemind::domain::state::State;
@@ -167,6 +168,67 @@ fn an_episode_ends_and_the_next_one_is_another() {
     let raised = Replay::of(&first).raised;
     let told: Vec<_> = raised.iter().map(|raised| (raised.episode, raised.why.as_deref())).collect();
     assert_eq!(told, [(1, Some("filed")), (2, None)]);
+}
+
+fn write(at_s: f64, agent: &str, does: &str, args: Value) -> Step {
+    Step { at_s, agent: agent.to_owned(), client: None, hook: None, does: Some(does.to_owned()), args }
+}
+
+fn claimed(at_s: f64, agent: &str, statement: &str) -> Step {
+    let args = json!({ "statement": statement, "claim_type": "fact", "scopes": ["src/pool"] });
+    write(at_s, agent, "create_claim", args)
+}
+
+/// Records an event of an agent's session as it is.
+fn record(replay: &mut Replay, agent: &str, kind: &str, payload: &Value) {
+    let session = format!("s-{agent}").parse().expect("a session");
+    let event = Event::decode(kind, &payload.to_string()).expect("an event");
+    replay.record(agent, Some(&session), vec![event], None);
+}
+
+/// The agents of the stalls after a silence of fifty minutes.
+fn stalled(replay: &mut Replay) -> Vec<Vec<String>> {
+    replay.play(&Trace { steps: vec![claimed(3_000.0, "dev-3", "it is late")], ..Trace::default() });
+    let stalls = replay.raised.iter().filter(|raised| raised.kind == PatternKind::Stall);
+    stalls.map(|raised| raised.agents.clone()).collect()
+}
+
+#[test]
+fn a_claim_that_waits_for_its_proof_is_work_of_its_own_session() {
+    let mut replay = Replay::new();
+    let challenge = json!({ "claim": "C1", "reason": "it keeps them" });
+    let steps = vec![
+        claimed(0.0, "dev-1", "the pool gives connections back"),
+        write(10.0, "dev-2", "challenge", challenge),
+    ];
+    replay.play(&Trace { steps, ..Trace::default() });
+    let claim = replay.state.claims().next().expect("a claim").0;
+    let waits = json!({
+        "claim_id": claim, "from": "contested", "to": "pending_proof", "reason": "waits for run 1"
+    });
+    record(&mut replay, "dev-1", "claim.status_changed", &waits);
+    assert_eq!(stalled(&mut replay), [["dev-1"]]);
+}
+
+#[test]
+fn a_session_that_was_reminded_at_the_end_of_its_turn_waits_for_its_human() {
+    let mut replay = Replay::new();
+    let mut steps = Vec::new();
+    for (agent, task) in [("dev-1", "T1"), ("dev-2", "T2")] {
+        steps.push(write(
+            0.0,
+            agent,
+            "add_task",
+            json!({ "title": format!("work of {agent}"), "scopes": [] }),
+        ));
+        steps.push(write(1.0, agent, "claim_task", json!({ "task": task })));
+    }
+    replay.play(&Trace { steps, ..Trace::default() });
+    for (agent, matched) in [("dev-1", "end of turn"), ("dev-2", "start of turn")] {
+        let fired = json!({ "guard": { "task": hivemind::system::new_id() }, "matched": matched });
+        record(&mut replay, agent, "guard.fired", &fired);
+    }
+    assert_eq!(stalled(&mut replay), [["dev-2"]]);
 }
 
 fn failed(session: &hook::Session<'_>, line: &str) -> String {

@@ -1,4 +1,4 @@
-//! The detectors of patterns against labelled traces: generated ones, ones written by hand, and a recorded day.
+//! The detectors of patterns against labelled traces: generated ones, ones written by hand, and recorded days.
 
 pub(crate) mod generate;
 pub(crate) mod replay;
@@ -114,7 +114,12 @@ impl Scores {
             );
             wrong += false_alarms;
         }
-        let _ = writeln!(text, "  false alarms: {wrong} in {:.1} agent-hours", self.agent_hours);
+        let hours = self.agent_hours;
+        let _ = writeln!(
+            text,
+            "  false alarms: {wrong} in {hours:.1} agent-hours, {:.3} an hour",
+            wrong as f64 / hours
+        );
         let misses = self.misses.iter().map(|miss| format!("  {miss}\n"));
         text.extend(misses);
         text
@@ -125,17 +130,33 @@ fn generated(seeds: std::ops::Range<u64>) -> Vec<Trace> {
     seeds.flat_map(generate::traces).collect()
 }
 
-fn by_hand() -> Vec<Trace> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpora/traces");
-    let mut files: Vec<_> = ["hand", "day"]
-        .iter()
-        .filter_map(|part| std::fs::read_dir(dir.join(part)).ok())
-        .flatten()
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
-        .collect();
+/// The traces of a directory of the corpus.
+fn stored(part: &str) -> Vec<Trace> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpora/traces").join(part);
+    let entries = std::fs::read_dir(&dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display()));
+    let files = entries.map(|entry| entry.expect("an entry").path());
+    let mut files: Vec<_> =
+        files.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl")).collect();
     files.sort();
     files.iter().map(|file| Trace::parse(&std::fs::read_to_string(file).expect("a trace"))).collect()
+}
+
+/// The second day was recorded after the rules were made: four agents at work in two packages, through `hm hook`. Red
+/// before: a client that reports no exit code of a success, and tries of a mend, were loops.
+#[test]
+fn a_recorded_day_of_ordinary_work_raises_no_alarm() {
+    let days = stored("day");
+    let day = days.iter().find(|day| day.header.trace == "second-day").expect("the day");
+    let ended = |step: &&replay::Step| {
+        let hook = step.hook.as_ref();
+        hook.is_some_and(|hook| {
+            ["tool_response", "toolResult", "error"].iter().any(|field| hook.get(*field).is_some())
+        })
+    };
+    let tools = day.steps.iter().filter(ended).count();
+    assert!(tools >= 2_000, "{tools} calls of tools");
+    let replay = Replay::of(day);
+    assert!(replay.raised.is_empty(), "{:?} in {:.1} agent-hours", replay.raised, day.agent_hours());
 }
 
 #[test]
@@ -160,7 +181,8 @@ fn scores() {
     let halves = [
         ("development half", generated(DEVELOPMENT)),
         ("test half", generated(TEST)),
-        ("by hand", by_hand()),
+        ("by hand", stored("hand")),
+        ("recorded days", stored("day")),
     ];
     for (name, traces) in halves {
         println!("{}", Scores::of(&traces).report(name));

@@ -106,6 +106,21 @@ impl Stage {
         Ok(())
     }
 
+    /// Runs a verb in the first work tree. Returns what it prints.
+    pub(super) fn hm(&self, arguments: &[&str]) -> Result<String, Problem> {
+        let mut command = std::process::Command::new(&self.binary);
+        command.args(arguments).current_dir(self.tree(Tree::One));
+        for variable in OURS.iter().chain(&system::SESSION_VARIABLES) {
+            command.env_remove(variable);
+        }
+        let ran = command.output()?;
+        let (said, failed) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+        if !ran.status.success() {
+            return Err(io::Error::other(format!("hm {}: {failed}", arguments.join(" "))).into());
+        }
+        Ok(said.into_owned())
+    }
+
     /// Runs the hook of Claude Code in a work tree, for the session of an agent. Returns what the agent is told.
     pub(super) fn hook(&self, tree: Tree, agent: &str, event: &str, more: &Value) -> Result<String, Problem> {
         let cwd = self.tree(tree);

@@ -1,5 +1,7 @@
 //! The script: one function for each step, in the order of [`play`]. A new step is a function and a line there.
 
+mod week;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -112,6 +114,7 @@ impl Story<'_> {
         // The hooks say that a session of claude-2 runs below this process. The panes do so too, so no pane writes
         // after them.
         self.loop_is_told()?;
+        self.week_teaches()?;
         self.status_adds_up().await?;
         self.chain_holds()
     }

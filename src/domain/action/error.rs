@@ -64,19 +64,21 @@ fn regex(pattern: &str) -> Regex {
 /// function, so that they match. Masks numbers, paths, hex and quoted text; drops case and severity. `None` when
 /// several lines contain nothing that looks like an error.
 pub fn error_signature(text: &str) -> Option<ErrorSignature> {
-    let clean = |line: &str| {
-        let line: String = line.chars().filter(|c| !c.is_control()).collect();
-        line.trim_end().to_owned()
-    };
-    let text = without_colours(text);
-    let mut lines = text.lines().take(MAX_LINES).filter(|line| !line.trim().is_empty()).peekable();
-    let mut first = None;
+    let plain = without_colours(text);
+    let mut lines = plain.lines().filter(|line| !line.trim().is_empty());
+    match (lines.next(), lines.next()) {
+        // A single line is a quoted error.
+        (Some(line), None) => masked(&clean(line)),
+        _ => error_in(text),
+    }
+}
+
+/// The signature of the first error in the output of a command that may have succeeded: like [`error_signature`], but a
+/// single line counts only if it looks like an error.
+pub fn error_in(output: &str) -> Option<ErrorSignature> {
+    let output = without_colours(output);
+    let mut lines = output.lines().take(MAX_LINES).filter(|line| !line.trim().is_empty());
     while let Some(line) = lines.next() {
-        if lines.peek().is_none() && first.is_none() {
-            // A single line is a quoted error.
-            return masked(&clean(line));
-        }
-        first.get_or_insert(line);
         let line = clean(head(line));
         if line.starts_with("Traceback (most recent call last)") {
             // The exception stands below the stack frames, which are indented.
@@ -90,6 +92,12 @@ pub fn error_signature(text: &str) -> Option<ErrorSignature> {
         }
     }
     None
+}
+
+/// A line without control characters and without blanks at its end.
+fn clean(line: &str) -> String {
+    let line: String = line.chars().filter(|c| !c.is_control()).collect();
+    line.trim_end().to_owned()
 }
 
 fn head(line: &str) -> &str {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::polls::{is_poll, searches, waits_for_a_child};
 use super::{Book, Found, Subject};
-use crate::domain::action::{error_signature, only_looks, steady};
+use crate::domain::action::{error_in, only_looks, steady};
 use crate::domain::agent::AgentId;
 use crate::domain::event::{CommandRan, Event, Recorded, ToolUsed};
 use crate::domain::ids::SessionId;
@@ -20,6 +20,8 @@ use crate::domain::time::{Hours, Timestamp};
 const WINDOW: usize = 20;
 /// How often the same must happen.
 const REPEATS: usize = 3;
+/// How often the same must happen where the agent tries something each time. Mending a test takes up to five tries.
+const TRIES: usize = 6;
 /// How often a command that succeeds and does something must run in a row. Agents repeat a passing test on purpose, in
 /// recorded work up to eight times.
 const PASSES: usize = 10;
@@ -129,7 +131,7 @@ impl Ran {
     }
 
     fn signature(&self) -> Option<ErrorSignature> {
-        self.error.clone().or_else(|| self.tail.as_deref().and_then(error_signature))
+        self.error.clone().or_else(|| self.tail.as_deref().and_then(error_in))
     }
 
     /// Whether two runs of one command answered the same. None if that cannot be told, because the lines show other
@@ -433,29 +435,30 @@ impl Session {
         }
     }
 
-    /// The same failure three times among the last records, with no other answer of the command between.
+    /// The same failure among the last records, with no other answer of the command between.
     fn failing(&self, last: &Ran) -> Option<Round> {
         let mut acts: Vec<&Ran> = Vec::new();
-        let mut edited: Vec<BTreeSet<&Scope>> = vec![BTreeSet::new()];
+        let mut between: Vec<Between<'_>> = vec![Between::default()];
         for act in self.records.iter().rev() {
             match act {
-                Act::Edit { paths } => edited.iter_mut().last()?.extend(paths),
+                Act::Edit { paths } => between.iter_mut().last()?.edited.push(paths),
                 Act::Ran(ran) if ran.command == last.command => match last.answers_like(ran) {
                     Some(true) => {
                         acts.push(ran);
-                        edited.push(BTreeSet::new());
+                        between.push(Between::default());
                     }
                     Some(false) => break,
                     None => {}
                 },
-                Act::Ran(_) => {}
+                Act::Ran(_) => between.iter_mut().last()?.others += 1,
             }
         }
-        // The edits after the last of these runs and before the first do not lie between them.
-        edited.pop();
-        let edited = edited.get(1..).unwrap_or_default();
+        // What happened after the last of these runs and before the first does not lie between them.
+        between.pop();
+        let between = between.get(1..).unwrap_or_default();
         acts.reverse();
-        (acts.len() >= REPEATS && !moves_on(edited)).then(|| Round::of(&acts))
+        let needed = if between.iter().all(Between::is_try) { TRIES } else { REPEATS };
+        (acts.len() >= needed && !moves_on(between)).then(|| Round::of(&acts))
     }
 
     /// The same success in a row, with nothing between.
@@ -531,13 +534,30 @@ impl Session {
     }
 }
 
+/// What happened between two equal failures.
+#[derive(Default)]
+struct Between<'a> {
+    /// The files of each edit.
+    edited: Vec<&'a [Scope]>,
+    /// The other commands and reads.
+    others: usize,
+}
+
+impl Between<'_> {
+    /// Whether the agent tried something and did not only change one place: it looked as well, ran something else, or
+    /// took an edit back.
+    fn is_try(&self) -> bool {
+        !self.edited.is_empty() && self.edited.len() + self.others > 1
+    }
+}
+
 /// Whether the edits between equal failures went from file to file, as a rename does. Edits that come back to one file
 /// do not.
-fn moves_on(edited: &[BTreeSet<&Scope>]) -> bool {
-    let mut between = edited.iter().filter(|paths| !paths.is_empty());
-    let Some(first) = between.next() else { return false };
-    let common = between.fold(first.clone(), |common, paths| common.intersection(paths).copied().collect());
-    common.is_empty()
+fn moves_on(between: &[Between<'_>]) -> bool {
+    let edited = between.iter().filter(|between| !between.edited.is_empty());
+    let mut files = edited.map(|between| between.edited.iter().copied().flatten().collect::<BTreeSet<_>>());
+    let Some(first) = files.next() else { return false };
+    files.fold(first, |common, paths| common.intersection(&paths).copied().collect()).is_empty()
 }
 
 /// The program of a command and its first argument, without options: `cargo test`, `python pytest`. An agent that looks

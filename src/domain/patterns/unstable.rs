@@ -90,3 +90,24 @@ impl Unstable {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Unstable;
+    use crate::domain::time::Timestamp;
+
+    /// Whether these runs, the name of a test and whether it passed, blame the machine.
+    fn blames(runs: &[(&str, bool)]) -> bool {
+        let runs = runs.iter().map(|(test, passed)| (Timestamp::from_ms(0), (*test).to_owned(), *passed));
+        Unstable { runs: runs.collect(), ..Unstable::default() }.is_the_machine()
+    }
+
+    #[test]
+    fn the_machine_is_blamed_for_several_tests_and_many_runs_only() {
+        let (a, b, passes) = (("a", false), ("b", false), ("b", true));
+        assert!(blames(&[a, a, a, b, passes]));
+        assert!(!blames(&[a, a, b, passes, passes]), "three in five");
+        assert!(!blames(&[a, a, a, a, a]), "one test");
+        assert!(!blames(&[a, a, a, b]), "four runs");
+    }
+}

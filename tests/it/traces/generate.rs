@@ -518,6 +518,18 @@ pub(crate) const POSITIVE: &[Form] = &[
         }
         pen.expect(PatternKind::EscalationSpiral, &[one, other], from, by);
     }),
+    ("escalation_beside_a_settled_one", |pen| {
+        let [one, other] = pen.agents();
+        let file = pen.file();
+        pen.claim(one, file);
+        pen.claim(one, "docs/manual.md");
+        let from = pen.challenge(other, "C1");
+        pen.challenge(other, "C2");
+        pen.experiment(one, Some("C2"), "manual", 0, "a");
+        pen.experiment(one, Some("C1"), "pool", 1, "a");
+        let by = pen.write(other, "guard_escalated", json!({ "scope": file, "about": "the same dispute" }));
+        pen.expect(PatternKind::EscalationSpiral, &[one, other], from, by);
+    }),
     ("stall_after_work", |pen| {
         let [agent, other] = pen.agents();
         pen.start(agent);
@@ -604,6 +616,39 @@ pub(crate) const NEGATIVE: &[Form] = &[
             pen.count = left;
             pen.edit(agent, file);
             pen.ran(agent, command, output, 1);
+        }
+    }),
+    ("tries_that_look_first", |pen| {
+        let [agent] = pen.agents();
+        pen.start(agent);
+        let (command, output) = CHECKS[pen.dice.below(4)];
+        let file = pen.file();
+        for number in 0..pen.dice.from(3, 5) {
+            if number > 0 && pen.dice.below(2) == 0 {
+                let line = format!("grep -n total {file}");
+                pen.ran(agent, &line, "12: total\n", 0);
+            } else if number > 0 {
+                // It takes the edit before this one back.
+                pen.edit(agent, file);
+            }
+            if number > 0 {
+                pen.edit(agent, file);
+            }
+            pen.ran(agent, command, output, 1);
+        }
+    }),
+    ("one_line_without_an_exit_code", |pen| {
+        let [agent] = pen.agents();
+        pen.client = "gemini";
+        pen.start(agent);
+        for _ in 0..pen.dice.from(3, 7) {
+            let took = pen.dice.from(2, 90);
+            pen.ran(
+                agent,
+                "python -m timeit 'total()'",
+                &format!("30 loops, best of 3: {took} msec per loop\n"),
+                0,
+            );
         }
     }),
     ("refactoring", |pen| {

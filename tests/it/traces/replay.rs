@@ -120,7 +120,8 @@ pub(crate) struct Replay {
     runs: Vec<Running>,
     open_calls: BTreeMap<SessionId, Vec<String>>,
     waits: BTreeSet<SessionId>,
-    root: String,
+    /// The work tree of each agent: the directory of its first hook.
+    roots: BTreeMap<String, String>,
 }
 
 impl Replay {
@@ -141,7 +142,7 @@ impl Replay {
             runs: Vec::new(),
             open_calls: BTreeMap::new(),
             waits: BTreeSet::new(),
-            root: String::new(),
+            roots: BTreeMap::new(),
         }
     }
 
@@ -234,7 +235,14 @@ impl Replay {
         }
     }
 
-    fn record(&mut self, agent: &str, session: Option<&SessionId>, events: Vec<Event>, minted: Option<Uuid>) {
+    /// Records events as they are, without a decision.
+    pub(crate) fn record(
+        &mut self,
+        agent: &str,
+        session: Option<&SessionId>,
+        events: Vec<Event>,
+        minted: Option<Uuid>,
+    ) {
         for event in events {
             let id = event.about().own_id(minted);
             let id = EventId::from_uuid(id.unwrap_or_else(|| self.id()));
@@ -285,9 +293,8 @@ impl Replay {
         let call = Call::parse(client, false, &hook.to_string());
         let session: SessionId = call.session.clone().expect("a session").parse().expect("a session");
         self.sessions.insert(step.agent.clone(), session.clone());
-        if self.root.is_empty() {
-            self.root = call.cwd.clone().unwrap_or_default();
-        }
+        let cwd = call.cwd.clone().unwrap_or_default();
+        let root = self.roots.entry(step.agent.clone()).or_insert(cwd).clone();
         let called = |tool: &hooks::ToolCall| {
             tool.command.clone().unwrap_or_else(|| format!("{} {}", tool.name, tool.paths.join(" ")))
         };
@@ -316,7 +323,7 @@ impl Replay {
                 if let Some(at) = open.iter().position(|open| *open == called(tool)) {
                     open.remove(at);
                 }
-                let action = call.action(&self.root).filter(|action| !action.is_empty());
+                let action = call.action(&root).filter(|action| !action.is_empty());
                 for seen in hooks::seen(tool, outcome, action.as_ref(), Vec::new(), &Secrets::default()) {
                     let event_id = EventId::from_uuid(self.id());
                     self.submit(&step.agent, &session, Command::Observe(Observe { event_id, seen }));
