@@ -46,6 +46,9 @@ impl Serve {
             }
             caller = caller.for_any_agent();
         }
+        if self.any_agent || self.http.is_some() {
+            context.refuse_server_for_many()?;
+        }
         // A client that starts a server is not a human, even if its settings name the pane `operator`.
         if caller.pinned() == Some(&AgentId::operator()) {
             context.human("serve")?;

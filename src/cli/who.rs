@@ -226,19 +226,38 @@ impl Context {
     /// A pin to another agent than theirs is no word of a human.
     pub(super) fn below_panes(&self, caller: Caller, own: Option<u32>) -> Caller {
         // A session that a variable names may not be that of the client.
-        let own = own.filter(|_| self.environment.own_session.is_none());
-        // One process of Codex runs many panes, so it does not tell whose process this is.
-        let nearest = system::clients_above().next();
-        let is_codex =
-            |client: u32| Some(client) == nearest && system::client_program(client) == Some("codex");
-        let others = system::clients_above().filter(|client| Some(*client) != own && !is_codex(*client));
-        let above: Vec<SessionId> = others.flat_map(|client| self.noted_of(client)).collect();
+        let above = self.sessions_above(own.filter(|_| self.environment.own_session.is_none()));
         let is_of_other = |pinned: &AgentId| {
             let mut agents = above.iter().filter_map(|session| self.agent_of(session));
             agents.any(|agent| agent != *pinned && !agent.is_reserved())
         };
         let is_given = caller.pinned().is_none_or(|pinned| pinned.is_reserved() || !is_of_other(pinned));
         if is_given { caller.below(above) } else { caller.unpinned().below(above) }
+    }
+
+    /// Refuses a server for many agents that a pane starts: what the pane says there would count as the word of others. A
+    /// shell with one command becomes that command, so the client itself as the parent proves nothing.
+    pub(super) fn refuse_server_for_many(&self) -> Result<(), Failure> {
+        if self.global.operator_override.is_some() {
+            return self.human("serve");
+        }
+        let Some(session) = self.sessions_above(None).into_iter().next() else { return Ok(()) };
+        Err(Rejection::new(
+            Code::NotAllowed,
+            format!("this shell belongs to a pane (session {session}), and a server for many speaks for other agents"),
+            "ask the human to start it in a terminal of their own, or to give the client's settings --operator-override",
+        )
+        .into())
+    }
+
+    /// The sessions of the clients above this process, except the client `own`.
+    fn sessions_above(&self, own: Option<u32>) -> Vec<SessionId> {
+        // One process of Codex runs many panes, so it does not tell whose process this is.
+        let nearest = system::clients_above().next();
+        let is_codex =
+            |client: u32| Some(client) == nearest && system::client_program(client) == Some("codex");
+        let others = system::clients_above().filter(|client| Some(*client) != own && !is_codex(*client));
+        others.flat_map(|client| self.noted_of(client)).collect()
     }
 
     /// The agent of the client's session.

@@ -87,31 +87,35 @@ async fn a_failure_is_over_once_a_file_of_the_claim_changed() {
     }
 }
 
-/// Red before: the narrower check proved the claim on the tree on which the wider one had failed.
+/// Red before: a check proved the claim on the tree on which a wider, or a narrower, one had failed.
 #[tokio::test]
-async fn a_failure_of_a_wider_check_counts() {
-    let (bench, [owner, other, _]) = scene().await;
+async fn a_failure_of_a_wider_or_narrower_check_counts() {
     let rest = "timeout_ms = 20000\n[expect]\nexit = 0\nfails = [1]\n";
     let of = |argv: &str, params: &str| {
         format!(
             "description = 'a test'\nargv = ['sh', 'tests/t.sh'{argv}]\nscopes = [{GLOBS}]\n{rest}{params}"
         )
     };
-    bench.profile("all", &of("", ""));
-    bench.profile("part", &of(", '{name}'", "[params.name]\nkind = 'regex'\npattern = '[a-z]+'\n"));
-    bench.write("tests/t.sh", "test -e flip || exit 1\n");
-    fails(&other, json!({ "profile": "all" })).await;
-    bench.write("flip", "");
-    let id = contested(&bench, &owner, &other).await;
-    let mut given = json!({ "profile": "part", "args": ["name=divides"], "claim_id": id, "blocking": true });
-    run(&owner, given.clone()).await;
-    let (status, reason) = stands(&owner, &id).await;
-    assert_eq!(status, "contested", "{reason}");
-    assert!(reason.contains("of a wider check had the other outcome"), "{reason}");
-    given["repeat"] = json!(3);
-    run(&owner, given).await;
-    assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)");
-    assert_rebuilds_to_the_same(&bench);
+    let (all, part) = (json!({ "profile": "all" }), json!({ "profile": "part", "args": ["name=divides"] }));
+    for (failing, passing, which) in [(&all, &part, "wider"), (&part, &all, "narrower")] {
+        let (bench, [owner, other, _]) = scene().await;
+        bench.profile("all", &of("", ""));
+        bench.profile("part", &of(", '{name}'", "[params.name]\nkind = 'regex'\npattern = '[a-z]+'\n"));
+        bench.write("tests/t.sh", "test -e flip || exit 1\n");
+        fails(&other, failing.clone()).await;
+        bench.write("flip", "");
+        let id = contested(&bench, &owner, &other).await;
+        let mut given = passing.clone();
+        (given["claim_id"], given["blocking"]) = (json!(id), json!(true));
+        run(&owner, given.clone()).await;
+        let (status, reason) = stands(&owner, &id).await;
+        assert_eq!(status, "contested", "{which}: {reason}");
+        assert!(reason.contains(&format!("of a {which} check had the other outcome")), "{reason}");
+        given["repeat"] = json!(3);
+        run(&owner, given).await;
+        assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)", "{which}");
+        assert_rebuilds_to_the_same(&bench);
+    }
 }
 
 /// Red before: a failure about no claim left no mark on a claim that the same check had proved.

@@ -275,25 +275,29 @@ pub(super) fn other_outcome(
         is_single && other.completed.is_some_and(|end| !said.any(|it| state.are_one_event(*it, end)))
     };
     let is_other = |other: &Run| other.state.is_conclusive() && other.state != run.state;
-    let is_wider = |other: &Run| {
+    let is_beside = |other: &Run| {
         other.state == RunState::Failed
             && other.worktree == run.worktree
             && other.dir == run.dir
-            && is_wider(&other.words, &run.words)
+            && (is_wider(&other.words, &run.words) || is_wider(&run.words, &other.words))
             && other.cannot_settle(&claim.scopes, Prediction::Passes).is_none()
     };
     let others = state.runs().filter(|(id, other)| {
         *id != run_id
             && is_other(other)
             && !is_retracted(other)
-            && (is_same_test(other, run) || is_wider(other))
+            && (is_same_test(other, run) || is_beside(other))
             && may_count(state, (claim_id, claim), (*id, other))
             && !differ(&run.saw.versions, &other.saw.versions)
             && !has_other_files(state, *id, run)
             && !is_outweighed(state, other, run)
     });
     let (id, other) = others.max_by_key(|(id, _)| *id)?;
-    let which = if is_same_test(other, run) { "the same" } else { "a wider" };
+    let which = match is_same_test(other, run) {
+        true => "the same",
+        false if is_wider(&other.words, &run.words) => "a wider",
+        false => "a narrower",
+    };
     let since = if is_since_challenge(claim, other) { " since the challenge" } else { "" };
     let told =
         format!("run {id} of {which} check had the other outcome{since}, on content that may be the same");

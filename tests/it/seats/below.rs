@@ -51,6 +51,22 @@ impl<'s> Clients<'s> {
     }
 }
 
+/// Red before: a server for many agents that a pane started took its calls for the word of others.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_pane_starts_no_server_for_many_agents() {
+    let shell = Shell::new();
+    let clients = Clients::with_a_claim(&shell);
+    for how in ["--any-agent", "--http 127.0.0.1:0"] {
+        let line = format!("timeout 20 hm serve {how} --json </dev/null");
+        let said = clients.types("claude", "s-one", &line);
+        assert!(said.contains("\"not_allowed\"") && said.contains("session s-one"), "{how}: {said}");
+        // One command in a shell of the client takes the place of that shell.
+        let said = clients.types("claude", "s-one", &format!("exec {line}"));
+        assert!(said.contains("\"not_allowed\""), "{how}: {said}");
+    }
+}
+
 /// Red before: the client that a pane started was another agent, and confirmed the claim of the pane.
 #[test]
 #[cfg(target_os = "linux")]
