@@ -55,8 +55,8 @@ pub(crate) use claims::with_basis;
 pub use claims::{ByNow, Changed, ClaimFilter, ClaimPage, ClaimSummary, DeadEndDetail, LastChange, Proof};
 pub use contradictions::{Contradiction, ContradictionFilter, ContradictionPage, SideView, Target};
 pub use decisions::{
-    AlternativeView, Amends, DecisionFilter, DecisionPage, DecisionSummary, DecisionView, NotChosen,
-    OutcomeView,
+    AlternativeView, Amends, DecisionFilter, DecisionPage, DecisionRoom, DecisionSummary, DecisionView,
+    NotChosen, OutcomeView,
 };
 pub use digest::Said;
 pub use experiments::{Attachment, ExperimentFilter, ExperimentPage, ExperimentView};

@@ -480,6 +480,11 @@ pub fn patience() -> Duration {
     Duration::from_millis(given.unwrap_or(1_000).clamp(100, 600_000))
 }
 
+/// The number of columns that `COLUMNS` asks for. Shells set it for themselves alone, so who exports it means it.
+pub fn columns() -> Option<usize> {
+    std::env::var("COLUMNS").ok()?.trim().parse().ok().filter(|columns| *columns > 0)
+}
+
 /// The variables of this process that are valid UTF-8.
 pub fn variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()

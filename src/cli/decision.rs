@@ -3,13 +3,13 @@
 use clap::{Args, Subcommand};
 
 use super::names::Called;
-use super::output::Failure;
+use super::output::{self, Failure};
 use super::{Context, parse, parse_optional, target};
 use crate::domain::amendment::Amendment;
 use crate::domain::command::{Alternative, Command, RecordDecision, RecordOutcome};
 use crate::domain::ids::{ClaimId, IdempotencyKey};
 use crate::domain::rejection::Rejection;
-use crate::store::DecisionFilter;
+use crate::store::{DecisionFilter, DecisionRoom};
 use crate::system;
 use crate::views::{self, View};
 
@@ -62,8 +62,11 @@ pub(super) enum Decision {
         #[arg(long)]
         all: bool,
         /// With --all: statements whole
-        #[arg(long)]
+        #[arg(long, conflicts_with = "short")]
         whole: bool,
+        /// One line each
+        #[arg(long)]
+        short: bool,
     },
 }
 
@@ -153,14 +156,19 @@ impl Decision {
                 context.submit("recorded outcome of", Command::RecordOutcome(command), None)
             }
             Self::Show { id } => context.show(&View::Claim(context.claim_named(id)?)),
-            Self::List { target, limit, cursor, all, whole } => {
+            Self::List { target, limit, cursor, all, whole, short } => {
+                let room = match (whole, short) {
+                    (_, true) => DecisionRoom::Line(output::columns()),
+                    (true, false) => DecisionRoom::Whole,
+                    (false, false) => DecisionRoom::Page,
+                };
                 let target = target.as_deref().map(|name| target::scope("target", name)).transpose()?;
                 context.show(&View::Decisions(DecisionFilter {
                     target,
                     before: *cursor,
                     limit: *limit,
                     in_force: !all && !context.global.json,
-                    whole: *whole,
+                    room,
                 }))
             }
         }

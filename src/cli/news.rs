@@ -11,7 +11,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::ids::SessionId;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::time::{Hours, Timestamp};
-use crate::pack::{About, Occasion, Told};
+use crate::pack::{self, About, Occasion, Told};
 use crate::reads::Reads;
 use crate::session_news::SessionNews;
 use crate::store::SessionView;
@@ -30,7 +30,8 @@ const MAX_LAST: usize = 5;
 const LOOK_BACK: Hours = Hours(1);
 
 pub(super) const HELP: &str = "Each item is told once, here or by the hooks. Use --wait instead of polling a list: it \
-    returns as soon\nas there is something. Without a session: what is new since an hour, told to nobody.\n\n\
+    returns as soon\nas something touches or asks you, or a claim is new. A new status or a lease does not end it. \
+    Without a\nsession: what is new since an hour, told to nobody.\n\n\
     Examples:\n  hm news\n  hm news --wait 5m";
 
 /// How long to wait for news.
@@ -52,7 +53,7 @@ impl News {
             (None, None) => system::patience() * 2,
             (Some(_), None) => Duration::ZERO,
         };
-        if found.as_ref().is_none_or(is_nothing) && !wait_for.is_zero() {
+        if found.as_ref().is_none_or(|found| goes_on(found, wait.is_some())) && !wait_for.is_zero() {
             found = block_on(recipient.wait(wait_for, wait.is_some(), found))?;
         }
         let Some((news, delta)) = found else {
@@ -99,8 +100,10 @@ fn nothing_since(last: &[About]) -> String {
     format!("nothing since what you were told last ({}{more})\n", names.join(", "))
 }
 
-fn is_nothing((_, delta): &Found) -> bool {
-    delta.text.is_empty()
+/// Whether a reader goes on waiting after a look: nothing is new, or only what ends no wait for news.
+fn goes_on((_, delta): &Found, is_for_news: bool) -> bool {
+    let ends = || delta.shown.iter().any(pack::News::ends_wait) || !delta.told.waiting.is_empty();
+    delta.text.is_empty() || (is_for_news && !ends())
 }
 
 /// A reader that asks for its news.
@@ -174,7 +177,7 @@ impl<'c> Recipient<'c> {
     ) -> Result<Option<Found>, Failure> {
         let deadline = system::instant() + length;
         let mut watch = self.context.front()?.watch();
-        while found.as_ref().is_none_or(|found| is_for_news && is_nothing(found)) {
+        while found.as_ref().is_none_or(|found| is_for_news && goes_on(found, is_for_news)) {
             let left = deadline.saturating_duration_since(system::instant());
             if left.is_zero() {
                 break;

@@ -21,8 +21,10 @@ use crate::store::{ClaimSummary, StoreError};
 use crate::system;
 use crate::views::{self, Room, Stage, ViewError};
 
-/// Width of the output in columns, also of tables. A wider terminal gets wider output.
+/// Width of the output in columns, also of tables, where neither a terminal nor `COLUMNS` says another one.
 const WIDTH: usize = 100;
+/// The narrowest output, in columns.
+const LEAST_WIDTH: usize = 60;
 /// The reason why a verb failed.
 #[derive(Debug)]
 pub enum Failure {
@@ -283,9 +285,15 @@ pub(super) fn print_text(text: &str) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-/// Number of columns for output.
-fn columns() -> usize {
-    if std::io::stdout().is_terminal() { textwrap::termwidth().max(WIDTH) } else { WIDTH }
+/// Number of columns for output: those of the terminal, or those that `COLUMNS` asks for in a pipe.
+pub(super) fn columns() -> usize {
+    let given = if std::io::stdout().is_terminal() { Some(textwrap::termwidth()) } else { system::columns() };
+    given.map_or(WIDTH, |given| given.max(LEAST_WIDTH))
+}
+
+/// Whether rows are wrapped for a reader: at a terminal, and in a pipe for which `COLUMNS` is set.
+fn is_wrapped() -> bool {
+    std::io::stdout().is_terminal() || system::columns().is_some()
 }
 
 /// Wraps text at spaces. A continued line is indented below its line, deeper than the entry of a list.
@@ -338,7 +346,7 @@ fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
 /// Formats a row of a list: one line in a pipe, for `grep` and programs, and wrapped lines at a terminal.
 pub(super) fn row(line: &str) -> String {
     let line = clean::cleaned(&named(line)).into_owned();
-    if std::io::stdout().is_terminal() { wrapped("", "    ", &line) } else { line + "\n" }
+    if is_wrapped() { wrapped("", "    ", &line) } else { line + "\n" }
 }
 
 /// Formats claims as rows for a reader. `whole` shows statements whole. `by_stage` puts a line above the claims of each
@@ -348,7 +356,7 @@ pub(super) fn rows<'c>(
     reader: Option<&AgentId>,
     (whole, by_stage): (bool, bool),
 ) -> String {
-    let room = match (whole, std::io::stdout().is_terminal()) {
+    let room = match (whole, is_wrapped()) {
         (true, _) => Room::Whole,
         (false, true) => Room::Screen,
         (false, false) => Room::Pipe,
@@ -365,6 +373,7 @@ pub(super) fn rows<'c>(
         }
         text.push_str(&row(&format!("{name} {rest}")));
     }
+    text.extend(views::shows_cut(&rows.cut).map(|line| row(&line)));
     text
 }
 

@@ -160,6 +160,17 @@ pub fn cut_words(text: &str, max_chars: usize) -> String {
     line
 }
 
+/// Like [`cut_words`], but cuts after a sentence if one ends in the last third of the result.
+pub fn cut_sentences(text: &str, max_chars: usize) -> String {
+    let line = cut_words(text, max_chars);
+    let Some(kept) = line.strip_suffix('…').filter(|kept| one_line(text) != **kept) else { return line };
+    let ends = [". ", "; "].iter().filter_map(|end| kept.rfind(end));
+    match ends.max().filter(|at| at * 3 >= kept.len() * 2) {
+        Some(at) => format!("{} …", &kept[..=at]),
+        None => line,
+    }
+}
+
 /// Text in which no `<` opens a tag: `<system-reminder>` becomes `&lt;system-reminder>`. Comparisons, formats and the
 /// parameters of a type stay as they were written: `a < b`, `<IIQII`, `Vec<T>`.
 pub fn untagged(text: &str) -> Cow<'_, str> {

@@ -3,6 +3,7 @@
 
 use super::claim::{ClaimType, Status};
 use super::names::names_in;
+use super::text;
 
 /// The part of a summary in which a claim stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,18 +50,64 @@ const ASSESSMENTS: [&str; 9] =
     ["fix", "fixed", "fixes", "mend", "mended", "pitfall", "review", "reviewed", "reviews"];
 /// Words that announce an acceptance, if they are among the first ones.
 const ACCEPTANCES: [&str; 3] = ["accepted", "acceptance", "approved"];
-/// The number of words among which an acceptance is announced.
+/// Words that announce what an agent did or will do, if they are among the first ones. Numbers in it are no measurement.
+const ANNOUNCEMENTS: [&str; 14] = [
+    "announcement",
+    "done",
+    "fyi",
+    "handover",
+    "i'll",
+    "merged",
+    "next",
+    "note",
+    "please",
+    "pushed",
+    "ready",
+    "released",
+    "starting",
+    "taking",
+];
+/// The number of words among which an acceptance or another message is announced.
 const FIRST_WORDS: usize = 3;
+/// Words of a list of tests. What such a list names is tested, and not reported.
+const TESTS: [&str; 8] = ["test", "tests", "tested", "testing", "cases", "covered", "covers", "suite"];
+/// Words after which a sentence tells a condition, and not what happened.
+const CONDITIONS: [&str; 6] = ["if", "when", "whenever", "once", "should", "must"];
+/// The number of words before another one in which a negation denies it.
+const NEAR_WORDS: usize = 3;
+/// Words of a sentence that changes a part of the claim that it names.
+const AMENDS: [&str; 14] = [
+    "amend",
+    "amended",
+    "amendment",
+    "amends",
+    "changed",
+    "changes",
+    "corrected",
+    "corrects",
+    "extends",
+    "instead",
+    "refines",
+    "replaces",
+    "rest",
+    "supersedes",
+];
 /// Words of a sentence that says what to do in place of something that failed.
 const INSTEAD: [&str; 5] = ["instead", "use", "rather", "works", "better"];
 /// Measured numbers of a statement that reports figures: one or two stand in most claims about code.
 const MEASURED: usize = 3;
+/// Numbers with a unit among them. Decimals alone are versions, scores and limits.
+const WITH_UNIT: usize = 2;
 /// Units of measured numbers; `x` is a ratio.
 const UNITS: [&str; 16] =
     ["ns", "us", "µs", "ms", "s", "min", "h", "x", "%", "b", "kb", "mb", "gb", "kib", "mib", "gib"];
 /// Words that say that a defect is gone.
 const MENDED: [&str; 8] =
     ["mended", "fixed", "done", "resolved", "solved", "repaired", "addressed", "committed"];
+/// The fewest words of a reason that says more than that something is done.
+const TELLING_WORDS: usize = 4;
+/// Words that count the demands of a review.
+const COUNTS: [&str; 7] = ["a", "one", "two", "three", "four", "five", "six"];
 /// Words that say that a claim does not stand any more.
 const WITHDRAWN: [&str; 5] = ["withdraw", "withdrawn", "withdraws", "retract", "retracted"];
 /// Words that turn the meaning of a sentence around.
@@ -74,7 +121,7 @@ impl Part {
             (ClaimType::Negative, _) => Self::Finding,
             (ClaimType::Hypothesis, Status::Proposed) => Self::Open,
             (ClaimType::Fact | ClaimType::Hypothesis, _) if label(statement).is_some() => Self::Finding,
-            (ClaimType::Fact | ClaimType::Hypothesis, _) if measured(statement) >= MEASURED => Self::Figure,
+            (ClaimType::Fact | ClaimType::Hypothesis, _) if reports_figures(statement) => Self::Figure,
             (ClaimType::Fact, Status::Proposed) if is_asked => Self::Open,
             (ClaimType::Fact | ClaimType::Hypothesis, _) => Self::Other,
         }
@@ -97,10 +144,11 @@ enum Label {
 /// The first announcement of a label.
 fn label(statement: &str) -> Option<Label> {
     let label: String = statement.chars().take(LABEL_CHARS).collect();
-    words(&label).enumerate().find_map(|(at, word)| {
+    let before: Vec<String> = words(&label).collect();
+    before.iter().enumerate().find_map(|(at, word)| {
         let word = word.as_str();
         // `Finding 3: it leaks` is a label, `the reader is finding its place` is none.
-        if DEFECTS.contains(&word) && (at == 0 || word != "finding") {
+        if DEFECTS.contains(&word) && (at == 0 || (word != "finding" && happened(&before[..at]))) {
             Some(Label::Defect)
         } else if ASSESSMENTS.contains(&word) || (at < FIRST_WORDS && ACCEPTANCES.contains(&word)) {
             Some(Label::Assessment)
@@ -108,6 +156,47 @@ fn label(statement: &str) -> Option<Label> {
             None
         }
     })
+}
+
+/// Whether a defect after these words of a statement happened: it is neither tested, nor a condition, nor denied.
+fn happened(before: &[String]) -> bool {
+    let says = |words: &[String], these: &[&str]| words.iter().any(|word| these.contains(&word.as_str()));
+    let near = &before[before.len().saturating_sub(NEAR_WORDS)..];
+    !says(before, &TESTS) && !says(near, &CONDITIONS) && !says(near, &NEGATIONS)
+}
+
+/// Whether the statement of a review asks for a mend: `ONE must: the count is reset`.
+pub fn asks_for_mend(statement: &str) -> bool {
+    let words: Vec<&str> =
+        statement.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let is_denied = |at: usize| {
+        let before = at.checked_sub(1).map(|at| words[at].to_lowercase());
+        before.is_some_and(|word| NEGATIONS.contains(&word.as_str()))
+    };
+    let is_counted = |at: usize| {
+        let before = at.checked_sub(1).map(|at| words[at].to_lowercase()).unwrap_or_default();
+        before.parse::<u8>().is_ok() || COUNTS.contains(&before.as_str())
+    };
+    words.iter().enumerate().any(|(at, word)| {
+        let is_demand = *word == "MUST" || *word == "MUSTs" || *word == "musts";
+        (is_demand || (*word == "must" && is_counted(at))) && !is_denied(at)
+    }) && label(statement) == Some(Label::Assessment)
+}
+
+/// The sentences of a text that demand or forbid something.
+pub fn demands(text: &str) -> impl Iterator<Item = &str> {
+    let is_demand = |sentence: &&str| {
+        let mut words = words(sentence);
+        forbids(sentence) || words.any(|word| matches!(word.as_str(), "must" | "musts" | "never" | "always"))
+    };
+    text::sentences(text).map(str::trim).filter(is_demand)
+}
+
+/// Whether a statement reports figures. An announcement does not, whatever its numbers.
+fn reports_figures(statement: &str) -> bool {
+    let (with_unit, all) = measured(statement);
+    let is_announced = words(statement).take(FIRST_WORDS).any(|word| ANNOUNCEMENTS.contains(&word.as_str()));
+    with_unit >= WITH_UNIT && all >= MEASURED && !is_announced
 }
 
 /// Whether a statement reports a defect. A review, an acceptance and the report of a mend do not, whatever they name.
@@ -128,25 +217,41 @@ pub fn forbids(statement: &str) -> bool {
         || words.windows(2).any(|pair| matches!(pair[0].as_str(), "do" | "must") && pair[1] == "not")
 }
 
-/// The numbers of a statement that look measured: decimals, and numbers with a unit.
-fn measured(statement: &str) -> usize {
+/// The numbers of a statement with a unit, and all that look measured: those and decimals.
+fn measured(statement: &str) -> (usize, usize) {
     let tokens: Vec<&str> = statement
         .split(|c: char| c.is_whitespace() || "|,;()/=-".contains(c))
         .map(|token| token.trim_end_matches(['.', ':']))
         .filter(|token| !token.is_empty())
         .collect();
     let is_unit = |text: &str| UNITS.contains(&text.to_lowercase().as_str());
-    let is_measured = |(at, token): (usize, &&str)| {
+    let (mut with_unit, mut all) = (0, 0);
+    for (at, token) in tokens.iter().enumerate() {
         let (number, unit) =
             token.split_at(token.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(token.len()));
         let is_number = number.starts_with(|c: char| c.is_ascii_digit()) && number.matches('.').count() <= 1;
         let is_decimal = number.contains('.') && unit.is_empty();
-        is_number
-            && (is_decimal
-                || is_unit(unit)
-                || (unit.is_empty() && tokens.get(at + 1).is_some_and(|next| is_unit(next))))
-    };
-    tokens.iter().enumerate().filter(|token| is_measured(*token)).count()
+        let has_unit =
+            is_unit(unit) || (unit.is_empty() && tokens.get(at + 1).is_some_and(|next| is_unit(next)));
+        with_unit += usize::from(is_number && has_unit);
+        all += usize::from(is_number && (is_decimal || has_unit));
+    }
+    (with_unit, all)
+}
+
+/// Whether a text says in one sentence that it changes a part of the claim of this name.
+pub fn says_amends_of(text: &str, name: &str) -> bool {
+    text.split(['\n', ';']).flat_map(|part| part.split(". ")).any(|sentence| {
+        words(sentence).any(|word| AMENDS.contains(&word.as_str()))
+            && names_in(sentence).any(|named| named.to_string().eq_ignore_ascii_case(name))
+    })
+}
+
+/// Whether a reason says more than that something is done: it has words beside names, commits and such reports.
+pub fn tells_why(reason: &str) -> bool {
+    // Names and commits have digits.
+    let tells = |word: &String| !MENDED.contains(&word.as_str()) && !word.contains(char::is_numeric);
+    words(reason).filter(tells).count() >= TELLING_WORDS
 }
 
 /// Whether a text says that what it is about is mended.
@@ -186,7 +291,8 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::{
-        Part, forbids, measured, reports_defect, says_instead, says_mended, says_mended_of, says_withdrawn_of,
+        Part, asks_for_mend, demands, forbids, measured, reports_defect, says_amends_of, says_instead,
+        says_mended, says_mended_of, says_withdrawn_of, tells_why,
     };
     use crate::domain::claim::{ClaimType, Status};
 
@@ -201,11 +307,14 @@ mod tests {
             ("the pool holds 20 connections for 30 s", Part::Other),
             ("the reader of the log is one thread; a bug there stops all", Part::Finding),
             ("version 1.2 of the wire format has 3 frames", Part::Other),
+            ("the scores are 0.62, 0.71 and 0.8 for the three orders", Part::Other),
+            ("devops ready: v1 takes 3 s, 12 MB and 40 ms; please look", Part::Other),
+            ("tests of the pool: a crash in take(), a handler that hangs, a full ring", Part::Other),
             ("Finding 3: a slot is given out twice", Part::Finding),
             ("the reader is finding its place by the name of the frame", Part::Other),
             ("devops: your pool.rs is taken. I reviewed it: two fixes are needed", Part::Finding),
         ] {
-            assert_eq!(part(statement), expected, "{statement}: {}", measured(statement));
+            assert_eq!(part(statement), expected, "{statement}: {:?}", measured(statement));
         }
         let of = |claim_type, status, is_asked| Part::of(claim_type, status, "BUG: it hangs", is_asked);
         assert_eq!(of(ClaimType::Decision, Status::Proposed, true), Part::Decision);
@@ -227,11 +336,35 @@ mod tests {
         assert!(!reports_defect("C21 fixed in 9c2e11a: no deadlock any more"));
         assert!(!reports_defect("Accepted: 61 tests pass, no crash is left"));
         assert!(!reports_defect("the pool holds 20 connections"));
+        assert!(!reports_defect("34 tests: restart after a crash, a write that fails, a leak of slots"));
+        assert!(!reports_defect("the caller waits again if a write fails"));
+        assert!(!reports_defect("there is no leak of slots in the ring"));
+        assert!(reports_defect("the pool leaks a slot when a handler panics"));
+        assert!(asks_for_mend("Review of 8af13c2: good. ONE must: give() resets the count"));
+        assert!(asks_for_mend("review: MUST close the socket"));
+        assert!(!asks_for_mend("Review of 8af13c2: no MUST, two ideas"));
+        assert!(!asks_for_mend("the caller must close it"));
         assert_eq!(
             says_instead("mmap fails. Use pread instead. It was tried twice"),
             Some("Use pread instead")
         );
         assert_eq!(says_instead("mmap fails"), None);
+    }
+
+    #[test]
+    fn a_text_demands_in_some_of_its_sentences() {
+        let of = |text| demands(text).collect::<Vec<_>>();
+        assert_eq!(
+            of("One file. Records MUST be sorted. It never shrinks; readers wait."),
+            ["Records MUST be sorted.", "It never shrinks;"]
+        );
+        assert!(
+            says_amends_of("C3 amended: 64 MiB", "C3") && says_amends_of("64 MiB; rest of C3 stands", "C3")
+        );
+        assert!(!says_amends_of("C3 is built in 3f2a901. The rest waits", "C3"));
+        assert!(
+            !tells_why("done: C25, C30, C31, C32, e3756ff") && tells_why("it ran twice without a leak in C3")
+        );
     }
 
     #[test]

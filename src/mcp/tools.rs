@@ -2,6 +2,7 @@
 
 mod add_evidence;
 mod alias_target;
+mod amending;
 mod attach_experiment;
 mod cancel_experiment;
 mod create_claim;

@@ -15,7 +15,9 @@ use crate::domain::scope::Scope;
 use crate::domain::time::{Moment, Timestamp};
 use crate::ledger;
 use crate::pack;
-use crate::store::{ClaimFilter, ContradictionFilter, DecisionFilter, ExperimentFilter, Search, TaskFilter};
+use crate::store::{
+    ClaimFilter, ContradictionFilter, DecisionFilter, DecisionRoom, ExperimentFilter, Search, TaskFilter,
+};
 use crate::views::{
     ContextOf, DEFAULT_LIMIT, Format, MAX_LIMIT, MemoryFilter, Next, PhaseDiff, Stream, TraceFilter,
     UNSEATED, View,
@@ -324,7 +326,7 @@ fn decision_filter(parameters: &mut Parameters) -> Result<DecisionFilter, BadAdd
     let target = target.map(|name| Scope::target(&name).map_err(|problem| bad("target", problem)));
     Ok(DecisionFilter {
         in_force: false,
-        whole: false,
+        room: DecisionRoom::Page,
         target: target.transpose()?,
         before: parameters.parse("cursor")?,
         limit: limit(parameters)?,

@@ -18,6 +18,7 @@ use super::{Anchor, Claim, Contradiction, DeadEnd, Lock, Names, Peer, Question, 
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Status;
 use crate::domain::ids::{ClaimId, EventId, RunId, SessionId, TaskId};
+use crate::domain::plan::TaskStatus;
 use crate::domain::scope::Scope;
 use crate::domain::text::{AnchorKey, Branch, Worktree};
 use crate::domain::time::Timestamp;
@@ -292,6 +293,23 @@ pub struct News {
     pub rank: usize,
     /// The content.
     pub body: Body,
+}
+
+impl News {
+    /// Whether it ends a wait for news: it touches or asks the reader, or it is a new claim, a new intent, an anchor or a
+    /// task that can be taken. A new status, a lease and files that git brought are shown without ending a wait.
+    pub fn ends_wait(&self) -> bool {
+        match (&self.body, &self.waiting) {
+            (Body::Merged { .. }, _) => false,
+            (_, waiting) if waiting.concern.is_urgent() => true,
+            (Body::Claim(_) | Body::DeadEnd(_), waiting) => waiting.was.is_none(),
+            // The reader's own claim.
+            (Body::Moved(moved), _) => moved.by.is_none(),
+            (Body::Task(task), _) => task.to.is_none() && task.status == TaskStatus::Open.to_string(),
+            (Body::Intent(_) | Body::Anchor(_) | Body::Question(_) | Body::Run(_), _) => true,
+            (Body::Contradiction(_) | Body::Locks(_) | Body::Peer(_) | Body::Edits { .. }, _) => false,
+        }
+    }
 }
 
 /// The content of a piece of news.

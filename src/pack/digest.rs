@@ -137,7 +137,8 @@ fn with_later<'a>(claims: &[&'a Claim]) -> Vec<&'a Claim> {
 /// full confidence, and the places that the reader named.
 pub(super) fn claim(claim: &Claim, digest: &Digest, max_chars: usize, now: Timestamp) -> String {
     let Digest { part, state, named_by, asks, elsewhere, .. } = digest;
-    let kind = Some(claim.claim_type).filter(|kind| *kind != ClaimType::Fact && *part != Part::Decision);
+    let usual = if *part == Part::Decision { ClaimType::Decision } else { ClaimType::Fact };
+    let kind = Some(claim.claim_type).filter(|kind| *kind != usual);
     let list = |words: &[String]| (!words.is_empty()).then(|| words.join(" "));
     let text = told(claim, digest, max_chars);
     Tag::open("claim")
@@ -165,7 +166,7 @@ pub(super) fn claim(claim: &Claim, digest: &Digest, max_chars: usize, now: Times
 
 /// The text of a claim in a summary.
 fn told(claim: &Claim, digest: &Digest, max_chars: usize) -> String {
-    let Digest { part, why, mended, instead_of, builds_on_it, said, .. } = digest;
+    let Digest { part, why, mended, said, .. } = digest;
     let mut text = cut(&claim.statement, longest(digest, max_chars));
     let is_over = claim.status == Status::Deprecated;
     if is_over {
@@ -178,19 +179,33 @@ fn told(claim: &Claim, digest: &Digest, max_chars: usize) -> String {
         text.push_str(&format!("; mended by {by}: {}", cut(how, max_chars)));
     }
     text.push_str(&rejected(claim));
-    match (&claim.replaced, instead_of) {
-        // Only the text of what was mended or is referred to is news: the other does not hold any more.
-        (Some(Replaced::Mended(_)), _) => text.push_str(&replaced(claim, MAX_REPLACED_CHARS)),
-        (Some(_), _) if *builds_on_it => {
-            text.push_str(&replaced(claim, max_chars.clamp(BUILT_ON_CHARS, DECISION_CHARS)));
-        }
-        (Some(_), Some(id)) => text.push_str(&format!("; instead of {id}")),
-        (Some(_) | None, _) => {}
-    }
+    text.push_str(&predecessor(claim, digest, max_chars));
     for said in said.iter().filter(|_| max_chars >= TALKS_FROM || *part == Part::Decision) {
         text.push_str(&format!("; {}", short(said, REASON_CHARS)));
     }
     text
+}
+
+/// The superseded claim. Only the text of what was mended or is referred to is news, and what a decision demanded: the
+/// reader of a successor must know whether that still holds.
+fn predecessor(claim: &Claim, digest: &Digest, max_chars: usize) -> String {
+    let Digest { instead_of, builds_on_it, demanded, .. } = digest;
+    let (Some(old), Some(id)) = (&claim.replaced, instead_of) else { return String::new() };
+    let was = match old {
+        Replaced::Mended(_) => return replaced(claim, MAX_REPLACED_CHARS),
+        Replaced::Claim(was) | Replaced::Amended(was) | Replaced::DeadEnd(was) => was,
+    };
+    let room = max_chars.clamp(BUILT_ON_CHARS, DECISION_CHARS);
+    let demanded = short(&demanded.join(" "), DECISION_CHARS);
+    match (builds_on_it, demanded.is_empty()) {
+        (true, is_none) if is_none || was.chars().count() <= room => {
+            let others = id.split_once(" and ").map(|(_, others)| format!(", and of {others}"));
+            replaced(claim, room) + &others.unwrap_or_default()
+        }
+        (true, _) => format!("; instead of {id} (which demanded: \"{demanded}\")"),
+        (false, true) => format!("; instead of {id}"),
+        (false, false) => format!("; instead of {id}, and over with it: \"{demanded}\""),
+    }
 }
 
 /// Whether [`claim`] shows the whole statement.

@@ -390,8 +390,10 @@ pub struct Digest {
     pub follows: Option<String>,
     /// Ids of later claims of other parts that name it, newest first.
     pub named_by: Vec<String>,
-    /// Id of the claim that it superseded.
+    /// Ids of the claims that it superseded.
     pub instead_of: Option<String>,
+    /// What the superseded decision demanded, as far as the statement does not repeat it.
+    pub demanded: Vec<String>,
     /// Whether the statement refers to that claim by its name, so that a reader needs its text.
     pub builds_on_it: bool,
     /// The last positions of other agents, with their reasons.

@@ -6,6 +6,7 @@ use super::claims::ClaimFilter;
 use super::rows::{Json, json, only};
 use super::search::{Search, Seen};
 use super::{ClaimSummary, Reader, StoreError};
+use crate::domain::amendment::Change;
 use crate::domain::claim::{ClaimType, SearchMode, Status};
 use crate::domain::ids::ClaimId;
 use crate::domain::kin::{Kin, Member};
@@ -84,6 +85,8 @@ pub struct Replaced {
     pub claim_type: ClaimType,
     /// Whether it was right, and its successor mended its problem.
     pub mended: bool,
+    /// The ids of the other claims that its successor superseded.
+    pub others: Vec<ClaimId>,
 }
 
 impl Reader {
@@ -218,7 +221,8 @@ impl Reader {
         Ok(all)
     }
 
-    /// The claims that others superseded, by the ids of their successors. A successor of several has the last one.
+    /// The claims that others superseded, by the ids of their successors. A successor of several has the one
+    /// that it names, else the last one whose text it amends, else the last one, with the ids of the others.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -231,9 +235,26 @@ impl Reader {
                 statement: row.get("statement")?,
                 claim_type: row.get("claim_type")?,
                 mended: row.get("mended")?,
+                others: Vec::new(),
             };
-            Ok::<_, rusqlite::Error>((row.get("superseded_by")?, replaced))
+            Ok::<_, rusqlite::Error>((row.get::<_, ClaimId>("superseded_by")?, replaced))
         })?;
-        Ok(found.into_iter().collect())
+        let mut several: BTreeMap<ClaimId, Vec<Replaced>> = BTreeMap::new();
+        for (by, replaced) in found {
+            several.entry(by).or_default().push(replaced);
+        }
+        let mut chosen = BTreeMap::new();
+        for (by, mut old) in several {
+            if old.len() > 1
+                && let Some(new) = self.claim_summary(by)?
+            {
+                let named = self.mentions(&new.statement, new.created_seq)?;
+                let amends = |old: &Replaced| Change::between(&old.statement, &new.statement).is_some();
+                old.sort_by_cached_key(|old| (named.contains(&old.id), amends(old)));
+            }
+            let Some(best) = old.pop() else { continue };
+            chosen.insert(by, Replaced { others: old.into_iter().map(|old| old.id).collect(), ..best });
+        }
+        Ok(chosen)
     }
 }

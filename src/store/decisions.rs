@@ -127,8 +127,20 @@ pub struct DecisionFilter {
     pub limit: usize,
     /// Only decisions that are not deprecated.
     pub in_force: bool,
-    /// Whether a text shows whole statements.
-    pub whole: bool,
+    /// How much of each decision a text shows.
+    pub room: DecisionRoom,
+}
+
+/// How much of each decision a text shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum DecisionRoom {
+    /// One line of this many columns.
+    Line(usize),
+    /// Of a decision out of force, the beginning of the statement.
+    #[default]
+    Page,
+    /// The whole statement.
+    Whole,
 }
 
 /// The most amendments of a decision that a reader follows.

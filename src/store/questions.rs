@@ -178,7 +178,7 @@ impl Reader {
         Ok(answer.map(|(id, _)| id))
     }
 
-    /// The first later claim of an asked agent that names the claim.
+    /// The first later claim of an asked agent that names the claim, or else one that proposes to supersede it.
     fn named_in_answer(
         &self,
         claim: ClaimId,
@@ -190,7 +190,8 @@ impl Reader {
                 return Ok(Some(later));
             }
         }
-        Ok(None)
+        let sql = "SELECT id FROM claims WHERE owner = ?1 AND proposes_to_supersede = ?2";
+        Ok(self.db.prepare_cached(sql)?.query_row(params![agent, claim], only).optional()?)
     }
 
     /// The claim of the operator that a claim proposes to supersede. Silence does not confirm such a claim.

@@ -9,12 +9,19 @@ use crate::domain::claim::ClaimType;
 use crate::domain::event::Event;
 use crate::domain::time::Timestamp;
 use crate::reads::Reads;
-use crate::store::{ClaimFilter, DecisionFilter, DecisionSummary, Reader, StoreError, with_basis};
+use crate::store::{
+    ClaimFilter, DecisionFilter, DecisionRoom, DecisionSummary, Reader, StoreError, with_basis,
+};
 
 /// Maximum length of the statement of a decision in a list of all, in characters. Those in force are shown whole.
 const DECISION_CHARS: usize = 700;
 /// Maximum length of the rationale of a decision in force, in characters: one line of its page.
 const WHY_CHARS: usize = 160;
+/// Maximum length of a target and of an agent's name on the line of a decision, in characters.
+const TARGET_CHARS: usize = 20;
+const OWNER_CHARS: usize = 12;
+/// Minimum length of a statement on a line, in characters.
+const LEAST_CHARS: usize = 20;
 /// Maximum length of the change of an amendment, in characters.
 const CHANGE_CHARS: usize = 400;
 
@@ -27,6 +34,14 @@ pub(super) fn answer(asking: &mut Asking<'_>, filter: &DecisionFilter) -> Result
         }
         let mut text = String::new();
         for decision in &page.decisions {
+            if let DecisionRoom::Line(columns) = filter.room {
+                text.push_str(&line(
+                    decision,
+                    columns,
+                    &asked.store.shortened(&decision.claim_id.to_string()),
+                ));
+                continue;
+            }
             let supporters = match filter.in_force {
                 true => asked.store.supporters(decision.claim_id, &decision.decided_by)?,
                 false => Vec::new(),
@@ -67,6 +82,16 @@ pub(super) fn touched_by(reads: &mut Reads, event: &Event) -> Result<bool, ViewE
     claims::any_of(reads, event, &ClaimFilter { claim_type, ..ClaimFilter::default() })
 }
 
+/// A decision on one line of at most `columns` columns: its name, its target, its statement and its status.
+fn line(decision: &DecisionSummary, columns: usize, called: &str) -> String {
+    let target = decision.target.as_deref().map(|target| format!("{}: ", inline(target, TARGET_CHARS)));
+    let marks = format!(" ({}, {})", decision.status, inline(&decision.decided_by, OWNER_CHARS));
+    let first = format!("- `{called}` {}", target.unwrap_or_default());
+    let taken = first.chars().count() + marks.chars().count();
+    let statement = inline(&decision.statement, columns.saturating_sub(taken).max(LEAST_CHARS));
+    format!("{first}{statement}{marks}\n")
+}
+
 fn one(decision: &DecisionSummary, filter: &DecisionFilter, supporters: &[String], now: Timestamp) -> String {
     let target = decision.target.as_deref().map(|target| format!(", {}", inline(target, 80)));
     let outcome = decision.outcome.as_deref().map(|outcome| format!(", outcome: {outcome}"));
@@ -75,7 +100,8 @@ fn one(decision: &DecisionSummary, filter: &DecisionFilter, supporters: &[String
         true => String::new(),
         false => format!(", supported by {}", supporters.join(", ")),
     };
-    let most = if filter.whole || filter.in_force { usize::MAX } else { DECISION_CHARS };
+    let most =
+        if filter.room == DecisionRoom::Whole || filter.in_force { usize::MAX } else { DECISION_CHARS };
     let amends = decision.amends.as_ref().map(|amended| format!(" (amends `{}`)", amended.claim_id));
     format!(
         "- `{}`{} {} ({}, by {}{} {} ago{supported}{}{})\n",

@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::about::About;
 use super::markdown::name;
 use crate::domain::claim::{ClaimType, Position, Status};
-use crate::domain::digest::{Part, reports_defect, says_mended, says_mended_of};
+use crate::domain::digest::{
+    Part, asks_for_mend, demands, reports_defect, says_amends_of, says_mended, says_mended_of, tells_why,
+};
 use crate::domain::ids::ClaimId;
 use crate::domain::names::names_in;
 use crate::domain::scope::Scope;
@@ -55,7 +57,7 @@ impl Digest {
             let later = later.get(&claim.id).map_or(&[][..], Vec::as_slice);
             let is_defect = part == Part::Finding
                 && claim.claim_type != ClaimType::Negative
-                && reports_defect(&claim.statement);
+                && (reports_defect(&claim.statement) || asks_for_mend(&claim.statement));
             let (state, mended) = match part {
                 Part::Finding if mends => (Some("mended".to_owned()), None),
                 Part::Finding if is_defect => {
@@ -74,7 +76,8 @@ impl Digest {
                     mends: Vec::new(),
                     follows: None,
                     named_by: later.iter().take(NAMED_BY).map(|later| later.id.to_string()).collect(),
-                    instead_of: replaced.map(|replaced| replaced.id.to_string()),
+                    instead_of: replaced.map(instead_of),
+                    demanded: replaced.map(|old| demanded(old, &claim.statement)).unwrap_or_default(),
                     builds_on_it,
                     said: said_last(said),
                     asks: if part == Part::Open { asked.into_iter().map(name).collect() } else { Vec::new() },
@@ -86,18 +89,40 @@ impl Digest {
             claims.iter().map(digest).collect::<Result<_, _>>()?;
         let is_over = |claim: &&&ClaimSummary| claim.status == Status::Deprecated;
         let over: BTreeSet<ClaimId> = claims.iter().filter(is_over).map(|claim| claim.id).collect();
-        move_beside(&mut digests, &later, &over);
-        let mended: Vec<(ClaimId, String)> = digests.iter().filter_map(mended_by).collect();
-        for (defect, by) in mended {
-            let by = digests.iter_mut().find(|(id, _)| id.to_string() == by);
-            by.into_iter().for_each(|(_, digest)| digest.mends.push(defect.to_string()));
-        }
+        let amends = amends(store, &later)?;
+        move_beside(&mut digests, &later, &amends, &over);
+        note_mends(&mut digests);
         Ok(Self(digests))
     }
 
     /// The digest of a claim.
     pub(super) fn get(&self, id: ClaimId) -> Option<&pack::Digest> {
         self.0.get(&id)
+    }
+}
+
+/// The ids of superseded claims: first the one whose text is shown.
+fn instead_of(replaced: &Replaced) -> String {
+    let ids: Vec<String> =
+        std::iter::once(&replaced.id).chain(&replaced.others).map(ToString::to_string).collect();
+    ids.join(" and ")
+}
+
+/// What a superseded decision demanded, and the new statement does not repeat.
+fn demanded(old: &Replaced, new: &str) -> Vec<String> {
+    if old.claim_type != ClaimType::Decision || old.mended {
+        return Vec::new();
+    }
+    let is_kept = |sentence: &&str| new.contains(sentence.trim_end_matches(['.', ';']));
+    demands(&old.statement).filter(|sentence| !is_kept(sentence)).map(str::to_owned).collect()
+}
+
+/// Notes with each claim which defects it mends.
+fn note_mends(digests: &mut BTreeMap<ClaimId, pack::Digest>) {
+    let mended: Vec<(ClaimId, String)> = digests.iter().filter_map(mended_by).collect();
+    for (defect, by) in mended {
+        let by = digests.iter_mut().find(|(id, _)| id.to_string() == by);
+        by.into_iter().for_each(|(_, digest)| digest.mends.push(defect.to_string()));
     }
 }
 
@@ -110,6 +135,7 @@ fn mended_by((id, digest): (&ClaimId, &pack::Digest)) -> Option<(ClaimId, String
 fn move_beside(
     digests: &mut BTreeMap<ClaimId, pack::Digest>,
     later: &BTreeMap<ClaimId, Vec<&ClaimSummary>>,
+    amends: &BTreeSet<(ClaimId, ClaimId)>,
     over: &BTreeSet<ClaimId>,
 ) {
     // A figure in an amendment does not make it a measurement.
@@ -120,8 +146,14 @@ fn move_beside(
     ];
     for (part, from) in moved {
         let of_part = digests.iter().filter(|(_, digest)| digest.part == part);
-        let beside: BTreeSet<ClaimId> =
-            of_part.filter_map(|(id, _)| later.get(id)).flatten().map(|later| later.id).collect();
+        // A fact that only names a decision is none.
+        let is_beside =
+            |by: &ClaimId, named: &ClaimId| part != Part::Decision || amends.contains(&(*by, *named));
+        let mut beside: BTreeSet<ClaimId> = BTreeSet::new();
+        for named in of_part.map(|(id, _)| id) {
+            let by = later.get(named).into_iter().flatten().map(|later| later.id);
+            beside.extend(by.filter(|by| is_beside(by, named)));
+        }
         for (_, digest) in digests.iter_mut().filter(|(id, _)| beside.contains(id)) {
             if from.contains(&digest.part) {
                 digest.part = part;
@@ -146,6 +178,20 @@ fn move_beside(
             digest.named_by.retain(|id| apart.contains(id));
         }
     }
+}
+
+/// The later claims that change a part of a claim in words, each with that claim.
+fn amends(
+    store: &Reader,
+    later: &BTreeMap<ClaimId, Vec<&ClaimSummary>>,
+) -> Result<BTreeSet<(ClaimId, ClaimId)>, StoreError> {
+    let mut amends = BTreeSet::new();
+    for (named, by) in later {
+        let called = store.name_given(*named)?.unwrap_or_default();
+        let by = by.iter().filter(|by| says_amends_of(&by.statement, &called));
+        amends.extend(by.map(|by| (by.id, *named)));
+    }
+    Ok(amends)
 }
 
 /// The requests that were met: a later claim of another agent names the request, or a position of its owner on another
@@ -200,7 +246,8 @@ fn state<'c>(
     said: &[Said],
     later: &[&'c ClaimSummary],
 ) -> Result<(String, Option<&'c ClaimSummary>), StoreError> {
-    if says_mended(&claim.statement) {
+    // What a review calls fixed is not what it asks for.
+    if says_mended(&claim.statement) && reports_defect(&claim.statement) {
         return Ok(("mended".to_owned(), None));
     }
     let called = store.name_given(claim.id)?.unwrap_or_default();
@@ -222,7 +269,8 @@ fn state<'c>(
 fn said_last(said: &[Said]) -> Vec<String> {
     let last = |position: Position| said.iter().find(|said| said.position == position.as_str());
     let told = |said: &Said| format!("{} {}: {}", name(&said.agent), said.position, said.reason);
-    let support = last(Position::Support).filter(|said| said.reason.chars().count() >= TELLING_CHARS);
+    let support = last(Position::Support)
+        .filter(|said| said.reason.chars().count() >= TELLING_CHARS && tells_why(&said.reason));
     last(Position::Challenge).into_iter().chain(support).map(told).collect()
 }
 

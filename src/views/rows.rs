@@ -1,9 +1,10 @@
 //! Claims as rows of a list: the statement first, as long as the list has room for, then a few short marks.
 
-use super::markdown::{inline, listed};
+use super::markdown::inline;
 use super::versions::MARKED;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Status};
+use crate::domain::clean;
 use crate::domain::time::Timestamp;
 use crate::store::{ClaimSummary, LastChange};
 
@@ -31,6 +32,8 @@ const CHANGE_CHARS: usize = 30;
 const HELD: usize = 3;
 /// Maximum length of each of them, in characters.
 const HELD_CHARS: usize = 100;
+/// Maximum number of claims in the command that shows what is cut.
+const MAX_CUT: usize = 12;
 
 /// Room for the statements of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +111,8 @@ pub struct Rows {
     pub head: Option<String>,
     /// One line for each claim: its name, and the rest.
     pub lines: Vec<(String, String)>,
+    /// The names of the claims whose statements are cut.
+    pub cut: Vec<String>,
 }
 
 /// Claims as rows for a reader. `names` replaces ids by names.
@@ -141,12 +146,18 @@ pub fn rows<'c>(
                 .clamp(LEAST_CHARS, MOST_CHARS)
         }
     };
+    let mut cut = Vec::new();
     let line = |(claim, marks): (&ClaimSummary, String)| {
         let is_short = claim.statement.chars().count() <= WHOLE_CHARS;
         let most = if is_short { WHOLE_CHARS.max(most) } else { most };
-        (label(claim), format!("{} ({marks})", listed(&claim.statement, most)))
+        if claim.statement.chars().count() > most {
+            cut.push(label(claim));
+        }
+        let statement = clean::cut_sentences(&claim.statement, most);
+        (label(claim), format!("{} ({marks})", clean::untagged(&statement)))
     };
-    Rows { head, lines: rows.into_iter().map(line).collect() }
+    let lines = rows.into_iter().map(line).collect();
+    Rows { head, lines, cut }
 }
 
 /// Rows with their footer, as Markdown.
@@ -168,6 +179,14 @@ pub fn held(held: &[String]) -> Option<String> {
         more => format!("; {more} more: `hm lock list`"),
     };
     Some(format!("held: {}{more}", named.join("; ")))
+}
+
+/// The one command that shows the statements that a list cuts. Empty if it cuts none.
+pub fn shows_cut(cut: &[String]) -> Option<String> {
+    let more = cut.len().saturating_sub(MAX_CUT);
+    let more = if more == 0 { String::new() } else { format!(" ({more} more are cut)") };
+    let named = cut.get(..MAX_CUT).unwrap_or(cut).join(" ");
+    (!cut.is_empty()).then(|| format!("whole: `hm claim show {named}`{more}"))
 }
 
 fn label(claim: &ClaimSummary) -> String {

@@ -1,7 +1,9 @@
 //! A decision that is amended in one part: its text, its supporters, its page, and the lists that name it.
 
-use serde_json::json;
+use hivemind::mcp::Era;
+use serde_json::{Value, json};
 
+use crate::bench::Bench;
 use crate::hook::{claude, spool_is_empty};
 use crate::shell::Shell;
 
@@ -181,5 +183,33 @@ fn news_of_an_amendment_is_the_change_for_a_reader_of_the_old_text() {
     let told = frontend.prompt("go on");
     assert!(told.contains("amends C1: 'A caller waits 5 s") && !told.contains("The pool holds 20"), "{told}");
     let told = reviewer.prompt("go on");
-    assert!(told.contains("The pool holds 20"), "{told}");
+    assert!(told.contains("The pool holds 20") && told.contains("amends=\"C1\""), "{told}");
+}
+
+#[tokio::test]
+async fn a_tool_amends_as_the_verb_does() {
+    let bench = Bench::new();
+    let devops = bench.pane(Some("devops"), Era::Modern).await;
+    let first = json!({ "statement": DESIGN, "rationale": "one place to look", "target": "pool" });
+    bench.accepted(&devops, "record_decision", first).await;
+    let amend = |more: Value| {
+        let mut call =
+            json!({ "supersedes": ["C1"], "rationale": "5 s blocks the page", "statement": "2 s" });
+        call.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        call
+    };
+    for (more, problem) in [
+        (json!({ "replace": "pool" }), "occur 2 times"),
+        (json!({ "replace": "5 s", "target": "pool" }), "keeps target, scopes and alternatives"),
+        (json!({ "replace": "5 s", "supersedes": [] }), "name the one decision"),
+        (json!({ "replace": "5 s", "statement": null }), "say in statement"),
+        (json!({ "replace": "" }), "name the old words"),
+    ] {
+        let refused = devops.call("record_decision", amend(more)).await.expect("an answer");
+        assert!(refused.refused && refused.text.contains(problem), "{refused:?}");
+    }
+    let done = bench.accepted(&devops, "record_decision", amend(json!({ "replace": "5 s" }))).await;
+    assert!(done.text.contains("it amends C1: 'A caller waits 5 s"), "{done:?}");
+    bench.kill_writer();
+    bench.assert_sound();
 }

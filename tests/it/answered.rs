@@ -60,6 +60,22 @@ fn a_decision_asks_for_a_position_whatever_its_asker_supports() {
     assert!(asked(&shell));
 }
 
+/// Red before: of these only the name in a text answered.
+#[test]
+fn a_deed_of_the_asked_agent_answers_a_question() {
+    for deed in [
+        "claim create \"as C1 asks, I looked: 15 minutes\" --scope src/other.rs",
+        "decision record \"a lock lives 15 minutes, see C1\" --scope src/other.rs --rationale \"most tasks end by then\"",
+        "claim create \"a lock lives 15 minutes\" --scope src/other.rs --supersedes C1",
+    ] {
+        let shell = Shell::new();
+        said(&shell, ASK);
+        assert!(asked(&shell), "{deed}");
+        said(&shell, &format!("hm --agent analyst {deed}"));
+        assert!(!asked(&shell), "{deed}");
+    }
+}
+
 /// Red before: there was no such option, and the name had to be written into the statement.
 #[test]
 fn an_answer_names_its_question_by_an_option() {

@@ -93,6 +93,32 @@ fn a_wait_ends_with_the_first_news_or_says_that_there_was_none() {
     }
 }
 
+/// Red before: a wait ended with a new status of a claim of others, and with a lease.
+#[test]
+fn a_wait_goes_on_over_a_status_and_a_lease_and_shows_them_at_its_end() {
+    let shell = Shell::new();
+    claude(&shell, "s-1", "devops").start();
+    let theirs = claim(&shell, "s-2", "analyst", "the menu opens at once", "src/ui");
+    within(&shell, "s-2", "hm --json --agent analyst task add \"draw the menu\"");
+    said(&shell, "s-1", "hm --agent devops news");
+    spool_is_empty(&shell);
+    within(&shell, "s-3", &format!("hm --json --agent reviewer claim support {theirs}"));
+    within(&shell, "s-2", "hm --json --agent analyst task claim T1");
+    let told = std::thread::scope(|scope| {
+        let waits = scope.spawn(|| said(&shell, "s-1", "hm --agent devops news --wait 5m"));
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        assert!(!waits.is_finished(), "{}", waits.join().expect("hm ends"));
+        claim(&shell, "s-2", "analyst", "the log is large", "src/log");
+        waits.join().expect("hm ends")
+    });
+    assert!(told.contains("the log is large") && told.contains("status=\"confirmed\""), "{told}");
+    // Without other news they are shown at the end.
+    within(&shell, "s-2", "hm --json --agent analyst task update T1 open");
+    within(&shell, "s-2", "hm --json --agent analyst task claim T1");
+    let told = said(&shell, "s-1", "hm --agent devops news --wait 1s");
+    assert!(told.contains("<task id=\"T1\""), "{told}");
+}
+
 #[test]
 fn what_has_no_room_is_named_and_comes_with_the_next_call() {
     let shell = Shell::new();

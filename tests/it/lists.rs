@@ -29,7 +29,7 @@ fn twenty_long_claims_cost_4500_characters_and_those_that_changed_last_come_firs
     let list = said(&shell, "hm --agent devops claim list");
     assert!(list.chars().count() <= 4_500, "{}: {list}", list.chars().count());
     let rows: Vec<&str> = list.lines().collect();
-    assert_eq!(rows.len(), 22, "20 rows and two of the footer: {list}");
+    assert_eq!(rows.len(), 23, "20 rows and three of the footer: {list}");
     assert!(
         rows[0].starts_with("C2 place 2 of the pool") && rows[0].contains("supported by analyst"),
         "{list}"
@@ -39,10 +39,14 @@ fn twenty_long_claims_cost_4500_characters_and_those_that_changed_last_come_firs
     // What is held is said once.
     assert_eq!(list.matches("src/place20.rs by analyst").count(), 1, "{list}");
     assert!(
-        rows[20].starts_with("held: src/place20.rs by analyst, ") && rows[20].ends_with("benchmarks"),
+        rows[21].starts_with("held: src/place20.rs by analyst, ") && rows[21].ends_with("benchmarks"),
         "{list}"
     );
-    assert_eq!(rows[21], "3 older: `--all`; by place: `--scope`");
+    assert!(
+        rows[20].starts_with("whole: `hm claim show C2 C23 C22 ") && rows[20].contains("(8 more are cut)"),
+        "{list}"
+    );
+    assert_eq!(rows[22], "3 older: `--all`; by place: `--scope`");
     // Its holder needs no word of it, and what it did itself is no news to it.
     let own = within(&shell, "s-1", "hm --agent analyst claim list");
     assert!(!own.contains("held:") && !own.contains("supported by"), "{own}");
@@ -367,4 +371,87 @@ fn a_shell_shows_formats_and_generics_as_they_were_written() {
     }
     let similar = said(&shell, &format!("hm --agent analyst claim create \"{written} now\" --scope src/a"));
     assert!(!similar.contains("&lt;"), "{similar}");
+}
+
+/// Red before: a list cut within a sentence, and each cut claim asked for a call of its own.
+#[test]
+fn a_cut_statement_ends_with_a_sentence_and_one_command_shows_all_of_them() {
+    let shell = Shell::new();
+    for number in 1..=20 {
+        let first =
+            format!("part {number} of the pool keeps its slots in a ring, one for each thread that runs.");
+        let more =
+            format!("{first} A second ring is for guests. {}", "It was measured twice at night. ".repeat(20));
+        said(&shell, &format!("hm --agent devops claim create \"{more}\" --scope src/part{number}.rs"));
+    }
+    said(&shell, "hm --agent devops claim create \"a short one\" --scope src/short.rs");
+    let list = said(&shell, "hm claim list");
+    let rows: Vec<&str> = list.lines().filter(|row| row.starts_with('C')).collect();
+    assert!(rows.iter().skip(1).all(|row| row.contains(". … (")), "{list}");
+    let shows = list.lines().find_map(|row| row.strip_prefix("whole: `")).expect("a command");
+    let (command, rest) = shows.split_once('`').expect("its end");
+    assert!(!command.contains("C21") && rest == " (7 more are cut)", "{list}");
+    let shown = said(&shell, command);
+    for name in command.split_whitespace().skip(3) {
+        let number = name.trim_start_matches('C');
+        assert!(shown.contains(&format!("part {number} of the pool")), "{shown}");
+    }
+    let flat = shown.replace("\n> ", " ");
+    assert_eq!(flat.matches("A second ring is for guests").count(), 12, "{shown}");
+    assert!(!said(&shell, "hm claim list --whole").contains("whole: `"));
+}
+
+/// Red before: the width of a pipe was 100 columns, whatever `COLUMNS` said, and rows were not wrapped.
+#[test]
+fn a_pipe_is_as_wide_as_columns_says_from_60_up() {
+    let shell = Shell::new();
+    let long = "the pool keeps its slots in a ring, one for each thread that runs, and one for guests";
+    said(&shell, &format!("hm --agent devops claim create \"{long}\" --scope src/pool.rs"));
+    said(
+        &shell,
+        &format!(
+            "hm --agent devops decision record \"{long} too\" --scope src/pool.rs --rationale \"it was measured twice at night\""
+        ),
+    );
+    let in_columns = |columns: &str, line: &str| {
+        let output = shell.command(line).env("COLUMNS", columns).output().expect("hm runs");
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    for (columns, most) in [("80", 80), ("60", 60), ("20", 60), ("140", 140)] {
+        for line in ["hm claim list", "hm decision list", "hm claim show C1", "hm status"] {
+            let text = in_columns(columns, line);
+            assert!(text.lines().all(|line| line.chars().count() <= most), "{columns} {line}: {text}");
+        }
+    }
+    let list = in_columns("80", "hm claim list");
+    assert!(list.lines().any(|line| line.starts_with("C1 ")) && list.contains("\n    "), "{list}");
+    // Without it, and with nonsense, a row is one line.
+    for list in [said(&shell, "hm claim list"), in_columns("wide", "hm claim list")] {
+        assert!(list.lines().all(|line| !line.starts_with(' ')), "{list}");
+    }
+}
+
+/// Red before: there was no such option.
+#[test]
+fn decisions_take_a_line_each_where_asked() {
+    let shell = Shell::new();
+    let long =
+        "the pool keeps its slots in a ring, one for each thread that runs, and one for guests ".repeat(3);
+    for number in 1..=3 {
+        said(
+            &shell,
+            &format!(
+                "hm --agent devops decision record \"{number}: {long}\" --target part{number} \
+                 --rationale \"it was measured twice at night\" --not-chosen \"a list: it is slow\""
+            ),
+        );
+    }
+    let list = said(&shell, "hm decision list --short");
+    assert_eq!(list.lines().count(), 3, "{list}");
+    for (line, number) in list.lines().zip([3, 2, 1]) {
+        assert!(line.chars().count() <= 100 && line.chars().count() > 80, "{list}");
+        assert!(line.contains(&format!("part{number}: {number}: the pool")), "{list}");
+        assert!(line.ends_with("… (proposed, devops)"), "{list}");
+    }
 }

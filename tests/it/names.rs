@@ -52,7 +52,7 @@ fn a_name_is_taken_wherever_an_id_is() {
             [exit 1]
             $ hm --agent devops task claim t1 --lock src/db
             task claimed T1: committed at seq 6
-            next: it is yours while you write something every 15 min; at its end: `hm task done T1 --token 1`
+            next: it is yours while you write something every 15 min; at its end: `hm task done T1`
             $ hm task list
             - `T1` active, devops, lease: 15 min left: tables
             - `T2` open: indexes (waits for T1)

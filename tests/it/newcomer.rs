@@ -53,6 +53,27 @@ impl Finished {
         id
     }
 
+    fn decides(&mut self, who: &str, statement: &str, supersedes: Vec<ClaimId>) -> ClaimId {
+        let claim_id = ClaimId::from_uuid(system::new_id());
+        let decision = RecordDecision {
+            claim_id,
+            statement: Some(statement.parse().expect("a statement")),
+            rationale: "the analyst measured it under load".parse().expect("a rationale"),
+            context: None,
+            target: None,
+            scopes: vec!["src/pool.rs".parse().expect("a scope")],
+            alternatives: Vec::new(),
+            supersedes,
+            mends: false,
+            evidence_refs: Vec::new(),
+            decided_at: None,
+            asks: Vec::new(),
+            unless_objection_minutes: None,
+        };
+        self.does(who, Command::RecordDecision(decision));
+        claim_id
+    }
+
     fn supports(&mut self, who: &str, claim_id: ClaimId, reason: &str) {
         let reason = Some(reason.parse().expect("a reason"));
         let position = TakePosition { claim_id, position: Position::Support, reason, evidence_ref: None };
@@ -362,4 +383,120 @@ fn one_line_of_everything_comes_before_the_long_form_of_anything() {
     }
     claim(&part(&context, "relevant_claims"), &team.name(last));
     assert!(text.chars().count() > 6_000, "the room is used: {}", text.chars().count());
+}
+
+/// The ids of the claims of one part.
+fn ids(context: &Document<'_>, name: &str) -> Vec<String> {
+    part(context, name).iter().filter_map(|node| Some(node.attribute("id")?.to_owned())).collect()
+}
+
+/// Red before: the list was a defect with `no mend on record`, and a rule that names a failure too.
+#[test]
+fn a_list_of_tests_is_no_defect() {
+    let mut team = Finished::new();
+    let bug = team.claims("analyst", "BUG: take() deadlocks when a handler gives back", |_| ());
+    let tests =
+        "tests/pool.rs has 34 tests: a restart after a crash, a write that fails, a handler that hangs";
+    let list = team.claims("devops", tests, |_| ());
+    let rule = team.claims("architect", "the caller tries again if a write fails", |_| ());
+    let text = team.context("newcomer", "s-new");
+    let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let findings = part(&context, "findings");
+    assert_eq!(claim(&findings, &team.name(bug)).attribute("state"), Some("no mend on record"), "{text}");
+    assert_eq!(text.matches("no mend on record").count(), 1, "{text}");
+    let others = part(&context, "relevant_claims");
+    for id in [list, rule] {
+        assert_eq!(claim(&others, &team.name(id)).attribute("state"), None, "{text}");
+    }
+}
+
+/// Red before: facts that name a decision stood among the decisions, and an announcement among the figures.
+#[test]
+fn decisions_are_decisions_and_figures_are_measured() {
+    let mut team = Finished::new();
+    let decided = team.decides("architect", "frames: at most 16 MiB, then the payload", Vec::new());
+    let named = team.name(decided);
+    let built = team.claims("devops", &format!("{named} is built in 3f2a901, 31 tests pass"), |_| ());
+    let amends = team.claims("architect", &format!("{named} amended: 64 MiB, not 16 MiB"), |_| ());
+    let ready = "ready for all: release 0.3 starts in 3 s, takes 12 MB and 40 ms; please look";
+    let ready = team.claims("devops", ready, |_| ());
+    let scores = team.claims("analyst", "the orders have the scores 0.62, 0.71 and 0.8", |_| ());
+    let figure = team.claims("analyst", "take() costs 95 ns, give() 90 ns, under 16 threads 0.4 us", |_| ());
+    let text = team.context("newcomer", "s-new");
+    let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    assert_eq!(ids(&context, "decisions"), [named.clone(), team.name(amends)], "{text}");
+    let decisions = part(&context, "decisions");
+    assert_eq!(claim(&decisions, &team.name(amends)).attribute("type"), Some("fact"), "{text}");
+    assert_eq!(ids(&context, "figures"), [team.name(figure)], "{text}");
+    for id in [built, ready, scores] {
+        claim(&part(&context, "relevant_claims"), &team.name(id));
+    }
+}
+
+/// Red before: of several predecessors the last one was shown, though the text amends or names another.
+#[test]
+fn a_successor_of_several_is_shown_with_the_one_that_it_amends() {
+    let mut team = Finished::new();
+    let retries =
+        team.decides("architect", "retries: three attempts, 0.5 s apart, for the whole call", Vec::new());
+    let errors = team.decides("architect", "errors: the caller gets the original error", Vec::new());
+    let (named, other) = (team.name(retries), team.name(errors));
+    let new =
+        format!("retries: 0.25 s apart ({named} said 0.5 s; the rest of it holds), and no copy of an error");
+    team.decides("architect", &new, vec![retries, errors]);
+    let text = team.context("newcomer", "s-new").replace("\n    ", " ");
+    assert!(
+        text.contains(&format!("instead of {named} (was: \"retries: three attempts, 0.5 s apart")),
+        "{text}"
+    );
+    assert!(text.contains(&format!(", and of {other}")), "{text}");
+}
+
+/// Red before: a successor named the decision alone, or its first characters.
+#[test]
+fn what_a_replaced_decision_demanded_is_told_with_its_successor() {
+    let mut team = Finished::new();
+    team.claims("analyst", "BUG: a slot leaks", |_| ());
+    let long = "The format was compared with three others under load, and each of them took longer to read. ";
+    let musts = "Records MUST be sorted. A reader MUST skip an unknown field.";
+    let format = team.decides("architect", &format!("format: lines. {} {musts}", long.repeat(6)), Vec::new());
+    let wire = team.decides("architect", "wire: one frame. A frame MUST end with its length.", Vec::new());
+    let (format_name, wire_name) = (team.name(format), team.name(wire));
+    team.decides("architect", &format!("format: one table; the rest of {format_name} stands"), vec![format]);
+    team.decides("architect", "wire: many frames, each with a length before it", vec![wire]);
+    let text = team.context("newcomer", "s-new").replace("\n    ", " ");
+    assert!(text.contains(&format!("instead of {format_name} (which demanded: \"{musts}\")")), "{text}");
+    let over = format!("instead of {wire_name}, and over with it: \"A frame MUST end with its length.\"");
+    assert!(text.contains(&over), "{text}");
+}
+
+/// Red before: a review had no state, whatever it asked for.
+#[test]
+fn the_must_of_a_review_is_open_until_it_is_said_to_be_done() {
+    let mut team = Finished::new();
+    let done = team.claims("architect", "Review of 8af13c2: good. ONE must: give() resets the count", |_| ());
+    let open = team.claims("architect", "Review of 9c2e11a: two fixed. ONE must: close the socket", |_| ());
+    let none = team.claims("architect", "Review of 77aa001: no MUST, two ideas", |_| ());
+    let mend =
+        team.claims("devops", &format!("the must of {} is done: it resets it", team.name(done)), |_| ());
+    let text = team.context("newcomer", "s-new");
+    let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let findings = part(&context, "findings");
+    let state = |id: ClaimId| claim(&findings, &team.name(id)).attribute("state").map(str::to_owned);
+    assert_eq!(state(done), Some(format!("mended: {}", team.name(mend))), "{text}");
+    assert_eq!(state(open).as_deref(), Some("no mend on record"), "{text}");
+    assert_eq!(state(none), None, "{text}");
+}
+
+/// Red before: the report that something is done stood behind a claim as if it were a reason.
+#[test]
+fn a_support_that_only_reports_what_is_done_is_no_reason() {
+    let mut team = Finished::new();
+    let decided = team.decides("architect", "frames: at most 16 MiB, then the payload", Vec::new());
+    let named = team.name(decided);
+    team.supports("devops", decided, &format!("done: {named}, {named}, e3756ff, 8af13c2, 9c2e11a, 77aa001"));
+    let other = team.decides("architect", "the pool is a ring of slots", Vec::new());
+    team.supports("devops", other, "a ring of 64 slots held in the run of the last night");
+    let text = team.context("newcomer", "s-new");
+    assert!(!text.contains("e3756ff") && text.contains("held in the run"), "{text}");
 }

@@ -34,8 +34,8 @@ use hivemind::integrity::Scan;
 use hivemind::ledger;
 use hivemind::reads::Reads;
 use hivemind::store::{
-    ClaimFilter, ContradictionFilter, DecisionFilter, ExperimentFilter, Matches, Reader, Search, Seen,
-    StoreError, TaskFilter,
+    ClaimFilter, ContradictionFilter, DecisionFilter, DecisionRoom, ExperimentFilter, Matches, Reader,
+    Search, Seen, StoreError, TaskFilter,
 };
 use hivemind::system;
 use hivemind::views::{ContextOf, Known, MemoryFilter, PhaseDiff, TraceFilter, View, delta};
@@ -620,7 +620,7 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
                 before,
                 limit: LIMIT,
                 in_force: false,
-                whole: false,
+                room: DecisionRoom::Page,
             }));
         }
         for (resolved, weak) in [(false, false), (true, false), (false, true)] {

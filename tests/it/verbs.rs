@@ -90,7 +90,7 @@ fn the_only_plan_and_phase_are_taken_and_a_task_like_another_is_named() {
             next: before working on it: `hm task claim T1`
             $ hm --agent devops task claim T1
             task claimed T1: committed at seq 4
-            next: it is yours while you write something every 15 min; at its end: `hm task done T1 --token 1`
+            next: it is yours while you write something every 15 min; at its end: `hm task done T1`
             $ hm --agent analyst task add "implement the limiter in limit.py"
             task added T2: committed at seq 5
             note: T1 ("Implement the limiter in limit.py") says the same; devops holds it

@@ -7,15 +7,15 @@ use serde_json::json;
 use super::claim::{create_claim, may_deprecate};
 use super::supersession::{Successor, Supersession, supersede};
 use super::{
-    Accepted, Policy, Speaker, challenge, check_list, contradiction, fresh_id, known_claim, overrule,
-    support, target, transition,
+    Accepted, Policy, Speaker, challenge, check_list, fresh_id, known_claim, overrule, support, target,
+    transition,
 };
 use crate::domain::agent::AgentId;
 use crate::domain::amendment::Change;
 use crate::domain::claim::{ClaimType, Outcome, Override, Share, Status};
 use crate::domain::command::{Alternative, CreateClaim, RecordDecision, RecordOutcome};
 use crate::domain::event::{
-    ClaimCreated, DecisionRecorded, OutcomeRecorded, OverrideProposed, RejectedAlternative,
+    ClaimCreated, DecisionRecorded, Event, OutcomeRecorded, OverrideProposed, RejectedAlternative,
 };
 use crate::domain::ids::ClaimId;
 use crate::domain::receipt::{Warning, WarningCode};
@@ -243,7 +243,7 @@ pub(super) fn record(
     if !proposed.is_empty() {
         return overrule::once(state, speaker.0, proposed);
     }
-    if let Some(said) = taken_over(state, speaker, record, &out_of_force) {
+    if let Some(said) = taken_over(state, &decision.events, record, &out_of_force) {
         decision.next = Some(decision.next.map_or(said.clone(), |next| format!("{said}; {next}")));
     }
     decision.warnings.extend(left_open);
@@ -253,7 +253,7 @@ pub(super) fn record(
 /// What a receipt says of the decisions that a new one puts out of force.
 fn taken_over(
     state: &State,
-    speaker: Speaker<'_>,
+    events: &[Event],
     record: &RecordDecision,
     replaced: &[ClaimId],
 ) -> Option<String> {
@@ -261,12 +261,13 @@ fn taken_over(
         && let Some(old) = state.claim(*old_id)
         && let Some(change) = Change::between(old.statement(), new.as_str())
     {
-        let left = contradiction::left_behind(state, old, (record.claim_id, speaker.0));
-        let left: Vec<String> =
-            left.filter(|_| old.owner == *speaker.0 && !record.mends).map(ToString::to_string).collect();
-        let asked =
-            if left.len() == 1 { "is asked about this change" } else { "are asked about this change" };
-        let asked = if left.is_empty() { String::new() } else { format!("; {} {asked}", left.join(" and ")) };
+        let links = events
+            .iter()
+            .map(|event| if let Event::ClaimSuperseded(link) = event { Some(link) } else { None });
+        let asked: Vec<String> =
+            links.flatten().flat_map(|link| &link.asks).map(ToString::to_string).collect();
+        let (asked, are) = (asked.join(" and "), if asked.len() == 1 { "is" } else { "are" });
+        let asked = if asked.is_empty() { asked } else { format!("; {asked} {are} asked about this change") };
         return Some(format!("it amends {old_id}: {change}{asked}"));
     }
     let (are, it) = match replaced {

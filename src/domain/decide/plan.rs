@@ -286,7 +286,8 @@ pub(super) fn claim_task(
     // The same pane under another name.
     let before = task.hold.as_ref().filter(|hold| hold.token == token && hold.agent != *agent);
     let before = before.map(|hold| format!("you held it as {}; ", hold.agent)).unwrap_or_default();
-    let end = json!({ "task_id": called, "status": "done", "fencing_token": token });
+    // The session that holds it needs no token.
+    let end = json!({ "task_id": called, "status": "done" });
     decision.next = Some(format!(
         "{before}it is yours while you write something every {lease_minutes} min; at its end: {}",
         way::call("update_task", &end)

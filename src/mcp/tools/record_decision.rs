@@ -9,25 +9,22 @@ use crate::domain::ids::ClaimId;
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
 use crate::domain::text::{Rationale, Reason, Statement};
-use crate::mcp::call::Call;
-use crate::mcp::schema;
-use crate::mcp::server::Server;
-use crate::mcp::tools::one_of;
+use crate::mcp::tools::{amending::amended, one_of};
+use crate::mcp::{call::Call, schema, server::Server};
 use crate::system;
 
 #[derive(Deserialize, JsonSchema)]
 struct RecordDecisionArguments {
-    /// What was chosen; or give claim_id.
+    /// The choice, or claim_id.
     #[schemars(with = "Option<String>")]
     statement: Option<Statement>,
     #[schemars(with = "Option<String>")]
     claim_id: Option<ClaimId>,
-    /// Why, 10-2000 characters.
+    /// Why, 10+ characters.
     #[schemars(with = "String")]
     rationale: Rationale,
     #[schemars(with = "Option<String>")]
     context: Option<Reason>,
-    /// One decision in force for each.
     target: Option<String>,
     #[serde(default)]
     scopes: Vec<String>,
@@ -42,6 +39,8 @@ struct RecordDecisionArguments {
     asks: Vec<String>,
     #[schemars(with = "Option<i32>")]
     unless_objection_minutes: Option<u32>,
+    /// Old words of supersedes.
+    replace: Option<String>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -57,12 +56,21 @@ struct AlternativeArguments {
 #[tool_router(router = record_decision_route, vis = "pub(super)")]
 impl Server {
     #[tool(
-        description = "Record what was decided, why, and what was not chosen.",
+        description = "Record a decision, why, and what was not chosen.",
         input_schema = schema::of::<RecordDecisionArguments>(),
         annotations(destructive_hint = false)
     )]
     async fn record_decision(&self, call: Call) -> CallToolResult {
         self.run(call, |given: RecordDecisionArguments, id| {
+            let asks = self.agents("asks", &given.asks)?;
+            let unless_objection_minutes = given.unless_objection_minutes;
+            if let Some(old) = given.replace {
+                let is_new = given.claim_id.is_some() || given.target.is_some() || !given.scopes.is_empty();
+                let of = (&*given.supersedes, is_new || !given.alternatives.is_empty());
+                let amended = amended(self, (old, given.statement), of, &given.rationale, id)?;
+                let amended = RecordDecision { asks, unless_objection_minutes, ..amended };
+                return Ok(Command::RecordDecision(amended));
+            }
             let target = given.target.as_deref().map(Scope::target).transpose();
             let target = target.map_err(|problem| Rejection::invalid("target", problem))?;
             let alternatives = given.alternatives.into_iter().map(|given| {
@@ -83,8 +91,8 @@ impl Server {
                 mends: given.mends,
                 evidence_refs: Vec::new(),
                 decided_at: None,
-                asks: self.agents("asks", &given.asks)?,
-                unless_objection_minutes: given.unless_objection_minutes,
+                asks,
+                unless_objection_minutes,
             }))
         })
         .await

@@ -2,7 +2,7 @@
 
 use super::super::items::{ANSWERED, MAX_ANCHOR_CHARS, MAX_WARNING_CHARS, avoid, contradiction_in, question};
 use super::super::xml::{Tag, chars, line, word_end};
-use super::super::{Claim, DeadEnd, MAX_GLANCE_CHARS, MAX_NAME_CHARS, Side, beside, claim, lock};
+use super::super::{Claim, DeadEnd, MAX_GLANCE_CHARS, MAX_NAME_CHARS, Replaced, Side, beside, claim, lock};
 use super::{Body, Form, GLANCE_CHARS, News, WHY_CHARS, Waiting};
 use crate::domain::claim::Status;
 use crate::domain::scope::Scope;
@@ -121,7 +121,16 @@ pub(super) fn claim_line(it: &Claim, was: Option<Status>) -> Tag {
         .with_any("proved_by", it.proved_by.as_deref().filter(|_| it.answers_reader))
         .with_any("your_challenge", it.answers_reader.then_some(ANSWERED))
         .with("by", &it.by)
+        .with_any("amends", amended(it))
         .with_any("agreed_by", agreed_by(it))
+}
+
+/// The id of the decision that a decision amends.
+fn amended(claim: &Claim) -> Option<&str> {
+    match &claim.replaced {
+        Some(Replaced::Amended(change)) => change.split(':').next(),
+        Some(Replaced::Mended(_) | Replaced::DeadEnd(_) | Replaced::Claim(_)) | None => None,
+    }
 }
 
 /// The agents that confirmed another agent's claim.

@@ -254,7 +254,7 @@ impl Found {
 
 /// The claim that another one superseded, as a pack shows it.
 pub(in crate::views) fn replaced_by(
-    Replaced { id, statement, claim_type, mended }: &Replaced,
+    Replaced { id, statement, claim_type, mended, .. }: &Replaced,
     new: &str,
 ) -> pack::Replaced {
     let amended = Change::between(statement, new).filter(|_| *claim_type == ClaimType::Decision && !mended);
