@@ -499,7 +499,7 @@ fn a_power_cut_loses_nothing_that_was_acknowledged() {
     let seed = harness::seed("power loss");
     let calls = recorded(None, seed);
     let control = without_commit_syncs(&calls);
-    let control = campaign(&control, 0..control.len(), disks() / 3, seed);
+    let control = campaign(&control, 0..control.len(), disks() / 2, seed);
     assert_faultless(&campaign(&calls, 0..calls.len(), disks(), seed), seed);
 
     let lost = control.faults.iter().filter(|fault| fault.contains("committed and lost")).count();
@@ -507,7 +507,8 @@ fn a_power_cut_loses_nothing_that_was_acknowledged() {
         "without the syncs of commits: {lost} of {} disks lost what was acknowledged",
         control.looked_at
     );
-    assert!(lost * 2 > control.looked_at, "HM_SEED={seed}: the campaign does not see a missing sync");
+    // Two disks in three lose something, in the long run. A short one may meet fewer.
+    assert!(lost * 4 > control.looked_at, "HM_SEED={seed}: the campaign does not see a missing sync");
 }
 
 /// A disk that fails one sync of the ledger's log and then says nothing of it any more, as disks do: what it
