@@ -59,6 +59,10 @@ fn command_looks(text: &str, before: Joint, depth: usize) -> bool {
     if program == "find" {
         return !arguments.iter().any(|word| word.starts_with("-exec") || word.starts_with("-ok"));
     }
+    if program == "exit" && arguments.first().is_some_and(|code| code != "0") {
+        // It tells that something failed.
+        return false;
+    }
     let is_open = ["source", ".", "trap"].contains(&program);
     program == "hm"
         || LOOKING.contains(&program)
@@ -104,6 +108,7 @@ mod tests {
             "echo $(pytest -q)",
             "ls | xargs rm",
             "sudo make",
+            "sh -c 'echo error: it has expired >&2; exit 3'",
         ] {
             assert!(!only_looks(line), "{line}");
         }
