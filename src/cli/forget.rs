@@ -227,19 +227,18 @@ fn files_of(context: &Context, runs: &BTreeSet<RunId>) -> Vec<String> {
 }
 
 /// The mirrors that may show what is erased, each with the way to write it anew.
-fn mirrors(context: &Context) -> impl Iterator<Item = String> {
+fn mirrors(context: &Context) -> Vec<String> {
     let shown = |place: Place| {
         format!("the mirror {place} (hm mirror {} --rewrite) and copies of it", place.option())
     };
-    let known = mirror::known(&context.workspace).map_or_else(
+    mirror::known(&context.workspace).map_or_else(
         |error| vec![format!("the mirrors, whose list cannot be read ({error})")],
         |places| places.into_iter().map(shown).collect(),
-    );
-    known.into_iter()
+    )
 }
 
 /// The sections of files of notes that may show what is erased, each with the way to write it anew.
-fn sections(context: &Context) -> impl Iterator<Item = String> {
+fn sections(context: &Context) -> Vec<String> {
     let root = context.workspace.root();
     let files = context.workspace.files_with_a_section(&section::NAMES);
     let shown = |file: PathBuf| {
@@ -249,7 +248,7 @@ fn sections(context: &Context) -> impl Iterator<Item = String> {
             shell_words::quote(&file)
         )
     };
-    files.into_iter().map(shown).collect::<Vec<_>>().into_iter()
+    files.into_iter().map(shown).collect()
 }
 
 fn erased_files(files: &[String]) -> String {
@@ -300,7 +299,7 @@ impl List {
         if chosen.iter().any(|chosen| imports.holds(chosen.event.seq)) {
             beyond.push("the memory or file that some of these events were imported from".to_owned());
         }
-        let remembered: Vec<String> = mirrors(context).chain(sections(context)).collect();
+        let remembered: Vec<String> = mirrors(context).into_iter().chain(sections(context)).collect();
         beyond.extend(remembered.iter().cloned());
         if !runs.is_empty() {
             beyond.push("the --out-file of a run, and results that git keeps".to_owned());

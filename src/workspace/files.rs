@@ -53,7 +53,8 @@ impl Workspace {
         self.roots().iter().flat_map(in_root).collect()
     }
 
-    /// The file of what changes together in the history. It can be removed.
+    /// The file of what changes together in the history, with hashes of the paths that were forgotten. Without it the next
+    /// count includes those paths again.
     pub fn cochange_file(&self) -> PathBuf {
         self.memory.join("cochange.json")
     }

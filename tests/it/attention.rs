@@ -72,16 +72,9 @@ fn trouble() -> (TempWorkspace, Timestamp, Names) {
         "frontend",
         Command::RunExperiment(RunExperiment {
             run_id,
-            profile: "check".parse().expect("a name"),
-            args: BTreeMap::new(),
             claim_id: Some(claim_of(&waiting)),
             blocking: true,
-            prediction: None,
-            repeat: None,
-            cwd: None,
-            env_pass: None,
-            timeout_ms: None,
-            output_cap_bytes: None,
+            ..RunExperiment::of("check".parse().expect("a name"))
         }),
     ));
     // Taken for five minutes, and for an hour.

@@ -257,7 +257,7 @@ async fn files_that_change_together_are_named_on_the_page_of_a_claim() {
     assert!(text.contains(pair), "{text}");
     let (json, text) = page(&devops, &about_b).await;
     assert_eq!(json["changes_with"], json!(["src/a.rs changed with src/b.rs in 8 of 8 commits"]), "{text}");
-    // It is a file beside the read models, and nothing is lost with it.
+    // It is a file beside the read models, and a missing one is counted again.
     let file = bench.workspace().memory().join("cochange.json");
     assert!(file.exists());
     std::fs::remove_file(&file).expect("a file");

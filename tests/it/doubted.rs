@@ -1,11 +1,11 @@
 //! A status is never shown without the doubt that a list in the same work tree shows beside it.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::json;
 
 use crate::hook::claude;
+use crate::proof::git;
 use crate::shell::Shell;
 
 /// `python3 -m pytest` runs this file. It fails while the file `flag` is there, which git ignores.
@@ -14,12 +14,6 @@ const PYTEST: &str = "import os, sys\n\
     failed = os.path.exists('flag')\n\
     print('1 failed in 0.01s' if failed else '1 passed in 0.01s')\n\
     sys.exit(1 if failed else 0)\n";
-
-fn git(dir: &Path, arguments: &[&str]) {
-    let identity = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
-    let output = Command::new("git").current_dir(dir).args(identity).args(arguments).output().expect("git");
-    assert!(output.status.success(), "{output:?}");
-}
 
 /// What a line prints in a directory.
 fn printed(shell: &Shell, dir: &Path, line: &str) -> String {

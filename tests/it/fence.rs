@@ -1,6 +1,5 @@
 //! The operator is a human at a terminal, a profile runs when one said so, and changed rules are on record.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -396,16 +395,7 @@ fn a_run_that_was_imported_does_not_begin() {
     let mut committer = there.committer(1).planning(&there, &Roster::default());
     let run = RunExperiment {
         run_id: RunId::from_uuid(hivemind::system::new_id()),
-        profile: "smoke".parse().expect("a name"),
-        args: BTreeMap::new(),
-        claim_id: None,
-        blocking: false,
-        prediction: None,
-        repeat: None,
-        cwd: None,
-        env_pass: None,
-        timeout_ms: None,
-        output_cap_bytes: None,
+        ..RunExperiment::of("smoke".parse().expect("a name"))
     };
     let queued =
         committer.commit(&[request("devops", hivemind::domain::command::Command::RunExperiment(run))]);

@@ -467,12 +467,7 @@ fn under_human_only_a_run_of_an_agent_confirms_nothing() {
 /// A git repository with the workspace of a shell, and a linked work tree of it with a `config.toml` of its own.
 fn with_a_linked_tree(shell: &Shell, main: &str, linked: &str) -> (tempfile::TempDir, std::path::PathBuf) {
     let root = shell.workspace().root().to_path_buf();
-    let git = |words: &[&str]| {
-        let identity = ["-c", "user.name=ann", "-c", "user.email=ann@example.com"];
-        let done = std::process::Command::new("git").args(identity).args(words).current_dir(&root).output();
-        let done = done.expect("git runs");
-        assert!(done.status.success(), "{words:?}: {done:?}");
-    };
+    let git = |words: &[&str]| crate::proof::git(&root, words);
     git(&["init", "-q", "."]);
     std::fs::write(root.join(".hivemind/config.toml"), linked).expect("a config");
     git(&["add", "-f", ".hivemind/config.toml"]);

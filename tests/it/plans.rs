@@ -389,19 +389,7 @@ fn write_everything(committer: &mut Committer) -> (Vec<ClaimId>, RunId) {
                 group.push(by(index + 1, Command::AttachExperiment(attach)));
                 let (run_id, profile) =
                     (RunId::from_uuid(system::new_id()), PROFILE.parse().expect("a profile's name"));
-                let run = RunExperiment {
-                    run_id,
-                    profile,
-                    args: BTreeMap::new(),
-                    claim_id: Some(id),
-                    blocking: false,
-                    prediction: None,
-                    repeat: None,
-                    cwd: None,
-                    env_pass: None,
-                    timeout_ms: None,
-                    output_cap_bytes: None,
-                };
+                let run = RunExperiment { run_id, claim_id: Some(id), ..RunExperiment::of(profile) };
                 group.push(by(index, Command::RunExperiment(run)));
                 group.push(by(index, Command::CancelExperiment(CancelExperiment { run_id })));
             }

@@ -320,12 +320,7 @@ fn is_whole(event: &Stored, text: &str) -> bool {
 fn a_forgotten_path_leaves_the_files_that_change_together() {
     let shell = Shell::new();
     let root = shell.workspace().root().to_path_buf();
-    let git = |words: &[&str]| {
-        let identity = ["-c", "user.name=ann", "-c", "user.email=ann@example.com"];
-        let done = std::process::Command::new("git").args(identity).args(words).current_dir(&root).output();
-        let done = done.expect("git runs");
-        assert!(done.status.success(), "{words:?}: {done:?}");
-    };
+    let git = |words: &[&str]| crate::proof::git(&root, words);
     git(&["init", "-q", "."]);
     std::fs::create_dir_all(root.join("customers/vqzkjxwb")).expect("a directory");
     for nth in 0..6 {
