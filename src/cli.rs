@@ -4,6 +4,7 @@ mod backfill;
 mod backup;
 mod because;
 mod claim;
+mod completions;
 mod context;
 mod contradictions;
 mod decision;
@@ -42,6 +43,7 @@ mod search;
 mod serve;
 mod session;
 mod status;
+mod statusline;
 mod target;
 mod token;
 mod trace;
@@ -69,7 +71,7 @@ use crate::standing::{Damage, Standing};
 use crate::system::{self, Environment};
 use crate::views::{self, View};
 use crate::workspace::Workspace;
-use verbs::{Cli, Global, Made, Verb, is_hook, parsed};
+use verbs::{Cli, Global, Made, Verb, is_quiet, parsed};
 
 pub use output::Failure;
 
@@ -169,7 +171,7 @@ pub fn main() -> ExitCode {
     let Cli { global, verb } = match parsed() {
         Ok(cli) => cli,
         // A client reads the exit code of a hook as a verdict on its tool, so a mistyped hook exits with 0.
-        Err(problem) if is_hook() && problem.use_stderr() => {
+        Err(problem) if is_quiet() && problem.use_stderr() => {
             let _ = problem.print();
             return ExitCode::SUCCESS;
         }
@@ -190,7 +192,7 @@ pub fn main() -> ExitCode {
 fn run(global: Global, verb: Verb) -> Result<(), Failure> {
     let reads = matches!(
         verb,
-        Verb::Status
+        Verb::Status(_)
             | Verb::Context(_)
             | Verb::Attention(_)
             | Verb::Claim(_)
@@ -224,6 +226,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         }
         Verb::Demo(args) => args.run(&global),
         Verb::Web(args) => args.run(global),
+        Verb::Completions(args) => args.run(&global),
         Verb::Trust => trust::run(&global),
         Verb::Policy(verb) => verb.run(global),
         Verb::Writer(args) => args.run(global),
@@ -235,7 +238,9 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Roles => output::print(global.json, &roles::page(), &roles::json()),
         Verb::Serve(args) => guarded(global, |context| args.run(context)),
         Verb::Token(verb) => guarded(global, |context| verb.run(context)),
-        Verb::Status => guarded(global, status::run),
+        Verb::Status(args) if args.line => statusline::in_shell(global),
+        Verb::Status(_) => guarded(global, status::run),
+        Verb::Statusline => statusline::run(global),
         Verb::Context(args) => guarded(global, |context| args.run(context)),
         Verb::News(args) => guarded(global, |context| args.run(context)),
         Verb::Attention(args) => guarded(global, |context| args.run(context)),

@@ -143,6 +143,24 @@ impl Places {
 }
 
 impl ConfigFile {
+    /// The same file with its status line, if its client has one.
+    #[must_use]
+    pub fn with_status_line(self) -> Self {
+        let is_meant =
+            |entry: &Entry| matches!(entry, Entry::Hooks(hooks) if hooks.command == CLAUDE_COMMAND);
+        let entries = if self.entries.iter().any(is_meant) { CLAUDE_SETTINGS } else { self.entries };
+        Self { entries, ..self }
+    }
+
+    /// Whether a text of this file has a status line of its user.
+    pub fn has_other_status_line(&self, text: &str) -> bool {
+        let standings = standings(self, text).unwrap_or_default();
+        let of_entries = self.entries.iter().zip(standings);
+        of_entries.into_iter().any(|(entry, standing)| {
+            matches!((entry, standing), (Entry::StatusLine, Standing::Foreign | Standing::Adapted))
+        })
+    }
+
     /// The text of the file; `None` when the file is missing.
     ///
     /// # Errors
@@ -206,7 +224,7 @@ impl Client {
     pub fn hooks(&self) -> Option<&'static Hooks> {
         self.project.iter().flat_map(|spec| spec.entries).find_map(|entry| match entry {
             Entry::Hooks(hooks) => Some(hooks),
-            Entry::Server(_) => None,
+            Entry::Server(_) | Entry::StatusLine => None,
         })
     }
 
@@ -266,8 +284,13 @@ const fn event(name: &'static str, matcher: Option<&'static str>) -> HookEvent {
     HookEvent { name, matcher }
 }
 
+/// The command of the hooks of Claude Code.
+const CLAUDE_COMMAND: &str = "hm hook claude";
+/// All that `hm init --statusline` writes into the settings of Claude Code.
+static CLAUDE_SETTINGS: &[Entry] = &[CLAUDE_HOOKS, Entry::StatusLine];
+
 const CLAUDE_HOOKS: Entry = Entry::Hooks(Hooks {
-    command: "hm hook claude",
+    command: CLAUDE_COMMAND,
     events: &[
         event("SessionStart", Some("startup|resume|clear|compact|fork")),
         event("UserPromptSubmit", None),

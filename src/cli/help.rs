@@ -14,7 +14,7 @@ Agents start with: hm help agent
 Usage: hm <VERB>; of one verb: hm VERB -h, all of it: hm VERB --help
 
 Know
-  context         What an agent should know now; attention: what needs you; status: how the workspace is doing
+  context         What an agent should know now; attention: what needs you; status: how all is doing
   news            What is new for you, or with --wait 5m what comes next (poll no list)
 Claims
   claim           State claims, find them (search, list, show, why), take positions on them
@@ -27,7 +27,8 @@ Work
   intent          Say what is wanted now; anchor: keep facts where no compaction loses them
   session         What sessions did and said; log: events; pattern, guard, playbook: loops, warnings
 Set up
-  init, uninit, import-notes, doctor, demo, trust, policy, serve, web, token, hook, writer
+  init, uninit, import-notes, doctor, demo, trust, policy, serve, web, token, hook, writer,
+  statusline, completions
 Look after
   verify, rebuild, backup, export, import, mirror, backfill, forget, memory, trace, review, repair
 

@@ -40,6 +40,9 @@ pub(super) struct Init {
     /// Every client, found or not
     #[arg(long, conflicts_with = "clients")]
     all: bool,
+    /// Let Claude Code show `hm statusline` below its prompt; a status line that is there stays
+    #[arg(long)]
+    statusline: bool,
     /// Print the entries for a client, also for one not in the list above; write nothing
     #[arg(long, value_name = "CLIENT", conflicts_with_all = ["clients", "all", "yes", "user"])]
     print: Option<String>,
@@ -77,6 +80,7 @@ impl Init {
             return print(client.trim(), &Places::new(&root, &environment), global.json);
         }
         let mut run = Setup::new(&self.choice, global, &root, &environment)?;
+        let level = run.level;
         run.is_new = !root.join(MARKER).join("config.toml").exists();
         let shown = root.display();
         let mut text = if run.is_new {
@@ -109,13 +113,32 @@ impl Init {
             }
             // Clients that share a file also share its entries.
             for file in files.into_iter().filter(|file| !run.plans(file)).collect::<Vec<_>>() {
-                run.changes.push((run.installed.plan_add(client, &file), file));
+                let whole = file.clone().with_status_line();
+                let change = run.installed.plan_add(client, if self.statusline { &whole } else { &file });
+                if self.statusline
+                    && whole.has_other_status_line(change.before.as_deref().unwrap_or_default())
+                {
+                    let path = run.path(&change);
+                    text.push_str(&format!("{path} has a status line already, which is left as it is\n"));
+                }
+                run.changes.push((change, whole));
             }
         }
         let nobody = "no client was found: name them with --clients, or take --all\n";
         let none = if clients.is_empty() { nobody } else { "nothing to do: every client is configured\n" };
         let done = "start the clients anew, and `hm doctor` says what they still want";
-        let next = |client: &Client, places: &Places| steps(client, places, self.choice.user);
+        let next = |client: &Client, places: &Places| {
+            let mut steps = steps(client, places, self.choice.user);
+            let offered = |file: ConfigFile| {
+                let now = file.text().ok()??;
+                let whole = file.with_status_line();
+                clients::standings(&whole, &now).ok()?.contains(&clients::Standing::Absent).then_some(())
+            };
+            if client.files(level, places).into_iter().find_map(offered).is_some() {
+                steps.push("`hm init --statusline` shows the team below its prompt".to_owned());
+            }
+            steps
+        };
         run.finish(text, none, done, next, |installed, change, file| installed.add(change, file))
     }
 }
@@ -132,7 +155,8 @@ impl Uninit {
         let mut run = Setup::new(&self.choice, global, &root, &environment)?;
         for client in CLIENTS {
             if named.is_empty() || named.contains(&client.name) {
-                for file in client.every_file(run.level, &run.places) {
+                let files = client.every_file(run.level, &run.places).into_iter();
+                for file in files.map(ConfigFile::with_status_line) {
                     if !run.plans(&file) {
                         run.changes.push((run.installed.plan_remove(client, &file), file));
                     }

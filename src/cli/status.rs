@@ -1,5 +1,6 @@
 //! `hm status`: the state of the workspace in a few lines.
 
+use clap::Args;
 use serde_json::{Value, json};
 
 use super::output::{self, Failure};
@@ -11,6 +12,13 @@ use crate::reads::Reads;
 use crate::spool::Spool;
 use crate::system;
 use crate::views::{self, Body, View};
+
+#[derive(Debug, Args)]
+pub(super) struct Status {
+    /// One line for tmux and prompts; nothing outside of a workspace, and never a failure
+    #[arg(long)]
+    pub(super) line: bool,
+}
 
 const MEGABYTE: u64 = 1 << 20;
 

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use super::{
-    backfill, backup, claim, context, contradictions, decision, demo, experiment, export, forget, guards,
-    help, hook, import, import_notes, init, lock, log, memory, mirror, news, parse_moment, pattern, plan,
-    playbook, policy, profile, repair, review, serve, session, target, token, trace, trust, web, writer,
+    backfill, backup, claim, completions, context, contradictions, decision, demo, experiment, export,
+    forget, guards, help, hook, import, import_notes, init, lock, log, memory, mirror, news, parse_moment,
+    pattern, plan, playbook, policy, profile, repair, review, serve, session, status, statusline, target,
+    token, trace, trust, web, writer,
 };
 use crate::domain::rejection::Rejection;
 use crate::domain::time::Moment;
@@ -23,7 +24,7 @@ pub(super) struct Cli {
     pub(super) verb: Verb,
 }
 
-/// The part of [`Cli`] that a hook needs.
+/// The part of [`Cli`] that hooks and status lines need.
 #[derive(Debug, Parser)]
 #[command(name = "hm")]
 pub(super) struct HookAlone {
@@ -36,6 +37,7 @@ pub(super) struct HookAlone {
 #[derive(Debug, Subcommand)]
 pub(super) enum HookVerb {
     Hook(hook::Hook),
+    Statusline,
 }
 
 #[derive(Debug, Clone, Default, Args)]
@@ -77,6 +79,9 @@ pub(super) enum Verb {
     /// Open the memory in a browser: who is at work, claims with their proofs, disagreements, the past
     #[command(after_help = web::HELP)]
     Web(web::Web),
+    /// Print the script with which a shell completes verbs and options
+    #[command(after_help = completions::HELP)]
+    Completions(completions::Completions),
     /// Manage the tokens of the HTTP front
     #[command(subcommand, after_help = "Example: hm token add --agent devops --role agent")]
     Token(token::Token),
@@ -94,8 +99,11 @@ pub(super) enum Verb {
     #[command(hide = true, after_help = "Example: hm runner < order.json")]
     Runner,
     /// Show the workspace's state
-    #[command(alias = "who", after_help = "Example: hm status --agent devops")]
-    Status,
+    #[command(alias = "who", after_help = "Examples:\n  hm status --agent devops\n  hm status --line")]
+    Status(status::Status),
+    /// Print one line for the status of a client, from the client's JSON on stdin
+    #[command(after_help = statusline::HELP)]
+    Statusline,
     /// Show the context that an agent gets from its hooks and its client
     #[command(after_help = "Example: hm context --agent devops")]
     Context(context::Context),
@@ -250,15 +258,18 @@ impl Made {
     }
 }
 
-/// Whether a client runs this process as its hook.
-pub(super) fn is_hook() -> bool {
-    std::env::args_os().nth(1).is_some_and(|verb| verb == "hook")
+/// Whether a client runs this process, as its hook or for its status line.
+pub(super) fn is_quiet() -> bool {
+    std::env::args_os().nth(1).is_some_and(|verb| verb == "hook" || verb == "statusline")
 }
 
-/// Parses the command line. A client waits for its hooks before every tool, so clap builds only the verb `hook` for
-/// them, in an eighth of the time. The whole parser answers help and mistakes.
+/// Parses the command line. A client waits for its hooks before every tool, so clap builds only the verb of the client
+/// for them, in an eighth of the time. The whole parser answers help and mistakes.
 pub(super) fn parsed() -> Result<Cli, clap::Error> {
-    match is_hook().then(HookAlone::try_parse) {
+    match is_quiet().then(HookAlone::try_parse) {
+        Some(Ok(HookAlone { global, verb: HookVerb::Statusline })) => {
+            Ok(Cli { global, verb: Verb::Statusline })
+        }
         Some(Ok(HookAlone { global, verb: HookVerb::Hook(hook) })) => {
             Ok(Cli { global, verb: Verb::Hook(hook) })
         }

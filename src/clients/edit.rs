@@ -38,7 +38,7 @@ pub enum Standing {
     Ours,
     /// It is ours, with changes of the user.
     Adapted,
-    /// Another server has our name.
+    /// Another server has our name, or another command makes the status line.
     Foreign,
 }
 
@@ -118,7 +118,7 @@ pub fn argv(file: &ConfigFile, text: &str) -> Result<Option<Vec<String>>, Proble
     let value = value(file, Framed::of(text).body)?;
     let server = file.entries.iter().find_map(|entry| match entry {
         Entry::Server(server) => configured(&value, server),
-        Entry::Hooks(_) => None,
+        Entry::Hooks(_) | Entry::StatusLine => None,
     });
     Ok(server.and_then(argv_of))
 }
@@ -158,7 +158,7 @@ fn plugin(file: &ConfigFile) -> Option<(&'static Hooks, &'static str)> {
             Layout::Plugin { text } => Some((hooks, text)),
             Layout::Groups { .. } | Layout::Flat { .. } => None,
         },
-        Entry::Server(_) => None,
+        Entry::Server(_) | Entry::StatusLine => None,
     })
 }
 
@@ -198,6 +198,12 @@ fn standing(value: &Value, entry: &Entry) -> Standing {
             }
             if exact { Standing::Ours } else { Standing::Adapted }
         }
+        Entry::StatusLine => match value.get(entry::STATUS_LINE) {
+            None => Standing::Absent,
+            Some(there) if in_json::same(there, entry::status_line()) => Standing::Ours,
+            Some(there) if entry::is_our_line(there) => Standing::Adapted,
+            Some(_) => Standing::Foreign,
+        },
     }
 }
 
@@ -240,7 +246,7 @@ pub(super) fn is_ours(server: &Value) -> bool {
 fn is_bare(value: &Value, entries: &[Entry]) -> bool {
     let frame = entries.iter().any(|entry| match entry {
         Entry::Hooks(hooks) => matches!(hooks.layout, entry::Layout::Flat { .. }),
-        Entry::Server(_) => false,
+        Entry::Server(_) | Entry::StatusLine => false,
     });
     value.as_object().is_some_and(|object| object.keys().all(|key| frame && key == "version"))
 }

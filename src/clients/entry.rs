@@ -14,6 +14,22 @@ const WHERE_THERE_IS_HM: &str = "command -v hm >/dev/null || exit 0; exec ";
 /// The command that a client starts as our server.
 pub(super) const ARGV: [&str; 2] = ["hm", "serve"];
 
+/// The key of the status line.
+pub(super) const STATUS_LINE: &str = "statusLine";
+
+/// The status line that `hm init --statusline` writes.
+pub(super) fn status_line() -> CstInputValue {
+    let fields: [(String, CstInputValue); 2] =
+        [("type".to_owned(), "command".into()), ("command".to_owned(), "hm statusline".into())];
+    Vec::from(fields).into()
+}
+
+/// Whether a status line runs our command, with any path and any arguments.
+pub(super) fn is_our_line(line: &Value) -> bool {
+    let mut words = line["command"].as_str().unwrap_or_default().split_whitespace();
+    words.next().is_some_and(is_hm) && words.next() == Some("statusline")
+}
+
 /// One part of a file.
 #[derive(Debug)]
 pub enum Entry {
@@ -21,6 +37,8 @@ pub enum Entry {
     Server(Server),
     /// The hooks of all events.
     Hooks(Hooks),
+    /// The command whose output Claude Code shows below its prompt.
+    StatusLine,
 }
 
 /// The form of an MCP server in a client's file.

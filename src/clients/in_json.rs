@@ -5,7 +5,7 @@ use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode
 use serde_json::Value;
 
 use super::edit::{self, Problem};
-use super::entry::{Entry, Hooks, Layout, SERVER, Server};
+use super::entry::{self, Entry, Hooks, Layout, SERVER, STATUS_LINE, Server};
 
 /// JSON with comments and trailing commas, which clients read. No client reads JSON5.
 const STRICT: ParseOptions = ParseOptions {
@@ -50,6 +50,11 @@ pub(super) fn add(body: &str, entries: &[Entry]) -> Result<String, Problem> {
         match entry {
             Entry::Server(server) => add_server(&top, server, &edit::servers(&was, server))?,
             Entry::Hooks(hooks) => add_hooks(&top, hooks)?,
+            Entry::StatusLine => {
+                if top.get(STATUS_LINE).is_none() {
+                    top.append(STATUS_LINE, entry::status_line());
+                }
+            }
         }
     }
     Ok(root.to_string())
@@ -111,6 +116,14 @@ pub(super) fn remove(body: &str, entries: &[Entry], original: &Value) -> Result<
                 }
             }
             Entry::Hooks(hooks) => remove_hooks(&top, hooks, original),
+            Entry::StatusLine => {
+                let is_ours = was.get(STATUS_LINE).is_some_and(entry::is_our_line);
+                if let Some(line) =
+                    top.get(STATUS_LINE).filter(|_| is_ours && original.get(STATUS_LINE).is_none())
+                {
+                    line.remove();
+                }
+            }
         }
     }
     Ok(root.to_string())

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use similar::{ChangeTag, TextDiff};
 
 use super::edit::{self, Problem, Standing};
-use super::entry::SERVER;
+use super::entry::{Entry, SERVER};
 use super::{Client, ConfigFile, Level, Places, text_of};
 use crate::workspace::MARKER;
 
@@ -283,7 +283,10 @@ impl Change {
             Err(error) => (None, Edit::Refused(format!("it cannot be read: {error}"))),
         };
         let standings = before.as_deref().and_then(|text| edit::standings(file, text).ok());
-        let is_taken = standings.is_some_and(|standings| standings.contains(&Standing::Foreign));
+        let is_taken = standings.is_some_and(|standings| {
+            let mut all = file.entries.iter().zip(standings);
+            all.any(|(entry, standing)| matches!(entry, Entry::Server(_)) && standing == Standing::Foreign)
+        });
         Self { client, path, before, edit, is_taken }
     }
 

@@ -122,6 +122,7 @@ mod spoken;
 mod spool;
 #[cfg(target_os = "linux")]
 mod stalls;
+mod statusline;
 mod still;
 #[cfg(target_os = "linux")]
 mod storm;
