@@ -85,6 +85,20 @@ pub struct ConfigFile {
     pub entries: &'static [Entry],
 }
 
+/// The entries that `hm init` writes only when a person asks for them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Extras {
+    /// The status line of Claude Code.
+    pub status_line: bool,
+    /// The rule that lets Claude Code call our tools without asking.
+    pub allow_rule: bool,
+}
+
+impl Extras {
+    /// Every such entry.
+    pub const ALL: Self = Self { status_line: true, allow_rule: true };
+}
+
 /// The directories of one project and one user, and the user's PATH.
 #[derive(Debug, Clone)]
 pub struct Places {
@@ -143,12 +157,20 @@ impl Places {
 }
 
 impl ConfigFile {
-    /// The same file with its status line, if its client has one.
+    /// The same file with the entries that a person asked for, if its client has them.
     #[must_use]
-    pub fn with_status_line(self) -> Self {
+    pub fn with(self, extras: Extras) -> Self {
         let is_meant =
             |entry: &Entry| matches!(entry, Entry::Hooks(hooks) if hooks.command == CLAUDE_COMMAND);
-        let entries = if self.entries.iter().any(is_meant) { CLAUDE_SETTINGS } else { self.entries };
+        if !self.entries.iter().any(is_meant) {
+            return self;
+        }
+        let entries = match (extras.status_line, extras.allow_rule) {
+            (false, false) => self.entries,
+            (true, false) => &[CLAUDE_HOOKS, Entry::StatusLine],
+            (false, true) => &[CLAUDE_HOOKS, Entry::AllowRule],
+            (true, true) => &[CLAUDE_HOOKS, Entry::StatusLine, Entry::AllowRule],
+        };
         Self { entries, ..self }
     }
 
@@ -224,7 +246,7 @@ impl Client {
     pub fn hooks(&self) -> Option<&'static Hooks> {
         self.project.iter().flat_map(|spec| spec.entries).find_map(|entry| match entry {
             Entry::Hooks(hooks) => Some(hooks),
-            Entry::Server(_) | Entry::StatusLine => None,
+            Entry::Server(_) | Entry::StatusLine | Entry::AllowRule => None,
         })
     }
 
@@ -286,8 +308,6 @@ const fn event(name: &'static str, matcher: Option<&'static str>) -> HookEvent {
 
 /// The command of the hooks of Claude Code.
 const CLAUDE_COMMAND: &str = "hm hook claude";
-/// All that `hm init --statusline` writes into the settings of Claude Code.
-static CLAUDE_SETTINGS: &[Entry] = &[CLAUDE_HOOKS, Entry::StatusLine];
 
 const CLAUDE_HOOKS: Entry = Entry::Hooks(Hooks {
     command: CLAUDE_COMMAND,

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::Global;
 use super::output::{self, Failure};
 use crate::clients::{
-    self, CLIENTS, Change, Client, ConfigFile, Edit, InstallError, Installed, Level, Places, Trust,
+    self, CLIENTS, Change, Client, ConfigFile, Edit, Entry, Extras, InstallError, Installed, Level, Places,
+    Standing, Trust,
 };
 use crate::system::Environment;
 use crate::workspace::{self, MARKER, Workspace};
@@ -43,6 +44,9 @@ pub(super) struct Init {
     /// Let Claude Code show `hm statusline` below its prompt; a status line that is there stays
     #[arg(long)]
     statusline: bool,
+    /// Let Claude Code call the tools of Hivemind without asking; they only write to the memory
+    #[arg(long)]
+    allow: bool,
     /// Print the entries for a client, also for one not in the list above; write nothing
     #[arg(long, value_name = "CLIENT", conflicts_with_all = ["clients", "all", "yes", "user"])]
     print: Option<String>,
@@ -84,9 +88,9 @@ impl Init {
         run.is_new = !root.join(MARKER).join("config.toml").exists();
         let shown = root.display();
         let mut text = if run.is_new {
-            format!(
+            output::fitted(&format!(
                 "{shown} becomes a workspace: .hivemind/ with config.toml, its settings (commit it), and .gitignore.\n"
-            )
+            ))
         } else {
             format!("{shown} is a workspace already.\n")
         };
@@ -113,33 +117,28 @@ impl Init {
             }
             // Clients that share a file also share its entries.
             for file in files.into_iter().filter(|file| !run.plans(file)).collect::<Vec<_>>() {
-                let whole = file.clone().with_status_line();
-                let change = run.installed.plan_add(client, if self.statusline { &whole } else { &file });
-                if self.statusline
-                    && whole.has_other_status_line(change.before.as_deref().unwrap_or_default())
-                {
+                let file = file.with(self.extras());
+                let change = run.installed.plan_add(client, &file);
+                if file.has_other_status_line(change.before.as_deref().unwrap_or_default()) {
                     let path = run.path(&change);
                     text.push_str(&format!("{path} has a status line already, which is left as it is\n"));
                 }
-                run.changes.push((change, whole));
+                run.changes.push((change, file));
             }
         }
         let nobody = "no client was found: name them with --clients, or take --all\n";
         let none = if clients.is_empty() { nobody } else { "nothing to do: every client is configured\n" };
-        let done = "start the clients anew, and `hm doctor` says what they still want";
+        let done = "next: start the clients anew, then `hm doctor` says what still waits for you\n";
         let next = |client: &Client, places: &Places| {
             let mut steps = steps(client, places, self.choice.user);
-            let offered = |file: ConfigFile| {
-                let now = file.text().ok()??;
-                let whole = file.with_status_line();
-                clients::standings(&whole, &now).ok()?.contains(&clients::Standing::Absent).then_some(())
-            };
-            if client.files(level, places).into_iter().find_map(offered).is_some() {
-                steps.push("`hm init --statusline` shows the team below its prompt".to_owned());
-            }
+            steps.extend(offers(client, level, places));
             steps
         };
         run.finish(text, none, done, next, |installed, change, file| installed.add(change, file))
+    }
+
+    fn extras(&self) -> Extras {
+        Extras { status_line: self.statusline, allow_rule: self.allow }
     }
 }
 
@@ -156,7 +155,7 @@ impl Uninit {
         for client in CLIENTS {
             if named.is_empty() || named.contains(&client.name) {
                 let files = client.every_file(run.level, &run.places).into_iter();
-                for file in files.map(ConfigFile::with_status_line) {
+                for file in files.map(|file| file.with(Extras::ALL)) {
                     if !run.plans(&file) {
                         run.changes.push((run.installed.plan_remove(client, &file), file));
                     }
@@ -167,7 +166,7 @@ impl Uninit {
         run.finish(
             memory.to_owned(),
             "nothing to do: no client is configured by hm init\n",
-            "`hm init` puts it back",
+            "`hm init` puts it back\n",
             |_, _| Vec::new(),
             |installed, change, _| installed.remove(change),
         )
@@ -203,12 +202,8 @@ impl<'a> Setup<'a> {
         let wanted = self.changes.iter().filter(|(change, _)| change.is_wanted()).count();
         let refused = self.changes.iter().any(|(change, _)| matches!(change.edit, Edit::Refused(_)));
         let mut text = opening;
-        for (change, _) in &self.changes {
-            text.push_str(&self.shown(change));
-        }
-        if wanted > 0 && self.asks() {
-            text.push_str("`hm init --dry-run` and `hm uninit --dry-run` show each line\n");
-        }
+        text.push_str(&if self.writes() { self.table() } else { self.diffs() });
+        text.push_str(&self.left_alone());
         if wanted == 0 && !refused {
             text.push_str(nothing);
         }
@@ -228,8 +223,9 @@ impl<'a> Setup<'a> {
                     Err(error) => failed.push(error.to_string()),
                 }
             }
-            self.say(&format!("{changed} of {wanted} files changed; {done}\n"))?;
+            self.say(&format!("{changed} of {wanted} files changed\n"))?;
             self.say(&self.next_steps(next))?;
+            self.say(done)?;
         } else if is_needed && !agreed && !self.choice.dry_run {
             self.say("nothing was written: say y on a terminal, or pass --yes\n")?;
         }
@@ -267,27 +263,52 @@ impl<'a> Setup<'a> {
         clients.iter().map(of).collect()
     }
 
-    /// Describes the change of a file, with its diff. At a terminal the diff is left out, because it scrolls away.
-    fn shown(&self, change: &Change) -> String {
-        let Change { client, .. } = change;
-        let path = self.path(change);
-        let mut text = match &change.edit {
-            Edit::Write(_) | Edit::Delete if self.asks() => {
-                format!("{}: {path}, {}\n", client.title, change.lines())
-            }
-            Edit::Write(_) | Edit::Delete => {
-                format!("\n{}: {path}\n{}", client.title, change.diff(&path).replace("\r\n", "\n"))
-            }
-            Edit::Refused(problem) => {
-                format!("\n{}: {path} is left alone: {problem}\n", client.title)
-            }
-            Edit::Nothing => String::new(),
+    /// The changes as a table, one row a file.
+    fn table(&self) -> String {
+        let mut rows: Vec<[String; 4]> = Vec::new();
+        for (change, file) in self.changes.iter().filter(|(change, _)| change.is_wanted()) {
+            let holds: Vec<&str> = file.entries.iter().map(held).collect();
+            rows.push([change.client.title.to_owned(), self.path(change), holds.join(", "), change.lines()]);
+        }
+        if rows.is_empty() {
+            return String::new();
+        }
+        rows.insert(0, ["client", "file", "what", "change"].map(str::to_owned));
+        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let (first, second, third) = (width(0), width(1), width(2));
+        let mut text = String::new();
+        let mut above = String::new();
+        for [client, path, holds, lines] in rows {
+            let shown = if client == above { "" } else { client.as_str() };
+            text.push_str(&format!("{shown:first$}  {path:second$}  {holds:third$}  {lines}\n"));
+            above = client;
+        }
+        text
+    }
+
+    /// The changes line by line.
+    fn diffs(&self) -> String {
+        let wanted = self.changes.iter().map(|(change, _)| change).filter(|change| change.is_wanted());
+        let shown = |change: &Change| {
+            let path = self.path(change);
+            format!("\n{}: {path}\n{}", change.client.title, change.diff(&path).replace("\r\n", "\n"))
         };
-        if change.is_taken {
-            text.push_str(&format!(
-                "{}: {path} has a server `hivemind` of your own, which is left as it is\n",
-                client.title
-            ));
+        wanted.map(shown).collect()
+    }
+
+    /// What is not changed, and why.
+    fn left_alone(&self) -> String {
+        let mut text = String::new();
+        for (change, _) in &self.changes {
+            let (title, path) = (change.client.title, self.path(change));
+            if let Edit::Refused(problem) = &change.edit {
+                text.push_str(&format!("\n{title}: {path} is left alone: {problem}\n"));
+            }
+            if change.is_taken {
+                text.push_str(&format!(
+                    "{title}: {path} has a server `hivemind` of your own, which is left as it is\n"
+                ));
+            }
         }
         text
     }
@@ -311,9 +332,9 @@ impl<'a> Setup<'a> {
         change.path.strip_prefix(self.places.root()).unwrap_or(&change.path).display().to_string()
     }
 
-    /// Whether the run asks a human at a terminal.
-    fn asks(&self) -> bool {
-        !self.choice.yes && !self.choice.dry_run && !self.global.json && output::can_ask()
+    /// Whether the run may write, because a person agreed or can be asked.
+    fn writes(&self) -> bool {
+        self.choice.yes || !self.choice.dry_run && output::can_ask()
     }
 
     fn is_agreed(&self, wanted: usize) -> Result<bool, Failure> {
@@ -326,8 +347,38 @@ impl<'a> Setup<'a> {
             (true, _) => format!("\nMake this workspace and change {files}?"),
             (false, _) => format!("\nChange {files}?"),
         };
-        Ok(output::agreed(&question)?.unwrap_or(false))
+        let shows = |answer: &str| (answer == "d").then(|| self.diffs());
+        Ok(output::agreed_after(&question, "y/N/d, d shows each line", shows)?.unwrap_or(false))
     }
+}
+
+/// A part of a file, in one word or two.
+fn held(entry: &Entry) -> &'static str {
+    match entry {
+        Entry::Server(_) => "server",
+        Entry::Hooks(_) => "hooks",
+        Entry::StatusLine => "status line",
+        Entry::AllowRule => "allow rule",
+    }
+}
+
+/// What a person may ask `hm init` for, beside what it wrote.
+fn offers(client: &Client, level: Level, places: &Places) -> Vec<String> {
+    let wanted = |file: ConfigFile| {
+        let text = file.text().ok()??;
+        let file = file.with(Extras::ALL);
+        Some(file.entries.iter().zip(clients::standings(&file, &text).ok()?).collect::<Vec<_>>())
+    };
+    let found = client.files(level, places).into_iter().filter_map(wanted).flatten();
+    let absent = found.filter(|(_, standing)| *standing == Standing::Absent);
+    let offer = |(entry, _): (&Entry, Standing)| match entry {
+        Entry::AllowRule => Some(
+            "it asks before each tool of Hivemind, which only write to the memory: `hm init --allow` ends that",
+        ),
+        Entry::StatusLine => Some("`hm init --statusline` shows the team below its prompt"),
+        Entry::Server(_) | Entry::Hooks(_) => None,
+    };
+    absent.filter_map(offer).map(str::to_owned).collect()
 }
 
 /// The steps that a person must take before the client serves the memory.

@@ -234,16 +234,29 @@ pub(super) fn can_ask() -> bool {
 
 /// Asks a question at the terminal. Only `y` or `yes` agrees. Returns None without a terminal.
 pub(super) fn agreed(question: &str) -> Result<Option<bool>, Failure> {
+    agreed_after(question, "y/N", |_| None)
+}
+
+/// Like [`agreed`]. An answer for which `shows` has a text prints that text, and the question is asked again.
+pub(super) fn agreed_after(
+    question: &str,
+    answers: &str,
+    shows: impl Fn(&str) -> Option<String>,
+) -> Result<Option<bool>, Failure> {
     if !can_ask() {
         return Ok(None);
     }
-    let stdin = std::io::stdin();
-    let mut out = stream();
-    write!(out, "{question} [y/N] ")?;
-    out.flush()?;
-    let mut answer = String::new();
-    std::io::BufRead::read_line(&mut stdin.lock(), &mut answer)?;
-    Ok(Some(matches!(answer.trim(), "y" | "Y" | "yes")))
+    loop {
+        let mut out = stream();
+        write!(out, "{question} [{answers}] ")?;
+        out.flush()?;
+        let mut answer = String::new();
+        std::io::BufRead::read_line(&mut std::io::stdin().lock(), &mut answer)?;
+        match shows(answer.trim()) {
+            Some(text) => print_text(&text)?,
+            None => return Ok(Some(matches!(answer.trim(), "y" | "Y" | "yes"))),
+        }
+    }
 }
 
 /// Prints one line. If the reader is gone, the line is lost.

@@ -118,7 +118,7 @@ pub fn argv(file: &ConfigFile, text: &str) -> Result<Option<Vec<String>>, Proble
     let value = value(file, Framed::of(text).body)?;
     let server = file.entries.iter().find_map(|entry| match entry {
         Entry::Server(server) => configured(&value, server),
-        Entry::Hooks(_) | Entry::StatusLine => None,
+        Entry::Hooks(_) | Entry::StatusLine | Entry::AllowRule => None,
     });
     Ok(server.and_then(argv_of))
 }
@@ -158,7 +158,7 @@ fn plugin(file: &ConfigFile) -> Option<(&'static Hooks, &'static str)> {
             Layout::Plugin { text } => Some((hooks, text)),
             Layout::Groups { .. } | Layout::Flat { .. } => None,
         },
-        Entry::Server(_) | Entry::StatusLine => None,
+        Entry::Server(_) | Entry::StatusLine | Entry::AllowRule => None,
     })
 }
 
@@ -204,6 +204,12 @@ fn standing(value: &Value, entry: &Entry) -> Standing {
             Some(there) if entry::is_our_line(there) => Standing::Adapted,
             Some(_) => Standing::Foreign,
         },
+        Entry::AllowRule => {
+            let [outer, inner] = entry::ALLOW;
+            let rules = value[outer][inner].as_array();
+            let is_there = rules.is_some_and(|rules| rules.iter().any(|rule| rule == entry::ALLOW_RULE));
+            if is_there { Standing::Ours } else { Standing::Absent }
+        }
     }
 }
 
@@ -246,7 +252,7 @@ pub(super) fn is_ours(server: &Value) -> bool {
 fn is_bare(value: &Value, entries: &[Entry]) -> bool {
     let frame = entries.iter().any(|entry| match entry {
         Entry::Hooks(hooks) => matches!(hooks.layout, entry::Layout::Flat { .. }),
-        Entry::Server(_) | Entry::StatusLine => false,
+        Entry::Server(_) | Entry::StatusLine | Entry::AllowRule => false,
     });
     value.as_object().is_some_and(|object| object.keys().all(|key| frame && key == "version"))
 }

@@ -17,6 +17,11 @@ pub(super) const ARGV: [&str; 2] = ["hm", "serve"];
 /// The key of the status line.
 pub(super) const STATUS_LINE: &str = "statusLine";
 
+/// The place of the rules in the settings of Claude Code.
+pub(super) const ALLOW: [&str; 2] = ["permissions", "allow"];
+/// The rule of `hm init --allow`: every tool of our server. They only write to the memory.
+pub(super) const ALLOW_RULE: &str = "mcp__hivemind";
+
 /// The status line that `hm init --statusline` writes.
 pub(super) fn status_line() -> CstInputValue {
     let fields: [(String, CstInputValue); 2] =
@@ -39,6 +44,8 @@ pub enum Entry {
     Hooks(Hooks),
     /// The command whose output Claude Code shows below its prompt.
     StatusLine,
+    /// The rule that lets Claude Code call our tools without asking.
+    AllowRule,
 }
 
 /// The form of an MCP server in a client's file.

@@ -5,7 +5,7 @@ use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode
 use serde_json::Value;
 
 use super::edit::{self, Problem};
-use super::entry::{self, Entry, Hooks, Layout, SERVER, STATUS_LINE, Server};
+use super::entry::{self, ALLOW, ALLOW_RULE, Entry, Hooks, Layout, SERVER, STATUS_LINE, Server};
 
 /// JSON with comments and trailing commas, which clients read. No client reads JSON5.
 const STRICT: ParseOptions = ParseOptions {
@@ -55,6 +55,7 @@ pub(super) fn add(body: &str, entries: &[Entry]) -> Result<String, Problem> {
                     top.append(STATUS_LINE, entry::status_line());
                 }
             }
+            Entry::AllowRule => add_rule(&top)?,
         }
     }
     Ok(root.to_string())
@@ -68,6 +69,20 @@ fn add_server(top: &CstObject, server: &Server, place: &[&str]) -> Result<(), Pr
         servers.append(SERVER, server.value());
     }
     Ok(())
+}
+
+fn add_rule(top: &CstObject) -> Result<(), Problem> {
+    let [outer, inner] = ALLOW;
+    let rules = top.object_value_or_create(outer).ok_or_else(|| shape("`permissions`", "object"))?;
+    let rules = rules.array_value_or_create(inner).ok_or_else(|| shape("`permissions.allow`", "list"))?;
+    if !rules.elements().iter().any(is_our_rule) {
+        rules.append(ALLOW_RULE.into());
+    }
+    Ok(())
+}
+
+fn is_our_rule(rule: &CstNode) -> bool {
+    rule.to_serde_value().is_some_and(|rule| rule == ALLOW_RULE)
 }
 
 fn add_hooks(top: &CstObject, hooks: &Hooks) -> Result<(), Problem> {
@@ -124,9 +139,24 @@ pub(super) fn remove(body: &str, entries: &[Entry], original: &Value) -> Result<
                     line.remove();
                 }
             }
+            Entry::AllowRule => remove_rule(&top, original),
         }
     }
     Ok(root.to_string())
+}
+
+fn remove_rule(top: &CstObject, original: &Value) {
+    let [outer, inner] = ALLOW;
+    let is_theirs = |rules: &Vec<Value>| rules.iter().any(|rule| rule == ALLOW_RULE);
+    if original[outer][inner].as_array().is_some_and(is_theirs) {
+        return;
+    }
+    let Some(rules) = top.object_value(outer).and_then(|object| object.array_value(inner)) else { return };
+    let ours: Vec<CstNode> = rules.elements().into_iter().filter(is_our_rule).collect();
+    if !ours.is_empty() {
+        ours.into_iter().for_each(CstNode::remove);
+        prune(top, &ALLOW, original);
+    }
 }
 
 fn remove_hooks(top: &CstObject, hooks: &Hooks, original: &Value) {

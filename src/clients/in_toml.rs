@@ -72,7 +72,7 @@ pub(super) fn remove(body: &str, entries: &[Entry], original: &Value) -> Result<
 fn servers(entries: &[Entry]) -> impl Iterator<Item = &Server> {
     entries.iter().filter_map(|entry| match entry {
         Entry::Server(server) => Some(server),
-        Entry::Hooks(_) | Entry::StatusLine => None,
+        Entry::Hooks(_) | Entry::StatusLine | Entry::AllowRule => None,
     })
 }
 

@@ -77,8 +77,8 @@ fn claude(places: &Places, of_project: bool) -> Vec<Trust> {
 
 fn claude_project(places: &Places, settings: &[Option<Value>]) -> Vec<Trust> {
     let Some(state) = json(places, Spot(Base::ClaudeState, ".claude.json")) else {
-        let why =
-            "Claude Code has not run here yet as this user: it asks for folder and server when it starts";
+        let why = "it asks twice at its first start, and Enter alone says no: answer `Yes, I trust this folder`, then `Use this \
+             MCP server`";
         return vec![Trust::Unknown(why.to_owned())];
     };
     let project = |dir: &Path| &state["projects"][&*dir.to_string_lossy()];
@@ -86,7 +86,10 @@ fn claude_project(places: &Places, settings: &[Option<Value>]) -> Vec<Trust> {
     let folder = if trusted {
         Trust::Given("the folder is trusted".to_owned())
     } else {
-        waiting("Claude Code does not trust this folder", "start `claude` in it and accept")
+        waiting(
+            "Claude Code does not trust this folder",
+            "start `claude` in it and answer `Yes, I trust this folder`; Enter alone says no",
+        )
     };
     let says = |key: &str| {
         let lists = settings.iter().flatten().chain([project(&places.root)]);
@@ -104,7 +107,7 @@ fn claude_project(places: &Places, settings: &[Option<Value>]) -> Vec<Trust> {
     } else {
         waiting(
             "the server `hivemind` of .mcp.json is not approved yet",
-            "start `claude` in this folder and approve it",
+            "start `claude` in this folder and answer `Use this MCP server`; Enter alone says no",
         )
     };
     vec![folder, server]
@@ -123,7 +126,8 @@ fn codex(client: &Client, places: &Places, of_project: bool) -> Vec<Trust> {
         let what = "Codex does not trust this project, and so ignores .codex/";
         let dir = places.root.display();
         let fix = format!(
-            "start `codex` in it and accept, or write `[projects.\"{dir}\"] trust_level = \"trusted\"`"
+            "start `codex` in it and accept, at `Hooks need review` with `Trust all and continue`; or write \
+             `[projects.\"{dir}\"] trust_level = \"trusted\"`"
         );
         return vec![waiting(what, format!("{fix} to config.toml of your Codex"))];
     }
@@ -223,7 +227,7 @@ fn gemini_folder(places: &Places) -> Trust {
             return Trust::Given(format!("{} is trusted", dir.display()));
         }
     }
-    waiting("Gemini CLI does not trust this folder", "start `gemini` in it and accept")
+    waiting("Gemini CLI does not trust this folder", "start `gemini` in it and answer `Trust folder`")
 }
 
 /// Copilot CLI runs no hook and starts no server of a folder that its list does not contain.

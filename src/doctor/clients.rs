@@ -131,7 +131,7 @@ impl Doctor<'_> {
             let remark = match standing {
                 Standing::Absent => match entry {
                     Entry::Hooks(hooks) if is_begun(hooks, file, &text) => " (not every hook)",
-                    Entry::Hooks(_) | Entry::Server(_) | Entry::StatusLine => continue,
+                    Entry::Hooks(_) | Entry::Server(_) | Entry::StatusLine | Entry::AllowRule => continue,
                 },
                 Standing::Ours => "",
                 Standing::Adapted => " (customised)",

@@ -84,10 +84,11 @@ fn init_at_a_terminal_is_short_and_says_what_the_clients_will_ask() {
     fs::create_dir(shell.state_home().join(".gemini")).expect("a directory");
     fs::write(shell.state_home().join(".gemini/settings.json"), "{}")
         .expect("what shows that Gemini CLI is here");
-    let (code, screen) = on_screen(&at_home("hm init --clients gemini"), "y\n");
+    let (code, screen) = on_screen(&at_home("hm init --clients gemini"), "d\ny\n");
     assert_eq!(code, Some(0), "{screen}");
-    assert!(screen.contains("Gemini CLI: .gemini/settings.json, "), "{screen}");
-    assert!(!screen.contains("+++") && screen.contains("--dry-run"), "{screen}");
+    let (table, lines) = screen.split_once("[y/N/d").expect("a question");
+    assert!(table.contains("Gemini CLI  .gemini/settings.json  server, hooks"), "{screen}");
+    assert!(!table.contains("+++") && lines.contains("+++"), "{screen}");
     let next = flat(&screen);
     assert!(next.contains("1 of 1 files changed"), "{screen}");
     assert!(next.contains("- Gemini CLI: Gemini CLI does not trust this folder: start `gemini`"), "{screen}");

@@ -322,11 +322,11 @@ fn what_a_client_does_not_trust_is_named() {
         .write("home/.gemini/trustedFolders.json", &json!({ project: "DO_NOT_TRUST" }).to_string());
     patient.check_faults(expect![[r#"
         claude trust: Claude Code does not trust this folder
-          fix: start `claude` in it and accept
+          fix: start `claude` in it and answer `Yes, I trust this folder`; Enter alone says no
         claude trust: the server `hivemind` of .mcp.json is not approved yet
-          fix: start `claude` in this folder and approve it
+          fix: start `claude` in this folder and answer `Use this MCP server`; Enter alone says no
         codex trust: Codex does not trust this project, and so ignores .codex/
-          fix: start `codex` in it and accept, or write `[projects."DIR/project"] trust_level = "trusted"` to config.toml of your Codex
+          fix: start `codex` in it and accept, at `Hooks need review` with `Trust all and continue`; or write `[projects."DIR/project"] trust_level = "trusted"` to config.toml of your Codex
         gemini trust: Gemini CLI was told not to trust DIR/project
           fix: change it with `/permissions` in Gemini CLI
     "#]]);
@@ -387,7 +387,7 @@ fn a_folder_gemini_knows_nothing_of_is_not_trusted() {
     fs::remove_file(patient.machine.home().join(".gemini/trustedFolders.json")).expect("a file");
     patient.check_faults(expect![[r#"
         gemini trust: Gemini CLI does not trust this folder
-          fix: start `gemini` in it and accept
+          fix: start `gemini` in it and answer `Trust folder`
     "#]]);
     let off = json!({ "security": { "folderTrust": { "enabled": false } } });
     patient.machine.write("home/.gemini/settings.json", &off.to_string());

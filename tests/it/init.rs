@@ -542,6 +542,62 @@ fn a_workspace_in_another_is_said_to_hide_it() {
     assert!(!text.contains("hides"), "{text}");
 }
 
+/// Red before: `--yes` printed every line of every file, about 280 of them.
+#[test]
+fn four_clients_are_shown_in_thirty_lines_with_what_each_will_ask() {
+    let machine = Machine::new();
+    let text = machine.hm(&["init", "--clients", "claude,codex,gemini,opencode", "--yes"]);
+    assert!(text.lines().count() <= 30, "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    let row = |title: &str| text.lines().find(|line| line.starts_with(title)).unwrap_or_default().to_owned();
+    assert!(row("client").contains("what"), "{text}");
+    assert!(row("Claude Code").contains(".mcp.json") && row("Claude Code").contains("server"), "{text}");
+    assert!(row("Gemini CLI").contains("server, hooks"), "{text}");
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for answer in
+        ["`Yes, I trust this folder`", "`Use this MCP server`", "`Trust folder`", "`hm init --allow`"]
+    {
+        assert!(flat.contains(answer), "{answer}: {text}");
+    }
+    assert!(text.trim_end().lines().last().is_some_and(|last| last.contains("hm doctor")), "{text}");
+}
+
+#[test]
+fn the_rule_that_ends_the_questions_is_written_when_asked_for_and_taken_back() {
+    let settings = "project/.claude/settings.json";
+    let machine = Machine::new();
+    let allowed = |machine: &Machine| -> Value {
+        let settings: Value = serde_json::from_str(&machine.read(settings)).expect("JSON");
+        settings["permissions"].clone()
+    };
+    machine.hm(&["init", "--clients", "claude", "--yes"]);
+    assert_eq!(allowed(&machine), Value::Null, "only offered");
+    let text = machine.hm(&["init", "--clients", "claude", "--allow", "--yes"]);
+    assert!(text.contains("allow rule") && !text.contains("hm init --allow"), "{text}");
+    assert_eq!(allowed(&machine), json!({ "allow": ["mcp__hivemind"] }));
+    machine.hm(&["uninit", "--yes"]);
+    assert!(!machine.project().join(".claude/settings.json").exists());
+    // Rules of the user stay, and so does our rule if the user had it before.
+    for theirs in
+        [r#"{"permissions":{"allow":["Bash(ls)"]}}"#, r#"{"permissions":{"allow":["mcp__hivemind"]}}"#]
+    {
+        machine.write(settings, theirs);
+        machine.hm(&["init", "--clients", "claude", "--allow", "--yes"]);
+        let rules = allowed(&machine)["allow"].as_array().expect("rules").clone();
+        assert_eq!(rules.iter().filter(|rule| *rule == "mcp__hivemind").count(), 1);
+        let edited = machine.read(settings).replacen('{', "{\n  \"mine\": 1,", 1);
+        machine.write(settings, &edited);
+        machine.hm(&["uninit", "--yes"]);
+        let was: Value = serde_json::from_str(theirs).expect("JSON");
+        assert_eq!(allowed(&machine), was["permissions"]);
+    }
+    // What cannot hold a rule is left alone.
+    machine.write(settings, r#"{"permissions":{"allow":"all"}}"#);
+    let left = machine.run(&["init", "--clients", "claude", "--allow", "--yes"]);
+    assert!(String::from_utf8_lossy(&left.stdout).contains("`permissions.allow` is no list"), "{left:?}");
+    assert_eq!(machine.read(settings), r#"{"permissions":{"allow":"all"}}"#);
+}
+
 #[cfg(unix)]
 #[test]
 fn what_changes_while_it_asks_is_left_alone() {

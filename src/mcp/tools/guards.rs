@@ -10,12 +10,9 @@ use crate::domain::command::{AcceptGuard, Command};
 use crate::domain::experiment::ProfileName;
 use crate::domain::guard::{Condition, Effect, Moment};
 use crate::domain::ids::{ClaimId, GuardId};
-use crate::domain::pattern::PatternKind;
 use crate::domain::text::{Advice, CommandLine, ErrorSignature, Phrase};
-use crate::domain::time::Timestamp;
-use crate::mcp::call::Call;
-use crate::mcp::schema;
-use crate::mcp::server::Server;
+use crate::domain::{pattern::PatternKind, time::Timestamp};
+use crate::mcp::{call::Call, schema, server::Server};
 use crate::system;
 
 #[derive(Deserialize, JsonSchema)]
