@@ -263,3 +263,47 @@ fn a_failed_part_of_the_check_that_a_challenge_cites_counts() {
         shell.run(&format!("hm --agent analyst claim withdraw {name} next"));
     }
 }
+
+/// Red before: the failed run of the operator counted for nothing, and one later run proved both claims.
+#[test]
+fn a_failed_run_that_the_operator_typed_and_a_challenge_cites_counts() {
+    let shell = Shell::new();
+    let root = shell.workspace().root().to_owned();
+    let write = |path: &str, text: &str| std::fs::write(root.join(path), text).expect("a file");
+    write("pytest.py", PYTEST);
+    write("calc.py", "def add(a, b): return a + b\n");
+    write("lint.py", "import sys\nsys.exit(1)\n");
+    write("flag", "");
+    let text = |output: std::process::Output| {
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stdout).replace("\n    ", " ")
+    };
+    let typed = "hm experiment run --thread-id RS-1 --test-id T1";
+    let over = "--operator-override testing";
+    text(shell.run(&format!("{typed} {over} --agent operator -- python3 -m pytest -q -x")));
+    text(shell.run(&format!("{typed} --agent operator -- pytest -v")));
+    text(shell.run(&format!(
+        "hm experiment record --thread-id RS-1 --test-id T1 --exit-code 1 {over} --agent operator \
+         --command \"python3 -m pytest calc.py\""
+    )));
+    text(shell.run(&format!("{typed} {over} --agent operator -- python3 -m pytest --version")));
+    std::fs::remove_file(root.join("flag")).expect("a file");
+    for (run, counts) in [("R1", true), ("R2", true), ("R3", true), ("R4", false)] {
+        let made =
+            shell.json(&format!("hm --json --agent devops claim create \"{run} adds\" --scope calc.py"));
+        let name = made["name"].as_str().expect("a name");
+        text(shell.run(&format!("hm --agent analyst claim challenge {name} \"see it\" --evidence {run}")));
+        let settle = format!("hm --agent devops experiment run pytest --claim {name} --blocking");
+        let once = text(shell.run(&settle));
+        let shown = text(shell.run("hm claim list"));
+        let row = shown.lines().find(|line| line.contains(&format!("{name} "))).expect("a row");
+        assert_eq!(row.contains("contested"), counts, "{run}: {row}: {once}");
+        if counts {
+            assert!(once.contains("one run proves nothing, because a challenge cites that"), "{run}: {once}");
+            text(shell.run(&format!("{settle} --repeat 3")));
+            let shown = text(shell.run(&format!("hm claim show {name}")));
+            assert!(shown.contains("proved"), "{run}: {shown}");
+        }
+    }
+    shell.assert_rebuilds_to_the_same();
+}

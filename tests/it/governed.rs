@@ -540,3 +540,20 @@ fn the_hint_to_retire_an_anchor_of_a_user_works_as_printed() {
     let done = by_a_human(shell.command(&typed).env("HM_USER", "ann"));
     assert!(done.status.success(), "{done:?}");
 }
+
+/// Red before: the refusal printed a proposal, which the policy refuses from every agent.
+#[test]
+fn a_refused_decision_names_no_command_that_is_refused_too() {
+    let shell = Shell::new();
+    let decision = "hm --agent analyst decision record \"a bus\" --target bus --rationale \"it is simple enough\" --scope a.py";
+    govern(&shell, "[policy]\ntrust = \"human_only\"\n");
+    let refused = shell.run(decision);
+    let told = on_one_line(&String::from_utf8_lossy(&refused.stderr));
+    assert!(told.contains("propose it, and the operator decides: `hm claim create"), "{told}");
+    govern(&shell, "[policy]\ntrust = \"human_only\"\ndeny_event_types = [\"decision\"]\n");
+    let refused = shell.run(decision);
+    let told = on_one_line(&String::from_utf8_lossy(&refused.stderr));
+    assert!(told.contains("with trust = human_only only the operator records a decision"), "{told}");
+    assert!(told.contains("its event type is decision, which is in deny_event_types"), "{told}");
+    assert!(!told.contains("hm claim create"), "{told}");
+}

@@ -8,7 +8,7 @@ use crate::domain::action::only_looks;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Relation;
 use crate::domain::experiment::{Expect, Kinship, Plan, Prediction, Reach, RunState, are_one_command};
-use crate::domain::ids::{ClaimId, RunId};
+use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, Deed, Run, State};
 use crate::domain::text::CommandLine;
@@ -408,17 +408,24 @@ fn is_outweighed(state: &State, failed: &Run, run: &Run) -> bool {
     since.any(|(_, passed)| is_full(passed) && is_same_test(passed, run) && is_same_content(passed))
 }
 
-/// A failed command that a challenge cites, unless it and this run are known to check different things.
+/// A failed command that a challenge cites, unless it and this run are known to check different things. The command is one
+/// that a hook saw, or a run that the operator typed or recorded.
 fn cited_command<'a>(state: &'a State, claim: &'a Claim, run: &Run) -> Option<&'a CommandLine> {
     let reach = run.reach();
-    claim.cited.values().filter_map(|event| state.deed(*event)).find_map(|deed| {
-        let Deed::Command { lines, failed: true, .. } = deed else { return None };
-        lines.iter().find(|line| {
-            let cited = cited_reach(line);
-            let is_apart = cited.zip(reach.as_ref()).is_some_and(|(cited, reach)| cited.is_apart(reach));
-            !only_looks(line.as_str()) && !is_apart
-        })
-    })
+    let counts = |line: &CommandLine, cited: Option<Reach>| {
+        let is_apart = cited.zip(reach.as_ref()).is_some_and(|(cited, reach)| cited.is_apart(reach));
+        !only_looks(line.as_str()) && !is_apart
+    };
+    let typed = |event: EventId| {
+        let (_, typed) = state.run_that_ended_with(event)?;
+        let is_failure = typed.profile.is_none() && typed.state == RunState::Failed;
+        (is_failure && counts(&typed.command, typed.reach())).then_some(&typed.command)
+    };
+    let seen = |event: EventId| {
+        let Deed::Command { lines, failed: true, .. } = state.deed(event)? else { return None };
+        lines.iter().find(|line| counts(line, cited_reach(line)))
+    };
+    claim.cited.values().find_map(|event| typed(*event).or_else(|| seen(*event)))
 }
 
 /// What a command in normal form reaches. It may begin with the directory that it runs in.

@@ -74,8 +74,10 @@ pub fn denied(
     if writes == Writes::Nothing {
         return None;
     }
+    let unwritten = unwritten(writes, policy);
     let rejection = untrusted(state, speaker, command, policy)
-        .or_else(|| unwritten(writes, policy))
+        .map(|untrusted| without_way(untrusted, unwritten.as_ref()))
+        .or(unwritten)
         .or_else(|| outside(command, policy))
         .or_else(|| outranked(state, speaker.0, command))?;
     Some(Denied { event: record(command.name(), writes, rejection.code, policy), rejection })
@@ -282,6 +284,14 @@ fn untrusted(
     };
     let message = format!("with trust = human_only only the operator {does}, and you are {agent}");
     Some(Rejection::new(Code::TrustHumanOnly, message, hint))
+}
+
+/// A refusal by trust. If the policy refuses the write from every agent, the same text is refused in another command too.
+fn without_way(untrusted: Rejection, unwritten: Option<&Rejection>) -> Rejection {
+    match unwritten {
+        Some(refused) => Rejection { hint: format!("{}; {}", refused.message, refused.hint), ..untrusted },
+        None => untrusted,
+    }
 }
 
 /// The line with which the operator promotes an item.
