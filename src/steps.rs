@@ -99,6 +99,7 @@ pub(crate) const VERBS: &[Verb] = &[
         ],
     ),
     ("record_outcome", "decision outcome", &[("decision_id", Place), ("outcome", Place)]),
+    ("retire_anchor", "anchor retire", &[("key", Place), ("space", After("--space"))]),
     (
         "retract_evidence",
         "claim retract-evidence",

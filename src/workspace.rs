@@ -649,12 +649,20 @@ fn work_tree_of(root: &Path) -> Result<Option<WorkTree>, WorkspaceError> {
     Ok(None)
 }
 
-/// The same directory in the main work tree, if that is a workspace.
+/// The same directory in the main work tree, if that is a workspace. A bare repository has no main work tree: there it is
+/// that of the first linked one by name, so that all of them have one policy.
 fn main_counterpart(git: &WorkTree, root: &Path) -> Option<PathBuf> {
-    let main = git.main_top()?.join(root.strip_prefix(&git.top).ok()?);
+    let below = root.strip_prefix(&git.top).ok()?;
     // Removes the trailing slash that joining an empty path adds.
-    let main: PathBuf = main.components().collect();
-    main.join(MARKER).is_dir().then_some(main)
+    let counterpart = |top: PathBuf| -> PathBuf { top.join(below).components().collect() };
+    let is_workspace = |root: &PathBuf| root.join(MARKER).is_dir();
+    match git.main_top() {
+        Some(top) => Some(counterpart(top)).filter(is_workspace),
+        None => {
+            let tops = git.linked().into_iter().filter_map(|name| git.sibling(Some(&name)));
+            tops.map(counterpart).find(is_workspace)
+        }
+    }
 }
 
 /// The decision about a memory in the tree of a repository.

@@ -30,11 +30,22 @@ impl Import {
         if !file.is_file() {
             return Err(Failure::Usage(format!("{shown} is no regular file: write the export to one first")));
         }
-        if self.as_is {
-            context.operator("import --as-is")?;
-        } else if context.config.memory.trust == TrustMode::HumanOnly {
+        let verb = if self.as_is {
+            Some("import --as-is")
+        } else {
             // The file may hold decisions.
-            context.operator("import")?;
+            (context.config.memory.trust == TrustMode::HumanOnly).then_some("import")
+        };
+        // The record of an override is an event, and only an empty ledger takes the events of any other one.
+        let is_empty = match context.reads()?.ledger()? {
+            Some(ledger) => ledger.head()?.seq == 0,
+            None => true,
+        };
+        let is_recorded_after = is_empty && context.global.operator_override.is_some();
+        match verb {
+            Some(_) if is_recorded_after => context.no_agent(context.global.agent.as_deref())?,
+            Some(verb) => context.operator(verb)?,
+            None => {}
         }
         let front = context.front()?;
         let bar = output::progress("importing", 0);
@@ -48,6 +59,9 @@ impl Import {
         });
         bar.finish_and_clear();
         let (added, present, authors) = imported?;
+        if let Some(verb) = verb.filter(|_| is_recorded_after) {
+            context.human(verb)?;
+        }
         let mut text = format!("imported {added} events from {shown}; {present} were here already\n");
         if !authors.is_empty() {
             let named: Vec<String> = authors.iter().map(named).collect();

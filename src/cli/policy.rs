@@ -71,8 +71,10 @@ fn silent(context: &Context, silence: Silence) -> Result<(), Failure> {
 /// The sentence about the file of a linked work tree whose policy has no effect.
 fn idle(context: &Context) -> Option<String> {
     let file = context.workspace.idle_config(&context.config.memory)?;
+    // A bare repository has no main work tree.
+    let which = if context.workspace.in_work_tree(None).is_ok() { "main" } else { "first" };
     let sentence = format!(
-        "The policy of {} has no effect: that of the main work tree is in force, {}.",
+        "The policy of {} has no effect: that of the {which} work tree is in force, {}.",
         file.display(),
         context.workspace.ruling_config().display()
     );

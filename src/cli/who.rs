@@ -312,6 +312,12 @@ impl Context {
 
     /// Like [`Context::operator`], for a verb whose `--agent` does not name its caller.
     pub(super) fn operator_named(&self, named: Option<&str>, verb: &str) -> Result<(), Failure> {
+        self.no_agent(named)?;
+        self.human(verb)
+    }
+
+    /// Refuses a caller that is an agent by its own name.
+    pub(super) fn no_agent(&self, named: Option<&str>) -> Result<(), Failure> {
         let caller = self.caller_named(named, self.session())?;
         if let Some(agent) = caller.pinned().filter(|agent| **agent != AgentId::operator()) {
             return Err(Rejection::new(
@@ -321,7 +327,7 @@ impl Context {
             )
             .into());
         }
-        self.human(verb)
+        Ok(())
     }
 
     /// Accepts a human at a terminal. Records an override first, once for each process.

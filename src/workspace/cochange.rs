@@ -89,6 +89,24 @@ impl Workspace {
         private::replace(&self.cochange_file(), &text)
     }
 
+    /// The text of that file. None without a file.
+    pub fn cochange_text(&self) -> Option<Vec<u8>> {
+        std::fs::read(self.cochange_file()).ok()
+    }
+
+    /// Puts the text back after an erasure that was refused.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn restore_cochange(&self, text: Option<Vec<u8>>) -> io::Result<()> {
+        let file = self.cochange_file();
+        match text {
+            Some(text) => private::replace(&file, &text),
+            None if file.exists() => std::fs::remove_file(&file),
+            None => Ok(()),
+        }
+    }
+
     /// Counts what changes together in the history of this work tree, if it has new commits.
     ///
     /// # Errors

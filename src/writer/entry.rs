@@ -73,8 +73,15 @@ impl Committer {
                 // The directory may have changed since the writer started.
                 self.standing = Standing::of(&self.workspace, self.state_home.as_deref())?;
             }
+            let pairs = part.iter().any(is_forget).then(|| self.workspace.cochange_text());
             self.forget_cochange(part);
             outcomes.extend(self.append_group(part)?);
+            if let Some(pairs) = pairs
+                && outcomes.last().is_some_and(Result::is_err)
+                && let Err(error) = self.workspace.restore_cochange(pairs)
+            {
+                tracing::error!(%error, "the files that change together miss what was not forgotten");
+            }
             if part.iter().any(accepts) && outcomes.last().is_some_and(Result::is_ok) {
                 self.start_anew()?;
             }

@@ -557,3 +557,37 @@ fn a_refused_decision_names_no_command_that_is_refused_too() {
     assert!(told.contains("its event type is decision, which is in deny_event_types"), "{told}");
     assert!(!told.contains("hm claim create"), "{told}");
 }
+
+/// Red before: the record of the override was the first event of the memory, which was then not empty.
+#[test]
+fn an_empty_memory_under_human_only_takes_an_import() {
+    let there = Shell::new();
+    assert!(there.run("hm --agent devops claim create \"the pool is fair\" --scope a.py").status.success());
+    let file = there.workspace().root().join("all.jsonl");
+    assert!(there.run(&format!("hm export {}", file.display())).status.success());
+    let shell = Shell::new();
+    govern(&shell, "[policy]\ntrust = \"human_only\"\n");
+    let import = format!("hm import {} --operator-override testing", file.display());
+    let by_agent = shell.run(&format!("hm --agent devops import {} --operator-override x", file.display()));
+    assert!(!by_agent.status.success(), "{by_agent:?}");
+    let done = shell.run(&import);
+    assert!(done.status.success(), "{done:?}");
+    let log = String::from_utf8(shell.run("hm log --all").stdout).expect("UTF-8");
+    assert!(log.contains("the pool is fair") && log.contains("operator.overridden"), "{log}");
+    // A memory that has events takes its own past alone, and the override is on record first.
+    assert!(shell.run(&import).status.success());
+}
+
+/// Red before: the refusal said that the key holds nothing, and named no space.
+#[test]
+fn an_anchor_of_another_space_is_told_how_to_be_retired() {
+    let shell = Shell::new();
+    said(&shell, "ann", "hm --agent devops anchor save EDITOR vim --space user");
+    let mut retire = shell.command("hm --agent devops anchor retire EDITOR");
+    let refused = retire.env("HM_USER", "ann").output().expect("hm runs");
+    let told = on_one_line(&String::from_utf8_lossy(&refused.stderr));
+    assert!(told.contains("no anchor EDITOR holds anything in the space of the project"), "{told}");
+    let way = "`hm anchor retire EDITOR --space user`";
+    assert!(told.contains(way), "{told}");
+    said(&shell, "ann", "hm --agent devops anchor retire EDITOR --space user");
+}

@@ -353,6 +353,25 @@ fn a_forgotten_path_leaves_the_files_that_change_together() {
     assert!(now.contains("c.py") && !now.contains("vqzkjxwb"), "{now}");
 }
 
+/// Red before: the paths were taken out of the files that change together, and nothing was erased.
+#[test]
+fn a_refused_erasure_changes_nothing() {
+    let shell = Shell::new();
+    let index = shell.workspace().cochange_file();
+    let slow = "description = \"slow\"\nargv = [\"sleep\", \"60\"]\nscopes = [\"src/**\"]\ntimeout_ms = 90000\n[expect]\nexit = 0\n";
+    let profiles = shell.workspace().marker_dir().join("profiles");
+    std::fs::create_dir_all(&profiles).expect("a directory");
+    std::fs::write(profiles.join("slow.toml"), slow).expect("a profile");
+    assert!(by_a_human(&shell.command("hm profile trust slow --yes")).status.success());
+    assert!(shell.run("hm --agent devops claim create \"it holds 20\" --scope src/a.rs").status.success());
+    assert!(shell.run("hm --agent devops experiment run slow --claim C1 --no-wait").status.success());
+    let before = std::fs::read(&index).ok();
+    let refused = by_a_human(&shell.command("hm forget --scope src --yes --reason \"the contract ended\""));
+    assert!(!refused.status.success(), "{refused:?}");
+    assert_eq!(std::fs::read(&index).ok(), before);
+    assert!(shell.run("hm --agent devops experiment cancel R1").status.success());
+}
+
 /// Red before: neither the dry run nor the receipt named the file of notes that still held the text.
 #[test]
 fn an_erasure_names_the_sections_of_files_of_notes() {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::json;
+
 use super::{Accepted, fresh_id, known_claim, lock};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
@@ -21,6 +23,7 @@ use crate::domain::rejection::{Code, Rejection};
 use crate::domain::session::{Belief, EndCause, MAX_BELIEFS, Stance, VANISHED_AFTER_MINUTES};
 use crate::domain::state::State;
 use crate::domain::time::Timestamp;
+use crate::domain::way;
 
 /// Maximum size of a hand-over in one event, in bytes. Together with one more message of 2,000 characters, escaped in
 /// any way, the event stays below the 32 KiB of a payload.
@@ -168,8 +171,17 @@ pub(super) fn retire_anchor(state: &State, retire: &RetireAnchor) -> Result<Acce
     if state.work().anchor(user.as_ref(), &key).is_none() {
         return Err(Rejection::new(
             Code::UnknownNode,
-            format!("no anchor {key} holds anything"),
-            "take the key from `hivemind://anchors`",
+            match &user {
+                Some(user) => format!("no anchor {key} holds anything in the space of {user}"),
+                None => format!("no anchor {key} holds anything in the space of the project"),
+            },
+            match user {
+                Some(_) => "take the key and its space from `hivemind://anchors`".to_owned(),
+                None => format!(
+                    "take the key and its space from `hivemind://anchors`; one in the space of a user: {}",
+                    way::call("retire_anchor", &json!({ "key": key, "space": "user" }))
+                ),
+            },
         ));
     }
     Ok(one(AnchorRetired { key, user }.into()))
