@@ -50,6 +50,7 @@ mod trace;
 mod trust;
 mod verbs;
 mod verify;
+mod watch;
 mod web;
 mod who;
 mod work;
@@ -193,6 +194,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
     let reads = matches!(
         verb,
         Verb::Status(_)
+            | Verb::Watch(_)
             | Verb::Context(_)
             | Verb::Attention(_)
             | Verb::Claim(_)
@@ -241,6 +243,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Status(args) if args.line => statusline::in_shell(global),
         Verb::Status(_) => guarded(global, status::run),
         Verb::Statusline => statusline::run(global),
+        Verb::Watch(args) => guarded(global, |context| args.run(context)),
         Verb::Context(args) => guarded(global, |context| args.run(context)),
         Verb::News(args) => guarded(global, |context| args.run(context)),
         Verb::Attention(args) => guarded(global, |context| args.run(context)),

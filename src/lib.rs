@@ -1,5 +1,6 @@
 //! Hivemind: one shared, evidence-backed memory for a team of LLM coding agents.
 
+mod acting;
 pub mod checkpoints;
 pub mod cli;
 pub mod client_session;
@@ -7,6 +8,7 @@ pub mod clients;
 pub mod config;
 pub mod doctor;
 pub mod domain;
+mod facts;
 pub mod hooks;
 pub mod identity;
 pub mod imports;
@@ -31,6 +33,7 @@ pub mod tokens;
 pub mod trusted;
 pub mod versions;
 pub mod views;
+pub mod watch;
 pub mod web;
 pub mod workspace;
 pub mod writer;

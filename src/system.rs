@@ -86,6 +86,22 @@ pub async fn stop_signal() {
     }
 }
 
+/// Waits until the terminal of the process is gone: SIGHUP.
+#[cfg(unix)]
+pub async fn hang_up() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match signal(SignalKind::hangup()) {
+        Ok(mut hangup) => drop(hangup.recv().await),
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// Waits until the terminal of the process is gone. This system tells it by the end of the input.
+#[cfg(not(unix))]
+pub async fn hang_up() {
+    std::future::pending::<()>().await;
+}
+
 /// Waits for a request to stop the process: Ctrl-C.
 #[cfg(not(unix))]
 pub async fn stop_signal() {
@@ -434,6 +450,8 @@ pub struct Environment {
     pub search_path: Option<OsString>,
     /// `COPILOT_CLI`: whether Copilot CLI started this process, directly or through other programs.
     pub in_copilot: bool,
+    /// `NO_COLOR`: whether the user wants no colours.
+    pub no_color: bool,
 }
 
 impl Environment {
@@ -463,6 +481,7 @@ impl Environment {
             copilot_home: dir("COPILOT_HOME"),
             search_path: std::env::var_os("PATH"),
             in_copilot: var("COPILOT_CLI").is_some(),
+            no_color: std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
         }
     }
 }

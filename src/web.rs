@@ -6,7 +6,6 @@ mod claims;
 mod dead_ends;
 mod disputes;
 mod door;
-mod facts;
 mod ledger;
 mod now;
 mod page;
@@ -402,13 +401,14 @@ async fn acted(
         |name: &str| form.iter().find(|(given, _)| given == name).map_or("", |(_, value)| value.trim());
     site.door.form(headers, field("form"))?;
     let actor = site.actor.as_ref().ok_or(Refusal::ForeignForm)?;
-    let asked = acting::Asked {
+    let asked = crate::acting::Asked {
         deed: field("do").to_owned(),
         about: field("about").to_owned(),
         reason: field("reason").to_owned(),
     };
     let reading = Arc::clone(site);
-    let planned = tokio::task::spawn_blocking(move || acting::planned(&reading, &asked)).await;
+    let planned =
+        tokio::task::spawn_blocking(move || crate::acting::planned(&mut reading.reads(), &asked)).await;
     let said = match planned {
         Ok(Ok(words)) => actor.act(&words).await,
         Ok(Err(refused)) => refused.to_string(),

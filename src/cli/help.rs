@@ -15,7 +15,7 @@ Usage: hm <VERB>; of one verb: hm VERB -h, all of it: hm VERB --help
 
 Know
   context         What an agent should know now; attention: what needs you; status: how all is doing
-  news            What is new for you, or with --wait 5m what comes next (poll no list)
+  news            What is new for you, or with --wait 5m what comes next (poll no list); watch: live
 Claims
   claim           State claims, find them (search, list, show, why), take positions on them
   decision        Record decisions and what became of them; target: what they are about

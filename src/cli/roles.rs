@@ -49,6 +49,7 @@ pub(super) const VERBS: &[(&str, Who)] = &[
     ("runner", Anyone),
     ("status", Anyone),
     ("statusline", Anyone),
+    ("watch", Anyone),
     ("context", Anyone),
     ("context --trace", Agent),
     ("news", Anyone),

@@ -9,7 +9,7 @@ use super::{
     backfill, backup, claim, completions, context, contradictions, decision, demo, experiment, export,
     forget, guards, help, hook, import, import_notes, init, lock, log, memory, mirror, news, parse_moment,
     pattern, plan, playbook, policy, profile, repair, review, serve, session, status, statusline, target,
-    token, trace, trust, web, writer,
+    token, trace, trust, watch, web, writer,
 };
 use crate::domain::rejection::Rejection;
 use crate::domain::time::Moment;
@@ -101,6 +101,9 @@ pub(super) enum Verb {
     /// Show the workspace's state
     #[command(alias = "who", after_help = "Examples:\n  hm status --agent devops\n  hm status --line")]
     Status(status::Status),
+    /// Watch the team in this terminal: who is at work, what needs somebody, what happens
+    #[command(after_help = watch::HELP)]
+    Watch(watch::Watch),
     /// Print one line for the status of a client, from the client's JSON on stdin
     #[command(after_help = statusline::HELP)]
     Statusline,

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use maud::{Markup, html};
 
 use super::acting;
-use super::facts::{Claims, Contradiction, Output, Position, Run, Whole};
 use super::page::{self, Page, Shown, block, command, said, state, time};
 use crate::domain::clean;
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::names::Sort;
 use crate::domain::rejection::Rejection;
 use crate::domain::time::Timestamp;
+use crate::facts::{Claims, Contradiction, Output, Position, Run, Whole};
 use crate::store::ClaimFilter;
 use crate::views::{Stream, View};
 

@@ -2,11 +2,11 @@
 
 use maud::{Markup, html};
 
-use super::facts::{Claims, Hits};
 use super::page::{ENTRIES, Page, Shown, empty};
 use crate::domain::claim::{ClaimType, SearchMode, Status};
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
+use crate::facts::{Claims, Hits};
 use crate::store::{ClaimFilter, Search, Seen};
 use crate::views::View;
 

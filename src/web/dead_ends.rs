@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
-use super::facts::{Claim, Claims, Guard, Guards};
 use super::page::{Page, Shown, empty, said, state};
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
+use crate::facts::{Claim, Claims, Guard, Guards};
 use crate::views::View;
 
 /// A directory or a file with the dead ends there, and what is below it.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
-use super::facts::{Contradiction, Contradictions, Decision, Decisions, Side};
 use super::page::{self, ENTRIES, Page, Shown, empty, said};
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
+use crate::facts::{Contradiction, Contradictions, Decision, Decisions, Side};
 use crate::store::{ContradictionFilter, DecisionFilter};
 use crate::views::View;
 

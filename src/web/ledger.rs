@@ -2,11 +2,11 @@
 
 use maud::{Markup, html};
 
-use super::facts::{Event, Events};
 use super::page::{ENTRIES, Page, Shown, block, command, empty, said, time};
 use crate::domain::agent::AgentId;
 use crate::domain::rejection::Rejection;
 use crate::domain::time::Timestamp;
+use crate::facts::{Event, Events};
 use crate::ledger;
 use crate::views::{self, View, ViewError};
 

@@ -3,12 +3,12 @@
 use maud::{Markup, html};
 
 use super::acting;
-use super::facts::{Attention, Lock, Locks, Session, Sessions, Task, Tasks};
 use super::page::{Page, Shown, command, empty, said, time};
 use crate::domain::clean;
 use crate::domain::plan::TaskStatus;
 use crate::domain::rejection::Rejection;
 use crate::domain::time::Timestamp;
+use crate::facts::{Attention, Lock, Locks, Session, Sessions, Task, Tasks};
 use crate::store::TaskFilter;
 use crate::views::{self, MAX_LIMIT, View, ViewError};
 

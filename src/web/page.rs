@@ -5,16 +5,16 @@ use serde::de::DeserializeOwned;
 use url::form_urlencoded;
 use uuid::Uuid;
 
-use super::facts::Claim;
 use super::{ASSETS, PAGES, Site};
 use crate::domain::clean;
 use crate::domain::names::Sort;
-use crate::domain::rejection::{Code, Rejection};
+use crate::domain::rejection::Rejection;
 use crate::domain::time::{Moment, Timestamp};
+use crate::facts::{self, Claim};
 use crate::reads::Reads;
 use crate::steps::in_shell;
 use crate::system;
-use crate::views::{self, Body, Format, Next, View, ViewError};
+use crate::views::{self, Format, Next, View, ViewError};
 
 /// Entries on a page of a list.
 pub(super) const ENTRIES: usize = 50;
@@ -98,14 +98,7 @@ impl<'a> Page<'a> {
 
     /// The answer to a question, as far as a page reads it, and the start of the next page.
     pub(super) fn ask<T: DeserializeOwned>(&mut self, view: &View) -> Result<(T, Option<Next>), Rejection> {
-        let answer = views::answer(&mut self.reads, &self.site.config, view, self.now, Format::Json)?;
-        let Body::Json(json) = answer.body else {
-            return Err(Rejection::new(Code::Unavailable, "this view has no JSON", "show another page"));
-        };
-        let facts = serde_json::from_value(json).map_err(|problem| {
-            Rejection::new(Code::Unavailable, format!("a view has another form: {problem}"), "report this")
-        })?;
-        Ok((facts, answer.next))
+        facts::asked(&mut self.reads, &self.site.config, view, self.now)
     }
 
     /// The answer to a question as text.

@@ -4,11 +4,11 @@ use maud::{Markup, html};
 
 use super::acting;
 use super::dead_ends::outcomes;
-use super::facts::{Guards, Pattern, Patterns, Playbooks};
 use super::page::{self, Page, Shown, command, empty, said};
 use crate::domain::clean;
 use crate::domain::policy::MemoryPolicy;
 use crate::domain::rejection::Rejection;
+use crate::facts::{Guards, Pattern, Patterns, Playbooks};
 use crate::views::View;
 
 /// The page of patterns, guards and playbooks.

@@ -2,10 +2,10 @@
 
 use maud::{Markup, html};
 
-use super::facts::{Explained, Item};
 use super::page::{Page, Shown, block, said};
 use crate::domain::agent::AgentId;
 use crate::domain::rejection::Rejection;
+use crate::facts::{Explained, Item};
 use crate::system;
 use crate::views::{self, ContextOf, View};
 

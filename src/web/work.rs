@@ -3,12 +3,12 @@
 use maud::{Markup, html};
 
 use super::claim;
-use super::facts::{Phase, Plans, Run, Runs, Session, Sessions, Task};
 use super::page::{self, ENTRIES, Page, Shown, command, empty, said, time};
 use crate::domain::ids::RunId;
 use crate::domain::names::Sort;
 use crate::domain::rejection::Rejection;
 use crate::domain::time::Timestamp;
+use crate::facts::{Phase, Plans, Run, Runs, Session, Sessions, Task};
 use crate::store::ExperimentFilter;
 use crate::views::View;
 

@@ -116,6 +116,20 @@ pub(crate) fn ran(line: &str) -> CommandRan {
     }
 }
 
+/// Whether something becomes so within the patience of the tests.
+pub(crate) fn holds_soon(mut is_so: impl FnMut() -> bool) -> bool {
+    let deadline = system::instant() + PATIENCE;
+    loop {
+        if is_so() {
+            return true;
+        }
+        if system::instant() > deadline {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Waits until something is so.
 pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = system::instant() + PATIENCE;

@@ -143,6 +143,7 @@ mod verdicts;
 mod versions;
 mod walls;
 mod warned;
+mod watch;
 mod web;
 mod words;
 mod work;

@@ -13,6 +13,7 @@ const WALLS: &[(&str, &[&str])] = &[
     ("rmcp", &["src/mcp.rs", "src/mcp/"]),
     ("axum", &["src/mcp/http.rs", "src/mcp/http/", "src/web.rs", "src/web/"]),
     ("maud", &["src/web.rs", "src/web/"]),
+    ("ratatui", &["src/watch.rs", "src/watch/"]),
     ("subtle", &["src/tokens.rs"]),
     ("clap", &["src/cli.rs", "src/cli/"]),
     ("pulldown_cmark", &["src/domain/notes.rs"]),
@@ -66,8 +67,8 @@ const FLOORS: &[&[&str]] = &[
     &["identity", "reads"],
     &["tokens", "writer"],
     &["views"],
-    &["mcp"],
-    &["doctor", "web"],
+    &["acting", "facts", "mcp"],
+    &["doctor", "watch", "web"],
     &["cli"],
 ];
 

@@ -1,0 +1,432 @@
+//! What the screen shows, read from the views. Every text is one line without hidden characters.
+
+use uuid::Uuid;
+
+use super::feed;
+use super::state::Page;
+use crate::config::Config;
+use crate::domain::claim::{SearchMode, Status};
+use crate::domain::clean;
+use crate::domain::ids::{ClaimId, RunId};
+use crate::domain::names::Sort;
+use crate::domain::plan::TaskStatus;
+use crate::domain::rejection::Rejection;
+use crate::domain::scope::Scope;
+use crate::domain::time::Timestamp;
+use crate::facts::{self, Attention, Claim, Hits, Locks, Need, Output, Run, Session, Sessions, Tasks, Whole};
+use crate::reads::Reads;
+use crate::runner::profile::{Catalog, Fitting};
+use crate::steps::in_shell;
+use crate::store::{ClaimFilter, Search, Seen, TaskFilter};
+use crate::system;
+use crate::views::{self, MAX_LIMIT, Stream, View, ViewError, Waiting};
+use crate::workspace::Workspace;
+
+/// Sessions that are looked at for those that are open.
+const SESSIONS: usize = 100;
+/// Entries that need somebody, and hits of a search.
+const ENTRIES: usize = 100;
+/// Maximum length of a text in an entry, in characters. Its claim has the whole text.
+const GLANCE_CHARS: usize = 240;
+/// Characters at the end of an output that the page of a claim shows.
+const OUTPUT_CHARS: usize = 1_000;
+/// The kinds of attention that are also proposals, which have entries of their own.
+const PROPOSED: [&str; 3] = ["proposal", "suggestion", "merge"];
+
+/// How a line looks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Tone {
+    #[default]
+    Plain,
+    Strong,
+    Faint,
+    Command,
+    Alarm,
+}
+
+/// A line before it is wrapped.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) tone: Tone,
+    pub(super) indent: u16,
+    pub(super) text: String,
+}
+
+impl Line {
+    fn new(tone: Tone, indent: u16, text: &str) -> Self {
+        Self { tone, indent, text: plain(text) }
+    }
+}
+
+/// What the keys of an entry act on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Subject {
+    /// The claim, by its name.
+    pub(super) claim: Option<String>,
+    pub(super) proposal: Option<Proposal>,
+}
+
+/// A proposal with the commands that answer it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Proposal {
+    pub(super) key: String,
+    pub(super) accept: String,
+    pub(super) decline: String,
+}
+
+/// An entry of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Item {
+    /// Stays the same while the entry moves in the list.
+    pub(super) id: String,
+    pub(super) lines: Vec<Line>,
+    pub(super) subject: Subject,
+}
+
+/// What a page shows.
+#[derive(Debug, Default)]
+pub(super) struct Data {
+    /// The last event of the ledger, or of the past that is shown.
+    pub(super) head: u64,
+    /// The time of what is shown; none before the first look.
+    pub(super) now: Option<Timestamp>,
+    pub(super) is_past: bool,
+    /// The name of the workspace.
+    pub(super) name: String,
+    /// The workspace at a glance.
+    pub(super) glance: String,
+    pub(super) who: Vec<Line>,
+    /// What needs somebody, or the hits of a search.
+    pub(super) items: Vec<Item>,
+    pub(super) feed: Vec<Line>,
+    /// The page of a claim.
+    pub(super) text: Vec<Line>,
+    pub(super) subject: Option<Subject>,
+}
+
+/// One line of stored text. What is hidden in it is shown.
+pub(super) fn plain(text: &str) -> String {
+    clean::one_line(&clean::revealed(text))
+}
+
+/// The run that can settle a claim: its command, and the words of it after `hm`.
+pub(super) fn fitting(
+    reads: &mut Reads,
+    workspace: &Workspace,
+    claim: &str,
+) -> Result<(String, Vec<String>), String> {
+    let id = views::resolve(reads, Sort::Claim, claim).map_err(|refused| refused.to_string())?;
+    let id = ClaimId::from_uuid(id);
+    let (found, _) = reads.ask(system::now(), |store| store.claim(id)).map_err(|error| error.to_string())?;
+    let found = found.flatten().ok_or("the claim is gone")?.summary;
+    let scopes: Vec<Scope> = found.scopes.iter().filter_map(|scope| scope.parse().ok()).collect();
+    let catalog = Catalog::load(&workspace.marker_dir(), &workspace.trusted_profiles());
+    let settling = Fitting::of(workspace.root(), catalog).settling(id, found.claim_type, &scopes);
+    let none = || format!("no profile can settle {claim} here: hm profile list shows what each is about");
+    let step = in_shell(&settling.ok_or_else(none)?.run).trim_matches('`').to_owned();
+    let line = views::shortened(reads, &step).into_owned();
+    if step.contains(" --arg ") {
+        return Err(format!("this run needs arguments: {}", plain(&line)));
+    }
+    let words = shell_words::split(&step).map_err(|_| none())?;
+    Ok((plain(&line), words.into_iter().skip(1).collect()))
+}
+
+impl Data {
+    /// Reads what a page shows.
+    pub(super) fn load(
+        reads: &mut Reads,
+        config: &Config,
+        page: &Page,
+        now: Timestamp,
+    ) -> Result<Self, Rejection> {
+        let head = match reads.horizon() {
+            Some(seq) => seq,
+            None => {
+                let head = reads.ledger().map_err(ViewError::from)?.map(|ledger| ledger.head()).transpose();
+                head.map_err(ViewError::from)?.map_or(0, |head| head.seq)
+            }
+        };
+        let now = reads.clock(now);
+        let glance = views::glance(reads, (None, None), now)?.unwrap_or_default().line();
+        let root = reads.workspace().root();
+        let name =
+            root.file_name().map_or_else(|| root.display().to_string(), |name| name.to_string_lossy().into());
+        let mut data = Self {
+            head,
+            now: Some(now),
+            is_past: reads.horizon().is_some(),
+            name: plain(&name),
+            glance,
+            ..Self::default()
+        };
+        let mut asker = Asker { reads, config, now };
+        match page {
+            Page::Board => {
+                data.who = asker.who()?;
+                data.items = asker.needs()?;
+                let told = feed::last(asker.reads)?.into_iter();
+                data.feed =
+                    told.map(|(seq, said)| Line::new(Tone::Plain, 0, &format!("#{seq} {said}"))).collect();
+            }
+            Page::Found(query) => data.items = asker.found(query)?,
+            Page::Claim(name) => {
+                data.text = asker.claim(name)?;
+                data.subject = Some(Subject { claim: Some(name.clone()), proposal: None });
+            }
+        }
+        Ok(data)
+    }
+}
+
+/// The questions of a page to one state of the memory.
+struct Asker<'a> {
+    reads: &'a mut Reads,
+    config: &'a Config,
+    now: Timestamp,
+}
+
+impl Asker<'_> {
+    fn ask<T: serde::de::DeserializeOwned>(&mut self, view: &View) -> Result<T, Rejection> {
+        Ok(facts::asked(self.reads, self.config, view, self.now)?.0)
+    }
+
+    /// A text with names in place of ids.
+    fn named(&mut self, text: &str) -> String {
+        views::shortened(self.reads, text).into_owned()
+    }
+
+    fn line(&mut self, tone: Tone, indent: u16, text: &str) -> Line {
+        Line::new(tone, indent, &self.named(text))
+    }
+
+    /// A text that an entry quotes.
+    fn quoted(&mut self, tone: Tone, text: &str) -> Line {
+        let text = plain(&self.named(text));
+        Line::new(tone, 2, &clean::cut_words(&text, GLANCE_CHARS))
+    }
+
+    /// A time: the time of the day, or the day before today.
+    fn at(&self, at_ms: i64) -> String {
+        let [at, now] = [Timestamp::from_ms(at_ms), self.now].map(|at| at.to_string());
+        let (day, time) = (at.get(..10).unwrap_or(&at), at.get(11..16).unwrap_or_default());
+        if now.starts_with(day) { time.to_owned() } else { format!("{day} {time}") }
+    }
+
+    fn who(&mut self) -> Result<Vec<Line>, Rejection> {
+        let sessions: Sessions = self.ask(&View::Sessions(None, SESSIONS))?;
+        let active =
+            TaskFilter { status: vec![TaskStatus::Active], limit: MAX_LIMIT, ..TaskFilter::default() };
+        let tasks: Tasks = self.ask(&View::Tasks(active))?;
+        let locks: Locks = self.ask(&View::Locks)?;
+        let mut lines = Vec::new();
+        for session in sessions.sessions.iter().filter(|session| session.ended_at.is_none()) {
+            lines.push(Line::new(Tone::Strong, 0, &who(session)));
+            let mine = |of: &str| of == session.session;
+            for task in tasks.tasks.iter().filter(|task| task.session.as_deref().is_some_and(mine)) {
+                lines.push(Line::new(Tone::Plain, 2, &format!("{} {}", task.name, task.title)));
+                lines.extend(
+                    task.file_locks.iter().map(|path| Line::new(Tone::Faint, 2, &format!("holds {path}"))),
+                );
+            }
+            for lock in locks.locks.iter().filter(|lock| mine(&lock.session)) {
+                let why = lock.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+                let text = format!("holds {} until {}{why}", lock.scope, self.at(lock.until));
+                lines.push(Line::new(Tone::Faint, 2, &text));
+            }
+            lines.push(Line::new(Tone::Faint, 2, &format!("seen {}", self.at(session.last_seen_at))));
+        }
+        if lines.is_empty() {
+            lines.push(Line::new(Tone::Faint, 0, "No session is open. hm init connects a client."));
+        }
+        Ok(lines)
+    }
+
+    fn needs(&mut self) -> Result<Vec<Item>, Rejection> {
+        let now = self.now;
+        let waiting = self.reads.ask(now, |store| views::waiting(store, now)).map_err(ViewError::from)?.0;
+        let attention: Attention = self.ask(&View::Attention(None))?;
+        let mut items: Vec<Item> = Vec::new();
+        for entry in waiting.unwrap_or_default().iter().take(ENTRIES) {
+            items.push(self.proposal(entry));
+        }
+        let needs = attention.needs.iter().filter(|need| !PROPOSED.contains(&need.kind.as_str()));
+        for need in needs.take(ENTRIES) {
+            items.push(self.need(need));
+        }
+        Ok(items)
+    }
+
+    fn proposal(&mut self, entry: &Waiting) -> Item {
+        let ids: Vec<String> = entry.ids.iter().map(|id| self.named(id)).collect();
+        let head = format!("{} {} since {}", entry.kind, ids.join(" "), self.at(entry.since));
+        let mut lines = vec![Line::new(Tone::Strong, 0, &head)];
+        lines.extend(entry.said.iter().map(|said| self.quoted(Tone::Plain, said)).collect::<Vec<_>>());
+        let typed = |asker: &mut Self, step: &str| {
+            plain(&shell_words::join(entry.words(step).iter().map(|word| asker.named(word))))
+        };
+        let proposal = Proposal {
+            key: entry.key(),
+            accept: typed(self, &entry.accept),
+            decline: typed(self, &entry.decline),
+        };
+        lines.push(Line::new(Tone::Command, 2, &format!("a: {}", proposal.accept)));
+        lines.push(Line::new(Tone::Command, 2, &format!("d: {}", proposal.decline)));
+        Item { id: entry.key(), lines, subject: Subject { claim: claim_of(&ids), proposal: Some(proposal) } }
+    }
+
+    fn need(&mut self, need: &Need) -> Item {
+        let ids: Vec<String> = need.ids.iter().map(|id| self.named(id)).collect();
+        let kind = need.kind.replace('_', " ");
+        let asked = need.asked.join(", ");
+        let head = format!("{kind} {} since {}, move of {asked}", ids.join(" "), self.at(need.since));
+        let tone = if need.kind == "fault" { Tone::Alarm } else { Tone::Strong };
+        let mut lines = vec![Line::new(tone, 0, &head)];
+        lines.extend(need.what.iter().map(|text| self.quoted(Tone::Plain, text)).collect::<Vec<_>>());
+        for step in &need.settle {
+            let line = in_shell(&format!("`{step}`")).trim_matches('`').to_owned();
+            lines.push(self.quoted(Tone::Command, &line));
+        }
+        let id = format!("{} {}", need.kind, need.ids.join(" "));
+        Item { id, lines, subject: Subject { claim: claim_of(&ids), proposal: None } }
+    }
+
+    fn found(&mut self, query: &str) -> Result<Vec<Item>, Rejection> {
+        let filter = ClaimFilter { limit: ENTRIES, ..ClaimFilter::default() };
+        let (mode, seen) = (SearchMode::Balanced, Seen::default());
+        let search = Search { query: query.to_owned(), mode, filter, seen, explain: false };
+        let hits: Hits = self.ask(&View::Search(search))?;
+        let item = |claim: &Claim| {
+            let name = claim.called().to_owned();
+            let head = format!("{name} {} {}, {}", claim.kind, state(claim), claim.owner);
+            let statement = clean::cut_words(&plain(&claim.statement), GLANCE_CHARS);
+            let lines =
+                vec![Line::new(tone_of(&claim.status), 0, &head), Line::new(Tone::Plain, 2, &statement)];
+            Item { id: claim.id.clone(), lines, subject: Subject { claim: Some(name), proposal: None } }
+        };
+        Ok(hits.hits.iter().map(item).collect())
+    }
+
+    fn claim(&mut self, name: &str) -> Result<Vec<Line>, Rejection> {
+        let id: Uuid = views::resolve(self.reads, Sort::Claim, name)?;
+        let whole: Whole = self.ask(&View::Claim(ClaimId::from_uuid(id)))?;
+        let claim = &whole.claim;
+        let mut lines = vec![
+            self.line(Tone::Strong, 0, &claim.statement),
+            Line::new(tone_of(&claim.status), 0, &format!("{} {}", claim.kind, state(claim))),
+            Line::new(Tone::Plain, 0, &format!("by {} at {}", claim.owner, self.at(claim.created_at))),
+            Line::new(Tone::Plain, 0, &format!("about {}", claim.scopes.join(", "))),
+        ];
+        if let Some(decision) = &whole.decision {
+            lines.push(self.line(Tone::Plain, 0, &format!("because {}", decision.summary.rationale)));
+            for other in &decision.alternatives {
+                let text = format!("not chosen: {} ({})", other.statement, other.rejection_reason);
+                lines.push(self.line(Tone::Plain, 0, &text));
+            }
+        }
+        self.positions(&whole, &mut lines);
+        self.evidence(&whole, &mut lines);
+        self.proof(&whole, &mut lines);
+        lines.push(heading("History"));
+        for change in whole.history.iter().rev() {
+            let why = change.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            let (at, to) = (self.at(change.at), change.to.replace('_', " "));
+            let text = format!("#{} {at} {to} by {}{why}", change.seq, change.by);
+            lines.push(self.line(Tone::Plain, 2, &text));
+        }
+        Ok(lines)
+    }
+
+    fn positions(&mut self, whole: &Whole, lines: &mut Vec<Line>) {
+        lines.push(heading("Positions"));
+        if whole.positions.is_empty() {
+            lines.push(Line::new(Tone::Faint, 2, "None besides the owner's."));
+        }
+        for held in &whole.positions {
+            let why = held.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+            let before = if held.before_change { ", before the last change" } else { "" };
+            let text = format!("{}, {} at {}{before}{why}", held.position, held.agent, self.at(held.at));
+            let tone = if held.position == "challenge" { Tone::Alarm } else { Tone::Plain };
+            lines.push(self.line(tone, 2, &text));
+        }
+        for both in &whole.contradictions {
+            let other = if both.left.claim_id == whole.claim.id { &both.right } else { &both.left };
+            let ended = both.cause.as_ref().map(|cause| format!(", ended: {cause}")).unwrap_or_default();
+            let said = other.statement.as_deref().unwrap_or("(erased)");
+            let text = format!("contradicts {} ({}{ended}): {said}", other.claim_id, both.kind);
+            lines.push(self.line(Tone::Plain, 2, &text));
+        }
+    }
+
+    fn evidence(&mut self, whole: &Whole, lines: &mut Vec<Line>) {
+        lines.push(heading("Evidence"));
+        if whole.evidence_items.is_empty() {
+            lines.push(Line::new(Tone::Faint, 2, "None: it is asserted."));
+        }
+        for item in &whole.evidence_items {
+            let run = [&item.run_id, &item.ran, &item.outcome];
+            let run: String = run.into_iter().flatten().map(|part| format!(" {part}")).collect();
+            let note = item.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+            let stale = if item.stale_since.is_some() { ", its files were edited since" } else { "" };
+            let text = format!(
+                "{} {}, {}{run}{stale}, by {} at {}{note}",
+                item.evidence_ref,
+                item.relation,
+                item.grade,
+                item.added_by,
+                self.at(item.at)
+            );
+            lines.push(self.line(Tone::Plain, 2, &text));
+        }
+    }
+
+    /// The run that proved it, and the end of its output.
+    fn proof(&mut self, whole: &Whole, lines: &mut Vec<Line>) {
+        let Some(id) = whole.claim.proof.as_ref().and_then(|proof| proof.run_id.parse::<RunId>().ok()) else {
+            return;
+        };
+        lines.push(heading("What proved it"));
+        // A run whose files are gone has less to show.
+        if let Ok(run) = self.ask::<Run>(&View::Experiment(id)) {
+            let command = run.command.as_ref().map(|command| format!(": {command}")).unwrap_or_default();
+            lines.push(self.line(Tone::Plain, 2, &format!("{} {}{command}", run.called(), run.status)));
+        }
+        for stream in [Stream::Stdout, Stream::Stderr] {
+            let end =
+                self.ask::<Output>(&View::Output(id, stream)).map(|output| output.end).unwrap_or_default();
+            let skipped = end.chars().count().saturating_sub(OUTPUT_CHARS);
+            let end: String = end.chars().skip(skipped).collect();
+            lines.extend(end.lines().map(|line| Line::new(Tone::Faint, 4, line)));
+        }
+    }
+}
+
+fn heading(text: &str) -> Line {
+    Line::new(Tone::Strong, 0, text)
+}
+
+/// The first claim among some names.
+fn claim_of(names: &[String]) -> Option<String> {
+    let is_claim = |name: &&String| {
+        let number = name.strip_prefix('C').unwrap_or_default();
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    names.iter().find(is_claim).cloned()
+}
+
+fn who(session: &Session) -> String {
+    let client = session.client.as_deref().map(|client| format!(" in {client}")).unwrap_or_default();
+    let tree = session.worktree.as_deref().map(|tree| format!(", {tree}")).unwrap_or_default();
+    format!("{}{client}{tree}", session.agent)
+}
+
+/// The state of a claim in words.
+fn state(claim: &Claim) -> String {
+    let basis = claim.basis.as_ref().map(|basis| format!(" ({basis})")).unwrap_or_default();
+    let status = claim.status.replace('_', " ");
+    format!("{status}{basis}, {} for, {} against", claim.supports, claim.challenges)
+}
+
+fn tone_of(status: &str) -> Tone {
+    if status == Status::Contested.as_str() { Tone::Alarm } else { Tone::Strong }
+}

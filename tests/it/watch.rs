@@ -1,0 +1,347 @@
+//! `hm watch` at a real terminal: what it shows, what its keys do, and how it ends.
+
+use std::process::{Command, Stdio};
+
+use expect_test::{Expect, expect};
+use hivemind::domain::agent::AgentId;
+use hivemind::domain::event::{ClaimCreated, PositionTaken};
+use hivemind::ledger::{Cursor, Reader, Stored};
+
+use crate::harness::wait_until;
+use crate::hook::{claude, within};
+use crate::shell::Shell;
+use crate::terminal::Screen;
+
+/// A small and a large terminal: rows and columns.
+const SMALL: (u16, u16) = (24, 80);
+const LARGE: (u16, u16) = (60, 200);
+
+/// A team of three at work: a contested claim, a task, and a proposal against the operator.
+fn team() -> Shell {
+    let shell = Shell::new();
+    for (id, agent) in [("s-1", "architect"), ("s-2", "devops"), ("s-3", "analyst")] {
+        claude(&shell, id, agent).start();
+    }
+    for line in [
+        "hm --agent devops claim create \"the pool holds 20 connections\" --scope src/db",
+        "hm --agent analyst claim challenge C1 --reason \"it is 50 since the last release\"",
+        "hm --agent operator decision record \"one file holds it\" --target storage --rationale \"no server to run\"",
+        "hm --agent architect claim deprecate C2 --reason \"a server is there now\"",
+        "hm --agent devops task add \"mend the pool\"",
+    ] {
+        assert!(shell.run(line).status.success(), "{line}");
+    }
+    within(&shell, "s-2", "hm --json --agent devops task claim T1 --lock src/db/pool.rs");
+    shell
+}
+
+fn watch(shell: &Shell, line: &str, size: (u16, u16)) -> Screen {
+    Screen::open(&shell.command(line), size)
+}
+
+/// The screen with a stable name of the workspace, and without times.
+fn masked(shell: &Shell, text: &str) -> String {
+    let root = shell.workspace().root().file_name().expect("a name").to_string_lossy().into_owned();
+    let same = "W".repeat(root.chars().count());
+    let text = text.replace(&root, &same);
+    let time = regex::Regex::new(r"\d\d:\d\d").expect("a pattern");
+    time.replace_all(&text, "HH:MM").into_owned()
+}
+
+fn check(shell: &Shell, text: &str, expected: Expect) {
+    expected.assert_eq(&masked(shell, text));
+}
+
+fn events(shell: &Shell) -> Vec<Stored> {
+    let ledger = Reader::open(&shell.workspace().ledger()).expect("a ledger").expect("a file");
+    ledger.read_from(Cursor::GENESIS, usize::MAX >> 1).expect("events")
+}
+
+/// The payloads of the operator's events of a kind.
+fn of_operator(shell: &Shell, kind: &str) -> Vec<String> {
+    let events = events(shell).into_iter();
+    let mine = events.filter(|event| event.kind == kind && event.agent == AgentId::operator());
+    mine.filter_map(|event| Some(event.payload?.0)).collect()
+}
+
+#[test]
+fn a_small_and_a_large_screen_show_who_works_what_needs_somebody_and_what_happens() {
+    let shell = team();
+    let mut small = watch(&shell, "hm watch", SMALL);
+    check(
+        &shell,
+        &small.wait_for("q end"),
+        expect![[r#"
+         hivemind · WWWWWWWWWW · 3 agents · 1 contested · 1 proposal · #12 at HH:MM UTC
+        Who ───────────────────  Needs somebody (2) ───────────────────────────────────
+        analyst in claude        > proposal C2 since HH:MM
+          seen HH:MM                 operator: one file holds it
+        devops in claude             architect would deprecate it: a server is there now
+          T1 mend the pool           a: hm claim deprecate C2 --reason REASON
+          holds src/db/pool.rs       d: hm claim keep C2 --reason REASON
+          holds src/db/pool.rs     contradiction X1 C1 since HH:MM, move of devops
+          until HH:MM                devops: the pool holds 20 connections
+          seen HH:MM                 analyst challenges it: it is 50 since the last
+        architect in claude          release
+          seen HH:MM                 hm claim deprecate C1 --reason REASON
+
+
+
+                                 Feed ─────────────────────────────────────────────────
+                                 #12 devops takes T1
+                                 #11 devops adds T1: mend the pool
+                                 #10 architect: override proposed
+                                 #9 operator decides C2: no server to run
+                                 #8 operator states decision C2: one file holds it
+                                 #7 C1 is disputed
+                                 #6 C1 is now contested: challenged by analyst
+        Enter open  Esc back  / search  t time  s c d a r settle  ? keys  q end
+    "#]],
+    );
+    let mut large = watch(&shell, "hm watch", LARGE);
+    check(
+        &shell,
+        &large.wait_for("q end"),
+        expect![[r#"
+         hivemind · WWWWWWWWWW · 3 agents · 1 contested · 1 proposal · #12 at HH:MM UTC
+        Who ───────────────────────────────────────────  Needs somebody (2) ────────────────────────────────────────────────────────────────────────  Feed ────────────────────────────────────────────────────
+        analyst in claude                                > proposal C2 since HH:MM                                                                    #12 devops takes T1
+          seen HH:MM                                         operator: one file holds it                                                              #11 devops adds T1: mend the pool
+        devops in claude                                     architect would deprecate it: a server is there now                                      #10 architect: override proposed
+          T1 mend the pool                                   a: hm claim deprecate C2 --reason REASON                                                 #9 operator decides C2: no server to run
+          holds src/db/pool.rs                               d: hm claim keep C2 --reason REASON                                                      #8 operator states decision C2: one file holds it
+          holds src/db/pool.rs until HH:MM                 contradiction X1 C1 since HH:MM, move of devops                                            #7 C1 is disputed
+          seen HH:MM                                         devops: the pool holds 20 connections                                                    #6 C1 is now contested: challenged by analyst
+        architect in claude                                  analyst challenges it: it is 50 since the last release                                   #5 analyst challenges C1: it is 50 since the last release
+          seen HH:MM                                         hm claim deprecate C1 --reason REASON                                                    #4 devops states C1: the pool holds 20 connections
+                                                                                                                                                      #3 analyst starts a session in claude
+                                                                                                                                                      #2 devops starts a session in claude
+                                                                                                                                                      #1 architect starts a session in claude
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+        Enter open  Esc back  / search  t time  s c d a r settle  ? keys  q end
+    "#]],
+    );
+    // Another size shows the same, laid out for it.
+    let before = small.text();
+    small.resize(LARGE);
+    wait_until("the screen has the other size", || small.text() == large.text());
+    small.resize(SMALL);
+    wait_until("the screen has its size again", || small.text() == before);
+    for screen in [&mut small, &mut large] {
+        screen.press("?");
+        screen.wait_for("deprecate the claim, with a reason; decline a proposal");
+        screen.press("q");
+        screen.wait_for("Needs somebody");
+        screen.press("q");
+        assert_eq!(screen.ended(), Some(0));
+        assert!(!screen.is_taken() && screen.is_restored());
+    }
+}
+
+#[test]
+fn a_claim_is_opened_searched_and_seen_as_it_was() {
+    let shell = team();
+    let mut screen = watch(&shell, "hm watch", SMALL);
+    screen.wait_for("q end");
+    screen.press("/pool\r");
+    screen.wait_for("Search: pool (1)");
+    screen.press("\r");
+    check(
+        &shell,
+        &screen.wait_for("Claim C1"),
+        expect![[r#"
+         hivemind · WWWWWWWWWW · 3 agents · 1 contested · 1 proposal · #12 at HH:MM UTC
+        Claim C1 ──────────────────────────────────────────────────────────────────────
+        the pool holds 20 connections
+        fact contested, 0 for, 1 against
+        by devops at HH:MM
+        about src/db
+        Positions
+          challenge, analyst at HH:MM: it is 50 since the last release
+          contradicts C1 (position): the pool holds 20 connections
+        Evidence
+          None: it is asserted.
+        History
+          #6 HH:MM contested by analyst: challenged by analyst
+          #4 HH:MM proposed by devops
+
+
+
+
+
+
+
+
+
+        Enter open  Esc back  / search  t time  s c d a r settle  ? keys  q end
+    "#]],
+    );
+    screen.press("\u{1b}");
+    screen.wait_for("Search: pool (1)");
+    // The claim was not contested yet when it was made.
+    let made =
+        events(&shell).into_iter().find(|event| event.kind == ClaimCreated::KIND).expect("a claim").seq;
+    screen.press(&format!("t#{made}\r"));
+    let past = screen.wait_for(&format!("THE PAST, #{made}"));
+    assert!(past.contains("C1 fact proposed, 0 for, 0 against"), "{past}");
+    screen.press("s");
+    screen.wait_for("the past is not changed");
+    screen.press("t#999\r");
+    screen.wait_for("there is no event 999");
+    screen.press("t\r");
+    screen.wait_for("contested, 0 for, 1 against");
+    screen.press("\u{1b}");
+    screen.wait_for("Needs somebody");
+    screen.press("\u{3}");
+    assert_eq!(screen.ended(), Some(0));
+}
+
+#[test]
+fn a_key_of_the_operator_asks_once_and_does_what_its_command_does() {
+    let shell = team();
+    let mut screen = watch(&shell, "hm watch", LARGE);
+    screen.wait_for("> proposal C2");
+    // The contested claim, searched for.
+    screen.press("/pool\rs");
+    screen.wait_for("hm claim support C1    y does it");
+    screen.press("n");
+    screen.wait_for("nothing was done");
+    assert!(of_operator(&shell, PositionTaken::KIND).is_empty());
+    screen.press("sy");
+    screen.wait_for("supported C1: committed at seq");
+    assert_eq!(of_operator(&shell, PositionTaken::KIND).len(), 1);
+    screen.press("c");
+    screen.wait_for("hm claim challenge C1 --reason REASON");
+    screen.press("\r");
+    screen.wait_for("this needs a reason");
+    screen.press("cit is 30 --help\r");
+    screen.wait_for("challenged C1: committed at seq");
+    let taken = of_operator(&shell, PositionTaken::KIND);
+    assert!(taken.len() == 2 && taken[1].contains("\"it is 30 --help\""), "{taken:?}");
+    // No profile of this workspace is about the claim.
+    screen.press("r");
+    screen.wait_for("no profile can settle C1 here");
+    // The proposal on the first page: declined, and gone from the list.
+    screen.press("\u{1b}");
+    screen.wait_for("> proposal C2");
+    screen.press("done file it is\u{7f}s\r");
+    screen.wait_for("committed at seq");
+    wait_until("the proposal is gone", || !screen.text().contains("proposal C2"));
+    assert!(of_operator(&shell, "override.dismissed")[0].contains("one file it is"), "the typed reason");
+    assert!(of_operator(&shell, "operator.overridden").is_empty(), "a human needs no override");
+}
+
+#[test]
+fn what_others_write_is_seen_at_once_and_hidden_characters_are_shown() {
+    let shell = team();
+    let screen = watch(&shell, "hm watch", LARGE);
+    screen.wait_for("q end");
+    let hostile = "right \u{202e}left\u{202c} \u{200b}hidden \u{1b}[31mred\u{7}";
+    let made = shell.run(&format!("hm --agent analyst claim create \"{hostile}\" --scope src/ui"));
+    assert!(made.status.success(), "{made:?}");
+    let shown = screen.wait_for("analyst states C3");
+    for escape in ["\\u{202e}left", "\\u{200b}hidden", "\\u{1b}[31mred\\u{7}"] {
+        assert!(shown.contains(escape), "{escape}: {shown}");
+    }
+    let sent = screen.sent();
+    assert!(!sent.contains(['\u{202e}', '\u{200b}', '\u{7}']) && !sent.contains("\u{1b}[31mred"), "{sent:?}");
+}
+
+#[test]
+fn without_colour_the_screen_says_the_same() {
+    let shell = team();
+    let colour = regex::Regex::new("\u{1b}\\[[0-9;]*?\\b(3[0-7]|9[0-7]|38;[0-9;]+)m").expect("a pattern");
+    let coloured = watch(&shell, "hm watch", LARGE);
+    let shown = masked(&shell, &coloured.wait_for("q end"));
+    assert!(colour.is_match(&coloured.sent()), "{:?}", coloured.sent());
+    let plain = watch(&shell, "hm watch --no-color", LARGE);
+    assert_eq!(masked(&shell, &plain.wait_for("q end")), shown);
+    let mut command = shell.command("hm watch");
+    let asked = Screen::open(command.env("NO_COLOR", "1"), LARGE);
+    assert_eq!(masked(&shell, &asked.wait_for("q end")), shown);
+    for screen in [plain, asked] {
+        assert!(!colour.is_match(&screen.sent()), "{:?}", screen.sent());
+    }
+}
+
+#[test]
+fn a_signal_and_a_lost_memory_leave_the_terminal_as_it_was() {
+    let shell = team();
+    for signal in [rustix::process::Signal::TERM, rustix::process::Signal::HUP, rustix::process::Signal::INT]
+    {
+        let screen = watch(&shell, "hm watch", SMALL);
+        screen.wait_for("q end");
+        assert!(screen.is_taken() && !screen.is_restored());
+        let leader = screen.leader();
+        rustix::process::kill_process(leader, signal).expect("the process");
+        assert_eq!(screen.ended(), Some(0));
+        wait_until("the screen is given back", || !screen.is_taken());
+        assert!(screen.is_restored());
+    }
+    // A moment that nobody knows is refused before the screen opens.
+    let screen = watch(&shell, "hm watch --at 999", SMALL);
+    screen.wait_for("there is no event 999");
+    assert_eq!(screen.ended(), Some(2));
+    assert!(screen.is_restored() && !screen.is_taken());
+}
+
+#[test]
+fn without_a_terminal_it_is_refused_and_a_pane_only_looks() {
+    let shell = team();
+    let refused = shell.run("hm watch");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("hm watch needs a terminal"), "{refused:?}");
+    let mut command: Command = shell.command("hm watch");
+    command.stdin(Stdio::null()).env("CLAUDECODE", "1");
+    let mut screen = Screen::open(&command, LARGE);
+    let shown = screen.wait_for("q end");
+    assert!(!shown.contains("settle  ?"), "{shown}");
+    screen.press("a");
+    screen.wait_for("only the operator acts here");
+    screen.press("q");
+    assert_eq!(screen.ended(), Some(0));
+}
