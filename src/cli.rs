@@ -229,7 +229,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Demo(args) => args.run(&global),
         Verb::Web(args) => args.run(global),
         Verb::Completions(args) => args.run(&global),
-        Verb::Trust => trust::run(&global),
+        Verb::Trust(trust) => trust.run(global),
         Verb::Policy(verb) => verb.run(global),
         Verb::Writer(args) => args.run(global),
         Verb::Hook(args) => args.run(global),

@@ -3,6 +3,7 @@
 
 mod keys;
 mod policy;
+mod search;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 pub use self::keys::MirrorKeys;
 use self::keys::{Agents, File, QuorumKeys};
+pub use self::search::Source;
 use crate::domain::agent::{AgentId, BadRoster, Roster, UnknownAgent};
 use crate::domain::decide::{Policy, Quorum};
 use crate::domain::patterns::PatternPolicy;
@@ -121,7 +123,9 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 
 [search]
 # What searches and contexts compare. off: words only. static: words, and the meaning of texts by a table of word pieces,
-# so that a question also finds claims that say the same with other words.
+# so that a question also finds claims that say the same with other words. minilm:DIR: in searches the meaning by the
+# sentence model in this absolute directory (config.json, vocab.txt, model.safetensors), elsewhere the table; a process that
+# searches loads the model, about 90 MB, and nothing leaves this machine. `hm trust --vectors` allows it.
 # vectors = "off"
 
 [patterns]
@@ -184,8 +188,10 @@ pub struct Config {
     pub memory: MemoryPolicy,
     /// Why the file says nothing. Then the last policy on record stays in force.
     pub silence: Option<Silence>,
-    /// What searches compare.
+    /// What searches and contexts compare, whatever `model` does.
     pub vectors: Vectors,
+    /// The model whose meanings searches compare besides.
+    pub model: Option<Source>,
 }
 
 /// Why a file says nothing: no operator chose the defaults with it.
@@ -367,7 +373,8 @@ impl Config {
             },
             memory,
             silence: says_nothing(text).then_some(Silence::Empty),
-            vectors: file.search.vectors,
+            vectors: file.search.vectors.vectors,
+            model: file.search.vectors.model,
             git_index: file.git.index,
             playbooks: file.mining.playbooks,
             reflection: file.mining.reflection,

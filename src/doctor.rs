@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::clients::{CLIENTS, Places};
 use crate::config::{Config, ConfigError, Silence};
 use crate::domain::policy::MemoryPolicy;
+use crate::meanings::{self, ALLOW_IT, Unavailable};
 use crate::workspace::Workspace;
 use crate::writer::Front;
 
@@ -127,6 +128,24 @@ impl Doctor<'_> {
         })
     }
 
+    /// The model for search, if the configuration names one.
+    fn model(&self) -> Option<Check> {
+        let named = self.config.model.as_ref()?;
+        Some(match meanings::model(self.workspace, self.config) {
+            Ok(None) => return None,
+            Ok(Some(model)) => Check::ok("search", format!("{named} answers as {}", model.id)),
+            Err(problem @ Unavailable::Untrusted(_)) => {
+                Check::note("search", format!("{problem}, so the static table is compared"))
+                    .fixed_by(ALLOW_IT)
+            }
+            Err(problem) => Check::fault(
+                "search",
+                format!("{problem}; the static table is compared"),
+                "mend the model, or write another value at [search] vectors",
+            ),
+        })
+    }
+
     /// Runs all checks, each after those it depends on. It starts a missing writer, as the next write would,
     /// and every server and hook that a client is configured to run.
     pub async fn examine(&self) -> Vec<Check> {
@@ -139,6 +158,7 @@ impl Doctor<'_> {
             )
         }));
         checks.extend(self.policy());
+        checks.extend(self.model());
         checks.push(self.writer().await);
         checks.extend(self.memory());
         checks.extend([self.store(), self.standing(), self.pack()]);

@@ -16,6 +16,7 @@ pub mod confidence;
 pub mod coverage;
 pub mod decide;
 pub mod digest;
+pub mod encoder;
 pub mod event;
 pub mod evidence;
 pub mod experiment;

@@ -15,6 +15,7 @@ pub mod imports;
 pub mod integrity;
 pub mod ledger;
 pub mod mcp;
+pub mod meanings;
 pub mod mirror;
 pub mod pack;
 mod private;

@@ -102,13 +102,15 @@ impl Search {
 
 fn listed(found: &Listed<SearchPage>, reader: Option<&AgentId>, whole: bool) -> String {
     let page = &found.page;
+    let note: String = page.note.iter().map(|note| output::fitted(note)).collect();
     if page.hits.is_empty() {
-        return "no claims match\n".to_owned();
+        return "no claims match\n".to_owned() + &note;
     }
     let mut text = output::rows(page.hits.iter().map(|hit| &hit.claim), reader, (whole, false));
     text.extend(views::found_because(page).map(|line| output::fitted(&line)));
     text.extend(views::held_row(&found.held).map(|held| output::row(&held)));
     text.extend(views::found_through(page).map(|line| output::fitted(&line)));
+    text += &note;
     text.extend(page.next.as_ref().map(|next| output::more("cursor", next)));
     text
 }

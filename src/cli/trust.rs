@@ -1,18 +1,49 @@
 //! `hm trust`: a human confirms that a memory found in a directory is theirs.
 
+use clap::Args;
 use serde_json::json;
 
 use super::output::{self, Failure};
-use super::{Global, surroundings};
+use super::{Context, Global, surroundings};
+use crate::config::Source;
 use crate::system::Environment;
 use crate::workspace::Workspace;
 
 pub(super) const HELP: &str = "hm opens a memory that lies in a directory tree only when this user's hm made it: a \
 cloned or\nunpacked project may bring one along that was written by strangers. This makes the one here yours. What \
-waits\nin its spool and its tokens are set aside, and runs that wait in it are ended.\n\nExample: hm trust --dir \
-../from-my-old-laptop";
+waits\nin its spool and its tokens are set aside, and runs that wait in it are ended.\n\nExamples:\n  hm trust --dir \
+../from-my-old-laptop\n  hm trust --vectors";
 
-pub(super) fn run(global: &Global) -> Result<(), Failure> {
+/// What to trust.
+#[derive(Debug, Args)]
+pub(super) struct Trust {
+    /// The model that `[search] vectors` names, instead of the memory: searches may ask it from now on
+    #[arg(long)]
+    vectors: bool,
+}
+
+impl Trust {
+    pub(super) fn run(self, global: Global) -> Result<(), Failure> {
+        if self.vectors { allow_model(&Context::find(global)?) } else { open(&global) }
+    }
+}
+
+/// Allows the model of the configuration. A configuration without one ends the permission.
+fn allow_model(context: &Context) -> Result<(), Failure> {
+    context.human("trust-vectors")?;
+    let model = context.config.model.as_ref();
+    context.workspace.allow_model(model).map_err(Failure::internal)?;
+    let text = match model {
+        None => "[search] vectors names no model: none is allowed from now on\n".to_owned(),
+        Some(Source::Directory(dir)) => {
+            format!("searches ask the model in {} from now on; nothing leaves this machine\n", dir.display())
+        }
+    };
+    let model = model.map(ToString::to_string);
+    output::print(context.global.json, &text, &json!({ "allowed": model }))
+}
+
+fn open(global: &Global) -> Result<(), Failure> {
     // An override goes on record in the memory, which is not trusted yet. Scripts set `HM_DIR` instead.
     surroundings().human()?;
     let here = super::current_dir()?;

@@ -90,7 +90,7 @@ pub(super) enum Verb {
     Policy(policy::Policy),
     /// Open a memory that came with this directory: a human confirms it is theirs
     #[command(after_help = trust::HELP)]
-    Trust,
+    Trust(trust::Trust),
     /// Be the one process that writes; started on demand, seldom by hand
     #[command(after_help = "Example: hm writer")]
     Writer(writer::Writer),

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::policy::PolicyKeys;
+use super::search::Compared;
 use crate::domain::decide::Quorum;
 use crate::domain::pattern::PatternKind;
 use crate::domain::patterns::PatternPolicy;
-use crate::domain::ranking::Vectors;
 use crate::domain::relevance::StaleAfter;
 use crate::hooks::Client;
 
@@ -46,7 +46,7 @@ pub struct MirrorKeys {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct SearchKeys {
-    pub(super) vectors: Vectors,
+    pub(super) vectors: Compared,
 }
 
 #[derive(Debug, Default, Deserialize)]

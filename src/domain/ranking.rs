@@ -7,8 +7,6 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 
-use serde::Deserialize;
-
 /// The BM25 parameters: `K1` saturates repeated words, `B` penalises long texts. FTS5 and the BM25 literature use
 /// the same values.
 const K1: f64 = 1.2;
@@ -40,8 +38,7 @@ const FREQUENT_SHARE: f64 = 0.2;
 const KEPT_WORDS: usize = 2;
 
 /// What a search compares.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Vectors {
     /// Words, and the meaning of texts by the static table.
     Static,

@@ -46,6 +46,45 @@ impl Vector {
     }
 }
 
+/// The meaning of a text as a model has it, of length [`LENGTH`]. Models differ in the count of numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Meaning(Vec<i8>);
+
+impl Meaning {
+    /// The most numbers of a meaning.
+    pub const MAX_DIMENSIONS: usize = 4_096;
+
+    /// The meaning with these numbers, brought to the length of all. Numbers without a direction are like no others.
+    pub fn of(numbers: &[f32]) -> Self {
+        let length = numbers.iter().map(|number| f64::from(*number).powi(2)).sum::<f64>().sqrt();
+        let scale = if length.is_normal() { LENGTH as f64 / length } else { 0.0 };
+        let bounds = (f64::from(i8::MIN + 1), f64::from(i8::MAX));
+        let scaled = |number: &f32| (f64::from(*number) * scale).round().clamp(bounds.0, bounds.1) as i8;
+        Self(numbers.iter().map(scaled).collect())
+    }
+
+    /// A meaning that is like no other one.
+    pub fn none(dimensions: usize) -> Self {
+        Self(vec![0; dimensions])
+    }
+
+    /// The bytes to store.
+    pub fn bytes(&self) -> impl Iterator<Item = u8> + '_ {
+        self.0.iter().map(|number| number.to_le_bytes()[0])
+    }
+
+    /// The count of its numbers.
+    pub const fn dimensions(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The product with a stored meaning of as many numbers: the more, the more alike.
+    pub fn dot(&self, stored: &[u8]) -> i32 {
+        let product = |(one, other): (&i8, &u8)| i32::from(*one) * i32::from(i8::from_le_bytes([*other]));
+        self.0.iter().zip(stored).map(product).sum()
+    }
+}
+
 /// The cosine of a product of two vectors.
 pub fn cosine(dot: i32) -> f64 {
     f64::from(dot) / (LENGTH * LENGTH) as f64

@@ -106,14 +106,14 @@ impl Reader {
         };
         let question = self.question(&everywhere.tokens())?;
         let meaning = self.meaning(&everywhere);
-        let (found, weights) = self.scored(&everywhere, &question, meaning.as_ref())?;
+        let (found, weights) = self.scored(&everywhere, &question, (meaning.as_ref(), None))?;
         let mut cosines: HashMap<u64, f64> = compared(&found).collect();
         let mut pool: BTreeSet<u64> = best_of(found, weights).collect();
         let mut here = BTreeSet::new();
         if !places.is_empty() {
             let filter = ClaimFilter { places: places.to_vec(), ..everywhere.filter.clone() };
             let narrow = Search { filter, ..everywhere.clone() };
-            let (found, weights) = self.scored(&narrow, &question, meaning.as_ref())?;
+            let (found, weights) = self.scored(&narrow, &question, (meaning.as_ref(), None))?;
             cosines.extend(compared(&found));
             here.extend(best_of(found, weights));
             pool.extend(&here);

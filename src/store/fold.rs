@@ -61,13 +61,13 @@ mod migrations {
 }
 
 /// The number of the last file in `migrations/team-memory`.
-const LAST_MIGRATION: i64 = 43;
+const LAST_MIGRATION: i64 = 44;
 
 /// The writer's handle on the read models.
 #[derive(Debug)]
 pub struct Projection {
     path: PathBuf,
-    db: Connection,
+    pub(super) db: Connection,
     folded: Cursor,
     is_current: bool,
     last: LastClaims,

@@ -9,7 +9,9 @@ use serde::Serialize;
 
 use super::claims::{ClaimFilter, ClaimSummary};
 use super::index::Around;
+use super::model_vectors::ByModel;
 use super::rows::{Json, Select, bound, made_at, malformed, only};
+use super::vectors::Alike;
 use super::why_found::{Grounds, Why};
 use super::{Reader, StoreError};
 use crate::domain::claim::{SearchMode, Status};
@@ -42,6 +44,10 @@ const TEXTS: &str = "SELECT c.created_seq, c.previous, c.tokens FROM json_each(?
      CROSS JOIN claims c ON c.created_seq = json_each.value";
 const FOUND: &str = "SELECT id, status, superseded_by, confidence, evidence, supports, challenges, reproduced \
      FROM claims WHERE created_seq = ?1";
+
+/// The meaning of a question by the static table and by a model, where they are compared. The table is for the claims
+/// that the model has not read.
+pub(super) type Meanings<'a> = (Option<&'a Vector>, Option<&'a ByModel>);
 
 /// What to look for. Any text is a question; one without words has no answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -125,6 +131,9 @@ pub struct SearchPage {
     /// The cursor of the next page; none on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<Seen>,
+    /// Why meanings were compared otherwise than the configuration says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// A candidate's claim: what its score and whether it is shown depend on.
@@ -173,7 +182,7 @@ impl Credits {
 
 impl Search {
     /// What is read of the question.
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         self.query.chars().take(MAX_QUERY_CHARS).collect()
     }
 
@@ -222,7 +231,15 @@ impl Reader {
     /// # Errors
     /// [`StoreError`]; never because of what the question says.
     pub fn search(&self, search: &Search) -> Result<SearchPage, StoreError> {
-        self.found_by(search, self.meaning(search).as_ref())
+        self.search_with(search, None)
+    }
+
+    /// Like [`Reader::search`], but meanings are compared as a model has them, for claims that it has read.
+    ///
+    /// # Errors
+    /// [`StoreError`]; never because of what the question says.
+    pub fn search_with(&self, search: &Search, by_model: Option<&ByModel>) -> Result<SearchPage, StoreError> {
+        self.found_by(search, (self.meaning(search).as_ref(), by_model))
     }
 
     /// Like [`Reader::search`], but claims are found by their words only.
@@ -230,12 +247,12 @@ impl Reader {
     /// # Errors
     /// [`StoreError`]; never because of what the question says.
     pub fn search_by_words(&self, search: &Search) -> Result<SearchPage, StoreError> {
-        self.found_by(search, None)
+        self.found_by(search, (None, None))
     }
 
-    fn found_by(&self, search: &Search, meaning: Option<&Vector>) -> Result<SearchPage, StoreError> {
+    fn found_by(&self, search: &Search, meanings: Meanings<'_>) -> Result<SearchPage, StoreError> {
         let question = self.question(&search.tokens())?;
-        let (candidates, weights) = self.scored(search, &question, meaning)?;
+        let (candidates, weights) = self.scored(search, &question, meanings)?;
         let is_answered = candidates.iter().any(|candidate| candidate.relevance > 0.0);
         let beside = self.beside(search, is_answered)?;
         let near = ranking::nearest(&candidates, weights);
@@ -258,7 +275,7 @@ impl Reader {
             let found_through = credit.through.into_iter().map(|(_, _, old)| old).collect();
             hits.push(Hit { claim, score: credit.score, found_through, why });
         }
-        Ok(SearchPage { hits, next: has_more.then_some(seen) })
+        Ok(SearchPage { hits, next: has_more.then_some(seen), note: None })
     }
 
     /// Whether a change of this claim can change the answer: it passes the filters and holds a word of the
@@ -359,12 +376,14 @@ impl Reader {
         &self,
         search: &Search,
         question: &Question,
-        meaning: Option<&Vector>,
+        meanings: Meanings<'_>,
     ) -> Result<(Vec<Candidate>, Weights), StoreError> {
         let mut candidates =
             if question.words().is_empty() { Vec::new() } else { self.candidates(search, question)? };
-        let Some(meaning) = meaning else { return Ok((candidates, Weights::WORDS)) };
-        self.add_meanings(search, question, meaning, &mut candidates)?;
+        if meanings == (None, None) {
+            return Ok((candidates, Weights::WORDS));
+        }
+        self.add_meanings(search, question, meanings, &mut candidates)?;
         Ok((candidates, Weights::MEANING))
     }
 
@@ -374,13 +393,21 @@ impl Reader {
         &self,
         search: &Search,
         question: &Question,
-        meaning: &Vector,
+        (by_table, by_model): Meanings<'_>,
         candidates: &mut Vec<Candidate>,
     ) -> Result<(), StoreError> {
         let held: HashSet<u64> = candidates.iter().map(|candidate| candidate.seq).collect();
         let limits = search.filter.limits(&self.around_of(&search.filter)?);
+        let among = self.among(limits.as_deref())?;
         let looked_at = if search.filter.is_within_index() { ALIKE } else { LOOKED_AT };
-        let alike = self.alike(meaning, limits.as_deref(), &held, (LEAST, looked_at))?;
+        let (mut alike, mut after) = (Alike::default(), 0);
+        if let Some(asked) = by_model {
+            (alike, after) = self.alike_by_model(asked, among.clone(), &held, (LEAST, looked_at))?;
+        }
+        if let Some(meaning) = by_table {
+            let by_table = self.alike(meaning, (among, after), &held, (LEAST, looked_at))?;
+            alike = alike.and(by_table, looked_at);
+        }
         let mut more: Vec<u64> = alike.best.into_iter().filter(|seq| !held.contains(seq)).collect();
         if search.mode == SearchMode::Strict || !search.filter.is_within_index() {
             more = self.passing(search, &more)?;

@@ -12,7 +12,7 @@ use crate::domain::vectors::{DIMENSIONS, Vector, cosine};
 /// The vectors of a block. Fewer make a search read more rows; more make the fold write more bytes at once.
 const BLOCK: i64 = 128;
 /// Bytes of a ledger position in a block.
-const SEQ_BYTES: usize = 8;
+pub(super) const SEQ_BYTES: usize = 8;
 
 const LAST_PLACE: &str = "SELECT max(place) FROM vectors";
 const NEWEST: &str = "SELECT created_seq, vector FROM vectors WHERE place >= ?1 ORDER BY place";
@@ -56,10 +56,11 @@ pub(super) struct Alike {
 }
 
 /// The claims that a scan keeps.
-struct Scan<'s> {
-    meaning: &'s Vector,
+pub(super) struct Scan<'s> {
     /// The claims that may be among the best.
-    among: Option<HashSet<u64>>,
+    pub(super) among: Option<HashSet<u64>>,
+    /// The claims up to here are not looked at.
+    after: u64,
     asked: &'s HashSet<u64>,
     least: i32,
     most: usize,
@@ -68,13 +69,15 @@ struct Scan<'s> {
 }
 
 impl<'s> Scan<'s> {
-    fn of(meaning: &'s Vector, asked: &'s HashSet<u64>, (least, most): (i32, usize)) -> Self {
+    pub(super) fn of(asked: &'s HashSet<u64>, (least, most): (i32, usize)) -> Self {
         let (best, dots) = Default::default();
-        Self { meaning, among: None, asked, least, most, best, dots }
+        Self { among: None, after: 0, asked, least, most, best, dots }
     }
 
-    fn look(&mut self, seq: u64, vector: &[u8; DIMENSIONS]) {
-        let dot = self.meaning.dot(vector);
+    pub(super) fn look(&mut self, seq: u64, dot: i32) {
+        if seq <= self.after {
+            return;
+        }
         if self.asked.contains(&seq) {
             self.dots.insert(seq, dot);
         }
@@ -90,7 +93,7 @@ impl<'s> Scan<'s> {
     }
 
     /// Returns the position of the last claim of the block.
-    fn look_at_block(&mut self, row: &Row<'_>) -> Result<u64, StoreError> {
+    fn look_at_block(&mut self, row: &Row<'_>, meaning: &Vector) -> Result<u64, StoreError> {
         let seqs = row.get_ref("seqs")?.as_blob().map_err(malformed)?;
         let vectors = row.get_ref("vectors")?.as_blob().map_err(malformed)?;
         let (seqs, odd_seqs) = seqs.as_chunks::<SEQ_BYTES>();
@@ -99,19 +102,19 @@ impl<'s> Scan<'s> {
             return Err(malformed("a block of vectors has another size"));
         }
         for (seq, vector) in seqs.iter().zip(vectors) {
-            self.look(u64::from_le_bytes(*seq), vector);
+            self.look(u64::from_le_bytes(*seq), meaning.dot(vector));
         }
         Ok(seqs.last().copied().map_or(0, u64::from_le_bytes))
     }
 
-    fn look_at_row(&mut self, row: &Row<'_>) -> Result<(), StoreError> {
+    fn look_at_row(&mut self, row: &Row<'_>, meaning: &Vector) -> Result<(), StoreError> {
         let vector = row.get_ref("vector")?.as_blob().map_err(malformed)?;
         let vector = vector.try_into().map_err(malformed)?;
-        self.look(row.get("created_seq")?, vector);
+        self.look(row.get("created_seq")?, meaning.dot(vector));
         Ok(())
     }
 
-    fn alike(self) -> Alike {
+    pub(super) fn alike(self) -> Alike {
         let mut dots = self.dots;
         let best = self.best.into_sorted_vec();
         dots.extend(best.iter().map(|Reverse((dot, seq))| (*seq, *dot)));
@@ -119,29 +122,42 @@ impl<'s> Scan<'s> {
     }
 }
 
+impl Alike {
+    /// The claims of two scans of different claims, at most `most` of the best.
+    pub(super) fn and(mut self, other: Self, most: usize) -> Self {
+        self.dots.extend(other.dots);
+        self.best.extend(other.best);
+        self.best.sort_by_key(|seq| Reverse((self.dots.get(seq).copied(), *seq)));
+        self.best.truncate(most);
+        self
+    }
+}
+
 impl Reader {
-    /// The most alike claims within `limits` of the index, and the products of the claims `asked`. `bounds` are the
-    /// least product of the former, and their greatest number.
+    /// The claims within `limits` of the index. `None` for all.
+    pub(super) fn among(&self, limits: Option<&str>) -> Result<Option<HashSet<u64>>, StoreError> {
+        let Some(limits) = limits else { return Ok(None) };
+        let mut within = self.db.prepare_cached(WITHIN)?;
+        let rows = within.query_map([limits], only)?;
+        Ok(Some(rows.collect::<Result<_, _>>()?))
+    }
+
+    /// The most alike of the claims `among` that were created after `after`, and the products of the claims `asked`.
+    /// `bounds` are the least product of the former, and their greatest number.
     pub(super) fn alike(
         &self,
         meaning: &Vector,
-        limits: Option<&str>,
+        (among, after): (Option<HashSet<u64>>, u64),
         asked: &HashSet<u64>,
         bounds: (i32, usize),
     ) -> Result<Alike, StoreError> {
-        let mut among = None;
-        if let Some(limits) = limits {
-            let mut within = self.db.prepare_cached(WITHIN)?;
-            let rows = within.query_map([limits], only)?;
-            among = Some(rows.collect::<Result<HashSet<u64>, _>>()?);
-        }
-        let mut scan = Scan { among, ..Scan::of(meaning, asked, bounds) };
+        let mut scan = Scan { among, after, ..Scan::of(asked, bounds) };
         let mut blocks = self.db.prepare_cached(BLOCKS)?;
         let mut rows = blocks.query([bound(0)])?;
         while let Some(row) = rows.next()? {
-            self.kept(row, |row| scan.look_at_block(row))?;
+            self.kept(row, |row| scan.look_at_block(row, meaning))?;
         }
-        self.look_at_newest(&mut scan)?;
+        self.look_at_newest(&mut scan, meaning)?;
         Ok(scan.alike())
     }
 
@@ -153,25 +169,25 @@ impl Reader {
         known: &mut HashMap<u64, f64>,
     ) -> Result<(), StoreError> {
         let asked: HashSet<u64> = seqs.iter().copied().filter(|seq| !known.contains_key(seq)).collect();
-        let mut scan = Scan::of(meaning, &asked, (i32::MAX, 0));
+        let mut scan = Scan::of(&asked, (i32::MAX, 0));
         let mut block = self.db.prepare_cached(BLOCK_OF)?;
         let mut read_to = 0;
         for seq in seqs.iter().filter(|seq| asked.contains(seq)) {
             let mut rows = if *seq > read_to { block.query([seq])? } else { continue };
             if let Some(row) = rows.next()? {
-                read_to = self.kept(row, |row| scan.look_at_block(row))?.unwrap_or_default();
+                read_to = self.kept(row, |row| scan.look_at_block(row, meaning))?.unwrap_or_default();
             }
         }
-        self.look_at_newest(&mut scan)?;
+        self.look_at_newest(&mut scan, meaning)?;
         known.extend(scan.dots.into_iter().map(|(seq, dot)| (seq, cosine(dot))));
         Ok(())
     }
 
-    fn look_at_newest(&self, scan: &mut Scan<'_>) -> Result<(), StoreError> {
+    fn look_at_newest(&self, scan: &mut Scan<'_>, meaning: &Vector) -> Result<(), StoreError> {
         let mut newest = self.db.prepare_cached(NEWEST)?;
         let mut rows = newest.query([0])?;
         while let Some(row) = rows.next()? {
-            self.kept(row, |row| scan.look_at_row(row))?;
+            self.kept(row, |row| scan.look_at_row(row, meaning))?;
         }
         Ok(())
     }

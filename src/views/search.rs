@@ -10,21 +10,24 @@ use super::{Answer, ViewError, to_json};
 use crate::domain::agent::AgentId;
 use crate::domain::event::Event;
 use crate::domain::time::Timestamp;
+use crate::meanings::{self, ALLOW_IT, Unavailable};
 use crate::reads::Reads;
-use crate::store::{ClaimSummary, Hit, Search, SearchPage, Why};
+use crate::store::{ByModel, ClaimSummary, Hit, Search, SearchPage, Why};
 
 /// A page of hits.
 pub(super) fn answer(asking: &mut Asking<'_>, search: &Search) -> Result<Answer, ViewError> {
     let found = list(asking, search, None)?;
     let (page, now) = (&found.page, asking.now);
     let text = || {
+        let note = page.note.iter().fold(String::new(), |text, note| text + note + "\n");
         if page.hits.is_empty() {
-            return "No claims match. Other words, fewer filters or mode=audit may find more.\n".to_owned();
+            let none = "No claims match. Other words, fewer filters or mode=audit may find more.\n";
+            return none.to_owned() + &note;
         }
         let mut names = |text: &str| shortened(asking.reads, text).into_owned();
         let claims = page.hits.iter().map(|hit| &hit.claim);
         let text = rows::in_markdown(rows(claims, None, Room::Pipe, now, &mut names), &found.held);
-        found_through(page).fold(text, |text, line| text + &line + "\n")
+        found_through(page).fold(text, |text, line| text + &line + "\n") + &note
     };
     let answer = Answer::of(asking.format, found.seq, || listed(page, now), text);
     let opened = page.hits.iter().map(|hit| hit.claim.id.to_string()).collect();
@@ -39,13 +42,49 @@ pub(super) fn list(
     reader: Option<&AgentId>,
 ) -> Result<Listed<SearchPage>, ViewError> {
     let reader = reader.map(AgentId::as_str);
+    let (by_model, problem) = asked_of_model(asking, search);
     let ((page, held, seq), left_out) = asking.found(|asked| {
-        let mut page = asked.store.search(search)?;
+        let mut page = asked.store.search_with(search, by_model.as_ref())?;
+        page.note = match (&problem, &by_model) {
+            (Some(problem), _) => Some(problem.clone()),
+            (None, Some(by_model)) => unread(asked.store.waiting_for(&by_model.model)?),
+            (None, None) => None,
+        };
         let mut claims: Vec<&mut ClaimSummary> = page.hits.iter_mut().map(|hit| &mut hit.claim).collect();
         let held = asked.mark(&mut claims, reader)?;
         Ok((page, held, asked.seq))
     })?;
     Ok(Listed { page, held, older: 0, left_out, seq })
+}
+
+/// The question as the model of the configuration has it, or why the table is compared instead. A past state has no
+/// meanings of a model.
+fn asked_of_model(asking: &Asking<'_>, search: &Search) -> (Option<ByModel>, Option<String>) {
+    if asking.reads.horizon().is_some() {
+        return (None, None);
+    }
+    let asked = meanings::model(asking.reads.workspace(), asking.config).and_then(|model| {
+        let Some(model) = model else { return Ok(None) };
+        let meaning = model.meanings(&[search.text().as_str()])?.pop();
+        Ok(meaning.map(|meaning| ByModel { model: model.id, meaning }))
+    });
+    match asked {
+        Ok(by_model) => (by_model, None),
+        Err(problem) => {
+            let way = if matches!(problem, Unavailable::Untrusted(_)) { ALLOW_IT } else { "see `hm doctor`" };
+            (None, Some(format!("Meanings are compared by the static table: {problem}; {way}.")))
+        }
+    }
+}
+
+fn unread(waiting: u64) -> Option<String> {
+    match waiting {
+        0 => None,
+        1 => Some("The model has not read 1 claim yet: it is compared by the static table.".to_owned()),
+        many => {
+            Some(format!("The model has not read {many} claims yet: they are compared by the static table."))
+        }
+    }
 }
 
 /// The hits that were found by the words of a claim that they superseded, a line each.

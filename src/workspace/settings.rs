@@ -4,12 +4,14 @@ use std::io;
 use std::path::PathBuf;
 
 use super::{MARKER, Workspace};
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, Source};
 use crate::domain::policy::MemoryPolicy;
 use crate::private;
 
 /// The file of the kept patterns, as a JSON list.
 const KEPT: &str = "secret-patterns.json";
+/// The file with the model for search that a person allowed.
+const ALLOWED_MODEL: &str = "search-model";
 
 impl Workspace {
     /// The settings of `config.toml`. While the file says nothing, the last secret patterns stay in force.
@@ -57,6 +59,25 @@ impl Workspace {
         }
         private::create_dir_all(file.parent().unwrap_or(&file))?;
         private::replace(&file, &serde_json::to_vec(patterns)?)
+    }
+
+    /// Whether a person allowed exactly this model for search. The record lies outside the repository, because
+    /// config.toml may come with a clone.
+    pub fn allows_model(&self, source: &Source) -> bool {
+        let allowed = self.own_state().and_then(|dir| private::read_to_string(&dir.join(ALLOWED_MODEL)).ok());
+        allowed.is_some_and(|allowed| allowed.trim_end() == source.to_string())
+    }
+
+    /// Allows this model for search, and no other one. `None` ends the permission.
+    ///
+    /// # Errors
+    /// The error of the file system; `NotFound` when the workspace has no memory yet.
+    pub fn allow_model(&self, source: Option<&Source>) -> io::Result<()> {
+        let nowhere = "there is no memory yet to allow it for: run `hm init` first";
+        let dir = self.own_state().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, nowhere))?;
+        private::create_dir_all(&dir)?;
+        let text = source.map(|source| format!("{source}\n")).unwrap_or_default();
+        private::replace(&dir.join(ALLOWED_MODEL), text.as_bytes())
     }
 
     fn kept_patterns(&self) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! The writer's schedule: a table of jobs, the thread for jobs that only read, and the results of the last runs.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::commit::Committer;
 use super::erasure::erase;
 use super::error::WriterError;
 use super::patterns::mine;
-use super::{commits, mining, mirroring, sweeps};
+use super::{commits, meaning, mining, mirroring, sweeps};
 use crate::integrity::{Scan, ScanError};
 use crate::schedule::{JobOutcome, JobRun, JobRuns, Schedule};
 use crate::system;
@@ -27,7 +27,7 @@ const AT_SESSION_START: [(&str, i64); 4] =
     [("ttl_sweep", 0), ("patterns", MINUTE_MS), ("integrity", 10 * MINUTE_MS), ("git", 10_000)];
 
 /// The jobs of the writer. Each runs at the writer's start and then at its interval.
-const JOBS: [Job; 12] = [
+const JOBS: [Job; 13] = [
     Job { name: "ttl_sweep", every_ms: MINUTE_MS, lane: Lane::Writes(sweep) },
     Job { name: "sessions", every_ms: MINUTE_MS, lane: Lane::Writes(sessions) },
     Job { name: "silence", every_ms: MINUTE_MS, lane: Lane::Writes(silence) },
@@ -40,6 +40,7 @@ const JOBS: [Job; 12] = [
     Job { name: "playbooks", every_ms: 5 * MINUTE_MS, lane: Lane::Finds(mining::playbooks) },
     Job { name: "reflection", every_ms: 4 * HOUR_MS, lane: Lane::Finds(mining::reflection) },
     Job { name: "merges", every_ms: 5 * MINUTE_MS, lane: Lane::Finds(mining::merges) },
+    Job { name: "meanings", every_ms: MINUTE_MS, lane: Lane::Finds(meaning::look) },
 ];
 
 /// What a job that records says where the policy of the memory lets nothing be written.
@@ -79,6 +80,8 @@ pub(super) struct Found {
     pub(super) recording: Option<Recording>,
     /// Where the next run goes on.
     pub(super) cursor: u64,
+    /// Whether the job runs again as soon as its findings are recorded.
+    pub(super) has_more: bool,
 }
 
 /// The schedule, owned by the committing thread.
@@ -88,6 +91,8 @@ pub(super) struct Background {
     result_rx: Receiver<Done>,
     cursors: BTreeMap<&'static str, u64>,
     recordings: VecDeque<Recording>,
+    /// Jobs that run again once nothing waits to be recorded.
+    unfinished: BTreeSet<&'static str>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -104,6 +109,7 @@ struct Done {
     run: JobRun,
     recording: Option<Recording>,
     cursor: u64,
+    has_more: bool,
 }
 
 impl Background {
@@ -119,17 +125,18 @@ impl Background {
                     Request::Run(..) if stopped.load(Ordering::Relaxed) => {}
                     // The receiver is gone when the writer exits.
                     Request::Run(name, lane, mut cursor) => {
-                        let mut recording = None;
+                        let (mut recording, mut has_more) = (None, false);
                         let run = run(|| match lane {
                             Lane::Reads(look) => look(&workspace, &stopped),
                             Lane::Finds(find) => {
                                 let found = find(&workspace, cursor, &stopped)?;
-                                (recording, cursor) = (found.recording, found.cursor);
+                                (recording, cursor, has_more) =
+                                    (found.recording, found.cursor, found.has_more);
                                 Ok(found.ended)
                             }
                             Lane::Writes(_) => Ok((JobOutcome::Failed, "it needs the committer".to_owned())),
                         });
-                        drop(result_tx.send(Done { name, run, recording, cursor }));
+                        drop(result_tx.send(Done { name, run, recording, cursor, has_more }));
                     }
                     Request::Save(runs) => {
                         if let Err(error) = runs.save(&workspace.schedule()) {
@@ -146,6 +153,7 @@ impl Background {
             result_rx,
             cursors: BTreeMap::new(),
             recordings: VecDeque::new(),
+            unfinished: BTreeSet::new(),
             stop,
             thread: Some(thread),
         })
@@ -157,10 +165,11 @@ impl Background {
     /// [`WriterError`] of a job that writes: the state of the disk is then unknown.
     pub(super) fn tick(&mut self, committer: &mut Committer) -> Result<(), WriterError> {
         let mut news = false;
-        while let Ok(Done { name, run, recording, cursor }) = self.result_rx.try_recv() {
+        while let Ok(Done { name, run, recording, cursor, has_more }) = self.result_rx.try_recv() {
             self.schedule.finished(name, run);
             self.cursors.insert(name, cursor);
             self.recordings.extend(recording);
+            self.unfinished.extend(has_more.then_some(name));
             news = true;
         }
         // The jobs read config.toml, and the policy in force may be another one.
@@ -169,6 +178,11 @@ impl Background {
             && record(committer)?
         {
             self.recordings.push_back(record);
+        }
+        if self.recordings.is_empty() {
+            for name in std::mem::take(&mut self.unfinished) {
+                self.schedule.ask_for(name, 0, system::now());
+            }
         }
         for name in self.schedule.due(system::now()) {
             let Some(job) = JOBS.iter().find(|job| job.name == name) else { continue };
@@ -289,9 +303,12 @@ fn git(workspace: &Workspace, cursor: u64, stop: &AtomicBool) -> Result<Found, S
                 commits::record(committer, &found)?;
                 Ok(false)
             });
-            Found { ended: (outcome, detail), recording: Some(record), cursor }
+            Found { ended: (outcome, detail), recording: Some(record), cursor, has_more: false }
         }
-        Err(problem) => Found { ended: (JobOutcome::Failed, problem.to_string()), recording: None, cursor },
+        Err(problem) => {
+            let ended = (JobOutcome::Failed, problem.to_string());
+            Found { ended, recording: None, cursor, has_more: false }
+        }
     })
 }
 

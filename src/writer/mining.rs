@@ -59,7 +59,7 @@ fn waiting(detail: String, cursor: u64, found: Vec<Mined>) -> Found {
         }
         Ok(!found.is_empty())
     };
-    Found { ended: (JobOutcome::Ok, detail), recording: Some(Box::new(go_on)), cursor }
+    Found { ended: (JobOutcome::Ok, detail), recording: Some(Box::new(go_on)), cursor, has_more: false }
 }
 
 fn record(committer: &mut Committer, found: &Mined) -> Result<usize, WriterError> {

@@ -70,6 +70,7 @@ mod mcp;
 mod memory;
 mod merges;
 mod mirror;
+mod models;
 mod moves;
 mod names;
 mod newcomer;

@@ -11,7 +11,7 @@ pub(crate) fn all_ran(workspace: &Workspace) -> JobRuns {
     let mut runs = JobRuns::default();
     wait_until("every job has run", || {
         runs = JobRuns::load(&workspace.schedule());
-        runs.0.len() == 12
+        runs.0.len() == 13
     });
     runs
 }
@@ -28,6 +28,7 @@ fn status_shows_what_the_writer_does_unasked() {
             "git",
             "health",
             "integrity",
+            "meanings",
             "merges",
             "mirror",
             "patterns",

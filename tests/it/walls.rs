@@ -58,6 +58,7 @@ const FLOORS: &[&[&str]] = &[
         "client_session",
         "clients",
         "integrity",
+        "meanings",
         "mirror",
         "session_home",
         "session_news",
