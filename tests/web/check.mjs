@@ -1,0 +1,95 @@
+// What a test of a page looks at: its words, its width, its accessibility, and what its browser was made to do.
+import { strict as assert } from "node:assert";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** The pages of the menu, in its order. */
+export const PAGES = [
+    "/", "/claims", "/disagreements", "/decisions", "/dead-ends", "/plan", "/sessions", "/runs", "/rules", "/told?agent=devops", "/ledger", "/policy",
+];
+/** The widths at which nothing may stick out, in pixels. */
+export const WIDTHS = [1280, 390];
+/** The widest window in which a table scrolls, and the widest table then, in pixels. */
+const NARROW = 640;
+/** The findings of axe-core that fail a check. */
+const GRAVE = ["serious", "critical"];
+
+let failed = 0;
+
+/** Runs a check and says how it went. */
+export async function check(what, run) {
+    try {
+        const said = await run();
+        console.log(`ok      ${what}${said ? `: ${said}` : ""}`);
+    } catch (error) {
+        failed += 1;
+        const lines = `${error.message}`.trim().split("\n").slice(0, 30);
+        console.log(`FAILED  ${what}\n${lines.map((line) => `        ${line.slice(0, 400)}`).join("\n")}`);
+    }
+}
+
+/** How many checks failed. */
+export function failures() {
+    return failed;
+}
+
+/** Keeps what a browser does that no page of ours may make it do. */
+export function watched(context, origin) {
+    const done = [];
+    const watch = (page) => {
+        page.on("dialog", async (dialog) => {
+            done.push(`dialog ${dialog.message()} on ${page.url()}`);
+            await dialog.dismiss();
+        });
+        page.on("request", (request) => {
+            if (!request.url().startsWith(`${origin}/`)) done.push(`request of ${request.url()} from ${page.url()}`);
+        });
+        page.on("console", (message) => {
+            // A refused page is a page too.
+            if (message.type() === "error" && !/status of 40\d/.test(message.text())) done.push(`${message.text()} on ${page.url()}`);
+        });
+        page.on("pageerror", (error) => done.push(`${error} on ${page.url()}`));
+    };
+    context.on("page", watch);
+    return done;
+}
+
+/** The visible text of a page's content. */
+export async function words(page) {
+    return (await page.locator("main").innerText()).replaceAll("\u00a0", " ");
+}
+
+/** Fails unless a text has all of these. */
+export function has(text, ...parts) {
+    for (const part of parts) assert.ok(text.includes(part), `${JSON.stringify(part)} is not in: ${text}`);
+}
+
+/** The elements that stick out to the right, at a width. A table scrolls in its page where the window is narrow. */
+export async function sticking(page, width) {
+    await page.setViewportSize({ width, height: 900 });
+    return page.evaluate(
+        ([isNarrow, tableMost]) => {
+            const most = document.documentElement.clientWidth;
+            const right = (each) => each.getBoundingClientRect().right;
+            const mayScroll = (each) => each.closest("pre, .drawn") || (isNarrow && each.closest("table") && right(each) <= tableMost);
+            const all = [...document.body.querySelectorAll("*")].filter((each) => right(each) > most + 1 && !mayScroll(each));
+            const name = (each) => `${each.tagName.toLowerCase()}.${each.className} to ${Math.round(right(each))} px`;
+            const wide = document.documentElement.scrollWidth;
+            return [...(wide > most ? [`the page is ${wide} px wide`] : []), ...all.slice(0, 5).map(name)];
+        },
+        [width <= NARROW, NARROW],
+    );
+}
+
+/** What axe-core finds that is serious, one line each. */
+export function axe(tools) {
+    const source = readFileSync(join(tools, "node_modules/axe-core/axe.min.js"), "utf8");
+    return async (page) => {
+        await page.evaluate(source);
+        const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+        const grave = violations.filter(({ impact }) => GRAVE.includes(impact));
+        return grave.flatMap(({ id, impact, nodes }) =>
+            nodes.slice(0, 3).map(({ target, failureSummary }) => `${impact} ${id} at ${target}: ${failureSummary.split("\n")[1]?.trim()}`),
+        );
+    };
+}

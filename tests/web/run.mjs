@@ -1,0 +1,23 @@
+// Opens the pages of hm web in a real browser, and says what is not as it should be.
+//   node run.mjs HM SCRATCH TOOLS CHROMIUM CLAIMS [PICTURES]
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { attack } from "./attack.mjs";
+import { axe, failures } from "./check.mjs";
+import { demo } from "./demo.mjs";
+import { speed } from "./speed.mjs";
+
+const [hm, scratch, tools, chromium, claims, pictures] = process.argv.slice(2);
+const { chromium: driver } = createRequire(join(tools, "package.json"))("playwright-core");
+const browser = await driver.launch({
+    executablePath: chromium,
+    chromiumSandbox: process.getuid() !== 0,
+    // Another name of this machine, and no way out.
+    args: ["--host-resolver-rules=MAP evil.example 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"],
+});
+const given = { hm, scratch, browser, axe: axe(tools), pictures };
+await demo(given);
+await attack(given);
+await browser.close();
+await speed({ hm, scratch, claims: Number(claims) });
+process.exit(failures() ? 1 : 0);
