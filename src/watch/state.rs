@@ -186,6 +186,7 @@ impl State {
         (self, action)
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "other keys do nothing")]
     fn looked(&mut self, key: KeyCode, data: &Data) -> Action {
         match key {
             KeyCode::Char('q') => return Action::Quit,
@@ -206,6 +207,7 @@ impl State {
         Action::Nothing
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "other keys type nothing")]
     fn typed(&mut self, key: KeyCode, field: Field, mut text: String, now: Timestamp) -> Action {
         match key {
             KeyCode::Esc => return Action::Nothing,
