@@ -100,6 +100,11 @@ impl Init {
         };
         let clients: Vec<&'static Client> = CLIENTS.iter().filter(wanted).collect();
         for client in &clients {
+            // With the plugin and our entries, each hook would run twice. A person who names the client wants both.
+            if named.is_empty() && clients::has_plugin(client, &run.places) {
+                text.push_str(&with_plugin(client));
+                continue;
+            }
             let files = client.files(run.level, &run.places);
             if files.is_empty() && run.level == Level::Project {
                 text.push_str(&format!(
@@ -304,6 +309,15 @@ impl<'a> Setup<'a> {
         };
         Ok(output::agreed(&question)?.unwrap_or(false))
     }
+}
+
+/// The sentence about a client that has the plugin.
+fn with_plugin(client: &Client) -> String {
+    output::fitted(&format!(
+        "{}: its plugin `hivemind` has server and hooks, so nothing is written for it; to write its files all the same, \
+         for colleagues without the plugin, run `hm init --clients {}`\n",
+        client.title, client.name
+    ))
 }
 
 /// The steps that a person must take before the client serves the memory.
