@@ -6,6 +6,7 @@ mod in_json;
 mod in_toml;
 mod install;
 mod marks;
+mod plugins;
 mod printed;
 mod trust;
 
@@ -17,6 +18,7 @@ pub use edit::{Problem, Standing, add, argv, hook_commands, remove, standings};
 pub use entry::{Entry, HookEvent, Hooks, Layout, Server};
 pub use install::{Change, Edit, InstallError, Installed};
 pub use marks::Mark;
+pub use plugins::has_plugin;
 pub use printed::{Snippet, printed};
 pub use trust::{Trust, trust};
 

@@ -108,6 +108,11 @@ impl Init {
         };
         let clients: Vec<&'static Client> = CLIENTS.iter().filter(wanted).collect();
         for client in &clients {
+            // With the plugin and our entries, each hook would run twice. A person who names the client wants both.
+            if named.is_empty() && clients::has_plugin(client, &run.places) {
+                text.push_str(&with_plugin(client));
+                continue;
+            }
             let files = client.files(run.level, &run.places);
             if files.is_empty() && run.level == Level::Project {
                 text.push_str(&format!(
@@ -379,6 +384,15 @@ fn offers(client: &Client, level: Level, places: &Places) -> Vec<String> {
         Entry::Server(_) | Entry::Hooks(_) => None,
     };
     absent.filter_map(offer).map(str::to_owned).collect()
+}
+
+/// The sentence about a client that has the plugin.
+fn with_plugin(client: &Client) -> String {
+    output::fitted(&format!(
+        "{}: its plugin `hivemind` has server and hooks, so nothing is written for it; to write its files all the same, \
+         for colleagues without the plugin, run `hm init --clients {}`\n",
+        client.title, client.name
+    ))
 }
 
 /// The steps that a person must take before the client serves the memory.

@@ -242,7 +242,7 @@ fn copilot(places: &Places) -> Trust {
 }
 
 /// A file of a client as plain data; `None` when it is missing or cannot be read.
-fn json(places: &Places, spot: Spot) -> Option<Value> {
+pub(super) fn json(places: &Places, spot: Spot) -> Option<Value> {
     let text = text_of(&places.path(&spot)?).ok()??;
     in_json::value(text.trim_start_matches('\u{feff}')).ok()
 }

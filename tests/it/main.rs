@@ -84,6 +84,7 @@ mod patterns;
 mod place;
 mod plans;
 mod playbooks;
+mod plugins;
 mod poisoned;
 mod policy;
 mod positions;
