@@ -202,18 +202,6 @@ pub fn missing(versions: &Versions) -> Option<String> {
     }
 }
 
-/// The files of a claim that are not there, as [`missing`] tells them, if a check with these words says nothing about the
-/// claim: no file of it is there, and the check does not name them. A check that names a file may be about its absence.
-pub fn unreached(scopes: &[Scope], saw: &Versions, words: &[String]) -> Option<String> {
-    let mut paths = scopes.iter().filter(|scope| scope.is_path()).peekable();
-    paths.peek()?;
-    let is_unreached = |scope: &Scope| {
-        let is_named = words.iter().any(|word| word.contains(scope.as_str()));
-        saw.get(scope) == Some(&Content::Absent) && !scope.is_glob() && !is_named
-    };
-    paths.all(is_unreached).then(|| missing(saw)).flatten()
-}
-
 /// The last edit of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {

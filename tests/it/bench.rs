@@ -86,13 +86,6 @@ impl Bench {
         std::fs::write(path, text).expect("a file");
     }
 
-    /// Writes a file, unless something has its name: a run says nothing about a claim none of whose files is there.
-    pub(crate) fn with(&self, path: &str) {
-        if !self.root().join(path).exists() {
-            self.write(path, "fine\n");
-        }
-    }
-
     /// Writes a profile of the project that a human trusts.
     pub(crate) fn profile(&self, name: &str, text: &str) {
         let dir = self.workspace().marker_dir().join("profiles");

@@ -29,7 +29,6 @@ fn profiles(bench: &Bench) {
 }
 
 async fn contested(owner: &Pane, challenger: &Pane, bench: &Bench, statement: &str) -> String {
-    bench.with("src/pool");
     let id = bench.claim(owner, statement, "src/pool").await;
     let challenge = json!({ "claim_id": id, "reason": "I saw otherwise" });
     let answer = bench.accepted(challenger, "challenge", challenge).await;
@@ -167,8 +166,6 @@ async fn what_cannot_run_is_refused_and_queues_nothing() {
 async fn runs_are_tied_to_claims_through_the_ledger_and_once() {
     let bench = Bench::new();
     profiles(&bench);
-    bench.with("src/pool");
-    bench.with("src/queue");
     git(bench.workspace().root(), &["init", "-q"]);
     std::fs::write(bench.workspace().root().join(".gitignore"), ".hivemind/\n").expect("a file");
     git(bench.workspace().root(), &["add", "-A"]);

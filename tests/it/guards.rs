@@ -418,7 +418,6 @@ async fn a_guard_that_blocks_makes_a_contested_claim_wait_for_the_run() {
     let condition = json!({ "event_types": ["experiment.queued"], "status": "contested" });
     let given = json!({ "condition": condition, "action": "block", "text": ADVICE });
     bench.accepted(&architect, "accept_guard", given).await;
-    bench.with("src/pool");
     let id = bench.claim(&owner, "the pool gives connections back", "src/pool").await;
     let run = json!({ "profile": "passes", "claim_id": id, "wait": true });
     let beside = owner.call("run_experiment", run.clone()).await.expect("an answer");
@@ -488,7 +487,6 @@ async fn a_challenge_that_meets_a_guard_that_blocks_queues_the_run_of_its_profil
     blocks(&bench, &architect, "lib", Some("fails")).await;
     blocks(&bench, &architect, "doc", Some("passes")).await;
 
-    bench.with("src/pool");
     let held = bench.claim(&owner, "the pool gives connections back", "src/pool").await;
     let told = challenged(&challenger, &held).await;
     assert!(told.contains("the claim waits for run R1"), "{told}");
@@ -499,7 +497,6 @@ async fn a_challenge_that_meets_a_guard_that_blocks_queues_the_run_of_its_profil
     assert!(!told.contains("or settle it by a run"), "the run is queued: {told}");
     assert_eq!(decided(&owner, &held).await, "confirmed");
 
-    bench.with("lib/cache");
     let refuted = bench.claim(&owner, "the cache never grows", "lib/cache").await;
     assert!(challenged(&challenger, &refuted).await.contains("the claim waits for run R2"));
     assert_eq!(decided(&owner, &refuted).await, "contested", "the run failed");
@@ -540,8 +537,6 @@ fn a_guard_asks_for_one_run_about_a_claim_in_a_session() {
     std::fs::write(shell.workspace().config(), "[guards]\nallow_block = true\n").expect("a configuration");
     accept(&shell, "--action block --event position.taken --scope src --profile cargo-test");
     let session = started(&shell, "s-1", "analyst");
-    std::fs::create_dir_all(shell.workspace().root().join("src")).expect("a directory");
-    std::fs::write(shell.workspace().root().join("src/pool.rs"), "fine\n").expect("a file");
     shell.json("hm --json --agent devops claim create \"the pool is safe to share\" --scope src/pool.rs");
     let challenge = "hm --json --agent analyst claim challenge C1 --reason \"I saw otherwise\"";
     let told = within(&shell, "s-1", challenge).to_string();

@@ -19,7 +19,6 @@ fn profile(bench: &Bench, name: &str, script: &str, scopes: &str, expect: &str) 
 /// A claim by one agent, challenged by the other.
 async fn contested(bench: &Bench, (owner, other): (&Pane, &Pane), scopes: &[&str]) -> String {
     let statement = format!("{} is as {} says", scopes.join(" and "), hivemind::system::new_id());
-    scopes.iter().filter(|scope| scope.ends_with(".rs")).for_each(|scope| bench.with(scope));
     let given = json!({ "statement": statement, "claim_type": "fact", "scopes": scopes });
     let id = bench.accepted(owner, "create_claim", given).await.field("claim_id").to_owned();
     let challenge = json!({ "claim_id": id, "reason": "I saw otherwise" });

@@ -26,7 +26,6 @@ pub(crate) fn profile(bench: &Bench, name: &str, script: &str, scopes: &str, res
 
 /// A claim about `src/pool` by one agent, challenged by the other.
 async fn contested(bench: &Bench, owner: &Pane, challenger: &Pane, statement: &str) -> String {
-    bench.with("src/pool");
     let id = bench.claim(owner, statement, "src/pool").await;
     let challenge = json!({ "claim_id": id, "reason": "I saw otherwise" });
     bench.accepted(challenger, "challenge", challenge).await;
@@ -294,7 +293,6 @@ async fn the_prediction_stands_in_the_ledger_before_the_process_starts() {
         EXPECTING,
     );
     let owner = bench.pane(Some("devops"), Era::Modern).await;
-    bench.with("src/pool");
     let id = bench.claim(&owner, "the build is broken on main", "src/pool").await;
     let given = json!({ "profile": "waits", "claim_id": id, "prediction": "fails" });
     let receipt = bench.accepted(&owner, "run_experiment", given).await;
@@ -327,7 +325,6 @@ fn the_command_line_says_what_a_run_will_mean_and_how_it_failed() {
     let script =
         "for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18; do echo line $n; done; echo hung >&2; exit 3";
     profile(&bench, "fails", script, "\"src/**\"", EXPECTING);
-    bench.with("src/pool");
     let hm = |arguments: &[&str]| {
         let output = bench.hm(arguments);
         let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
@@ -524,7 +521,6 @@ async fn a_proved_claim_takes_the_place_of_the_one_it_supersedes() {
     let owner = bench.pane(Some("devops"), Era::Modern).await;
     let other = bench.pane(Some("reviewer"), Era::Legacy).await;
     let analyst = bench.pane(Some("analyst"), Era::Modern).await;
-    bench.with("src/pool");
     let by_operator = ["claim", "create", "the queue is fair", "--scope", "src/pool", "--agent", "operator"];
     let by_operator = bench.hm(&[&by_operator[..], &["--json"]].concat());
     let by_operator: Value = serde_json::from_slice(&by_operator.stdout).expect("JSON");

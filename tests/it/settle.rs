@@ -83,7 +83,6 @@ fn a_merge(shell: &Shell) {
 /// Red before: the proven claim of the analyst had less support, and went out of force.
 fn a_merge_of_a_proven_one(shell: &Shell) {
     trusted(shell, "yes", "\"true\"");
-    std::fs::write(shell.workspace().root().join("src"), "fine\n").expect("a file");
     let [older, proven] = said_twice(shell);
     does(shell, &format!("hm claim challenge {proven} --reason \"it is 9000\" --agent reviewer"));
     does(shell, &format!("hm experiment run yes --claim {proven} --blocking --agent analyst"));
@@ -268,7 +267,6 @@ fn trusted(shell: &Shell, name: &str, argv: &str) {
 fn failed_since_proof(shell: &Shell) {
     trusted(shell, "yes", "\"true\"");
     trusted(shell, "no", "\"false\"");
-    std::fs::write(shell.workspace().root().join("src"), "fine\n").expect("a file");
     let claim = claim(shell, "devops", "the cache is cold");
     does(shell, &format!("hm claim challenge {claim} --reason \"it is warm\" --agent reviewer"));
     does(shell, &format!("hm experiment run yes --claim {claim} --blocking --agent devops"));

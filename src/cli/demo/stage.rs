@@ -80,8 +80,6 @@ impl Stage {
         let root = self.workspace.root();
         let script = "echo \"2 workers, 2 connections: done, nobody waited\"\n";
         std::fs::write(root.join("check-pool.sh"), script)?;
-        std::fs::create_dir_all(root.join("src/db"))?;
-        std::fs::write(root.join("src/db/pool.rs"), "pub struct Pool;\n")?;
         let dir = self.workspace.marker_dir().join("profiles");
         std::fs::create_dir_all(&dir)?;
         let profile = "description = \"Does the pool hang?\"\nargv = [\"sh\", \"check-pool.sh\"]\nscopes = [\"src/db/**\"]\n\

@@ -4,7 +4,6 @@ use crate::domain::claim::{Relation, Status};
 use crate::domain::experiment::{Prediction, RunState, Tally};
 use crate::domain::scope::Scope;
 use crate::domain::state::Run;
-use crate::domain::versions::unreached;
 
 /// The meaning of a run for a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,13 +55,6 @@ pub(crate) fn verdict(
     }
     if let Some(why) = run.cannot_settle(scopes, prediction) {
         return said(Relation::Mentions, format!("only mentions it: {why}"));
-    }
-    if let Some(missing) = unreached(scopes, &run.saw.versions, &run.words) {
-        let why = format!(
-            "only mentions it: {missing} in the tree of the run, and the check does not name it: state the claim anew \
-             with a scope that is there"
-        );
-        return said(Relation::Mentions, why);
     }
     let met = (run.state == RunState::Succeeded) == (prediction == Prediction::Passes);
     let relation = if met { Relation::Supports } else { Relation::Contradicts };

@@ -192,7 +192,6 @@ pub fn witnessed(
             }));
         } else if let Event::ExperimentQueued(ExperimentQueued {
             claim_id: Some(claim_id),
-            plan,
             blocking,
             versions: saw,
             ..
@@ -203,27 +202,18 @@ pub fn witnessed(
             let change = claim.and_then(|claim| {
                 changed_since(state, claim, blocking.then_some(u64::MAX), saw, checkout.worktree.as_ref())
             });
-            let unreached = claim.and_then(|claim| super::unreached(&claim.scopes, saw, &plan.words()));
             let missing = super::missing(saw).filter(|_| change.is_none());
             let is_first =
                 !warnings.iter().any(|warning: &Warning| warning.code == WarningCode::ScopeMissing);
             let missing = missing.filter(|_| is_first);
             warnings.extend(missing.map(|missing| Warning {
                 code: WarningCode::ScopeMissing,
-                message: if unreached.is_some() {
-                    let claim_type = claim.map(|claim| claim.claim_type);
-                    let (id, type_, anew) = (claim_id.to_string(), claim_type, MeantAgain::Never);
-                    format!(
-                        "{missing} in the tree of this run, and the check does not name it: this run will neither \
-                         confirm nor contradict claim {id}; with a scope that is there, {}",
-                        way_forward(id.as_str(), type_, None, anew)
-                    )
-                } else {
-                    format!("{missing} in the tree of this run: whatever comes out is about a tree without it")
-                },
+                message: format!(
+                    "{missing} in the tree of this run: whatever comes out is about a tree without it"
+                ),
                 claim_id: Some(*claim_id),
             }));
-            if change.is_some() || unreached.is_some() {
+            if change.is_some() {
                 // What it would have meant is no more so.
                 decision.meaning = None;
             }

@@ -87,7 +87,7 @@ pub(crate) fn ended(
     if let Some((other, _)) = alike {
         verdict = verdict.that_only_mentions(&against::neither_decides(other));
     }
-    let missing = versions::missing(&run.saw.versions).filter(|_| is_judged);
+    let missing = versions::missing(&run.saw.versions);
     let missing = missing.map(|missing| format!("{missing} in the tree of the run"));
     let (proof, stays) = if waited && verdict.proves() && against.is_none() {
         proven(state, (claim_id, claim), (run_id, run), now)
