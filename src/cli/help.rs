@@ -27,7 +27,7 @@ Work
   intent          Say what is wanted now; anchor: keep facts where no compaction loses them
   session         What sessions did and said; log: events; pattern, guard, playbook: loops, warnings
 Set up
-  init, uninit, import-notes, doctor, demo, trust, policy, serve, web, token, hook, writer,
+  init, uninit, import-notes, doctor, demo, trust, policy, serve, web, token, hook, writer
   statusline, completions
 Look after
   verify, rebuild, backup, export, import, mirror, backfill, forget, memory, trace, review, repair
