@@ -28,6 +28,8 @@ const SESSIONS: usize = 100;
 const ENTRIES: usize = 100;
 /// Maximum length of a text in an entry, in characters. Its claim has the whole text.
 const GLANCE_CHARS: usize = 240;
+/// How far from now a time is shown with its day.
+const HALF_A_DAY_MS: u64 = 12 * 60 * 60 * 1_000;
 /// Characters at the end of an output that the page of a claim shows.
 const OUTPUT_CHARS: usize = 1_000;
 /// The kinds of attention that are also proposals, which have entries of their own.
@@ -206,13 +208,6 @@ impl Asker<'_> {
         Line::new(tone, 2, &clean::cut_words(&text, GLANCE_CHARS))
     }
 
-    /// A time: the time of the day, or the day before today.
-    fn at(&self, at_ms: i64) -> String {
-        let [at, now] = [Timestamp::from_ms(at_ms), self.now].map(|at| at.to_string());
-        let (day, time) = (at.get(..10).unwrap_or(&at), at.get(11..16).unwrap_or_default());
-        if now.starts_with(day) { time.to_owned() } else { format!("{day} {time}") }
-    }
-
     fn who(&mut self) -> Result<Vec<Line>, Rejection> {
         let sessions: Sessions = self.ask(&View::Sessions(None, SESSIONS))?;
         let active =
@@ -231,10 +226,10 @@ impl Asker<'_> {
             }
             for lock in locks.locks.iter().filter(|lock| mine(&lock.session)) {
                 let why = lock.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-                let text = format!("holds {} until {}{why}", lock.scope, self.at(lock.until));
+                let text = format!("holds {} until {}{why}", lock.scope, shown(self.now, lock.until));
                 lines.push(Line::new(Tone::Faint, 2, &text));
             }
-            lines.push(Line::new(Tone::Faint, 2, &format!("seen {}", self.at(session.last_seen_at))));
+            lines.push(Line::new(Tone::Faint, 2, &format!("seen {}", shown(self.now, session.last_seen_at))));
         }
         if lines.is_empty() {
             lines.push(Line::new(Tone::Faint, 0, "No session is open. hm init connects a client."));
@@ -259,7 +254,7 @@ impl Asker<'_> {
 
     fn proposal(&mut self, entry: &Waiting) -> Item {
         let ids: Vec<String> = entry.ids.iter().map(|id| self.named(id)).collect();
-        let head = format!("{} {} since {}", entry.kind, ids.join(" "), self.at(entry.since));
+        let head = format!("{} {} since {}", entry.kind, ids.join(" "), shown(self.now, entry.since));
         let mut lines = vec![Line::new(Tone::Strong, 0, &head)];
         lines.extend(entry.said.iter().map(|said| self.quoted(Tone::Plain, said)).collect::<Vec<_>>());
         let typed = |asker: &mut Self, step: &str| {
@@ -279,7 +274,7 @@ impl Asker<'_> {
         let ids: Vec<String> = need.ids.iter().map(|id| self.named(id)).collect();
         let kind = need.kind.replace('_', " ");
         let asked = need.asked.join(", ");
-        let head = format!("{kind} {} since {}, move of {asked}", ids.join(" "), self.at(need.since));
+        let head = format!("{kind} {} since {}, move of {asked}", ids.join(" "), shown(self.now, need.since));
         let tone = if need.kind == "fault" { Tone::Alarm } else { Tone::Strong };
         let mut lines = vec![Line::new(tone, 0, &head)];
         lines.extend(need.what.iter().map(|text| self.quoted(Tone::Plain, text)).collect::<Vec<_>>());
@@ -314,7 +309,11 @@ impl Asker<'_> {
         let mut lines = vec![
             self.line(Tone::Strong, 0, &claim.statement),
             Line::new(tone_of(&claim.status), 0, &format!("{} {}", claim.kind, state(claim))),
-            Line::new(Tone::Plain, 0, &format!("by {} at {}", claim.owner, self.at(claim.created_at))),
+            Line::new(
+                Tone::Plain,
+                0,
+                &format!("by {} at {}", claim.owner, shown(self.now, claim.created_at)),
+            ),
             Line::new(Tone::Plain, 0, &format!("about {}", claim.scopes.join(", "))),
         ];
         if let Some(decision) = &whole.decision {
@@ -330,7 +329,7 @@ impl Asker<'_> {
         lines.push(heading("History"));
         for change in whole.history.iter().rev() {
             let why = change.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-            let (at, to) = (self.at(change.at), change.to.replace('_', " "));
+            let (at, to) = (shown(self.now, change.at), change.to.replace('_', " "));
             let text = format!("#{} {at} {to} by {}{why}", change.seq, change.by);
             lines.push(self.line(Tone::Plain, 2, &text));
         }
@@ -345,7 +344,8 @@ impl Asker<'_> {
         for held in &whole.positions {
             let why = held.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
             let before = if held.before_change { ", before the last change" } else { "" };
-            let text = format!("{}, {} at {}{before}{why}", held.position, held.agent, self.at(held.at));
+            let text =
+                format!("{}, {} at {}{before}{why}", held.position, held.agent, shown(self.now, held.at));
             let tone = if held.position == "challenge" { Tone::Alarm } else { Tone::Plain };
             lines.push(self.line(tone, 2, &text));
         }
@@ -374,7 +374,7 @@ impl Asker<'_> {
                 item.relation,
                 item.grade,
                 item.added_by,
-                self.at(item.at)
+                shown(self.now, item.at)
             );
             lines.push(self.line(Tone::Plain, 2, &text));
         }
@@ -429,4 +429,27 @@ fn state(claim: &Claim) -> String {
 
 fn tone_of(status: &str) -> Tone {
     if status == Status::Contested.as_str() { Tone::Alarm } else { Tone::Strong }
+}
+
+/// A time for people: the time of the day, with the day before it where half a day or more lies between.
+fn shown(now: Timestamp, at_ms: i64) -> String {
+    let at = Timestamp::from_ms(at_ms).to_string();
+    let (day, time) = (at.get(..10).unwrap_or(&at), at.get(11..16).unwrap_or_default());
+    if at_ms.abs_diff(now.ms()) < HALF_A_DAY_MS { time.to_owned() } else { format!("{day} {time}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_near_midnight_is_shown_without_its_day() {
+        let now = Timestamp::from_ms(1_795_477_800_000);
+        let after = |minutes: i64| shown(now, now.ms() + minutes * 60_000);
+        assert_eq!(now.to_string(), "2026-11-23T23:50:00Z");
+        assert_eq!(after(25), "00:15");
+        assert_eq!(after(-719), "11:51");
+        assert_eq!(after(-720), "2026-11-23 11:50");
+        assert_eq!(after(720), "2026-11-24 11:50");
+    }
 }

@@ -230,7 +230,10 @@ fn a_person_allows_the_model_that_config_names() {
     assert!(shell.run("hm --agent devops claim create pools --scope src").status.success());
     let told = |line: &str, shell: &mut Shell| {
         let output = shell.run(line);
-        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+        let text =
+            [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        // A line ends where the path of the model leaves no room for the next word.
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     assert!(told("hm claim search pools", &mut shell).contains("nobody allowed minilm:"));
     assert!(told("hm doctor", &mut shell).contains("nobody allowed minilm:"));
