@@ -177,7 +177,8 @@ pub fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         // A help page is not an error and quotes no argument.
-        Err(problem) => match guard::typed(&Secrets::default()).filter(|_| problem.use_stderr()) {
+        Err(problem) if !problem.use_stderr() => problem.exit(),
+        Err(problem) => match guard::typed(&Secrets::default()) {
             Some(denial) => return Failure::usage(Rejection::from(denial)).report(false),
             None => problem.exit(),
         },

@@ -279,6 +279,10 @@ fn parse<T: DeserializeOwned>(arguments: &JsonObject) -> Result<T, Rejection> {
         arguments.iter().filter(|(_, value)| !value.is_null()).map(|(k, v)| (k.clone(), v.clone())).collect();
     serde_json::from_value(Value::Object(given.clone())).map_err(|problem| {
         let problem = problem.to_string();
+        if let Some(name) = missing::<T>(&given, &problem) {
+            let hint = format!("give `{name}` and call again");
+            return Rejection::new(Code::InvalidArgument, problem.clone(), hint).with("argument", name);
+        }
         match culprit::<T>(&given, &problem) {
             Some(name) => Rejection::invalid(name, format!("`{name}`: {problem}")),
             None => Rejection::new(Code::InvalidArgument, problem, "correct the argument and call again"),
@@ -286,8 +290,16 @@ fn parse<T: DeserializeOwned>(arguments: &JsonObject) -> Result<T, Rejection> {
     })
 }
 
-/// The argument that causes a problem: without it the problem is another one, or gone. The message for a missing
-/// argument names it already.
+/// The argument that is missing: with it the problem would be another one. A field of an argument may be missing too.
+fn missing<'p, T: DeserializeOwned>(given: &JsonObject, problem: &'p str) -> Option<&'p str> {
+    let name = problem.strip_prefix("missing field `")?.strip_suffix('`')?;
+    let mut more = given.clone();
+    more.insert(name.to_owned(), Value::Null);
+    let error = serde_json::from_value::<T>(Value::Object(more)).err();
+    error.is_none_or(|other| other.to_string() != problem).then_some(name)
+}
+
+/// The argument that causes a problem: without it the problem is another one, or gone.
 fn culprit<'a, T: DeserializeOwned>(given: &'a JsonObject, problem: &str) -> Option<&'a str> {
     given.keys().map(String::as_str).find(|name| {
         let mut others = given.clone();

@@ -1,11 +1,16 @@
 //! The files of a memory, and where each lies.
 
+use std::collections::BTreeSet;
+use std::fs::{DirEntry, Metadata};
 use std::path::{Path, PathBuf};
 
 use super::{LEDGER, LEDGER_LOG, SET_ASIDE, WRITER_LOCK, Workspace, ownership};
 use crate::checkpoints;
 use crate::domain::ids::RunId;
 use crate::trusted::TrustedProfiles;
+
+/// Files of notes above this size are not looked at.
+const MAX_NOTES_BYTES: u64 = 1 << 20;
 
 impl Workspace {
     /// The profiles that a human trusted for this workspace. Trust for one workspace does not apply to another.
@@ -48,9 +53,9 @@ impl Workspace {
     pub fn files_with_a_section(&self, names: &[&str]) -> Vec<PathBuf> {
         let in_root = |root: &PathBuf| -> Vec<PathBuf> {
             let files = super::git::containing(root, crate::domain::notes::BEGIN, names).into_iter();
-            files.map(|file| root.join(file)).collect()
+            files.map(|file| root.join(file)).chain(notes_beside(root, names)).collect()
         };
-        self.roots().iter().flat_map(in_root).collect()
+        self.roots().iter().flat_map(in_root).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// The file of what changes together in the history, with hashes of the paths that were forgotten. Without it the next
@@ -143,4 +148,19 @@ impl Workspace {
     pub fn writer_log(&self) -> PathBuf {
         self.memory.join("writer.log")
     }
+}
+
+/// The files of notes in a directory itself that have the section, those that git ignores included.
+fn notes_beside(root: &Path, names: &[&str]) -> Vec<PathBuf> {
+    let is_note = |file: &DirEntry| {
+        let name = file.file_name();
+        let name = name.to_string_lossy();
+        let is_small = |metadata: Metadata| metadata.is_file() && metadata.len() <= MAX_NOTES_BYTES;
+        names.iter().any(|pattern| name.ends_with(pattern.trim_start_matches('*')))
+            && file.metadata().is_ok_and(is_small)
+            && std::fs::read(file.path())
+                .is_ok_and(|content| String::from_utf8_lossy(&content).contains(crate::domain::notes::BEGIN))
+    };
+    let files = std::fs::read_dir(root).into_iter().flatten().flatten();
+    files.filter(is_note).map(|file| file.path()).collect()
 }

@@ -130,34 +130,27 @@ fn content(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Git in a directory, kept from starting the programs that settings of the repository name.
+fn git(dir: &Path) -> std::process::Command {
+    let mut git = std::process::Command::new("git");
+    git.arg("-C").arg(dir).stdin(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    git.args(["--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath="]);
+    git
+}
+
 /// Whether git tracks any file below a path of a work tree; `None` when git cannot be run or fails.
 pub(super) fn tracks(top: &Path, below: &Path) -> Option<bool> {
-    let listed = std::process::Command::new("git")
-        .arg("-C")
-        .arg(top)
-        // Keeps settings of the repository from starting programs.
-        .args(["--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath="])
-        .args(["ls-files", "-z", "--cached", "--"])
-        .arg(below)
-        .stdin(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null())
-        .output()
-        .ok()?;
+    let listed = git(top).args(["ls-files", "-z", "--cached", "--"]).arg(below).output().ok()?;
     listed.status.success().then_some(!listed.stdout.is_empty())
 }
 
 /// The files below a directory that contain a text, except those that git ignores, relative to the directory. `names` are
 /// patterns of their names. Empty when git cannot be run or fails.
 pub(super) fn containing(root: &Path, text: &str, names: &[&str]) -> Vec<String> {
-    let listed = std::process::Command::new("git")
-        .arg("-C")
-        .arg(root)
-        .args(["--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath="])
+    let listed = git(root)
         .args(["grep", "--no-index", "--exclude-standard", "--no-textconv", "--files-with-matches", "-z"])
         .args(["--fixed-strings", "-e", text, "--"])
         .args(names)
-        .stdin(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null())
         .output();
     let Ok(listed) = listed else { return Vec::new() };
     let files = listed.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
@@ -170,25 +163,10 @@ pub(super) fn differing<'f>(
     commit: &str,
     files: impl Iterator<Item = &'f str>,
 ) -> Option<BTreeSet<String>> {
-    let listed = std::process::Command::new("git")
-        .arg("-C")
-        .arg(root)
-        .args(["--no-optional-locks", "--literal-pathspecs"])
-        .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath="])
-        .args([
-            "diff",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--name-only",
-            "-z",
-            "--relative",
-            "--end-of-options",
-        ])
-        .arg(commit)
-        .arg("--")
+    let listed = git(root)
+        .args(["--literal-pathspecs", "diff", "--no-ext-diff", "--no-textconv", "--name-only", "-z"])
+        .args(["--relative", "--end-of-options", commit, "--"])
         .args(files)
-        .stdin(std::process::Stdio::null())
-        .stderr(std::process::Stdio::null())
         .output()
         .ok()?;
     let names = listed.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());

@@ -437,6 +437,22 @@ async fn without_a_writer_reads_answer_and_writes_are_queued_in_order() {
     assert!(status.contains("1 rejected lately") && status.contains("duplicate_claim"), "{status}");
 }
 
+/// Red before: the refusal named `statement`, which is there.
+#[tokio::test]
+async fn a_missing_argument_is_named() {
+    let bench = Bench::new();
+    let pane = bench.pane(Some("devops"), Era::Modern).await;
+    let refused = async |given: Value| {
+        let answer = pane.call("create_claim", given).await.expect("an answer");
+        assert!(answer.refused, "{}", answer.text);
+        (answer.field("argument").to_owned(), answer.field("hint").to_owned())
+    };
+    let (argument, hint) = refused(json!({ "statement": "sure", "scopes": ["src"] })).await;
+    assert_eq!((argument.as_str(), hint.as_str()), ("claim_type", "give `claim_type` and call again"));
+    let (argument, _) = refused(json!({ "statement": "sure", "claim_type": "fact", "scopes": 1 })).await;
+    assert_eq!(argument, "scopes");
+}
+
 #[tokio::test]
 async fn hostile_text_stays_text() {
     let bench = Bench::new();

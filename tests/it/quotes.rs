@@ -372,15 +372,21 @@ fn a_refused_erasure_changes_nothing() {
     assert!(shell.run("hm --agent devops experiment cancel R1").status.success());
 }
 
-/// Red before: neither the dry run nor the receipt named the file of notes that still held the text.
+/// Red before: neither the dry run nor the receipt named the file of notes that still held the text; and then not one
+/// that git ignores.
 #[test]
 fn an_erasure_names_the_sections_of_files_of_notes() {
     let shell = Shell::new();
+    std::fs::write(shell.workspace().root().join(".gitignore"), "CLAUDE.local.md\n").expect("a file");
     within(&shell, ("ann", "s-1"), "hm --agent devops claim create \"the pool holds 20\" --scope src/a.py");
     within(&shell, ("bob", "s-2"), "hm --agent analyst claim support C1");
     within(&shell, ("ann", "s-1"), "hm export --to AGENTS.md");
+    within(&shell, ("ann", "s-1"), "hm export --to CLAUDE.local.md");
     let dry = shell.json("hm --json --agent operator forget C1 --dry-run");
-    let named = |of: &Value| of["beyond"].to_string().contains("hm export --to AGENTS.md");
+    let named = |of: &Value| {
+        let files = ["hm export --to AGENTS.md", "hm export --to CLAUDE.local.md"];
+        files.iter().all(|file| of["beyond"].to_string().contains(file))
+    };
     assert!(named(&dry), "{dry}");
     let done = shell.json("hm --json --agent operator forget C1 --reason \"asked to\"");
     assert!(named(&done), "{done}");

@@ -22,6 +22,9 @@ use crate::domain::versions::Edit;
 const RECEIPT: &str = "receipt";
 /// The most recent claims that a receipt names.
 const MAX_RECENT: usize = 2;
+/// The most recent claims that are looked at. A team makes some tens in ten minutes; a program may make as many in a second,
+/// and each claim would pay for all of them.
+const MAX_LOOKED_AT: usize = 500;
 
 /// Whether the claim is another agent's and the caller's session does not know it yet.
 pub(super) fn is_news(state: &State, (agent, session): Speaker<'_>, id: ClaimId, claim: &Claim) -> bool {
@@ -49,19 +52,20 @@ pub(super) fn recent(
     known.extend(decision.warnings.iter().filter_map(|warning| warning.claim_id));
     known.extend(decision.similar.iter().chain(&decision.alike));
     let said = said(command);
+    // Most recent claims are elsewhere, and what is dear comes last.
     let is_told = |id: ClaimId, claim: &Claim| {
-        claim.status != Status::Deprecated
+        are_beside(&scopes, claim)
+            && claim.status != Status::Deprecated
             && !claim.is_over(now)
             && !known.contains(&id)
-            && !said.is_some_and(|said| is_named(state, said, id))
             && !claim.positions.contains_key(agent)
             && is_news(state, (agent, session), id, claim)
-            && are_beside(&scopes, claim)
+            && !said.is_some_and(|said| is_named(state, said, id))
     };
     let mut told = Vec::new();
     // If the session made a claim about the same place, the receipt of that claim named the older ones.
     let mut own_since: Vec<&Claim> = Vec::new();
-    for (at, id, claim) in state.recent(now) {
+    for (at, id, claim) in state.recent(now).take(MAX_LOOKED_AT) {
         if claim.owner == *agent && claim.session.as_ref() == session {
             own_since.push(claim);
             continue;
@@ -88,12 +92,17 @@ pub(super) fn recent(
 
 /// Scopes that name a place. The whole workspace does not.
 fn places(scopes: &[Scope]) -> Vec<&Scope> {
-    scopes.iter().filter(|scope| !scope.is_whole() && scope.as_str() != "**").collect()
+    scopes.iter().filter(|scope| is_place(scope)).collect()
+}
+
+fn is_place(scope: &Scope) -> bool {
+    !scope.is_whole() && scope.as_str() != "**"
 }
 
 /// Whether the claim has a place that overlaps one of these places.
 fn are_beside(at: &[&Scope], claim: &Claim) -> bool {
-    places(&claim.scopes).iter().any(|place| at.iter().any(|scope| scope.overlaps(place)))
+    let mut places = claim.scopes.iter().filter(|scope| is_place(scope));
+    places.any(|place| at.iter().any(|scope| scope.overlaps(place)))
 }
 
 /// The statement of a new claim or decision.
