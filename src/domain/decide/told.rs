@@ -24,7 +24,7 @@ const RECEIPT: &str = "receipt";
 const MAX_RECENT: usize = 2;
 /// The most recent claims that are looked at. A team makes some tens in ten minutes; a program may make as many in a second,
 /// and each claim would pay for all of them.
-const MAX_LOOKED_AT: usize = 500;
+const MAX_LOOKED_AT: usize = 200;
 
 /// Whether the claim is another agent's and the caller's session does not know it yet.
 pub(super) fn is_news(state: &State, (agent, session): Speaker<'_>, id: ClaimId, claim: &Claim) -> bool {

@@ -53,7 +53,8 @@ impl Scope {
     /// Whether both can mean the same file. Two globs are compared by their fixed directories: a needless match
     /// costs less than a missed one.
     pub fn overlaps(&self, other: &Self) -> bool {
-        self.is_at(std::slice::from_ref(other))
+        // A name means only itself.
+        if self.is_path() { self.is_at(std::slice::from_ref(other)) } else { self == other }
     }
 
     /// Whether this scope [overlaps](Self::overlaps) one of these places.
