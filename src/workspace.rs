@@ -14,7 +14,6 @@ mod settings;
 mod socket;
 
 use std::collections::BTreeSet;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use self::git::{Dangling, WorkTree};
@@ -583,16 +582,6 @@ impl Workspace {
             }
             Ownership::Foreign(_) => self.clone().checked().map(drop),
         }
-    }
-
-    /// Whether the memory came from elsewhere with waiting runs. Its writer then ends them.
-    pub(crate) fn is_just_adopted(&self) -> bool {
-        ownership::is_just_adopted(&self.memory)
-    }
-
-    /// Records that no such run waits any more.
-    pub(crate) fn settle_adoption(&self) -> io::Result<()> {
-        ownership::settle_adoption(&self.memory)
     }
 }
 

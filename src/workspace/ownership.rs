@@ -357,3 +357,15 @@ fn foreign_owner(metadata: &std::fs::Metadata) -> Option<String> {
 fn foreign_owner(_: &std::fs::Metadata) -> Option<String> {
     None
 }
+
+impl super::Workspace {
+    /// Whether the memory came from elsewhere with waiting runs. Its writer then ends them.
+    pub(crate) fn is_just_adopted(&self) -> bool {
+        is_just_adopted(&self.memory)
+    }
+
+    /// Records that no such run waits any more.
+    pub(crate) fn settle_adoption(&self) -> io::Result<()> {
+        settle_adoption(&self.memory)
+    }
+}

@@ -158,7 +158,7 @@ impl Reader {
     }
 }
 
-/// The law of spec 04, "nothing falls through".
+/// A law: nothing falls through.
 #[test]
 fn whatever_touches_or_asks_a_session_is_told_to_it_once() {
     let seed = seed("news");

@@ -633,7 +633,7 @@ async fn limits_are_in_force() {
     assert_eq!(report.meta.state, State::Failed);
 }
 
-/// Fails unless a result is what seed 004 says.
+/// Fails unless a result follows the committed schema of results.
 pub(crate) fn assert_valid(result: &Value) {
     let path =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/experiment_result_v0.1.schema.json");
