@@ -1,5 +1,7 @@
 //! Failures of a check that is the same as another one, or a part of it, under another command line or for other scopes.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use hivemind::mcp::Pane;
 use serde_json::{Value, json};
 
@@ -8,6 +10,7 @@ use crate::false_proof::stands;
 use crate::hook::{claude, within};
 use crate::proof::{assert_rebuilds_to_the_same, committed, git, run};
 use crate::shell::Shell;
+use crate::terminal::by_a_human;
 
 /// `python3 -m pytest` runs this file. It fails while the file `flag` is there, which git ignores.
 const PYTEST: &str = "import os, sys\n\
@@ -281,7 +284,16 @@ fn a_failed_run_that_the_operator_typed_and_a_challenge_cites_counts() {
     let typed = "hm experiment run --thread-id RS-1 --test-id T1";
     let over = "--operator-override testing";
     text(shell.run(&format!("{typed} {over} --agent operator -- python3 -m pytest -q -x")));
-    text(shell.run(&format!("{typed} --agent operator -- pytest -v")));
+    // Few machines have the program itself.
+    let bin = tempfile::tempdir().expect("a directory");
+    let program = bin.path().join("pytest");
+    std::fs::write(&program, "#!/bin/sh\nexec python3 -m pytest \"$@\"\n").expect("a file");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    #[expect(clippy::disallowed_methods, reason = "the rest of the programs")]
+    let path = std::env::var("PATH").expect("a path");
+    let mut line = shell.command(&format!("{typed} --agent operator -- pytest -v"));
+    line.env("PATH", format!("{}:{path}", bin.path().display()));
+    text(by_a_human(&line));
     text(shell.run(&format!(
         "hm experiment record --thread-id RS-1 --test-id T1 --exit-code 1 {over} --agent operator \
          --command \"python3 -m pytest calc.py\""
