@@ -64,14 +64,14 @@ impl Context {
     }
 
     /// The session of the client that owns this shell. The shell's variables name it. If they do not, a client above this
-    /// process may have left a note of it, or, if no agent is named, any other process.
+    /// process may have left a note of it, or, if no agent is named, any other process, or a server of such a client.
     pub(super) fn client_session(&self) -> Option<SessionId> {
         self.given_session().or_else(|| {
             if self.is_named() {
                 return self.noted_sessions().into_iter().next();
             }
             let word = |process| ClientSession::of(&self.workspace, process).current();
-            system::processes_above().find_map(word)
+            system::processes_above().find_map(word).or_else(|| self.noted_sessions().into_iter().next())
         })
     }
 

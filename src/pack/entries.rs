@@ -331,6 +331,8 @@ pub struct Claim {
     pub answers_reader: bool,
     /// Whether equal runs had different outcomes.
     pub unstable: bool,
+    /// Whether its proof does not see later edits at its places.
+    pub edits_unseen: bool,
     /// The run that has contradicted the claim since its proof.
     pub failed_since: Option<String>,
     /// The best grade of its evidence.

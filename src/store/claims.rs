@@ -283,10 +283,11 @@ impl ClaimSummary {
 
 impl ClaimSummary {
     /// Whether a list mentions changes of its files. It does so for a finding with evidence, a proof or the position of
-    /// another agent. A decision, or a claim without support, states a goal, and only its own page mentions them.
+    /// another agent. A decision without a proof, or a claim without support, states a goal, and only its own page mentions
+    /// them.
     pub fn is_finding(&self) -> bool {
         let rests = self.evidence > 0 || self.proof.is_some() || self.supports + self.challenges > 0;
-        rests && self.claim_type != ClaimType::Decision
+        rests && (self.claim_type != ClaimType::Decision || self.proof.is_some())
     }
 
     /// The runs that test it now, each with its agent: `R11 queued (devops)`.

@@ -58,6 +58,9 @@ pub struct DecisionSummary {
     /// The basis of its confirmation. None for other statuses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
+    /// The doubts about its proof and its files, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
     /// The agent that decided.
     pub decided_by: String,
     /// The target.
@@ -276,6 +279,9 @@ impl Reader {
             decision.status = Status::Deprecated.to_string();
             decision.basis = None;
         }
+        if decision.basis == Some(Basis::Proved) {
+            decision.doubt = self.claim_summary(decision.claim_id)?.and_then(|claim| claim.doubt());
+        }
         Ok(decision)
     }
 }
@@ -296,6 +302,7 @@ pub(super) fn summary(row: &Row<'_>) -> rusqlite::Result<DecisionSummary> {
     Ok(DecisionSummary {
         basis: basis(stands, proof, by_silence),
         status,
+        doubt: None,
         claim_id: row.get("claim_id")?,
         statement: row.get("statement")?,
         decided_by: row.get("decided_by")?,

@@ -108,7 +108,8 @@ fn one(decision: &DecisionSummary, filter: &DecisionFilter, supporters: &[String
         decision.claim_id,
         amends.unwrap_or_default(),
         listed(&decision.statement, most),
-        with_basis(&decision.status, decision.basis),
+        with_basis(&decision.status, decision.basis)
+            + &decision.doubt.as_ref().map(|doubt| format!(", {doubt}")).unwrap_or_default(),
         name(&decision.decided_by),
         if decision.imported { " (imported)" } else { "" },
         age(decision.created_at, now),

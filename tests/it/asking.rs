@@ -948,6 +948,8 @@ fn the_silence_of_no_agent_agrees_to_nothing() {
     };
     let any = make(&mut team, "I build it with a heap", &[]);
     let asked = make(&mut team, "I drop the cache", &["analyst"]);
+    // A command of the operator shows no agent that reads.
+    team.comes("operator");
     team.at_minute(31);
     assert_eq!(team.sweeps(), 0);
     for claim in [any, asked] {

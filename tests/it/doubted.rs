@@ -107,6 +107,41 @@ fn no_surface_shows_a_status_without_the_doubt_of_the_list() {
     assert_eq!(last, "Left out: 1 claim whose proof later runs doubt (`hm attention`).", "{doubted}");
 }
 
+/// Red before: a proved decision had no word of its doubt, and a context none of edits that a proof does not see.
+#[test]
+fn the_doubt_of_a_decision_and_of_a_pattern_is_said() {
+    let (shell, linked, _place) = scene();
+    let root = shell.workspace().root().to_owned();
+    for line in [
+        "hm --agent devops decision record \"add adds\" --target sums --scope calc.py --rationale \"sums are sums\"",
+        "hm --agent analyst claim challenge C2 \"it subtracts\"",
+        "hm --agent devops experiment run pytest --claim C2 --blocking",
+        "hm --agent devops claim create \"the files add\" --scope \"*.py\"",
+        "hm --agent analyst claim challenge C3 \"it subtracts\"",
+        "hm --agent devops experiment run pytest --claim C3 --blocking",
+    ] {
+        let output = shell.run(line);
+        assert!(output.status.success(), "{line}: {output:?}");
+    }
+    let plain = printed(&shell, &root, "hm decision list");
+    assert!(plain.contains("(confirmed (proved), by devops"), "{plain}");
+    let list = printed(&shell, &root, "hm claim list");
+    assert!(list.contains("later edits unseen"), "{list}");
+    let context = printed(&shell, &root, "hm --agent reviewer context");
+    assert!(context.contains("later_edits=\"unseen\""), "{context}");
+    std::fs::write(root.join("flag"), "").expect("a file");
+    shell.run("hm --agent analyst experiment run pytest");
+    for line in ["hm decision list", "hm --agent reviewer context", "hm claim list"] {
+        let text = printed(&shell, &root, line).replace("\n    ", " ");
+        let shown = text.lines().find(|line| line.contains("add adds")).expect("a line");
+        assert!(
+            ["unstable", "failed since", "failed_since"].iter().any(|word| shown.contains(word)),
+            "{shown}"
+        );
+    }
+    drop(linked);
+}
+
 /// Red before: what a hook told of a claim had no word of its doubt.
 #[test]
 fn a_hook_tells_the_doubt_of_a_claim() {

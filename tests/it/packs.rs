@@ -125,6 +125,7 @@ fn claim(dice: &mut Dice, id: String) -> Claim {
             .pick(&[None, Some(Basis::Agreed), Some(Basis::Proved), Some(Basis::Unchecked)])
             .to_owned(),
         unstable: dice.below(10) == 0,
+        edits_unseen: false,
         failed_since: some(dice, |dice| format!("R{}", dice.below(100))),
         grade: *dice.pick(Grade::ALL),
         evidence_stale: dice.below(5) == 0,
@@ -759,6 +760,7 @@ pub(crate) fn plain(id: &str, by: &str, statement: &str) -> Claim {
         status: Status::Confirmed,
         basis: Some(Basis::Agreed),
         unstable: false,
+        edits_unseen: false,
         failed_since: None,
         grade: Grade::Asserted,
         evidence_stale: false,

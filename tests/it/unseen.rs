@@ -116,6 +116,24 @@ async fn attention_names_no_run_against_a_challenge_of_another_work_tree() {
     assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)", "{}", proof.text);
 }
 
+/// Red before: a run was offered that would decide nothing, and equal runs of an unstable proof without the word that comes
+/// before them.
+#[tokio::test]
+async fn attention_names_no_run_against_a_challenge_of_older_content() {
+    let (bench, [owner, other]) = scene("test -e flip\n").await;
+    let id = bench.claim(&owner, "a divides", FILE).await;
+    bench.accepted(&other, "challenge", json!({ "claim_id": id, "reason": "it rounds" })).await;
+    bench.write(FILE, "something else\n");
+    bench.accepted(&owner, "still", json!({ "claim_id": id })).await;
+    let needs = owner.read("hivemind://attention").await.expect("a page");
+    assert!(!needs.contains("a run may decide"), "{needs}");
+    let why = "devops challenges other content of its files, so a run decides nothing now";
+    assert!(needs.replace("\n ", "").contains(why), "{needs}");
+    bench.accepted(&other, "still", json!({ "claim_id": id })).await;
+    let needs = owner.read("hivemind://attention").await.expect("a page");
+    assert!(needs.contains("a run may decide"), "{needs}");
+}
+
 /// Red before: each spelling was a target of its own, with a decision in force.
 #[test]
 fn spellings_of_one_target_are_one() {

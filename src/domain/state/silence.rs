@@ -32,9 +32,10 @@ impl Heard {
         self.there.contains(agent)
     }
 
-    /// Whether no other agent could have objected.
+    /// Whether no other agent could have objected. A command of the operator shows a human at a terminal, or a script that
+    /// says so, and no agent that reads.
     pub(in crate::domain) fn was_alone(&self) -> bool {
-        self.there.is_empty()
+        self.there.iter().all(AgentId::is_reserved)
     }
 
     /// The scope whose files changed, and the agent that reports the change.

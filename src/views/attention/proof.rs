@@ -62,7 +62,10 @@ pub(super) fn unstable(store: &Reader, claim: &ClaimSummary, since: i64) -> Resu
     let ids = std::iter::once(claim.id.to_string()).chain(proof.iter().map(|run| run.run_id.to_string()));
     let ids = ids.collect();
     let again = proof.as_ref().and_then(|run| repeated(claim.id, run, Some(run), Some(EQUAL_RUNS)));
-    let again = again.map(|again| format!("or {EQUAL_RUNS} equal runs once the content is another: {again}"));
+    let still = super::moves::position("still", claim.id);
+    let again = again.map(|again| {
+        format!("or once the content is another: {still}, then {EQUAL_RUNS} equal runs: {again}")
+    });
     let what = vec![claim.statement.clone(), "its test passed and failed on the same content".to_owned()];
     Ok(Need { hint: again, ..Need::new(Kind::Unstable, ids, since, its_end(store, claim)?, what) })
 }
@@ -121,21 +124,21 @@ pub(super) fn changed(
     if differ(&meant, &now) {
         return Some(format!("its files changed since, so a run decides nothing now: {}", way()));
     }
-    let challenger = challenged_elsewhere(store, workspace, claim, &now)?;
-    let challenger = name(&challenger);
+    let (challenger, is_here) = challenged_other(store, workspace, claim, &now)?;
+    let (challenger, way) = (name(&challenger), way());
+    let (there, here) = if is_here { ("", "") } else { (" in another work tree", " here") };
     Some(format!(
-        "{challenger} challenges other content of its files in another work tree, so a run here decides nothing now: {}",
-        way()
+        "{challenger} challenges other content of its files{there}, so a run{here} decides nothing now: {way}"
     ))
 }
 
-/// The first agent with an open challenge that saw other content than this in another work tree.
-fn challenged_elsewhere(
+/// The first agent with an open challenge that saw other content than this, and whether it saw it in this work tree.
+fn challenged_other(
     store: &Reader,
     workspace: &Workspace,
     claim: ClaimId,
     now: &Versions,
-) -> Option<String> {
+) -> Option<(String, bool)> {
     let view = store.claim(claim).ok()??;
     let proved = view.history.iter().filter(|moved| {
         let reason = moved.reason.as_deref().unwrap_or_default();
@@ -144,16 +147,13 @@ fn challenged_elsewhere(
     let answered = proved.map(|moved| moved.seq).max().unwrap_or(0);
     let ledger = ledger::Reader::open(&workspace.ledger()).ok()??;
     let worktree = workspace.worktree();
-    let is_elsewhere = |held: &&PositionHeld| {
-        let taken = last_challenge(&ledger, claim, held);
-        taken.is_some_and(|taken| {
-            let seen_in = taken.seen_in.as_ref();
-            seen_in.is_some_and(|there| there.worktree != worktree) && differ(&taken.versions, now)
-        })
-    };
     let open = view.positions.iter().filter(|held| held.seq > answered);
     let mut open = open.filter(|held| held.position == Position::Challenge.as_str());
-    open.find(is_elsewhere).map(|held| held.agent.clone())
+    open.find_map(|held| {
+        let taken = last_challenge(&ledger, claim, held)?;
+        let seen_in = taken.seen_in.as_ref().filter(|_| differ(&taken.versions, now))?;
+        Some((held.agent.clone(), seen_in.worktree == worktree))
+    })
 }
 
 /// The last time that an agent said its challenge of a claim: when it took the position, or said that it still means it.

@@ -295,6 +295,7 @@ pub(in crate::views) fn claim_for(summary: &ClaimSummary, about: &About, now: Ti
         agreed_by: Vec::new(),
         answers_reader: false,
         unstable: summary.unstable,
+        edits_unseen: summary.edits_unseen,
         failed_since: summary.failed_since.map(|run| run.to_string()),
         grade: summary.grade,
         evidence_stale: summary.stale,
