@@ -63,9 +63,8 @@ pub(super) fn unstable(store: &Reader, claim: &ClaimSummary, since: i64) -> Resu
     let ids = ids.collect();
     let again = proof.as_ref().and_then(|run| repeated(claim.id, run, Some(run), Some(EQUAL_RUNS)));
     let still = super::moves::position("still", claim.id);
-    let again = again.map(|again| {
-        format!("or once the content is another: {still}, then {EQUAL_RUNS} equal runs: {again}")
-    });
+    let once = format!("once the content is another, after `{still}` if it is that of its own files");
+    let again = again.map(|again| format!("or {EQUAL_RUNS} equal runs {once}: {again}"));
     let what = vec![claim.statement.clone(), "its test passed and failed on the same content".to_owned()];
     Ok(Need { hint: again, ..Need::new(Kind::Unstable, ids, since, its_end(store, claim)?, what) })
 }
