@@ -2,10 +2,12 @@
 
 use rusqlite::{Connection, params};
 
-use super::rows::{bound, only};
+use super::rows::{bound, json, only};
 use super::{ClaimSummary, Reader, StoreError};
+use crate::domain::claim::Status;
 use crate::domain::event::{MergeAccepted, MergeDeclined, MergeProposed, Recorded};
 use crate::domain::ids::ClaimId;
+use crate::domain::merge::Stated;
 
 pub(super) fn proposed(db: &Connection, at: &Recorded, body: &MergeProposed) -> Result<(), StoreError> {
     db.prepare_cached(
@@ -45,7 +47,43 @@ pub struct MergeView {
     pub proposed_at: i64,
 }
 
+/// A page of [`Reader::stated`].
+#[derive(Debug)]
+pub struct StatedPage {
+    /// The claims, newest first.
+    pub claims: Vec<Stated>,
+    /// Where the next page begins. None at the end.
+    pub next: Option<u64>,
+}
+
 impl Reader {
+    /// A page of the claims in force, with nothing but what a comparison needs. `cursor` is the ledger position up to
+    /// which an earlier search compared all of them.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn stated(&self, before: Option<u64>, limit: usize, cursor: u64) -> Result<StatedPage, StoreError> {
+        let mut found = self.db.prepare_cached(
+            "SELECT id, claim_type, statement, scopes, status, created_seq, seq FROM claims WHERE created_seq < ?1 \
+             ORDER BY created_seq DESC LIMIT ?2",
+        )?;
+        let before = before.map_or(i64::MAX, bound);
+        let rows = self.kept_of(found.query(params![before, bound(limit as u64)])?, |row| {
+            let id: ClaimId = row.get("id")?;
+            let claim = Stated {
+                id,
+                claim_type: row.get("claim_type")?,
+                statement: row.get("statement")?,
+                scopes: json(row, "scopes")?,
+                is_known: row.get::<_, u64>("seq")? <= cursor,
+            };
+            let is_over = self.status_of(id, row.get("status")?) == Status::Deprecated;
+            Ok::<_, rusqlite::Error>((row.get("created_seq")?, (!is_over).then_some(claim)))
+        })?;
+        let next = rows.last().map(|(created_seq, _)| *created_seq);
+        Ok(StatedPage { claims: rows.into_iter().filter_map(|(_, claim)| claim).collect(), next })
+    }
+
     /// The open proposals whose claims are both in force, oldest first.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Playbooks and reflections: what the miners proposed, and what they read.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::{Connection, Row, params};
 use serde::Serialize;
@@ -297,13 +297,13 @@ impl Reader {
         Ok(ended)
     }
 
-    /// What was done for a task.
-    pub fn tried(&self, task: &EndedTask) -> Result<Tried, StoreError> {
+    /// What was done for a task. `parsed` is for all tasks of one pass.
+    pub fn tried(&self, task: &EndedTask, parsed: &mut ParsedSteps) -> Result<Tried, StoreError> {
         let seen = self.observations_of(task.id, MAX_OF_TASK)?;
         let sessions: BTreeSet<String> = seen.iter().filter_map(|one| one.session.clone()).collect();
         let mut steps: Vec<(Step, u64)> = Vec::new();
         for one in seen.iter().filter(|one| !one.failed) {
-            for step in steps_of(one) {
+            for step in parsed.of(one) {
                 // The same step again is one step.
                 if steps.last().is_none_or(|(last, _)| *last != step) {
                     steps.push((step, one.seq));
@@ -321,13 +321,29 @@ impl Reader {
     }
 }
 
-fn steps_of(seen: &Observation) -> Vec<Step> {
-    let step = |action: &String| match seen.kind {
-        ObservedKind::Command => Step::run(action),
-        ObservedKind::Edit => Step::edit(action),
-        ObservedKind::Tool => None,
-    };
-    let mut steps: Vec<Step> = seen.action.iter().filter_map(step).collect();
-    steps.dedup();
-    steps
+/// The steps of the actions that a pass has read. A team repeats its commands, and parsing one costs more than reading it.
+#[derive(Debug, Default)]
+pub struct ParsedSteps {
+    commands: HashMap<String, Option<Step>>,
+    edits: HashMap<String, Option<Step>>,
+}
+
+impl ParsedSteps {
+    fn of(&mut self, seen: &Observation) -> Vec<Step> {
+        let (known, parse): (_, fn(&str) -> Option<Step>) = match seen.kind {
+            ObservedKind::Command => (&mut self.commands, Step::run),
+            ObservedKind::Edit => (&mut self.edits, Step::edit),
+            ObservedKind::Tool => return Vec::new(),
+        };
+        let mut steps = Vec::with_capacity(seen.action.len());
+        for action in &seen.action {
+            let step = match known.get(action) {
+                Some(step) => step.clone(),
+                None => known.entry(action.clone()).or_insert_with(|| parse(action)).clone(),
+            };
+            steps.extend(step);
+        }
+        steps.dedup();
+        steps
+    }
 }

@@ -12,12 +12,12 @@ use crate::domain::agent::AgentId;
 use crate::domain::decide::{self, Mined};
 use crate::domain::event::Event;
 use crate::domain::ids::EventId;
-use crate::domain::merge::{self, Stated};
+use crate::domain::merge;
 use crate::domain::playbook::{self, Step};
 use crate::domain::reflection::{Act, Acted, Reading};
 use crate::integrity::ScanError;
 use crate::schedule::JobOutcome;
-use crate::store::{ClaimFilter, ObservedKind, Reader};
+use crate::store::{ObservedKind, ParsedSteps, Reader};
 use crate::system;
 use crate::workspace::Workspace;
 
@@ -164,10 +164,11 @@ fn for_playbooks(workspace: &Workspace, cursor: u64, stop: &AtomicBool) -> Resul
     if last <= cursor {
         return Ok(Looked { cursor, detail: "no task has ended since".to_owned(), ..Looked::default() });
     }
-    let mut tried = Vec::new();
+    let (mut tried, mut parsed) = (Vec::new(), ParsedSteps::default());
     for tasks in ended.chunks(TASKS_AT_ONCE) {
         go_on(stop)?;
-        let (some, _) = store.snapshot(now, |store| tasks.iter().map(|task| store.tried(task)).collect())?;
+        let (some, _) =
+            store.snapshot(now, |store| tasks.iter().map(|task| store.tried(task, &mut parsed)).collect())?;
         let some: Vec<playbook::Tried> = some;
         tried.extend(some.into_iter().filter(|tried| !tried.steps.is_empty()));
     }
@@ -234,18 +235,9 @@ fn for_merges(workspace: &Workspace, cursor: u64, stop: &AtomicBool) -> Result<L
     let (mut claims, mut before, mut has_changed) = (Vec::new(), None, false);
     loop {
         go_on(stop)?;
-        let filter = ClaimFilter { in_force: true, before, limit: CLAIMS_AT_ONCE, ..ClaimFilter::default() };
-        let (page, _) = store.snapshot(now, |store| store.claims(&filter))?;
-        for claim in page.claims {
-            has_changed |= claim.seq > cursor;
-            claims.push(Stated {
-                id: claim.id,
-                claim_type: claim.claim_type,
-                statement: claim.statement,
-                scopes: claim.scopes.iter().filter_map(|scope| scope.parse().ok()).collect(),
-                is_known: claim.seq <= cursor,
-            });
-        }
+        let (page, _) = store.snapshot(now, |store| store.stated(before, CLAIMS_AT_ONCE, cursor))?;
+        has_changed |= page.claims.iter().any(|claim| !claim.is_known);
+        claims.extend(page.claims);
         before = page.next;
         if before.is_none() {
             break;
