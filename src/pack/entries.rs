@@ -260,7 +260,7 @@ const SILENT_MS: i64 = 10 * 60_000;
 
 impl Peer {
     /// Whether an agent with a last event of this age is silent.
-    pub(super) const fn is_silent(age: Span) -> bool {
+    pub const fn is_silent(age: Span) -> bool {
         age.0 >= SILENT_MS
     }
 
