@@ -343,6 +343,10 @@ pub struct Claim {
     pub changed: Option<String>,
     /// The doubts about its status, in words.
     pub doubt: Option<String>,
+    /// Whether its evidence shows nothing.
+    pub shows_nothing: bool,
+    /// Id of the later decision that changes a value in the statement.
+    pub changed_by: Option<String>,
     /// The agent that works on it now, as a short text.
     pub by_now: Option<String>,
     /// Effective confidence now, 0 to 1.

@@ -218,7 +218,8 @@ pub(super) fn trusted(tag: Tag, claim: &Claim, now: Timestamp) -> Tag {
         .with_any("later_edits", claim.edits_unseen.then_some("unseen"))
         .with_any("failed_since", claim.failed_since.as_deref())
         .with_any("grade", Some(claim.grade).filter(|grade| *grade != Grade::Asserted))
-        .with_any("evidence", claim.evidence_stale.then_some("stale"))
+        .with_any("changed_by", claim.changed_by.as_deref())
+        .with_any("evidence", evidence(claim))
         .with_any("changed", claim.changed.as_deref())
         .with_any("by_now", claim.by_now.as_deref())
         .with_any("confidence", confidence(claim))
@@ -231,6 +232,15 @@ pub(super) fn trusted(tag: Tag, claim: &Claim, now: Timestamp) -> Tag {
 /// The confidence, if it is low.
 pub(super) fn confidence(claim: &Claim) -> Option<String> {
     (claim.confidence < TRUSTED).then(|| format!("{:.2}", claim.confidence))
+/// What its evidence is worth, if that is little.
+pub(super) fn evidence(claim: &Claim) -> Option<&'static str> {
+    match (claim.shows_nothing, claim.evidence_stale) {
+        (true, _) => Some("shows nothing"),
+        (false, true) => Some("stale"),
+        (false, false) => None,
+    }
+}
+
 }
 
 /// The basis, except the usual one that other agents agreed.

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::asking::{Asked, Asking};
 use super::claims::shown;
+use super::unshown::unshown;
 use super::{Answer, Recall, ViewError, explain, to_json};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Status;
@@ -73,8 +74,15 @@ fn answer_without(
     of: &ContextOf,
     told: Option<&Shown>,
 ) -> Result<Answer, ViewError> {
-    asking.of_store(|asked| {
+    let ((mut found, supported), left_out) = asking.found(|asked| {
         let found = found_for(asked, of);
+        let ids: Vec<ClaimId> = found.claims.iter().map(|claim| claim.id).collect();
+        let supported = asked.store.asserted_evidence(&ids).unwrap_or_default();
+        Ok((found, supported))
+    })?;
+    let unshown = unshown(asking.reads, &supported);
+    found.claims.iter_mut().for_each(|claim| claim.shows_nothing = unshown.contains(&claim.id));
+    let answer = asking.of_store(|asked| {
         let names = |text: &str| asked.store.shortened(text);
         let (mut entries, mut budget) = (entries(&found, of, asked.runs, None, asked.now), of.budget);
         if let Some(told) = told {
@@ -95,7 +103,8 @@ fn answer_without(
             Recall { about, messages: found.about.message.iter().map(|(seq, _)| *seq).collect(), items };
         let json = || for_programs(&found, of, asked.now);
         Ok(Answer { recall, ..Answer::of_xml(asked.format, found.seq, json, || text).opening(opened) })
-    })
+    })?;
+    Ok(answer.without(left_out))
 }
 
 /// Leaves out the claims that a session has already: those that it was told, in part too, and that did not change since,

@@ -326,6 +326,8 @@ pub(in crate::views) fn claim_for(summary: &ClaimSummary, about: &About, now: Ti
 }
 
 pub(in crate::views) fn contradiction(both: &Contradiction) -> pack::Contradiction {
+        shows_nothing: summary.shows_nothing,
+        changed_by: summary.changed_by.map(|by| by.to_string()),
     pack::Contradiction {
         id: both.id.to_string(),
         kind: both.kind,

@@ -224,6 +224,7 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
     if is_new {
         let asked = asking.ask(|store| store.questions(None, limit));
         let claims: Vec<&ClaimSummary> = found.claims.iter().collect();
+    asking.ask(|store| store.mark_changed_values(shown.iter_mut().map(|claim| &mut **claim)));
         let (about, replaced) = (&found.about, &found.replaced);
         found.digest = asking.ask(|store| Digest::of(store, &claims, (&asked, replaced), about).map(Some));
         found.waiting = asking.ask(|store| store.tasks_in(TaskStatus::Open, MAX_TASKS));
