@@ -356,6 +356,16 @@ pub enum Body {
         branch: String,
     },
 }
+/// Whether a delta shows the whole statement of a claim.
+pub fn shows_whole(delta: &str, body: &Body) -> bool {
+    let (Body::Claim(it) | Body::DeadEnd(DeadEnd { claim: it, .. })) = body else { return false };
+    let delta = delta.split_whitespace().collect::<Vec<_>>().join(" ");
+    let statement = super::xml::line(&it.statement, usize::MAX);
+    // It begins the text of its element, and that or a note follows it.
+    let is_at_end = |(at, shown): (usize, &str)| delta[at + shown.len()..].starts_with(['<', ';']);
+    delta.match_indices(&format!(">{statement}")).any(is_at_end)
+}
+
 
 impl Body {
     /// The whole text of the content.

@@ -1,10 +1,12 @@
 //! The elements of a pack: one function for each kind of entry.
 
 use super::digest::cut;
-use super::entries::{Anchor, Attention, Claim, Contradiction, DeadEnd, Lock, Peer, Question, Side, Task};
+use super::entries::{
+    Already, Anchor, Attention, Claim, Contradiction, DeadEnd, Lock, Over, Peer, Question, Side, Task,
+};
 use super::fit::{Glance, Section};
 use super::xml::{self, Tag, line};
-use super::{MAX_GLANCE_CHARS, MAX_NAME_CHARS, MAX_WANTS_CHARS, beside, replaced, short};
+use super::{ALL, MAX_GLANCE_CHARS, MAX_NAME_CHARS, MAX_TOLD, MAX_WANTS_CHARS, beside, replaced, short};
 use crate::domain::claim::{Basis, ClaimType, Grade, Status};
 use crate::domain::digest::says_instead;
 use crate::domain::time::Timestamp;
@@ -14,6 +16,9 @@ pub(super) const MAX_ANCHOR_CHARS: usize = 200;
 
 /// Maximum length of each text of an anti-pattern, in characters. The first one then fits into most budgets.
 pub(super) const MAX_WARNING_CHARS: usize = 300;
+
+/// Maximum length of a statement that is no longer true, and of the reason for that, in characters.
+const MAX_OVER_CHARS: usize = 120;
 
 /// Maximum length of each side of a contradiction that other agents settle about other work, in characters. It is enough
 /// to recognise it.
@@ -229,9 +234,6 @@ pub(super) fn trusted(tag: Tag, claim: &Claim, now: Timestamp) -> Tag {
         .with("age", claim.created_at.age(now))
 }
 
-/// The confidence, if it is low.
-pub(super) fn confidence(claim: &Claim) -> Option<String> {
-    (claim.confidence < TRUSTED).then(|| format!("{:.2}", claim.confidence))
 /// What its evidence is worth, if that is little.
 pub(super) fn evidence(claim: &Claim) -> Option<&'static str> {
     match (claim.shows_nothing, claim.evidence_stale) {
@@ -239,6 +241,9 @@ pub(super) fn evidence(claim: &Claim) -> Option<&'static str> {
         (false, true) => Some("stale"),
         (false, false) => None,
     }
+/// The confidence, if it is low.
+pub(super) fn confidence(claim: &Claim) -> Option<String> {
+    (claim.confidence < TRUSTED).then(|| format!("{:.2}", claim.confidence))
 }
 
 }
@@ -323,5 +328,45 @@ pub(super) fn avoid(DeadEnd { claim, trigger, because, .. }: &DeadEnd, now: Time
         .with("by", &claim.by)
         .with_any("imported", claim.imported.then_some("yes"))
         .with("age", claim.created_at.age(now))
+
+/// Claims that are no longer true, each on one line.
+pub(super) fn over(entries: Vec<&Over>) -> Section<'_> {
+    let element = |over: &Over| {
+        let why = over.why.as_ref().map(|why| format!("; over because {}", short(why, MAX_OVER_CHARS)));
+        let was = format!("was: \"{}\"{}", short(&over.was, MAX_OVER_CHARS), why.unwrap_or_default());
+        let tag = Tag::open("over").with("id", &over.id).with("by", &over.by);
+        tag.with_any("now", over.now.as_ref()).text(&was)
+    };
+    let glance = |over: &Over| Glance::of_act(format!("no longer true: {}", over.was));
+    let section = Section::of("no_longer_true", entries, |over| &over.id, glance, element);
+    section.called("claims that are over").share(8).place(7)
+}
+
+/// The names of the claims that are left out because the reader's session has them. Empty without such claims.
+pub(super) fn already_told(already: &Already) -> String {
+    let Already { unchanged, files_changed, changed, own } = already;
+    let named = |ids: &[String], separator: &str| {
+        let more = ids.len().saturating_sub(MAX_TOLD);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        ids.iter().take(MAX_TOLD).map(String::as_str).collect::<Vec<_>>().join(separator) + &more
+    };
+    let mut parts = Vec::new();
+    if !unchanged.is_empty() {
+        parts.push(format!("already told: {} (unchanged)", named(unchanged, " ")));
+    }
+    if !changed.is_empty() {
+        parts.push(format!("known, now: {}", named(changed, ", ")));
+    }
+    if !files_changed.is_empty() {
+        parts.push(format!("files of these changed: {}", named(files_changed, " ")));
+    }
+    if !own.is_empty() {
+        parts.push(format!("yours: {}", named(own, ", ")));
+    }
+    if parts.is_empty() {
+        return String::new();
+    }
+    Tag::open("told").text(&format!("{}; `{ALL}` prints them", parts.join("; ")))
+}
         .escaped(&text)
 }

@@ -230,9 +230,11 @@ fn entries(dice: &mut Dice) -> Entries {
     let most_claims = if dice.below(10) == 0 { 300 } else { most };
     Entries {
         done: Vec::new(),
+        over: Vec::new(),
         in_part: Vec::new(),
         told: Already {
             unchanged: many(dice, most, |_, at| format!("told-{at}")),
+            changed: Vec::new(),
             files_changed: many(dice, most, |_, at| format!("changed-{at}")),
             own: many(dice, most, |_, at| format!("own-{at} (confirmed)")),
         },
@@ -908,6 +910,7 @@ fn small() -> Entries {
         ],
         turn0: None,
         governance: Governance {
+        over: Vec::new(),
             is_nothing_open: false,
             ready: 2,
             contested: 1,

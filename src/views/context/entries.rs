@@ -75,6 +75,7 @@ pub(in crate::views) fn entries(
             .collect(),
         turn0: handed_over.map(|(parent, reason)| hand_over(found, parent, reason)),
         playbook: found
+        over: found.over.iter().map(over).collect(),
             .playbook
             .as_ref()
             .map(|one| pack::Playbook { name: one.name.clone(), steps: playbook::text(&one.steps) }),
@@ -237,6 +238,16 @@ fn hand_over(found: &Found, parent: &str, reason: &str) -> pack::Turn0 {
 }
 
 impl Found {
+fn over((claim, why): &(ClaimSummary, Option<String>)) -> pack::Over {
+    pack::Over {
+        id: claim.id.to_string(),
+        by: claim.owner.clone(),
+        was: claim.statement.clone(),
+        now: claim.superseded_by.map(|now| now.to_string()),
+        why: why.clone(),
+    }
+}
+
     /// A claim as a pack shows it.
     fn claim(&self, summary: &ClaimSummary, now: Timestamp) -> pack::Claim {
         let rejected = self.rejections.get(&summary.id).into_iter().flatten();
@@ -315,6 +326,8 @@ pub(in crate::views) fn claim_for(summary: &ClaimSummary, about: &About, now: Ti
         answers: 0.0,
         linked_to_active_task: of_task || is_at(&about.task_scopes),
         is_required: false,
+        shows_nothing: summary.shows_nothing,
+        changed_by: summary.changed_by.map(|by| by.to_string()),
         touches_session_files: is_at(&about.files),
         binds: match (summary.claim_type, summary.status) {
             (ClaimType::Decision, Status::Proposed | Status::Confirmed) => about.bound_by(&scopes),
@@ -326,8 +339,6 @@ pub(in crate::views) fn claim_for(summary: &ClaimSummary, about: &About, now: Ti
 }
 
 pub(in crate::views) fn contradiction(both: &Contradiction) -> pack::Contradiction {
-        shows_nothing: summary.shows_nothing,
-        changed_by: summary.changed_by.map(|by| by.to_string()),
     pack::Contradiction {
         id: both.id.to_string(),
         kind: both.kind,
