@@ -357,7 +357,7 @@ fn sections<'a>(
             |claim| claim.glance(),
             move |shown| match shown.digest.as_ref().filter(|_| is_by_parts) {
                 Some(digest) => digest::claim(shown, digest, max_chars, now),
-                None => relevant(shown, now).text(&(shown.statement.clone() + &beside(shown))),
+                None => claim("claim", shown, now).text(&(shown.statement.clone() + &beside(shown))),
             },
         );
         let section = section

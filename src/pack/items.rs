@@ -204,14 +204,12 @@ pub(super) const ANSWERED: &str = "over: the run answered it; challenge again if
 /// asserted.
 pub(super) fn claim(name: &'static str, claim: &Claim, now: Timestamp) -> Tag {
     let tag = Tag::open(name).with("id", &claim.id);
-    trusted(tag.with("type", claim.claim_type).with("status", claim.status), claim, now)
+    trusted(tag.with_any("type", kind(claim)).with("status", claim.status), claim, now)
 }
 
-/// The element of a relevant claim. Most claims are facts, so that type is left out to save room.
-pub(super) fn relevant(claim: &Claim, now: Timestamp) -> Tag {
-    let kind = Some(claim.claim_type).filter(|kind| *kind != ClaimType::Fact);
-    let tag = Tag::open("claim").with("id", &claim.id);
-    trusted(tag.with_any("type", kind).with("status", claim.status), claim, now)
+/// The type of a claim. Most claims are facts, so that type is left out to save room.
+pub(super) fn kind(claim: &Claim) -> Option<ClaimType> {
+    Some(claim.claim_type).filter(|kind| *kind != ClaimType::Fact)
 }
 
 /// Adds the basis of the confirmation, unless other agents agreed, and the confidence.
@@ -241,11 +239,11 @@ pub(super) fn evidence(claim: &Claim) -> Option<&'static str> {
         (false, true) => Some("stale"),
         (false, false) => None,
     }
+}
+
 /// The confidence, if it is low.
 pub(super) fn confidence(claim: &Claim) -> Option<String> {
     (claim.confidence < TRUSTED).then(|| format!("{:.2}", claim.confidence))
-}
-
 }
 
 /// The basis, except the usual one that other agents agreed.
@@ -328,6 +326,8 @@ pub(super) fn avoid(DeadEnd { claim, trigger, because, .. }: &DeadEnd, now: Time
         .with("by", &claim.by)
         .with_any("imported", claim.imported.then_some("yes"))
         .with("age", claim.created_at.age(now))
+        .escaped(&text)
+}
 
 /// Claims that are no longer true, each on one line.
 pub(super) fn over(entries: Vec<&Over>) -> Section<'_> {
@@ -367,6 +367,4 @@ pub(super) fn already_told(already: &Already) -> String {
         return String::new();
     }
     Tag::open("told").text(&format!("{}; `{ALL}` prints them", parts.join("; ")))
-}
-        .escaped(&text)
 }
