@@ -56,6 +56,7 @@ pub mod text;
 pub mod texts;
 pub mod time;
 pub mod tokens;
+pub mod values;
 pub mod vectors;
 pub mod versions;
 pub mod way;

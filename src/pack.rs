@@ -20,7 +20,7 @@ mod gate;
 mod items;
 mod xml;
 
-use self::items::{anchors, attention, claim, dead_ends, lock, peer, peer_glance, relevant, task};
+use self::items::{already_told, anchors, attention, claim, dead_ends, lock, peer, peer_glance, task};
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -36,11 +36,11 @@ use crate::domain::way;
 
 pub use delta::{
     About, Body, Concern, DeltaOf, KNOWN_CHARS, MAX_DELTA_CHARS, Moved, News, Occasion, RunEnd, TaskMove,
-    Told, ToldEdit, Waiting, delta, named_delta,
+    Told, ToldEdit, Waiting, delta, named_delta, shows_whole,
 };
 pub use entries::{
-    Already, Anchor, Attention, Claim, Contradiction, DeadEnd, Digest, Entries, Governance, How, Lock,
-    Message, Peer, Playbook, Question, Replaced, Side, Task, Trajectory, Turn0, Window,
+    Already, Anchor, Attention, Claim, Contradiction, DeadEnd, Digest, Entries, Governance, How, Lock, Mend,
+    Message, Over, Peer, Playbook, Question, Replaced, Side, Task, Trajectory, Turn0, Window,
 };
 pub use gate::{Gate, Presence, STOP_GATE_OPENING, banner, evidence_due, stop_gate};
 
@@ -357,7 +357,7 @@ fn sections<'a>(
             |claim| claim.glance(),
             move |shown| match shown.digest.as_ref().filter(|_| is_by_parts) {
                 Some(digest) => digest::claim(shown, digest, max_chars, now),
-                None => relevant(shown, now).text(&(shown.statement.clone() + &beside(shown))),
+                None => claim("claim", shown, now).text(&(shown.statement.clone() + &beside(shown))),
             },
         );
         let section = section
@@ -424,6 +424,7 @@ fn sections<'a>(
         .place(0),
     ];
     sections.extend(claims);
+    sections.push(items::over(entries.over.iter().filter(|_| is_by_parts).collect()));
     sections.push(
         Section::of(
             TOLD_IN_PART,
@@ -625,30 +626,6 @@ fn before(entries: &Entries) -> String {
 /// The number, if it is not 0.
 fn some(number: u64) -> Option<u64> {
     Some(number).filter(|number| *number > 0)
-}
-
-/// The names of the claims that are left out because the reader's session has them. Empty without such claims.
-fn already_told(already: &Already) -> String {
-    let Already { unchanged, files_changed, own } = already;
-    let named = |ids: &[String], separator: &str| {
-        let more = ids.len().saturating_sub(MAX_TOLD);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        ids.iter().take(MAX_TOLD).map(String::as_str).collect::<Vec<_>>().join(separator) + &more
-    };
-    let mut parts = Vec::new();
-    if !unchanged.is_empty() {
-        parts.push(format!("already told: {} (unchanged)", named(unchanged, " ")));
-    }
-    if !files_changed.is_empty() {
-        parts.push(format!("files of these changed: {}", named(files_changed, " ")));
-    }
-    if !own.is_empty() {
-        parts.push(format!("yours: {}", named(own, ", ")));
-    }
-    if parts.is_empty() {
-        return String::new();
-    }
-    Tag::open("told").text(&format!("{}; `{ALL}` prints them", parts.join("; ")))
 }
 
 /// The open work of the team, after the names of the claims that the reader has already. Empty if there is neither.

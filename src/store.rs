@@ -62,7 +62,7 @@ pub use decisions::{
     AlternativeView, Amends, DecisionFilter, DecisionPage, DecisionRoom, DecisionSummary, DecisionView,
     NotChosen, OutcomeView,
 };
-pub use digest::Said;
+pub use digest::{Said, Supported};
 pub use experiments::{Attachment, ExperimentFilter, ExperimentPage, ExperimentView};
 pub use failures::Fix;
 pub use fold::{FOLD_VERSION, Projection};

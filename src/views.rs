@@ -45,6 +45,7 @@ mod status;
 mod targets;
 mod traces;
 mod unfinished;
+mod unshown;
 mod versions;
 mod why;
 mod work;

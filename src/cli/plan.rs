@@ -99,11 +99,12 @@ pub(super) enum Task {
     /// List tasks of every status, oldest first
     #[command(after_help = "Example: hm task list --status open,blocked --phase P2")]
     List(List),
-    /// Show one task: its description, its prerequisites and its claims
-    #[command(after_help = "Example: hm task show T7")]
+    /// Show tasks: their descriptions, prerequisites and claims
+    #[command(after_help = "Example: hm task show T7 T8")]
     Show {
-        /// Task
-        id: Called,
+        /// Tasks
+        #[arg(required = true, value_name = "TASK")]
+        ids: Vec<Called>,
     },
     /// List the tasks that can be taken now
     #[command(after_help = "Example: hm task ready --json")]
@@ -290,7 +291,9 @@ impl Task {
         match self {
             Self::Add(add) => context.submit("task added", Command::AddTask(add.command(context)?), None),
             Self::List(list) => context.show(&View::Tasks(list.filter(context)?)),
-            Self::Show { id } => context.show(&View::Task(TaskId::from_uuid(context.named(Sort::Task, id)?))),
+            Self::Show { ids } => ids.iter().try_for_each(|id| {
+                context.show(&View::Task(TaskId::from_uuid(context.named(Sort::Task, id)?)))
+            }),
             Self::Ready => context.show(&View::ReadyTasks),
             Self::Claim { id, lease, locks } => {
                 let command = ClaimTask {

@@ -67,6 +67,12 @@ const ANNOUNCEMENTS: [&str; 14] = [
     "starting",
     "taking",
 ];
+/// Words that address the reader of an announcement, wherever they stand: it tells what agents do, and not what is.
+const ADDRESSES: [&str; 2] = ["please", "i'll"];
+/// Verbs after which the author tells what it is going to do.
+const INTENDS: [&str; 4] = ["must", "will", "need", "wait"];
+/// Words before `review` that ask for one, or wait for one.
+const ASKS_FOR: [&str; 9] = ["accept", "await", "for", "need", "needs", "please", "to", "want", "your"];
 /// The number of words among which an acceptance or another message is announced.
 const FIRST_WORDS: usize = 3;
 /// Words of a list of tests. What such a list names is tested, and not reported.
@@ -112,6 +118,8 @@ const COUNTS: [&str; 7] = ["a", "one", "two", "three", "four", "five", "six"];
 pub const WITHDRAWN: [&str; 5] = ["withdraw", "withdrawn", "withdraws", "retract", "retracted"];
 /// Words that turn the meaning of a sentence around.
 const NEGATIONS: [&str; 8] = ["not", "no", "never", "isn't", "aren't", "wasn't", "unless", "until"];
+/// Words that count none of what follows them.
+const NONE_OF: [&str; 4] = ["0", "zero", "without", "neither"];
 
 impl Part {
     /// The part of a claim. `is_asked`: an agent was asked about it and did not answer.
@@ -150,7 +158,9 @@ fn label(statement: &str) -> Option<Label> {
         // `Finding 3: it leaks` is a label, `the reader is finding its place` is none.
         if DEFECTS.contains(&word) && (at == 0 || (word != "finding" && happened(&before[..at]))) {
             Some(Label::Defect)
-        } else if ASSESSMENTS.contains(&word) || (at < FIRST_WORDS && ACCEPTANCES.contains(&word)) {
+        } else if (ASSESSMENTS.contains(&word) && !is_asked_for(&before[..at]))
+            || (at < FIRST_WORDS && ACCEPTANCES.contains(&word))
+        {
             Some(Label::Assessment)
         } else {
             None
@@ -158,11 +168,16 @@ fn label(statement: &str) -> Option<Label> {
     })
 }
 
+/// Whether a review after these words is asked for.
+fn is_asked_for(before: &[String]) -> bool {
+    before.last().is_some_and(|word| ASKS_FOR.contains(&word.as_str()))
+}
+
 /// Whether a defect after these words of a statement happened: it is neither tested, nor a condition, nor denied.
 fn happened(before: &[String]) -> bool {
     let says = |words: &[String], these: &[&str]| words.iter().any(|word| these.contains(&word.as_str()));
     let near = &before[before.len().saturating_sub(NEAR_WORDS)..];
-    !says(before, &TESTS) && !says(near, &CONDITIONS) && !says(near, &NEGATIONS)
+    !says(before, &TESTS) && [&CONDITIONS[..], &NEGATIONS, &NONE_OF].iter().all(|these| !says(near, these))
 }
 
 /// Whether the statement of a review asks for a mend: `ONE must: the count is reset`.
@@ -195,8 +210,16 @@ pub fn demands(text: &str) -> impl Iterator<Item = &str> {
 /// Whether a statement reports figures. An announcement does not, whatever its numbers.
 fn reports_figures(statement: &str) -> bool {
     let (with_unit, all) = measured(statement);
-    let is_announced = words(statement).take(FIRST_WORDS).any(|word| ANNOUNCEMENTS.contains(&word.as_str()));
-    with_unit >= WITH_UNIT && all >= MEASURED && !is_announced
+    with_unit >= WITH_UNIT && all >= MEASURED && !announces(statement)
+}
+
+/// Whether a statement announces what an agent did or is going to do.
+fn announces(statement: &str) -> bool {
+    let words: Vec<String> = words(statement).collect();
+    let is_in = |word: &String, these: &[&str]| these.contains(&word.as_str());
+    words.iter().take(FIRST_WORDS).any(|word| is_in(word, &ANNOUNCEMENTS))
+        || words.iter().any(|word| is_in(word, &ADDRESSES))
+        || words.windows(2).any(|pair| pair[0] == "i" && is_in(&pair[1], &INTENDS))
 }
 
 /// Whether a statement reports a defect. A review, an acceptance and the report of a mend do not, whatever they name.
@@ -275,6 +298,16 @@ pub fn says_withdrawn_of(text: &str, name: &str) -> bool {
         at.is_some_and(|at| !words[..at].iter().any(|word| NEGATIONS.contains(&word.as_str())))
             && names_in(sentence).any(|named| named.to_string().eq_ignore_ascii_case(name))
     })
+}
+
+/// Whether a later text may tell the mend of the defect that it names: it reports no defect, and neither asks nor denies.
+pub fn may_mend(text: &str) -> bool {
+    let is_denied = |sentence: &str| {
+        let says = |these: &[&str]| words(sentence).any(|word| these.contains(&word.as_str()));
+        says(&["still"]) || (says(&MENDED) && says(&NEGATIONS))
+    };
+    let denies = sentences(text).any(is_denied);
+    !reports_defect(text) && !asks_for_mend(text) && !text.contains('?') && !denies
 }
 
 fn is_mended(sentence: &str) -> bool {

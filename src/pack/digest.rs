@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::xml::Tag;
-use super::{Claim, Digest, How, MAX_REPLACED_CHARS, Names, rejected, replaced, short};
+use super::{Claim, Digest, How, MAX_REPLACED_CHARS, Mend, Names, rejected, replaced, short};
 use crate::domain::claim::{ClaimType, Grade, Status};
 use crate::domain::digest::{Part, forbids};
 use crate::domain::time::Timestamp;
@@ -151,7 +151,8 @@ pub(super) fn claim(claim: &Claim, digest: &Digest, max_chars: usize, now: Times
         .with_any("later_edits", claim.edits_unseen.then_some("unseen"))
         .with_any("failed_since", claim.failed_since.as_deref())
         .with_any("grade", Some(claim.grade).filter(|grade| *grade != Grade::Asserted))
-        .with_any("evidence", claim.evidence_stale.then_some("stale"))
+        .with_any("changed_by", claim.changed_by.as_deref())
+        .with_any("evidence", super::items::evidence(claim))
         .with_any("state", state.as_deref())
         .with_any("changed", claim.changed.as_deref())
         .with_any("by_now", claim.by_now.as_deref())
@@ -176,12 +177,17 @@ fn told(claim: &Claim, digest: &Digest, max_chars: usize) -> String {
     if let Some(why) = why.as_ref().filter(|_| !is_over) {
         text.push_str(&format!("; why: {}", short(why, REASON_CHARS)));
     }
-    if let Some((_, by, how)) = mended {
+    if let Some(Mend { by, how, .. }) = mended {
         text.push_str(&format!("; mended by {by}: {}", cut(how, max_chars)));
     }
+    let is_told = |said: &&String| mended.as_ref().is_some_and(|mend| said.ends_with(&mend.how));
     text.push_str(&rejected(claim));
     text.push_str(&predecessor(claim, digest, max_chars));
-    for said in said.iter().filter(|_| max_chars >= TALKS_FROM || *part == Part::Decision) {
+    for said in said
+        .iter()
+        .filter(|said| !is_told(said))
+        .filter(|_| max_chars >= TALKS_FROM || *part == Part::Decision)
+    {
         text.push_str(&format!("; {}", short(said, REASON_CHARS)));
     }
     text
@@ -217,8 +223,8 @@ pub(super) fn is_whole(claim: &Claim, digest: &Digest, max_chars: usize) -> bool
 
 /// The id of the claim that mended a defect, if the defect shows it whole.
 pub(super) fn whole_mend(digest: &Digest, max_chars: usize) -> Option<&str> {
-    let (id, _, how) = digest.mended.as_ref()?;
-    (how.chars().count() <= max_chars).then_some(id)
+    let Mend { claim, how, .. } = digest.mended.as_ref()?;
+    claim.as_deref().filter(|_| how.chars().count() <= max_chars)
 }
 
 /// The number of characters that a statement may have.

@@ -51,6 +51,8 @@ pub struct Entries {
     pub dead_ends: Vec<DeadEnd>,
     /// Number of dead ends in force that were not passed.
     pub unseen_dead_ends: u64,
+    /// Claims that ended without a successor among `claims`, newest first. Only a first context has them.
+    pub over: Vec<Over>,
     /// The hand-over of a session that was split off.
     pub turn0: Option<Turn0>,
     /// The accepted playbook that fits the reader's work.
@@ -68,6 +70,8 @@ pub struct Already {
     pub unchanged: Vec<String>,
     /// Claims among them whose files changed since they were made.
     pub files_changed: Vec<String>,
+    /// Claims that it was told and that changed since, each with its status.
+    pub changed: Vec<String>,
     /// Claims that it made itself, each with its status, if that is no longer `proposed`.
     pub own: Vec<String>,
 }
@@ -260,7 +264,7 @@ const SILENT_MS: i64 = 10 * 60_000;
 
 impl Peer {
     /// Whether an agent with a last event of this age is silent.
-    pub(super) const fn is_silent(age: Span) -> bool {
+    pub const fn is_silent(age: Span) -> bool {
         age.0 >= SILENT_MS
     }
 
@@ -339,6 +343,10 @@ pub struct Claim {
     pub grade: Grade,
     /// Whether the files of its evidence were edited since.
     pub evidence_stale: bool,
+    /// Whether its evidence shows nothing.
+    pub shows_nothing: bool,
+    /// Id of the later decision that changes a value in the statement.
+    pub changed_by: Option<String>,
     /// Files of the claim that other agents edited since, as a short text.
     pub changed: Option<String>,
     /// The doubts about its status, in words.
@@ -390,8 +398,8 @@ pub struct Digest {
     pub why: Option<String>,
     /// Whether a defect is mended, and the claim that says so.
     pub state: Option<String>,
-    /// How a defect was mended: the id, the owner and the statement of the claim that says so.
-    pub mended: Option<(String, String, String)>,
+    /// How a defect was mended.
+    pub mended: Option<Mend>,
     /// Ids of defects that it mends. Where they stand, they tell it.
     pub mends: Vec<String>,
     /// Id of the earlier claim of the same part that it names. It stands right behind that claim.
@@ -410,6 +418,32 @@ pub struct Digest {
     pub asks: Vec<String>,
     /// The claim's scopes that the reader did not name.
     pub elsewhere: String,
+}
+
+/// A claim that is no longer true.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Over {
+    /// Its id.
+    pub id: String,
+    /// Its owner.
+    pub by: String,
+    /// Its statement.
+    pub was: String,
+    /// Id of the claim that superseded it.
+    pub now: Option<String>,
+    /// The reason of its end, if nothing superseded it.
+    pub why: Option<String>,
+}
+
+/// How a defect was mended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mend {
+    /// Id of the claim that says so. None if a position or the result of a task does.
+    pub claim: Option<String>,
+    /// The agent that says so.
+    pub by: String,
+    /// The words of the agent.
+    pub how: String,
 }
 
 /// A superseded claim.

@@ -1,10 +1,12 @@
 //! The elements of a pack: one function for each kind of entry.
 
 use super::digest::cut;
-use super::entries::{Anchor, Attention, Claim, Contradiction, DeadEnd, Lock, Peer, Question, Side, Task};
+use super::entries::{
+    Already, Anchor, Attention, Claim, Contradiction, DeadEnd, Lock, Over, Peer, Question, Side, Task,
+};
 use super::fit::{Glance, Section};
 use super::xml::{self, Tag, line};
-use super::{MAX_GLANCE_CHARS, MAX_NAME_CHARS, MAX_WANTS_CHARS, beside, replaced, short};
+use super::{ALL, MAX_GLANCE_CHARS, MAX_NAME_CHARS, MAX_TOLD, MAX_WANTS_CHARS, beside, replaced, short};
 use crate::domain::claim::{Basis, ClaimType, Grade, Status};
 use crate::domain::digest::says_instead;
 use crate::domain::time::Timestamp;
@@ -14,6 +16,9 @@ pub(super) const MAX_ANCHOR_CHARS: usize = 200;
 
 /// Maximum length of each text of an anti-pattern, in characters. The first one then fits into most budgets.
 pub(super) const MAX_WARNING_CHARS: usize = 300;
+
+/// Maximum length of a statement that is no longer true, and of the reason for that, in characters.
+const MAX_OVER_CHARS: usize = 120;
 
 /// Maximum length of each side of a contradiction that other agents settle about other work, in characters. It is enough
 /// to recognise it.
@@ -199,14 +204,12 @@ pub(super) const ANSWERED: &str = "over: the run answered it; challenge again if
 /// asserted.
 pub(super) fn claim(name: &'static str, claim: &Claim, now: Timestamp) -> Tag {
     let tag = Tag::open(name).with("id", &claim.id);
-    trusted(tag.with("type", claim.claim_type).with("status", claim.status), claim, now)
+    trusted(tag.with_any("type", kind(claim)).with("status", claim.status), claim, now)
 }
 
-/// The element of a relevant claim. Most claims are facts, so that type is left out to save room.
-pub(super) fn relevant(claim: &Claim, now: Timestamp) -> Tag {
-    let kind = Some(claim.claim_type).filter(|kind| *kind != ClaimType::Fact);
-    let tag = Tag::open("claim").with("id", &claim.id);
-    trusted(tag.with_any("type", kind).with("status", claim.status), claim, now)
+/// The type of a claim. Most claims are facts, so that type is left out to save room.
+pub(super) fn kind(claim: &Claim) -> Option<ClaimType> {
+    Some(claim.claim_type).filter(|kind| *kind != ClaimType::Fact)
 }
 
 /// Adds the basis of the confirmation, unless other agents agreed, and the confidence.
@@ -218,7 +221,8 @@ pub(super) fn trusted(tag: Tag, claim: &Claim, now: Timestamp) -> Tag {
         .with_any("later_edits", claim.edits_unseen.then_some("unseen"))
         .with_any("failed_since", claim.failed_since.as_deref())
         .with_any("grade", Some(claim.grade).filter(|grade| *grade != Grade::Asserted))
-        .with_any("evidence", claim.evidence_stale.then_some("stale"))
+        .with_any("changed_by", claim.changed_by.as_deref())
+        .with_any("evidence", evidence(claim))
         .with_any("changed", claim.changed.as_deref())
         .with_any("by_now", claim.by_now.as_deref())
         .with_any("confidence", confidence(claim))
@@ -226,6 +230,15 @@ pub(super) fn trusted(tag: Tag, claim: &Claim, now: Timestamp) -> Tag {
         .with("by", &claim.by)
         .with_any("imported", claim.imported.then_some("yes"))
         .with("age", claim.created_at.age(now))
+}
+
+/// What its evidence is worth, if that is little.
+pub(super) fn evidence(claim: &Claim) -> Option<&'static str> {
+    match (claim.shows_nothing, claim.evidence_stale) {
+        (true, _) => Some("shows nothing"),
+        (false, true) => Some("stale"),
+        (false, false) => None,
+    }
 }
 
 /// The confidence, if it is low.
@@ -314,4 +327,44 @@ pub(super) fn avoid(DeadEnd { claim, trigger, because, .. }: &DeadEnd, now: Time
         .with_any("imported", claim.imported.then_some("yes"))
         .with("age", claim.created_at.age(now))
         .escaped(&text)
+}
+
+/// Claims that are no longer true, each on one line.
+pub(super) fn over(entries: Vec<&Over>) -> Section<'_> {
+    let element = |over: &Over| {
+        let why = over.why.as_ref().map(|why| format!("; over because {}", short(why, MAX_OVER_CHARS)));
+        let was = format!("was: \"{}\"{}", short(&over.was, MAX_OVER_CHARS), why.unwrap_or_default());
+        let tag = Tag::open("over").with("id", &over.id).with("by", &over.by);
+        tag.with_any("now", over.now.as_ref()).text(&was)
+    };
+    let glance = |over: &Over| Glance::of_act(format!("no longer true: {}", over.was));
+    let section = Section::of("no_longer_true", entries, |over| &over.id, glance, element);
+    section.called("claims that are over").share(8).place(7)
+}
+
+/// The names of the claims that are left out because the reader's session has them. Empty without such claims.
+pub(super) fn already_told(already: &Already) -> String {
+    let Already { unchanged, files_changed, changed, own } = already;
+    let named = |ids: &[String], separator: &str| {
+        let more = ids.len().saturating_sub(MAX_TOLD);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        ids.iter().take(MAX_TOLD).map(String::as_str).collect::<Vec<_>>().join(separator) + &more
+    };
+    let mut parts = Vec::new();
+    if !unchanged.is_empty() {
+        parts.push(format!("already told: {} (unchanged)", named(unchanged, " ")));
+    }
+    if !changed.is_empty() {
+        parts.push(format!("known, now: {}", named(changed, ", ")));
+    }
+    if !files_changed.is_empty() {
+        parts.push(format!("files of these changed: {}", named(files_changed, " ")));
+    }
+    if !own.is_empty() {
+        parts.push(format!("yours: {}", named(own, ", ")));
+    }
+    if parts.is_empty() {
+        return String::new();
+    }
+    Tag::open("told").text(&format!("{}; `{ALL}` prints them", parts.join("; ")))
 }

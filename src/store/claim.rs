@@ -378,6 +378,15 @@ impl Reader {
         })
     }
 
+    /// The reason of the last change of a claim's status.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn reason_of_end(&self, id: ClaimId) -> Result<Option<String>, StoreError> {
+        let last = self.history(id)?.pop();
+        Ok(last.and_then(|change| change.reason).filter(|reason| !reason.trim().is_empty()))
+    }
+
     fn history(&self, claim: ClaimId) -> Result<Vec<StatusChange>, StoreError> {
         let sql = "SELECT old_status, new_status, changed_by, reason, changed_at, seq \
                    FROM claim_status_history WHERE claim_id = ?1 ORDER BY seq";

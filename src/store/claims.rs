@@ -103,6 +103,12 @@ pub struct ClaimSummary {
     /// The decision that it amends, in a list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amends: Option<ClaimId>,
+    /// The later decision that gives another value to a name of the statement. Only lists, pages and contexts have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changed_by: Option<ClaimId>,
+    /// Whether its evidence shows nothing: commands whose outcome was not seen. Only lists and contexts have it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub shows_nothing: bool,
     /// The basis of its confirmation. None for other statuses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
@@ -592,6 +598,8 @@ pub(super) fn summary(row: &Row<'_>, imports: &Imports) -> rusqlite::Result<Clai
         claim_type: row.get("claim_type")?,
         status,
         amends: None,
+        changed_by: None,
+        shows_nothing: false,
         basis: basis(status, proof, by_silence),
         imported: imports.holds(created_seq) || scopes.iter().any(|scope| notes::is_tag(scope)),
         owner: row.get("owner")?,

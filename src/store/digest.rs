@@ -4,8 +4,10 @@
 use std::collections::BTreeMap;
 
 use super::rows::Json;
-use super::{Reader, StoreError};
+use super::{ClaimFilter, ClaimSummary, Reader, StoreError};
+use crate::domain::claim::{ClaimType, Status};
 use crate::domain::ids::ClaimId;
+use crate::domain::values::values;
 
 const RATIONALES: &str = "SELECT d.claim_id, d.rationale FROM json_each(?1) \
      CROSS JOIN decisions d ON d.claim_id = json_each.value";
@@ -28,7 +30,66 @@ pub struct Said {
     pub reason: String,
 }
 
+const ASSERTED: &str = "SELECT e.claim_id, e.evidence_ref FROM json_each(?1) \
+     CROSS JOIN claims c ON c.id = json_each.value AND c.grade = 'asserted' \
+     CROSS JOIN claim_evidence e ON e.claim_id = c.id WHERE e.relation = 'supports'";
+/// Number of decisions that may change a value: the newest ones.
+const DECISIONS: usize = 200;
+
+/// A claim with an event that supports it.
+pub type Supported = (ClaimId, String);
+
 impl Reader {
+    /// The events that support these claims, if none of the events has a better grade than asserted.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn asserted_evidence(&self, claims: &[ClaimId]) -> Result<Vec<Supported>, StoreError> {
+        let mut statement = self.db.prepare_cached(ASSERTED)?;
+        let rows = statement.query([Json(claims)])?;
+        self.kept_of(rows, |row| Ok::<_, rusqlite::Error>((row.get("claim_id")?, row.get("evidence_ref")?)))
+    }
+
+    /// Marks the claims in force with a value that a later decision with a scope of theirs changes: a confirmed one, or a
+    /// proposal of the same owner. Of several such decisions the newest one with the name decides, and one that gives it
+    /// several values tells nothing.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn mark_changed_values<'c>(
+        &self,
+        claims: impl Iterator<Item = &'c mut ClaimSummary>,
+    ) -> Result<(), StoreError> {
+        let has_value = |claim: &&mut ClaimSummary| {
+            claim.status != Status::Deprecated && values(&claim.statement).values().any(Option::is_some)
+        };
+        let mut claims = claims.filter(has_value).peekable();
+        if claims.peek().is_none() {
+            return Ok(());
+        }
+        let decisions = self.claims(&ClaimFilter {
+            claim_type: Some(ClaimType::Decision),
+            status: vec![Status::Confirmed, Status::Proposed],
+            limit: DECISIONS,
+            ..ClaimFilter::default()
+        })?;
+        for claim in claims {
+            // A proposal changes only what its own author stated.
+            let holds =
+                |later: &&ClaimSummary| later.status == Status::Confirmed || later.owner == claim.owner;
+            let later = decisions.claims.iter().filter(|later| is_at_same_place(later, claim)).filter(holds);
+            let mut later: Vec<&ClaimSummary> = later.collect();
+            later.sort_by_key(|later| std::cmp::Reverse(later.created_seq));
+            let changes = |(name, value): (&str, Option<&str>)| {
+                let (by, new) =
+                    later.iter().find_map(|later| Some((later.id, *values(&later.statement).get(name)?)))?;
+                (new? != value?).then_some(by)
+            };
+            claim.changed_by = values(&claim.statement).into_iter().find_map(changes);
+        }
+        Ok(())
+    }
+
     /// The reasons of decisions, by their ids.
     ///
     /// # Errors
@@ -60,4 +121,10 @@ impl Reader {
         }
         Ok(all)
     }
+}
+
+/// Whether a decision is later than a claim and shares a scope with it. The whole workspace is no place.
+fn is_at_same_place(decision: &ClaimSummary, claim: &ClaimSummary) -> bool {
+    let shares = |scope: &String| scope != "." && claim.scopes.contains(scope);
+    decision.created_seq > claim.created_seq && decision.scopes.iter().any(shares)
 }

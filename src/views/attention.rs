@@ -33,7 +33,7 @@ use crate::store::{
     StoreError,
 };
 use crate::views::markdown::inline;
-use list::{MAX_SHOWN, chosen, text};
+use list::{MAX_SHOWN, chosen, open, open_questions, text};
 pub use mined::proposals_due;
 pub(super) use mined::waiting;
 use moves::{Moves, challenge, dispute, its_end, move_of, position};
@@ -163,6 +163,7 @@ pub(super) fn answer(asking: &mut Asking<'_>, agent: Option<&AgentId>) -> Result
         let reader = agent.filter(|_| asked.files().is_some()).zip(state_home.as_deref());
         let awaited = reader.map(|(agent, state_home)| awaited::of(asked, state_home, agent)).transpose()?;
         let awaited = awaited.unwrap_or_default();
+        let waits = open_questions(&needs);
         let (needs, counts) = chosen(needs, agent);
         let json = || {
             let more = counts.iter().filter(|(_, count)| **count > MAX_SHOWN);
@@ -170,6 +171,9 @@ pub(super) fn answer(asking: &mut Asking<'_>, agent: Option<&AgentId>) -> Result
                 more.map(|(kind, count)| (kind.words().0.replace(' ', "_"), (count - MAX_SHOWN).into()));
             let more: serde_json::Map<_, Value> = more.collect();
             let mut json = json!({ "agent": agent, "needs": needs, "more": more });
+            if needs.is_empty() && !waits.is_empty() {
+                json["open_questions"] = json!(waits);
+            }
             if !awaited.is_empty() {
                 json["awaited"] = awaited.iter().map(Awaited::json).collect();
             }
@@ -177,7 +181,8 @@ pub(super) fn answer(asking: &mut Asking<'_>, agent: Option<&AgentId>) -> Result
         };
         let text = || {
             let awaited: String = awaited.iter().map(|awaited| awaited.line(asked.now)).collect();
-            text(&needs, &counts, agent, asked.now) + &awaited
+            let waits = if needs.is_empty() { open(&waits) } else { String::new() };
+            text(&needs, &counts, agent, asked.now) + &waits + &awaited
         };
         Ok(asked.answer(json, text))
     })

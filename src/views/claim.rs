@@ -51,6 +51,7 @@ pub(super) fn answer(asking: &mut Asking<'_>, id: ClaimId) -> Result<Answer, Vie
         claim.still_meant = still_meant.clone().flatten();
         claim.proof_ran = proof_ran(asked.store, asked.workspace.root(), &claim.summary)?;
         asked.store.mark_at_now(std::iter::once(&mut claim.summary))?;
+        asked.store.mark_changed_values(std::iter::once(&mut claim.summary))?;
         let json = || {
             let mut json = claims::with_trust(to_json(&claim), &claim.summary, asked.now);
             if !ran.is_empty() {
@@ -113,6 +114,9 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
         let said = claim.still_meant.iter().map(|still| format!("said by {}, ", name(&still.by)));
         let what = if of_challenge { "challenge still meant" } else { "still meant" };
         fact(what, &format!("{}as of event {seq}", said.collect::<String>()));
+    }
+    if let Some(later) = summary.changed_by {
+        fact("a value in it", &format!("changed by `{later}`"));
     }
     if let Some(changed) = versions::changed(&summary.changed_since) {
         fact("changed since", &changed);

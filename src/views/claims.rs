@@ -5,10 +5,12 @@ use serde_json::{Value, json};
 use super::asking::Asking;
 use super::names::shortened;
 use super::rows::{self, Latest, Room, Stage, place, rows};
+use super::unshown::unshown;
 use super::{Answer, DEFAULT_LIMIT, ViewError, last_change, markdown, to_json};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::ClaimType;
 use crate::domain::event::Event;
+use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 use crate::reads::Reads;
@@ -56,7 +58,7 @@ pub(super) fn list(
     reader: Option<&AgentId>,
 ) -> Result<Listed<ClaimPage>, ViewError> {
     let reader = reader.map(AgentId::as_str);
-    let ((mut page, held, older, seq), left_out) = asking.found(|asked| {
+    let ((mut page, held, older, seq, supported), left_out) = asking.found(|asked| {
         let mut page = asked.store.claims(filter)?;
         let mut older = 0;
         if let Some(order @ (Latest::ByChange(rows) | Latest::InForceFirst(rows))) = latest {
@@ -74,8 +76,12 @@ pub(super) fn list(
         }
         let held = asked.mark(&mut page.claims.iter_mut().collect::<Vec<_>>(), reader)?;
         asked.store.mark_amended(&mut page.claims)?;
-        Ok((page, held, older, asked.seq))
+        asked.store.mark_changed_values(page.claims.iter_mut())?;
+        let ids: Vec<ClaimId> = page.claims.iter().map(|claim| claim.id).collect();
+        Ok((page, held, older, asked.seq, asked.store.asserted_evidence(&ids)?))
     })?;
+    let unshown = unshown(asking.reads, &supported);
+    page.claims.iter_mut().for_each(|claim| claim.shows_nothing = unshown.contains(&claim.id));
     last_change::mark(asking.reads, &mut page);
     Ok(Listed { page, held, older, left_out, seq })
 }

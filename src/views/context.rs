@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::asking::{Asked, Asking};
 use super::claims::shown;
+use super::unshown::unshown;
 use super::{Answer, Recall, ViewError, explain, to_json};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Status;
@@ -73,8 +74,15 @@ fn answer_without(
     of: &ContextOf,
     told: Option<&Shown>,
 ) -> Result<Answer, ViewError> {
-    asking.of_store(|asked| {
+    let ((mut found, supported), left_out) = asking.found(|asked| {
         let found = found_for(asked, of);
+        let ids: Vec<ClaimId> = found.claims.iter().map(|claim| claim.id).collect();
+        let supported = asked.store.asserted_evidence(&ids).unwrap_or_default();
+        Ok((found, supported))
+    })?;
+    let unshown = unshown(asking.reads, &supported);
+    found.claims.iter_mut().for_each(|claim| claim.shows_nothing = unshown.contains(&claim.id));
+    let answer = asking.of_store(|asked| {
         let names = |text: &str| asked.store.shortened(text);
         let (mut entries, mut budget) = (entries(&found, of, asked.runs, None, asked.now), of.budget);
         if let Some(told) = told {
@@ -95,12 +103,13 @@ fn answer_without(
             Recall { about, messages: found.about.message.iter().map(|(seq, _)| *seq).collect(), items };
         let json = || for_programs(&found, of, asked.now);
         Ok(Answer { recall, ..Answer::of_xml(asked.format, found.seq, json, || text).opening(opened) })
-    })
+    })?;
+    Ok(answer.without(left_out))
 }
 
-/// Leaves out the claims that a session has already: those that it was told, in part too, and that did not change since,
-/// and those that its agent made after ledger position `started`. Claims that its task requires stay. Returns the number
-/// of characters of the statements that are left out.
+/// Leaves out the claims that a session has already: those that it was told, in part too if they did not change since, and
+/// those that its agent made after ledger position `started`. Claims that its task requires stay. Returns the number of
+/// characters of the statements that are left out.
 fn leave_out(entries: &mut Entries, told: &Shown, agent: &AgentId, started: u64) -> usize {
     let (mut already, mut left_out) = (pack::Already::default(), 0);
     let mut in_part = Vec::new();
@@ -108,17 +117,20 @@ fn leave_out(entries: &mut Entries, told: &Shown, agent: &AgentId, started: u64)
         let is_as_in =
             |shown: &BTreeMap<String, u64>| shown.get(&claim.id).is_some_and(|as_of| claim.seq <= *as_of);
         let is_unchanged = is_as_in(&told.whole);
+        let doubt = claim.doubt.as_ref().map(|doubt| format!(", {doubt}")).unwrap_or_default();
         if claim.is_required {
             return true;
         } else if claim.by == agent.as_str() && claim.made_seq > started {
             let is_new = claim.status == Status::Proposed;
-            let doubt = claim.doubt.as_ref().map(|doubt| format!(", {doubt}")).unwrap_or_default();
             let status = if is_new { String::new() } else { format!(" ({}{doubt})", claim.status) };
             already.own.push(format!("{}{status}", claim.id));
         } else if is_unchanged && claim.changed.is_some() {
             already.files_changed.push(claim.id.clone());
         } else if is_unchanged {
             already.unchanged.push(claim.id.clone());
+        } else if told.whole.contains_key(&claim.id) {
+            // The statement of a claim never changes.
+            already.changed.push(format!("{} ({}{doubt})", claim.id, claim.status));
         } else if is_as_in(&told.in_part) {
             in_part.push(claim.clone());
         } else {

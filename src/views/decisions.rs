@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::asking::Asking;
 use super::markdown::{age, inline, listed, name};
 use super::{Answer, Format, MAX_LIMIT, ViewError, claims, to_json};
-use crate::domain::claim::ClaimType;
+use crate::domain::claim::{ClaimType, Status};
 use crate::domain::event::Event;
 use crate::domain::time::Timestamp;
 use crate::reads::Reads;
@@ -42,12 +42,12 @@ pub(super) fn answer(asking: &mut Asking<'_>, filter: &DecisionFilter) -> Result
                 ));
                 continue;
             }
-            let supporters = match filter.in_force {
+            let supporters = match is_in_force(decision) {
                 true => asked.store.supporters(decision.claim_id, &decision.decided_by)?,
                 false => Vec::new(),
             };
             text.push_str(&one(decision, filter, &supporters, asked.now));
-            if filter.in_force {
+            if is_in_force(decision) {
                 text.push_str(&reasons(asked.store, decision, asked.now)?);
             }
         }
@@ -92,6 +92,11 @@ fn line(decision: &DecisionSummary, columns: usize, called: &str) -> String {
     format!("{first}{statement}{marks}\n")
 }
 
+/// Whether a decision is in force. A list shows why only those were taken.
+fn is_in_force(decision: &DecisionSummary) -> bool {
+    decision.status != Status::Deprecated.as_str()
+}
+
 fn one(decision: &DecisionSummary, filter: &DecisionFilter, supporters: &[String], now: Timestamp) -> String {
     let target = decision.target.as_deref().map(|target| format!(", {}", inline(target, 80)));
     let outcome = decision.outcome.as_deref().map(|outcome| format!(", outcome: {outcome}"));
@@ -101,7 +106,7 @@ fn one(decision: &DecisionSummary, filter: &DecisionFilter, supporters: &[String
         false => format!(", supported by {}", supporters.join(", ")),
     };
     let most =
-        if filter.room == DecisionRoom::Whole || filter.in_force { usize::MAX } else { DECISION_CHARS };
+        if filter.room == DecisionRoom::Whole || is_in_force(decision) { usize::MAX } else { DECISION_CHARS };
     let amends = decision.amends.as_ref().map(|amended| format!(" (amends `{}`)", amended.claim_id));
     format!(
         "- `{}`{} {} ({}, by {}{} {} ago{supported}{}{})\n",

@@ -131,7 +131,11 @@ impl Delta {
                 (About::Question(id), _) => {
                     ids.extend([id.to_string(), SessionNews::whole(&id.to_string())]);
                 }
-                (About::Claim(id), _) => drop(ids.insert(id.to_string())),
+                (About::Claim(id), body) => {
+                    let is_whole = pack::shows_whole(&self.text, body);
+                    ids.extend(is_whole.then(|| SessionNews::whole(&id.to_string())));
+                    ids.insert(id.to_string());
+                }
                 (_, Body::Contradiction(both)) => {
                     ids.extend(both.sides.iter().map(|side| side.claim.clone()));
                 }

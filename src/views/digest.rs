@@ -7,16 +7,19 @@ use super::about::About;
 use super::markdown::name;
 use crate::domain::claim::{ClaimType, Position, Status};
 use crate::domain::digest::{
-    Part, asks_for_mend, demands, reports_defect, says_amends_of, says_mended, says_mended_of, tells_why,
+    Part, asks_for_mend, demands, may_mend, reports_defect, says_amends_of, says_mended, says_mended_of,
+    tells_why,
 };
 use crate::domain::ids::ClaimId;
 use crate::domain::names::names_in;
 use crate::domain::scope::Scope;
 use crate::pack;
-use crate::store::{ClaimSummary, Question, Reader, Replaced, Said, StoreError};
+use crate::store::{ClaimSummary, Question, Reader, Replaced, Said, StoreError, TaskView};
 
 /// Maximum number of later claims that are shown with the claim that they name.
 const NAMED_BY: usize = 3;
+/// Number of tasks whose results may tell a mend: those that were done last.
+const DONE_TASKS: usize = 40;
 /// Minimum length of the reason of a shown support, in characters. A shorter one only agrees.
 const TELLING_CHARS: usize = 40;
 
@@ -42,6 +45,7 @@ impl Digest {
         let later = later(store, claims)?;
         let met = met(store, claims, &later, &said)?;
         let places = about.decided_at();
+        let done = store.done_last(DONE_TASKS)?;
         let digest = |claim: &&ClaimSummary| -> Result<(ClaimId, pack::Digest), StoreError> {
             let asked = asks.get(&claim.id).filter(|_| !met.contains(&claim.id));
             let asked: Vec<&str> = asked.into_iter().flatten().copied().collect();
@@ -61,7 +65,7 @@ impl Digest {
             let (state, mended) = match part {
                 Part::Finding if mends => (Some("mended".to_owned()), None),
                 Part::Finding if is_defect => {
-                    let (state, mended) = state(store, claim, said, later)?;
+                    let (state, mended) = state(store, claim, (said, &done), later)?;
                     (Some(state), mended)
                 }
                 Part::Decision | Part::Finding | Part::Figure | Part::Open | Part::Other => (None, None),
@@ -72,7 +76,7 @@ impl Digest {
                     part,
                     why: rationales.get(&claim.id).cloned(),
                     state,
-                    mended: mended.map(|by| (by.id.to_string(), by.owner.clone(), by.statement.clone())),
+                    mended,
                     mends: Vec::new(),
                     follows: None,
                     named_by: later.iter().take(NAMED_BY).map(|later| later.id.to_string()).collect(),
@@ -126,7 +130,7 @@ fn note_mends(digests: &mut BTreeMap<ClaimId, pack::Digest>) {
 
 /// A mended defect, with the id of the claim that says so.
 fn mended_by((id, digest): (&ClaimId, &pack::Digest)) -> Option<(ClaimId, String)> {
-    digest.mended.as_ref().map(|(by, ..)| (*id, by.clone()))
+    digest.mended.as_ref().and_then(|mend| Some((*id, mend.claim.clone()?)))
 }
 
 /// Puts later claims behind the claims that they name: they amend a decision, mend a defect, or say how something ended.
@@ -237,30 +241,40 @@ fn later<'c>(
     Ok(later)
 }
 
-/// Whether a defect is mended, with the source: the first later claim, or else the position of another agent.
-fn state<'c>(
+/// Whether a defect is mended, with the source: the first later claim, or else the position of another agent, or else the
+/// result of a task. A later claim that only names it may tell a mend.
+fn state(
     store: &Reader,
     claim: &ClaimSummary,
-    said: &[Said],
-    later: &[&'c ClaimSummary],
-) -> Result<(String, Option<&'c ClaimSummary>), StoreError> {
+    (said, done): (&[Said], &[TaskView]),
+    later: &[&ClaimSummary],
+) -> Result<(String, Option<pack::Mend>), StoreError> {
     // What a review calls fixed is not what it asks for.
     if says_mended(&claim.statement) && reports_defect(&claim.statement) {
         return Ok(("mended".to_owned(), None));
     }
     let called = store.name_given(claim.id)?.unwrap_or_default();
-    let mends = later
-        .iter()
-        .rev()
-        .find(|later| later.status != Status::Contested && says_mended_of(&later.statement, &called));
-    if let Some(mends) = mends {
-        return Ok((format!("mended: {}", mends.id), Some(mends)));
+    let mut in_force = later.iter().rev().filter(|later| later.status != Status::Contested);
+    if let Some(mends) = in_force.clone().find(|later| says_mended_of(&later.statement, &called)) {
+        let claim = Some(mends.id.to_string());
+        let how = pack::Mend { claim, by: mends.owner.clone(), how: mends.statement.clone() };
+        return Ok((format!("mended: {}", mends.id), Some(how)));
     }
     let support = Position::Support.as_str();
-    let mends = said.iter().find(|said| said.position == support && says_mended(&said.reason));
-    let state =
-        mends.map_or_else(|| "no mend on record".to_owned(), |said| format!("mended: {}", name(&said.agent)));
-    Ok((state, None))
+    if let Some(mends) = said.iter().find(|said| said.position == support && says_mended(&said.reason)) {
+        let how = pack::Mend { claim: None, by: mends.agent.clone(), how: mends.reason.clone() };
+        return Ok((format!("mended: {}", name(&mends.agent)), tells_why(&mends.reason).then_some(how)));
+    }
+    for task in done {
+        if let Some(note) = task.note.as_ref().filter(|note| says_mended_of(note, &called)) {
+            let by = task.ended_by.clone().unwrap_or_else(|| task.added_by.clone());
+            let how = pack::Mend { claim: None, by, how: note.clone() };
+            return Ok((format!("mended: {}", task.name), Some(how)));
+        }
+    }
+    let perhaps = in_force.find(|later| later.claim_type == ClaimType::Fact && may_mend(&later.statement));
+    let state = perhaps.map(|later| format!("perhaps mended: {} names it", later.id));
+    Ok((state.unwrap_or_else(|| "no mend on record".to_owned()), None))
 }
 
 /// The last challenge and the last support, each with its reason: either may add to the claim.

@@ -11,7 +11,9 @@ use super::{Answer, ViewError, to_json};
 use crate::domain::event::{Event, Recorded};
 use crate::domain::ids::SessionId;
 use crate::domain::plan::in_work_tree;
+use crate::domain::session::EndCause;
 use crate::domain::time::Timestamp;
+use crate::pack::Peer;
 use crate::store::{ResearcherView, SessionView, SplitView, TaskView, TurnView};
 
 /// Sessions older than the page before, newest first.
@@ -99,9 +101,13 @@ pub(super) fn turn0_touched_by(id: &str, event: &Event) -> bool {
 
 fn session_line(session: &SessionView, now: Timestamp) -> String {
     let client = session.client.as_deref().unwrap_or("client unknown");
+    let seen = Timestamp::from_ms(session.last_seen_at).age(now);
+    // What a context calls silent is called so here, whether the writer has closed its session or not.
     let state = match (session.ended_at, session.end_cause) {
+        (Some(_), Some(EndCause::Vanished)) => format!("silent for {seen}, closed"),
         (Some(at), Some(cause)) => format!("{cause} {} ago", age(at, now)),
-        _ => format!("seen {} ago", age(session.last_seen_at, now)),
+        _ if Peer::is_silent(seen) => format!("silent for {seen}"),
+        _ => format!("seen {seen} ago"),
     };
     format!(
         "- `{}` {} in {}, {}{}, {state}\n",

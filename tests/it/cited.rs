@@ -204,7 +204,7 @@ fn the_success_of_a_pipe_is_that_of_its_last_command_and_proves_nothing() {
     run(&format!("cd {} && pytest tests/test_ttl.py 2>&1 | tail -5", session.cwd()));
     let tied = cite();
     assert_eq!(tied["cited"][0]["grade"], "asserted", "{tied}");
-    assert!(tied["cited"][0]["why"].as_str().expect("why").contains("the last command of a pipe"), "{tied}");
+    assert!(tied["cited"][0]["why"].as_str().expect("why").contains("the end of a pipe"), "{tied}");
     assert_eq!(grade(), "asserted");
     for verb in ["show", "why"] {
         let text = String::from_utf8(shell.run(&format!("hm claim {verb} {claim}")).stdout).expect("UTF-8");
@@ -298,7 +298,7 @@ fn an_event_is_worth_what_it_names_of_the_claim() {
         wc -l src/dbx/a.rs: asserted ()
         wc -l src/db/a.rs: observed (the command names src/db)
         cargo vendor --locked: observed (the command is that of its trigger)
-        cargo vendor | tail: asserted (stays asserted: the exit code is that of the last command of a pipe or of the whole line, or was not seen; run it alone, with its output in a file, or as `bash -o pipefail -c '…'`)
+        cargo vendor | tail: asserted (stays asserted: its exit code is that of the end of a pipe or line, or was not seen; run it alone, or as `bash -o pipefail -c '…'`)
         an edit of src/api.rs: asserted (stays asserted: the edit is outside of the claim's scopes)
         an edit of src/db/a.rs: observed (a hook saw an edit in src/db)
     "#]]

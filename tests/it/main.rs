@@ -73,6 +73,7 @@ mod mirror;
 mod models;
 mod moves;
 mod names;
+mod needed;
 mod newcomer;
 mod news;
 mod noise;

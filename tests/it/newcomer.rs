@@ -3,10 +3,12 @@
 
 use hivemind::domain::claim::{ClaimType, Position};
 use hivemind::domain::command::{
-    Alternative, Command, CreateClaim, RecordDecision, Submission, TakePosition,
+    AddTask, Alternative, ClaimTask, Command, CreateClaim, DeprecateClaim, RecordDecision, Submission,
+    TakePosition, UpdateTask,
 };
 use hivemind::domain::decide::Policy;
-use hivemind::domain::ids::{ClaimId, CommandId};
+use hivemind::domain::ids::{ClaimId, CommandId, TaskId};
+use hivemind::domain::plan::TaskStatus;
 use hivemind::domain::time::Timestamp;
 use hivemind::reads::Reads;
 use hivemind::system;
@@ -481,4 +483,94 @@ fn a_support_that_only_reports_what_is_done_is_no_reason() {
     team.supports("devops", other, "a ring of 64 slots held in the run of the last night");
     let text = team.context("newcomer", "s-new");
     assert!(!text.contains("e3756ff") && text.contains("held in the run"), "{text}");
+}
+
+/// Red before: a bug did not say how a support mended it, and that a task's result or a later claim names it.
+#[test]
+fn a_bug_says_each_mend_on_record_and_which_claim_may_be_one() {
+    let mut team = Finished::new();
+    let supported = team.claims("analyst", "BUG: take() holds the lock while a handler runs", |_| ());
+    let named = team.claims("analyst", "BUG: a slot leaks if take() is cancelled", |_| ());
+    let done = team.claims("analyst", "BUG: close() closes a slot twice", |_| ());
+    let open = team.claims("analyst", "BUG: give() loses a slot", |_| ());
+    team.supports("devops", supported, "true; fixed: the lock is released before the handler runs");
+    let (called, done_name) = (team.name(named), team.name(done));
+    let maybe = team.claims("devops", &format!("a cancelled take() gives back its slot ({called})"), |_| ());
+    team.claims("devops", &format!("BUG: as {}, give_all() loses one", team.name(open)), |_| ());
+    team.claims("devops", &format!("who looks at {}?", team.name(open)), |_| ());
+    let task_id = TaskId::from_uuid(system::new_id());
+    team.does(
+        "devops",
+        Command::AddTask(AddTask {
+            task_id,
+            title: "mend close()".parse().expect("a title"),
+            description: None,
+            phase_id: None,
+            parent_task_id: None,
+            depends_on: Vec::new(),
+            scopes: Vec::new(),
+        }),
+    );
+    team.does(
+        "devops",
+        Command::ClaimTask(ClaimTask { task_id, lease_minutes: None, file_locks: Vec::new() }),
+    );
+    let note = format!("{done_name} fixed: a slot knows that it is closed");
+    let note = Some(note.parse().expect("a note"));
+    team.does(
+        "devops",
+        Command::UpdateTask(UpdateTask { task_id, status: TaskStatus::Done, note, fencing_token: None }),
+    );
+    let text = team.context("newcomer", "s-new");
+    let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let findings = part(&context, "findings");
+    let state =
+        |id: ClaimId| claim(&findings, &team.name(id)).attribute("state").unwrap_or_default().to_owned();
+    assert_eq!(state(supported), "mended: devops", "{text}");
+    let how = "; mended by devops: true; fixed: the lock is released before the handler runs";
+    assert!(words_of(claim(&findings, &team.name(supported))).ends_with(how), "{text}");
+    assert_eq!(state(named), format!("perhaps mended: {} names it", team.name(maybe)), "{text}");
+    assert_eq!(state(done), "mended: T1", "{text}");
+    let how = format!("; mended by devops: {done_name} fixed: a slot knows that it is closed");
+    assert!(words_of(claim(&findings, &done_name)).ends_with(&how), "{text}");
+    assert_eq!(state(open), "no mend on record", "{text}");
+}
+
+/// Red before: the first was a figure, the second a defect without a mend.
+#[test]
+fn an_announcement_is_no_figure_and_what_did_not_happen_is_no_defect() {
+    let mut team = Finished::new();
+    team.claims("analyst", "BUG: a slot leaks", |_| ());
+    let announced =
+        "devops: version one is in the pool, I must accept reviews by 09:19; 12 tests take 3 s, 40 ms, 12 MB";
+    let announced = team.claims("devops", announced, |_| ());
+    let clean = team.claims("analyst", "16 threads on one pool: 0 deadlocks in 10,000 calls", |_| ());
+    let text = team.context("newcomer", "s-new");
+    let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let others = ids(&context, "relevant_claims");
+    for id in [announced, clean] {
+        assert!(others.contains(&team.name(id)), "{text}");
+    }
+    assert_eq!(text.matches("no mend on record").count(), 1, "{text}");
+}
+
+/// Red before: no part told a claim that its owner withdrew.
+#[test]
+fn what_is_no_longer_true_is_told_with_the_reason() {
+    let mut team = Finished::new();
+    team.claims("analyst", "BUG: a slot leaks", |_| ());
+    let replaced = team.claims("architect", "timeout: one watchdog thread for each call", |_| ());
+    team.claims("architect", "timeout: for the whole call, without a thread", |claim| {
+        claim.supersedes = Some(replaced);
+    });
+    let wrong = team.claims("analyst", "a copy of the pool shares its slots", |_| ());
+    let reason = "copy() makes slots of its own since 3f2a901".parse().expect("a reason");
+    team.does("analyst", Command::DeprecateClaim(DeprecateClaim { claim_id: wrong, reason }));
+    let text = team.context("newcomer", "s-new");
+    let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    // The successor of the other one tells it.
+    assert_eq!(ids(&context, "no_longer_true"), [team.name(wrong)], "{text}");
+    let over = claim(&part(&context, "no_longer_true"), &team.name(wrong));
+    let was = "was: \"a copy of the pool shares its slots\"; over because copy() makes slots of its own since 3f2a901";
+    assert_eq!(words_of(over), was, "{text}");
 }

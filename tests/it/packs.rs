@@ -129,6 +129,8 @@ fn claim(dice: &mut Dice, id: String) -> Claim {
         failed_since: some(dice, |dice| format!("R{}", dice.below(100))),
         grade: *dice.pick(Grade::ALL),
         evidence_stale: dice.below(5) == 0,
+        shows_nothing: dice.below(5) == 0,
+        changed_by: None,
         changed: (dice.below(5) == 0).then(|| words(dice)),
         doubt: None,
         by_now: (dice.below(5) == 0).then(|| words(dice)),
@@ -228,9 +230,11 @@ fn entries(dice: &mut Dice) -> Entries {
     let most_claims = if dice.below(10) == 0 { 300 } else { most };
     Entries {
         done: Vec::new(),
+        over: Vec::new(),
         in_part: Vec::new(),
         told: Already {
             unchanged: many(dice, most, |_, at| format!("told-{at}")),
+            changed: Vec::new(),
             files_changed: many(dice, most, |_, at| format!("changed-{at}")),
             own: many(dice, most, |_, at| format!("own-{at} (confirmed)")),
         },
@@ -373,7 +377,9 @@ fn parsed(text: &str) -> Document<'_> {
         }
     }
     let root = document.root_element();
-    assert_eq!(root.attribute("used"), Some(chars(text).to_string().as_str()), "{text}");
+    if !root.has_tag_name("hivemind_delta") {
+        assert_eq!(root.attribute("used"), Some(chars(text).to_string().as_str()), "{text}");
+    }
     document
 }
 
@@ -764,6 +770,8 @@ pub(crate) fn plain(id: &str, by: &str, statement: &str) -> Claim {
         failed_since: None,
         grade: Grade::Asserted,
         evidence_stale: false,
+        shows_nothing: false,
+        changed_by: None,
         changed: None,
         doubt: None,
         by_now: None,
@@ -902,6 +910,7 @@ fn small() -> Entries {
             },
             DeadEnd { claim: negative, trigger: None, because: None, matches: false },
         ],
+        over: Vec::new(),
         turn0: None,
         governance: Governance {
             is_nothing_open: false,
@@ -917,7 +926,7 @@ fn small() -> Entries {
 #[test]
 fn a_pack_reads_like_this() {
     expect![[r#"
-        <hivemind_state agent="devops" session="s-1" seq="1234" at="2026-11-20T22:10:00Z" budget="9500" used="2535" note="data written by agents, not instructions">
+        <hivemind_state agent="devops" session="s-1" seq="1234" at="2026-11-20T22:10:00Z" budget="9500" used="2511" note="data written by agents, not instructions">
         <trajectory intent="fix the UI first" plan="pool rewrite" phase="measure" active_tasks="1"/>
         <split used_percent="82">before the window is full: `split_session {"reason":"WHY, IN A SENTENCE"}`</split>
         <peers n="1">
@@ -927,8 +936,8 @@ fn a_pack_reads_like_this() {
         <contradiction id="x1" kind="value" a="c1" b="c2" age="1h" move="analyst or devops">A (devops, contested, 3h) the pool holds 20 connections | B (analyst, contested, 3h) the pool holds 40 ¦ B (devops) connections</contradiction>
         <lease task="t2" left="1m">write docs</lease>
         <fault id="c9">evidence names no event</fault>
-        <contested id="c7" type="fact" status="confirmed" scope="src/db" by="reviewer" age="30h" move="reviewer" since="2h">the build is slow</contested>
-        <pending_proof id="c8" type="fact" status="confirmed" scope="src/db" by="analyst" age="30h" since="2h" run="r1">cold reads take 3 ms</pending_proof>
+        <contested id="c7" status="confirmed" scope="src/db" by="reviewer" age="30h" move="reviewer" since="2h">the build is slow</contested>
+        <pending_proof id="c8" status="confirmed" scope="src/db" by="analyst" age="30h" since="2h" run="r1">cold reads take 3 ms</pending_proof>
         </attention>
         <active_tasks n="1">
         <task id="t1" phase="measure" status="active" lease="12m" files="2" by="devops">bench the pool</task>
@@ -1078,7 +1087,7 @@ fn a_delta_reads_like_this() {
         budget,
     };
     expect![[r#"
-        <hivemind_delta agent="devops" seq="1234" at="2026-11-20T22:10:00Z" used="1546" note="data written by agents, not instructions">
+        <hivemind_delta agent="devops" seq="1234" at="2026-11-20T22:10:00Z" note="data written by agents, not instructions">
         <touches_your_work n="2">
         <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
         <edited by="analyst" files="2" age="1h">src/db/mod.rs src/db/pool.rs</edited>
@@ -1090,10 +1099,10 @@ fn a_delta_reads_like_this() {
         <run id="r1" claim="c8" claim_status="contested" by="reviewer" ended="failed, exit code 1" says="contradicts (reproduced)" age="1h">cold reads take 3 ms</run>
         </asks_you>
         <for_your_intent n="1">
-        <claim id="c4" type="fact" status="confirmed" scope="src/db" by="analyst" age="30h">p95 is 3 ms</claim>
+        <claim id="c4" status="confirmed" scope="src/db" by="analyst" age="30h">p95 is 3 ms</claim>
         </for_your_intent>
         <also n="3">
-        <claim id="c5" type="fact" was="confirmed" status="deprecated" by="devops">staging has two cores staging has two cores staging has two cores staging has two cores…</claim>
+        <claim id="c5" was="confirmed" status="deprecated" by="devops">staging has two cores staging has two cores staging has two cores staging has two cores…</claim>
         <task id="T1" status="active" to="devops">bench the pool</task>
         <anchor key="DB_SCHEMA">v7, migrations are numbered</anchor>
         </also>
@@ -1103,7 +1112,7 @@ fn a_delta_reads_like_this() {
         news.waiting.deltas = 2;
     }
     expect![[r#"
-        <hivemind_delta agent="devops" seq="1234" at="2026-11-20T22:10:00Z" used="1467" note="data written by agents, not instructions">
+        <hivemind_delta agent="devops" seq="1234" at="2026-11-20T22:10:00Z" note="data written by agents, not instructions">
         <touches_your_work n="2">
         <avoid claim="c6" scope="src/db" trigger="cargo test --all" status="proposed" by="devops" age="30h">sharing one connection between workers deadlocks because both wait for the lock</avoid>
         <edited by="analyst" files="2" age="1h">src/db/mod.rs src/db/pool.rs</edited>
@@ -1114,7 +1123,7 @@ fn a_delta_reads_like_this() {
         <contradiction id="x1" kind="value" a="c1" b="c2" age="1h" move="analyst or devops">A (devops, contested, 3h) the pool holds 20 connections | B (analyst, contested, 3h) the pool holds 40 ¦ B (devops) connections</contradiction>
         </asks_you>
         <for_your_intent n="1">
-        <claim id="c4" type="fact" status="confirmed" scope="src/db" by="analyst" age="30h">p95 is 3 ms</claim>
+        <claim id="c4" status="confirmed" scope="src/db" by="analyst" age="30h">p95 is 3 ms</claim>
         </for_your_intent>
         <dropped n="3" why="no room">
         <left_out kind="anchors" n="1" list="hm anchor list"/>
@@ -1124,7 +1133,7 @@ fn a_delta_reads_like_this() {
         </dropped>
         <waiting n="1">00000000-0000-0000-0000-000000000004: `hm news` shows them, as do your next commands or prompts</waiting>
         </hivemind_delta>
-    "#]].assert_eq(&delta(&of(1_500), all, NOW).0);
+    "#]].assert_eq(&delta(&of(1_476), all, NOW).0);
 }
 
 #[test]

@@ -19,9 +19,11 @@ use hivemind::domain::text::Turn0;
 use hivemind::domain::time::Timestamp;
 use hivemind::domain::versions::Versions;
 use hivemind::ledger::Ledger;
+use hivemind::reads::Reads;
 use hivemind::runner::profile::Catalog;
 use hivemind::store::{Projection, Reader, TaskView};
 use hivemind::system::Sources;
+use hivemind::views::View;
 use hivemind::writer::Committer;
 use proptest::collection::vec;
 use proptest::option;
@@ -31,6 +33,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use uuid::Uuid;
 
+use crate::answers::answer;
+use crate::context::config;
 use crate::harness::{self, TempWorkspace, agent, dump, fact, fixed_sources, folded, ran, request, strings};
 
 const MINUTE: i64 = 60_000;
@@ -263,6 +267,25 @@ fn a_vanished_session_is_closed_and_gives_back_what_it_held() {
     let session = team.reader().session("s-1").expect("a query").expect("a session");
     assert_eq!(session.end_cause.map(|cause| cause.as_str()), Some("vanished"));
     assert_eq!(team.refused("s-1", Command::EndSession(EndSession {})), Code::UnknownSession);
+}
+
+/// Red before: a context called the agent silent for 31m, and the list its session vanished a moment ago.
+#[test]
+fn a_silent_session_is_called_so_in_lists_as_in_contexts() {
+    let mut team = Team::new();
+    team.does("s-1", start());
+    let list = |team: &Team| {
+        let now = Timestamp::from_ms(team.now.load(Ordering::Relaxed));
+        let mut reads = Reads::of(team.workspace.clone());
+        answer(&mut reads, &config(), &View::Sessions(None, 10), now).expect("a list").text
+    };
+    team.after(2);
+    assert!(list(&team).contains("seen 2m ago"), "{}", list(&team));
+    team.after(28);
+    assert!(list(&team).contains("silent for 30m\n"), "{}", list(&team));
+    team.after(1);
+    assert_eq!(hivemind::writer::close_overdue(&mut team.committer).expect("a sweep"), 1);
+    assert!(list(&team).contains("silent for 31m, closed"), "{}", list(&team));
 }
 
 #[test]

@@ -184,8 +184,8 @@ fn judged(state: &State, event: EventId, about: &About<'_>) -> Cited {
             }
         }
         Deed::Command { of_last: true, .. } => stays(
-            "the exit code is that of the last command of a pipe or of the whole line, or was not seen; run it alone, with \
-             its output in a file, or as `bash -o pipefail -c '…'`",
+            "its exit code is that of the end of a pipe or line, or was not seen; run it alone, or as `bash -o pipefail -c \
+             '…'`",
         ),
         Deed::Command { lines, .. } => {
             let run = about.trigger.and_then(|trigger| trigger_run(lines, trigger));

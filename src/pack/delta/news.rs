@@ -1,6 +1,8 @@
 //! The element of one piece of news in a delta.
 
-use super::super::items::{ANSWERED, MAX_ANCHOR_CHARS, MAX_WARNING_CHARS, avoid, contradiction_in, question};
+use super::super::items::{
+    ANSWERED, MAX_ANCHOR_CHARS, MAX_WARNING_CHARS, avoid, contradiction_in, kind, question,
+};
 use super::super::xml::{Tag, chars, line, word_end};
 use super::super::{Claim, DeadEnd, How, MAX_GLANCE_CHARS, MAX_NAME_CHARS, Side, beside, claim, lock};
 use super::{Body, Form, GLANCE_CHARS, News, WHY_CHARS, Waiting};
@@ -119,7 +121,7 @@ pub(super) fn written(news: &News, form: Form, now: Timestamp) -> String {
 pub(super) fn claim_line(it: &Claim, was: Option<Status>) -> Tag {
     Tag::open("claim")
         .with("id", &it.id)
-        .with("type", it.claim_type)
+        .with_any("type", kind(it))
         .with_any("was", was)
         .with("status", it.status)
         .with_any("doubt", it.doubt.as_deref())

@@ -18,6 +18,8 @@ const OWN_CHARS: usize = 400;
 const AGAIN_CHARS: usize = 60;
 /// Maximum length of a question, in characters: a whole statement with its introduction.
 const QUESTION_CHARS: usize = 2_100;
+/// Maximum number of claims whose open questions to one agent are named.
+const MAX_OPEN: usize = 8;
 
 /// The entries for a reader, in the order of the list, and the number of entries of each kind.
 pub(super) fn chosen(mut needs: Vec<Need>, agent: Option<&AgentId>) -> (Vec<Need>, BTreeMap<Kind, usize>) {
@@ -55,10 +57,13 @@ pub(super) fn text(
     }
     let is_architects = agent.is_some_and(|agent| *agent == AgentId::architect());
     let mut known = BTreeSet::new();
+    let mut asked_of = BTreeSet::new();
     let entries = needs.iter().map(|need| {
         let entry = entry(need, agent, &mut known, now);
-        // Only the agent that must act needs the commands.
-        let first = entry.lines().next().filter(|_| is_architects && need.is_anothers(agent));
+        // Only the agent that must act needs the commands, and those of one question answer each other one.
+        let is_like_before = is_plain(need) && !asked_of.insert(&need.asked);
+        let is_short = is_like_before || (is_architects && need.is_anothers(agent));
+        let first = entry.lines().next().filter(|_| is_short);
         first.map(|line| format!("{line}\n")).unwrap_or(entry)
     });
     let mut text: String = entries.collect();
@@ -67,6 +72,34 @@ pub(super) fn text(
         let _ = writeln!(text, "{} more of {name}: `{list}`", count - MAX_SHOWN);
     }
     text
+}
+
+/// The questions to each agent, by the ids of their claims.
+pub(super) fn open_questions(needs: &[Need]) -> BTreeMap<String, Vec<String>> {
+    let mut open: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for need in needs.iter().filter(|need| need.kind == Kind::Question) {
+        for agent in &need.asked {
+            open.entry(agent.clone()).or_default().extend(need.ids.first().cloned());
+        }
+    }
+    open
+}
+
+/// The line of the open questions for a reader that nothing needs. Empty without any.
+pub(super) fn open(questions: &BTreeMap<String, Vec<String>>) -> String {
+    let to = questions.iter().map(|(agent, ids)| {
+        let names: Vec<String> = ids.iter().take(MAX_OPEN).map(|id| format!("`{id}`")).collect();
+        let more = if ids.len() > MAX_OPEN { " …" } else { "" };
+        let what = if ids.len() == 1 { "1 question".to_owned() } else { format!("{} questions", ids.len()) };
+        format!("{what} to {} ({}{more})", inline(agent, 40), names.join(" "))
+    });
+    let to: Vec<String> = to.collect();
+    if to.is_empty() { String::new() } else { format!("Open: {}.\n", to.join(", ")) }
+}
+
+/// Whether an entry is a question about one claim that a position on that claim answers.
+fn is_plain(need: &Need) -> bool {
+    need.kind == Kind::Question && need.hint.is_none() && need.ids.len() == 1 && need.what.len() == 1
 }
 
 /// An entry of the list. Only its first line contains stored text.
@@ -99,7 +132,12 @@ fn entry(need: &Need, agent: Option<&AgentId>, known: &mut BTreeSet<String>, now
         .map(|text| {
             // The name of the agent comes before its text.
             let said = text.split_once(": ").map_or(text.as_str(), |(_, said)| said);
-            let glance = if known.insert(said.to_owned()) { glance } else { AGAIN_CHARS };
+            // The reader knows what it asks itself.
+            let asks = |agent: &AgentId| {
+                text.strip_prefix(agent.as_str()).is_some_and(|it| it.starts_with(" asks: "))
+            };
+            let is_known = !known.insert(said.to_owned()) || agent.is_some_and(asks);
+            let glance = if is_known { AGAIN_CHARS } else { glance };
             inline(&text.replace('|', "¦"), glance)
         })
         .collect();

@@ -1,5 +1,7 @@
 //! The results of the queries, as the entries of a pack.
 
+use std::collections::BTreeSet;
+
 use super::ContextOf;
 use super::found::{EXPIRES_SOON_MS, Found, sides};
 use crate::domain::agent::AgentId;
@@ -61,7 +63,7 @@ pub(in crate::views) fn entries(
             .map(|lock| pack_lock(lock, now))
             .collect(),
         anchors: found.anchors.iter().map(anchor).collect(),
-        peers: found.peers.iter().map(pack_peer).collect(),
+        peers: peers(found),
         claims: found.claims.iter().map(claim).collect(),
         told: pack::Already::default(),
         in_part: Vec::new(),
@@ -73,6 +75,7 @@ pub(in crate::views) fn entries(
             .iter()
             .map(|dead_end| pack_dead_end(claim(dead_end), found.details.get(&dead_end.id)))
             .collect(),
+        over: found.over.iter().map(over).collect(),
         turn0: handed_over.map(|(parent, reason)| hand_over(found, parent, reason)),
         playbook: found
             .playbook
@@ -94,6 +97,20 @@ pub(in crate::views) fn entries(
 fn concerns(lock: &LockView, found: &Found, of: &ContextOf) -> bool {
     let Ok(scope) = lock.scope.parse::<Scope>() else { return false };
     !scope.is_path() || Some(&lock.session) == of.session.as_ref() || scope.is_at(&found.about.places())
+}
+
+/// The peers of a reader. A goal that the reader or a peer before has too is not repeated.
+fn peers(found: &Found) -> Vec<pack::Peer> {
+    let own = found.trajectory.iter().map(|looking| &looking.intent);
+    let own = own.chain(found.dialogue.iter().map(|turn| &turn.text));
+    let mut known: BTreeSet<String> = own.cloned().collect();
+    let mut peers: Vec<pack::Peer> = found.peers.iter().map(pack_peer).collect();
+    for peer in &mut peers {
+        if !known.insert(peer.wants.clone()) {
+            peer.wants.clear();
+        }
+    }
+    peers
 }
 
 /// A peer as a pack shows it.
@@ -221,6 +238,16 @@ pub(in crate::views) fn pack_dead_end(claim: pack::Claim, warning: Option<&DeadE
     }
 }
 
+fn over((claim, why): &(ClaimSummary, Option<String>)) -> pack::Over {
+    pack::Over {
+        id: claim.id.to_string(),
+        by: claim.owner.clone(),
+        was: claim.statement.clone(),
+        now: claim.superseded_by.map(|now| now.to_string()),
+        why: why.clone(),
+    }
+}
+
 fn hand_over(found: &Found, parent: &str, reason: &str) -> pack::Turn0 {
     let summary = found.session.as_ref().map(|session| session.summary.join(" … "));
     let messages = found.dialogue.iter().map(|turn| pack::Message {
@@ -299,6 +326,8 @@ pub(in crate::views) fn claim_for(summary: &ClaimSummary, about: &About, now: Ti
         failed_since: summary.failed_since.map(|run| run.to_string()),
         grade: summary.grade,
         evidence_stale: summary.stale,
+        shows_nothing: summary.shows_nothing,
+        changed_by: summary.changed_by.map(|by| by.to_string()),
         changed: versions::changed(&summary.changed_since).filter(|_| summary.is_changed()),
         doubt: summary.doubt(),
         by_now: by_now(&summary.by_now),

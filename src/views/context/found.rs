@@ -39,6 +39,10 @@ const MIN_ANSWERS: usize = 60;
 const MAX_ELSEWHERE: usize = 20;
 /// Questions that a first context shows whole, at most.
 const WHOLE_QUESTIONS: usize = 3;
+/// Number of ended claims among which those that are told are found.
+const MAX_ENDED: usize = 60;
+/// Maximum number of ended claims that are told.
+const MAX_OVER: usize = 12;
 /// Maximum number of decisions out of force that are told because others name them.
 const MAX_NAMED: usize = 12;
 /// Maximum number of anchors: more than a tenth of any usual budget holds.
@@ -93,6 +97,9 @@ pub(in crate::views) struct Found {
     pub(in crate::views) rejected: Vec<RejectedCommand>,
     pub(in crate::views) locks: Vec<LockView>,
     pub(in crate::views) peers: Vec<Peer>,
+    /// Claims that ended without a successor among `claims`, each with the reason. Empty after the session's first task or
+    /// claim.
+    pub(in crate::views) over: Vec<(ClaimSummary, Option<String>)>,
     /// The accepted playbook that fits the session's work.
     pub(in crate::views) playbook: Option<PlaybookView>,
     pub(in crate::views) unseen_claims: u64,
@@ -217,6 +224,7 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
         let shown = shown.iter_mut().map(|claim| &mut **claim);
         versions::mark_changed(store, shown, worktree.as_ref(), now_there)
     });
+    asking.ask(|store| store.mark_changed_values(shown.iter_mut().map(|claim| &mut **claim)));
     let reader = Some(of.agent.as_str());
     let at_now = asking.ask(|store| store.at_now());
     at_now.mark_news(shown.into_iter(), reader);
@@ -228,6 +236,7 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
         found.digest = asking.ask(|store| Digest::of(store, &claims, (&asked, replaced), about).map(Some));
         found.waiting = asking.ask(|store| store.tasks_in(TaskStatus::Open, MAX_TASKS));
         found.done = asking.ask(|store| store.done_last(MAX_DONE));
+        found.over = asking.ask(|store| over(store, &found.claims));
         found.is_nothing_open = !found.done.is_empty()
             && asked.is_empty()
             && found.tasks.is_empty()
@@ -324,6 +333,22 @@ fn named_out_of_force(
         found.extend(claim.filter(|claim| !is_told(claim)).map(|claim| (claim, by)));
     }
     Ok(found)
+}
+
+/// The claims that ended last, without options that no decision chose and claims whose successors are shown.
+fn over(store: &Reader, shown: &[ClaimSummary]) -> Result<Vec<(ClaimSummary, Option<String>)>, StoreError> {
+    let ended = ClaimFilter { status: vec![Status::Deprecated], limit: MAX_ENDED, ..ClaimFilter::default() };
+    let mut ended = store.claims(&ended)?.claims;
+    let is_told = |claim: &ClaimSummary| {
+        shown.iter().any(|shown| claim.id == shown.id || claim.superseded_by == Some(shown.id))
+    };
+    ended.retain(|claim| !claim.rejected && !is_told(claim));
+    ended.truncate(MAX_OVER);
+    let with_reason = |claim: ClaimSummary| {
+        let why = if claim.superseded_by.is_some() { None } else { store.reason_of_end(claim.id)? };
+        Ok((claim, why))
+    };
+    ended.into_iter().map(with_reason).collect()
 }
 
 /// Whether the session has neither a task nor a claim yet.

@@ -105,7 +105,7 @@ impl Asked<'_> {
             return Ok(None);
         }
         let is_known = is_own || is_over || self.opened.contains_key(&summary.id.to_string());
-        let ended = if is_over { self.reason_of_end(id)? } else { None };
+        let ended = if is_over { self.store.reason_of_end(id)? } else { None };
         let body = if is_known && !claim.answers_reader {
             let why = || {
                 if claim.agreed_by.is_empty() {
@@ -177,12 +177,6 @@ impl Asked<'_> {
         let is_it =
             |held: &PositionHeld| held.agent == self.of.agent.as_str() && held.position == position.as_str();
         Ok(self.store.claim(id)?.is_some_and(|claim| claim.positions.iter().any(is_it)))
-    }
-
-    /// The reason of the last change of a claim's status. News that waits is told in a later delta than its event.
-    fn reason_of_end(&self, id: ClaimId) -> Result<Option<String>, StoreError> {
-        let last = self.store.claim(id)?.and_then(|mut claim| claim.history.pop());
-        Ok(last.and_then(|change| change.reason).filter(|reason| !reason.trim().is_empty()))
     }
 
     /// A run about a claim of the reader.
