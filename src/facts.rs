@@ -64,6 +64,8 @@ pub(crate) struct Claim {
     #[serde(default)]
     pub(crate) edits_unseen: bool,
     #[serde(default)]
+    pub(crate) agreed_before_change: bool,
+    #[serde(default)]
     pub(crate) stale: bool,
     #[serde(default)]
     pub(crate) imported: bool,

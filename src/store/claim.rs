@@ -252,7 +252,7 @@ pub(super) const EVIDENCE: &str = "SELECT evidence_ref, relation, added_by, weig
      (SELECT r.claim_id = claim_evidence.claim_id FROM experiments r WHERE r.id = claim_evidence.run_id) \
      AS was_queued_about_it FROM claim_evidence";
 pub(super) const POSITION: &str =
-    "SELECT agent, position, reason, evidence_ref, created_at, claim_id, seq FROM consensus";
+    "SELECT agent, position, reason, evidence_ref, created_at, claim_id, seq, before_change FROM consensus";
 /// A change after the creation of a claim, from `claim_status_history`.
 pub(super) const MOVE: &str =
     "SELECT old_status, new_status, changed_by, reason, changed_at, seq, claim_id FROM claim_moves";
@@ -393,7 +393,7 @@ pub(super) fn position(row: &Row<'_>) -> rusqlite::Result<PositionHeld> {
         reason: row.get("reason")?,
         evidence_ref: row.get("evidence_ref")?,
         at: row.get("created_at")?,
-        before_change: false,
+        before_change: row.get("before_change")?,
         seq: row.get("seq")?,
     })
 }
