@@ -148,6 +148,11 @@ impl Sights {
 
     /// What a run must have seen to say something about the claim.
     fn meant(&self) -> (&Sight, Since) {
+    /// What the files held when the claim was made, or last said to be still meant.
+    pub(super) fn last_versions(&self) -> &Versions {
+        &self.meant().0.versions
+    }
+
         self.still.as_ref().map_or((&self.created, Since::Claim), |still| (still, Since::Still))
     }
 
