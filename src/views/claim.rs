@@ -280,11 +280,11 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
         // Its creation is told above.
         claim.history.iter().filter(|change| change.from.is_some()).map(|change| {
             let reason = change.reason.as_deref().map(|reason| format!(": {}", inline(reason, 2_000)));
+            let by = if change.by_run { "a run".to_owned() } else { name(&change.by) };
             format!(
-                "#{} {} by {} {} ago{}",
+                "#{} {} by {by} {} ago{}",
                 change.seq,
                 change.to,
-                name(&change.by),
                 age(change.at, now),
                 reason.unwrap_or_default()
             )
