@@ -270,7 +270,8 @@ impl ClaimSummary {
     pub fn doubt(&self) -> Option<String> {
         let changed = if self.is_changed() { ", changed since" } else { "" };
         let said = self.doubts() + changed;
-        said.strip_prefix(", ").map(str::to_owned)
+        let agreed = if self.agreed_before_change { "agreed " } else { "" };
+        said.strip_prefix(", ").map(|said| format!("{agreed}{said}"))
     }
 
     /// [`Self::doubt`] of a dead end. Without a proof, edits are no reason to try it again.

@@ -196,6 +196,7 @@ fn agreement_to_older_content_is_said_until_it_is_renewed() {
     };
     let is_said = |(line, text): &(&str, String)| match *line {
         "hm claim show C2" => line_with(text, "# confirmed").contains("before the change"),
+        "hm export" => line_with(text, "sums are whole").contains("(calc.py; agreed before the change)"),
         _ => line_with(text, "sums are whole").contains("before the change"),
     };
     // Unchanged content is no older content.
