@@ -128,7 +128,7 @@ impl Context {
         global: Global,
         here: &Path,
     ) -> Self {
-        names::print_from(&workspace);
+        names::print_from(&workspace, here);
         let here = here.to_owned();
         let (overrode, told, known) = (Cell::new(false), RefCell::default(), OnceCell::new());
         Self { workspace, config, environment, global, here, overrode, told, known }

@@ -64,6 +64,8 @@ pub(crate) struct Claim {
     #[serde(default)]
     pub(crate) edits_unseen: bool,
     #[serde(default)]
+    pub(crate) agreed_before_change: bool,
+    #[serde(default)]
     pub(crate) stale: bool,
     #[serde(default)]
     pub(crate) imported: bool,
@@ -157,10 +159,19 @@ pub(crate) struct Evidence {
 pub(crate) struct Change {
     pub(crate) from: Option<String>,
     pub(crate) to: String,
-    pub(crate) by: String,
+    by: String,
+    #[serde(default)]
+    by_run: bool,
     pub(crate) reason: Option<String>,
     pub(crate) at: i64,
     pub(crate) seq: u64,
+}
+
+impl Change {
+    /// The agent that caused it, or `a run`.
+    pub(crate) fn by(&self) -> &str {
+        if self.by_run { "a run" } else { &self.by }
+    }
 }
 
 /// A challenge of a claim that this one replaced.

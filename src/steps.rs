@@ -6,6 +6,8 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use crate::domain::scope::{FROM_ROOT, Scope};
+
 /// How an argument of a tool is given to its verb.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum As {
@@ -186,28 +188,40 @@ const HINTS: [&str; 6] = ["hint", "meaning", "message", "moves", "next", "settle
 struct Lines<'a> {
     are_wanted: &'a dyn Fn(&str) -> bool,
     lead: &'a str,
+    /// What stands before a path, which begins at the root of the workspace.
+    root: &'a str,
 }
 
 impl Lines<'_> {
     /// [`step`], where it is wanted.
     fn step(&self, text: &str) -> Option<(String, usize)> {
         let word = text.split([' ', '`']).next().filter(|word| (self.are_wanted)(word));
-        word.and_then(|_| step(text))
+        word.and_then(|_| step(text, self.root))
     }
 }
 
-const ALL: Lines<'_> = Lines { are_wanted: &|_| true, lead: "" };
+/// The lines of a shell that is at the root of the workspace, or below it.
+fn lines(is_below_root: bool) -> Lines<'static> {
+    Lines { are_wanted: &|_| true, lead: "", root: if is_below_root { FROM_ROOT } else { "" } }
+}
 
-/// A text whose steps between back-quotes are those of a shell, and the addresses that a pack names to read more.
+/// [`in_shell_of`] a shell at the root of the workspace.
 pub(crate) fn in_shell(text: &str) -> Cow<'_, str> {
-    let shown = with_lines(text, &ALL);
+    in_shell_of(text, false)
+}
+
+/// A text whose steps between back-quotes are those of a shell, and the addresses that a pack names to read more. Below the
+/// root of the workspace, where a plain path would mean another file, paths are written so that they mean the same anywhere.
+pub(crate) fn in_shell_of(text: &str, is_below_root: bool) -> Cow<'_, str> {
+    let lines = lines(is_below_root);
+    let shown = with_lines(text, &lines);
     if !shown.contains(TO_READ) {
         return shown;
     }
     let mut parts = shown.split(TO_READ);
     let mut read = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let line = part.split_once('"').and_then(|(address, rest)| Some((shows(address)?, rest)));
+        let line = part.split_once('"').and_then(|(address, rest)| Some((shows(address, lines.root)?, rest)));
         read.push_str(&match line {
             Some((line, rest)) => format!("read=\"{line}\"{rest}"),
             None => format!("{TO_READ}{part}"),
@@ -221,12 +235,18 @@ const TO_READ: &str = "read=\"hivemind://";
 
 /// A text whose steps by tools that a client is not offered are those of a shell, and are said to be.
 pub(crate) fn where_not_offered<'t>(text: &'t str, is_offered: &dyn Fn(&str) -> bool) -> Cow<'t, str> {
-    with_lines(text, &Lines { are_wanted: &|word| is_not_offered(word, is_offered), lead: IN_A_SHELL })
+    with_lines(
+        text,
+        &Lines { are_wanted: &|word| is_not_offered(word, is_offered), lead: IN_A_SHELL, root: "" },
+    )
 }
 
 /// [`where_not_offered`] for programs: the members that hold hints, and no stored text.
 pub(crate) fn where_not_offered_json(value: &Value, is_offered: &dyn Fn(&str) -> bool) -> Value {
-    with_lines_json(value, &Lines { are_wanted: &|word| is_not_offered(word, is_offered), lead: IN_A_SHELL })
+    with_lines_json(
+        value,
+        &Lines { are_wanted: &|word| is_not_offered(word, is_offered), lead: IN_A_SHELL, root: "" },
+    )
 }
 
 /// What is said before a line of a shell where tools are spoken of.
@@ -254,9 +274,9 @@ fn with_lines<'t>(text: &'t str, lines: &Lines<'_>) -> Cow<'t, str> {
     if shown.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(shown + rest) }
 }
 
-/// [`in_shell`] for programs: the members that hold hints, and no stored text.
-pub(crate) fn in_shell_json(value: &Value) -> Value {
-    with_lines_json(value, &ALL)
+/// [`in_shell_of`] for programs: the members that hold hints, and no stored text.
+pub(crate) fn in_shell_json(value: &Value, is_below_root: bool) -> Value {
+    with_lines_json(value, &lines(is_below_root))
 }
 
 fn with_lines_json(value: &Value, lines: &Lines<'_>) -> Value {
@@ -288,10 +308,10 @@ fn hints(value: &Value, lines: &Lines<'_>) -> Value {
 }
 
 /// The command line of the step that a text begins with, and how many bytes the step takes there.
-fn step(text: &str) -> Option<(String, usize)> {
+fn step(text: &str, root: &str) -> Option<(String, usize)> {
     if let Some(address) = text.strip_prefix("hivemind://") {
         let length = address.find(['`', ' ', ',', ';']).unwrap_or(address.len());
-        return Some((shows(&address[..length])?, text.len() - address.len() + length));
+        return Some((shows(&address[..length], root)?, text.len() - address.len() + length));
     }
     let (tool, rest) = text.split_once(' ')?;
     let (_, verb, takes) = VERBS.iter().find(|(name, ..)| *name == tool)?;
@@ -307,9 +327,13 @@ fn step(text: &str) -> Option<(String, usize)> {
         // A shell names no claim as an alternative.
         let is_said = |value: &&Value| *name != "alternatives" || value["statement"].is_string();
         for value in arguments.get(*name).into_iter().flat_map(listed).filter(is_said) {
+            let word = || match value.as_str().filter(|_| *name == SCOPES) {
+                Some(scope) => shell_words::quote(&anywhere(scope, root)).into_owned(),
+                None => word(value),
+            };
             match way {
-                Place => line.push_str(&format!(" {}", word(value))),
-                After(option) => line.push_str(&format!(" {option} {}", word(value))),
+                Place => line.push_str(&format!(" {}", word())),
+                After(option) => line.push_str(&format!(" {option} {}", word())),
                 Flag(flag) if *value == Value::Bool(true) => line.push_str(&format!(" {flag}")),
                 Flag(_) => {}
             }
@@ -330,8 +354,18 @@ fn word(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), |text| shell_words::quote(text).into_owned())
 }
 
+/// The argument of tools that holds scopes.
+const SCOPES: &str = "scopes";
+
+/// A scope of a step with the root before it. A name is the same anywhere, and a placeholder is no path.
+fn anywhere<'t>(scope: &'t str, root: &str) -> Cow<'t, str> {
+    let is_placeholder = scope.chars().all(|letter| letter.is_ascii_uppercase());
+    let is_path = !is_placeholder && scope.parse().is_ok_and(|scope: Scope| scope.is_path());
+    if is_path && !root.is_empty() { format!("{root}{scope}").into() } else { scope.into() }
+}
+
 /// The verb that shows an address.
-fn shows(address: &str) -> Option<String> {
+fn shows(address: &str, root: &str) -> Option<String> {
     let (path, query) = address.split_once('?').unwrap_or((address, ""));
     let parts: Vec<&str> = path.split('/').collect();
     let fits = |pattern: &str| {
@@ -348,7 +382,10 @@ fn shows(address: &str) -> Option<String> {
         match value {
             "json" if name == "format" => line.push_str(" --json"),
             "true" => line.push_str(&format!(" --{name}")),
-            value => line.push_str(&format!(" --{name} {}", shell_words::quote(value))),
+            value => {
+                let value = if name == "scope" { anywhere(value, root) } else { value.into() };
+                line.push_str(&format!(" --{name} {}", shell_words::quote(&value)));
+            }
         }
     }
     Some(line)
@@ -409,7 +446,7 @@ mod tests {
         // Members that hold stored text stay, whatever it says.
         let said = json!({ "statement": "`hivemind://claims`", "hint": "`hivemind://claims`" });
         assert_eq!(
-            in_shell_json(&said),
+            in_shell_json(&said, false),
             json!({ "statement": "`hivemind://claims`", "hint": "`hm claim list`" })
         );
     }

@@ -5,7 +5,7 @@ use clap::Args;
 use super::names::Called;
 use super::output::{self, Failure};
 use super::{Context, REASON_TOO, parse, parse_optional};
-use crate::domain::rejection::Rejection;
+use crate::domain::rejection::{Code, Rejection};
 
 /// A reason that a verb needs.
 #[derive(Debug, Args)]
@@ -45,6 +45,17 @@ impl Several {
         T: std::str::FromStr<Err: std::fmt::Display>,
     {
         parse_optional("reason", self.reason.as_deref().or(self.said()))
+    }
+
+    /// The reason of a verb that needs one.
+    pub(super) fn needed_reason<T>(&self, verb: &str) -> Result<T, Rejection>
+    where
+        T: std::str::FromStr<Err: std::fmt::Display>,
+    {
+        let claims: Vec<&str> = self.claims.iter().map(|claim| &**claim).collect();
+        let line = format!("hm claim {verb} {} --reason WHY", claims.join(" "));
+        let hint = format!("fill in the word in capitals: {line}");
+        self.reason()?.ok_or_else(|| Rejection::new(Code::InvalidArgument, "reason is missing", hint))
     }
 
     /// Whether it names more than one claim.

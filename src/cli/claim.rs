@@ -83,27 +83,17 @@ pub(super) enum Claim {
     /// Withdraw your positions
     #[command(after_help = "Example: hm claim abstain C47")]
     Abstain(Stances),
-    /// Take back a claim of yours, or your position on the claim of another agent
+    /// Take back claims of yours, or your positions on claims of other agents
     #[command(
         hide = true,
         alias = "retract",
         after_help = "Example: hm claim withdraw C47 \"I misread the test\""
     )]
-    Withdraw {
-        /// The claim
-        id: Called,
-        #[command(flatten)]
-        because: Because,
-    },
-    /// End a claim for good
+    Withdraw(Several),
+    /// End claims for good
     #[command(after_help = "Example: \
         hm claim deprecate C47 \"the pool is gone\"")]
-    Deprecate {
-        /// The claim
-        id: Called,
-        #[command(flatten)]
-        because: Because,
-    },
+    Deprecate(Several),
     /// Merge two claims that say the same, as proposed
     #[command(
         hide = true,
@@ -350,24 +340,26 @@ impl Claim {
                 context.submit("still meant:", command, None)
             }),
             Self::Abstain(stances) => stances.run(context, "abstained", Position::Abstain),
-            Self::Withdraw { id, because } => {
-                let claim_id = context.claim_named(id)?;
-                if context.owns(claim_id)? {
-                    let command = DeprecateClaim { claim_id, reason: because.reason()? };
-                    return context.submit("withdrawn", Command::DeprecateClaim(command), None);
-                }
-                let position = TakePosition {
-                    claim_id,
-                    position: Position::Abstain,
-                    reason: Some(because.reason()?),
-                    evidence_ref: None,
-                };
-                context.submit("withdrawn from", Command::TakePosition(position), None)
+            Self::Withdraw(claims) => {
+                let reason: Reason = claims.needed_reason("withdraw")?;
+                claims.each(context, |id| {
+                    let (claim_id, reason) = (context.claim_named(id)?, reason.clone());
+                    if context.owns(claim_id)? {
+                        let command = DeprecateClaim { claim_id, reason };
+                        return context.submit("withdrawn", Command::DeprecateClaim(command), None);
+                    }
+                    let (position, reason) = (Position::Abstain, Some(reason));
+                    let position = TakePosition { claim_id, position, reason, evidence_ref: None };
+                    context.submit("withdrawn from", Command::TakePosition(position), None)
+                })
             }
-            Self::Deprecate { id, because } => {
-                let (claim_id, reason) = (context.claim_named(id)?, because.reason()?);
-                let command = Command::DeprecateClaim(DeprecateClaim { claim_id, reason });
-                context.submit("deprecated", command, None)
+            Self::Deprecate(claims) => {
+                let reason: Reason = claims.needed_reason("deprecate")?;
+                claims.each(context, |id| {
+                    let command =
+                        DeprecateClaim { claim_id: context.claim_named(id)?, reason: reason.clone() };
+                    context.submit("deprecated", Command::DeprecateClaim(command), None)
+                })
             }
             Self::RetractEvidence { id, evidence, relation, because } => {
                 let command = Command::RetractEvidence(RetractEvidence {

@@ -3,8 +3,11 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::Context;
@@ -14,15 +17,31 @@ use crate::domain::ids::{ClaimId, EventId, PhaseId, PlanId, RunId, TaskId};
 use crate::domain::names::{Reference, Sort, quoted_ids};
 use crate::domain::place::Place;
 use crate::reads::Reads;
+use crate::steps;
 use crate::views;
 use crate::workspace::Workspace;
 
 /// The workspace in which printed ids are looked up, and its handles after the first look-up.
 static PRINTED_FROM: Mutex<Option<(Workspace, Option<Reads>)>> = Mutex::new(None);
 
-/// Sets the workspace whose short names replace the ids in all output from here on.
-pub(super) fn print_from(workspace: &Workspace) {
+/// Whether the shell is below the root of that workspace.
+static IS_BELOW_ROOT: AtomicBool = AtomicBool::new(false);
+
+/// Sets the workspace whose short names replace the ids in all output from here on, and the directory of the shell.
+pub(super) fn print_from(workspace: &Workspace, here: &Path) {
+    let is_below_root = here != workspace.root() && here.starts_with(workspace.root());
+    IS_BELOW_ROOT.store(is_below_root, Ordering::Relaxed);
     *PRINTED_FROM.lock().unwrap_or_else(PoisonError::into_inner) = Some((workspace.clone(), None));
+}
+
+/// The text with the steps as lines of this shell.
+pub(super) fn in_shell(text: &str) -> Cow<'_, str> {
+    steps::in_shell_of(text, IS_BELOW_ROOT.load(Ordering::Relaxed))
+}
+
+/// [`in_shell`] for programs.
+pub(super) fn in_shell_json(value: &Value) -> Value {
+    steps::in_shell_json(value, IS_BELOW_ROOT.load(Ordering::Relaxed))
 }
 
 /// Replaces the ids in a text by short names, for output.

@@ -10,13 +10,12 @@ use serde_json::Value;
 use textwrap::core::{Word, display_width};
 use textwrap::{WordSeparator, WordSplitter};
 
-use super::names::shortened;
+use super::names::{in_shell, in_shell_json, shortened};
 use crate::domain::agent::AgentId;
 use crate::domain::clean;
 use crate::domain::receipt::Receipt;
 use crate::domain::rejection::{Code, Rejection};
 use crate::ledger::LedgerError;
-use crate::steps::{in_shell, in_shell_json};
 use crate::store::{ClaimSummary, StoreError};
 use crate::system;
 use crate::views::{self, Room, Stage, ViewError};

@@ -14,7 +14,6 @@ use crate::domain::versions::Versions;
 use crate::identity::Speaker;
 use crate::reads::Reads;
 use crate::session_news::SessionNews;
-use crate::steps::in_shell;
 use crate::store::StoreError;
 use crate::system;
 use crate::views::{self, Answer, Body, Format, View, ViewError};
@@ -113,7 +112,7 @@ impl Context {
             }
             Body::Markdown(text) => output::print_text(&(output::fitted(text) + &next))?,
             // Line breaks in XML are kept.
-            Body::Xml(text) => output::print_text(&(names::shortened(&in_shell(text)) + &*next))?,
+            Body::Xml(text) => output::print_text(&(names::shortened(&names::in_shell(text)) + &*next))?,
         }
         self.opened(opened, *seq);
         note_damage(&mut reads);

@@ -46,6 +46,7 @@ pub use retention::forgotten;
 pub use session::overdue;
 pub use spaces::{FoundItem, SpaceFacts, Stopped, copied, stopped};
 pub(crate) use target::respelled;
+pub(crate) use verdict::SETTLES_NOTHING;
 
 use serde_json::json;
 

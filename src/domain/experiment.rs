@@ -1,6 +1,7 @@
 //! Experiments: the plan of a run, its outcome, and the facts about it that the ledger keeps.
 
 mod check;
+mod doubt;
 mod held;
 mod reach;
 
@@ -18,6 +19,7 @@ use crate::domain::text::{CommandLine, Reason};
 use crate::domain::time::Timestamp;
 
 pub use self::check::{CheckKey, are_one_command, process};
+pub use self::doubt::{Finished, Word};
 pub use self::held::{Files, Held, HeldThen};
 pub use self::reach::{Kinship, Reach};
 

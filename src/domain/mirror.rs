@@ -1,27 +1,31 @@
 //! The mirror: a fold of the ledger into one Markdown file for each claim, and a sentence for each change. The same
 //! events give the same bytes.
 
+mod doubt;
 mod page;
 mod sentence;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use doubt::Run;
 pub use page::{README, edited_statement};
 
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Basis, ContradictionKind, Grade, Position, Relation, Status, Tier};
 use crate::domain::event::{
     ClaimCreated, ClaimSuperseded, ContradictionDetected, ContradictionResolved, DecisionRecorded, Event,
-    EvidenceAdded, EvidenceRetracted, OutcomeRecorded, PositionTaken, Recorded, Side, StatusChanged,
+    EvidenceAdded, EvidenceRetracted, ExperimentCompleted, OutcomeRecorded, PositionTaken, Recorded,
+    RunBehind, Side, StatusChanged,
 };
-use crate::domain::ids::{ClaimId, EventId};
+use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::names::{self, Named};
 use crate::domain::scope::Scope;
 use crate::domain::text::Reason;
 use crate::domain::time::Timestamp;
+use crate::domain::versions::{Sights, Versions};
 
 /// The types of the events that change a file of the mirror.
-pub const KINDS: [&str; 10] = [
+pub const KINDS: [&str; 11] = [
     ClaimCreated::KIND,
     StatusChanged::KIND,
     ClaimSuperseded::KIND,
@@ -32,6 +36,7 @@ pub const KINDS: [&str; 10] = [
     OutcomeRecorded::KIND,
     ContradictionDetected::KIND,
     ContradictionResolved::KIND,
+    ExperimentCompleted::KIND,
 ];
 
 /// A file of the mirror.
@@ -72,6 +77,17 @@ struct Link {
     by: AgentId,
     note: Option<Reason>,
     at: Timestamp,
+    seq: u64,
+    /// The run that the event is the end of.
+    run: Option<RunBehind>,
+    /// Whether equal runs passed and failed.
+    is_unstable: bool,
+}
+
+impl Link {
+    fn run_id(&self) -> Option<RunId> {
+        self.run.as_ref().map(|run| run.run_id)
+    }
 }
 
 /// A claim with everything that its file shows.
@@ -86,6 +102,18 @@ struct Page {
     state: Status,
     basis: Option<Basis>,
     is_proven: bool,
+    /// The run that proves it.
+    proof: Option<RunId>,
+    /// The run of another claim that speaks against the proof.
+    failed: Option<RunId>,
+    /// When equal runs as the proof were last seen to pass and fail.
+    unstable_at: Option<Timestamp>,
+    /// What is doubted about its status, in words.
+    doubted: String,
+    /// What the agents saw of its files.
+    sights: Sights,
+    /// What its files held when silence confirmed it.
+    silent_of: Option<Versions>,
     supersedes: Vec<ClaimId>,
     superseded_by: Option<ClaimId>,
     is_mended: bool,
@@ -107,6 +135,8 @@ pub struct Pages {
     /// The short names of claims by their ids.
     names: BTreeMap<String, String>,
     counted: u64,
+    runs: BTreeMap<RunId, Run>,
+    counted_runs: u64,
 }
 
 impl Pages {
@@ -117,11 +147,13 @@ impl Pages {
             let name = format!("{}{}", Named::Claim.letter(), self.counted);
             self.names.insert(recorded.id.to_string(), name);
         }
+        self.counted_runs += u64::from(Named::of(recorded) == Some(Named::Run));
         let event = recorded.event.as_ref().filter(|event| event.user().is_none())?;
         let claims = self.apply(recorded, event)?;
         let is_listed =
             matches!(event, Event::ClaimCreated(_) | Event::StatusChanged(_) | Event::ClaimSuperseded(_));
-        Some(Change { sentence: self.sentence(&recorded.agent, event), claims, is_listed })
+        let is_listed = self.doubt(&claims) || is_listed;
+        Some(Change { sentence: self.sentence(&recorded.agent, event, &claims), claims, is_listed })
     }
 
     /// The claims that an event changes.
@@ -157,6 +189,13 @@ impl Pages {
                 self.claims.get_mut(&outcome.claim_id)?.outcome = Some(outcome.clone());
                 Some(vec![outcome.claim_id])
             }
+            Event::ExperimentQueued(queued) => {
+                self.queue(self.last_run(), queued);
+                None
+            }
+            Event::ExperimentCompleted(ended) => {
+                Some(self.end(self.last_run(), recorded, ended)).filter(|doubted| !doubted.is_empty())
+            }
             Event::ContradictionDetected(found) if found.tier == Tier::Strong => self
                 .sides((&found.left, &found.right), |page, other| page.against.insert((other, found.kind))),
             Event::ContradictionResolved(ended) => self
@@ -183,6 +222,12 @@ impl Pages {
             state: Status::Proposed,
             basis: None,
             is_proven: false,
+            proof: None,
+            failed: None,
+            unstable_at: None,
+            doubted: String::new(),
+            sights: Sights::of(recorded.seq, created),
+            silent_of: None,
             supersedes: Vec::new(),
             superseded_by: None,
             is_mended: false,
@@ -243,6 +288,11 @@ impl Pages {
         files.into_iter().map(|(path, text)| File { path, text }).collect()
     }
 
+    /// The short name of the run that was counted last.
+    fn last_run(&self) -> String {
+        format!("{}{}", Named::Run.letter(), self.counted_runs)
+    }
+
     /// The short name of a claim, or its id.
     fn name(&self, id: ClaimId) -> String {
         let id = id.to_string();
@@ -259,9 +309,14 @@ impl Page {
     fn go(&mut self, change: &StatusChanged) {
         if change.from == Status::PendingProof && !change.keeps_proof {
             self.is_proven = change.to == Status::Confirmed;
+            let run = change.reason.as_str().strip_prefix("proof:").and_then(|run| run.parse().ok());
+            self.proof = run.filter(|_| self.is_proven);
+            (self.failed, self.unstable_at) = (None, None);
         } else if change.to == Status::Proposed {
             self.is_proven = false;
+            (self.proof, self.unstable_at) = (None, None);
         }
+        self.silent_of = change.by_silence.then(|| self.sights.last_versions().clone());
         self.state = change.to;
         self.basis = (change.to == Status::Confirmed).then_some(match (self.is_proven, change.by_silence) {
             (true, _) => Basis::Proved,
@@ -272,12 +327,16 @@ impl Page {
 
     fn take(&mut self, recorded: &Recorded, taken: &PositionTaken) {
         if taken.still {
+            self.sights.took(recorded.seq, &recorded.agent, taken);
             self.still_meant = Some((recorded.agent.clone(), recorded.at));
             return;
         }
         for former in &taken.instead_of {
             self.positions.remove(former);
+            self.sights.forget(former);
         }
+        self.sights.forget(&recorded.agent);
+        self.sights.took(recorded.seq, &recorded.agent, taken);
         let PositionTaken { position, reason, evidence_ref, .. } = taken.clone();
         let held = Held { position, reason, evidence_ref, at: recorded.at };
         self.positions.insert(recorded.agent.clone(), held);
@@ -292,6 +351,9 @@ impl Page {
             by: recorded.agent.clone(),
             note: added.note.clone(),
             at: recorded.at,
+            seq: recorded.seq,
+            is_unstable: added.run.as_ref().is_some_and(|run| run.unstable.is_some()),
+            run: added.run.clone(),
         };
         self.evidence.retain(|known| (known.event, known.relation) != (link.event, link.relation));
         self.evidence.push(link);

@@ -22,6 +22,9 @@ pub const MAX_SCOPES: usize = 16;
 /// The length limit of a scope in characters. A Linux path component has at most 255 bytes; two of those fit.
 pub const MAX_SCOPE_CHARS: usize = 512;
 
+/// The beginning of a typed path that begins at the root of the workspace, wherever it is typed, as in git.
+pub const FROM_ROOT: &str = ":/";
+
 /// The prefixes of scopes that are no paths.
 const PREFIXES: [&str; 3] = ["symbol:", "target:", "tag:"];
 

@@ -19,7 +19,9 @@ use super::state::{Claim, Run, State};
 use super::text::Worktree;
 use super::time::Timestamp;
 
-pub use self::witness::{Looks, MeantAgain, Unlike, unlike_claim, unlike_new, way_forward, witnessed};
+pub use self::witness::{
+    Looks, MeantAgain, Unlike, instead_of_a_run, unlike_claim, unlike_new, way_forward, witnessed,
+};
 
 /// The largest file that has a version, in bytes, and the most bytes of large files that are read for one claim: reading
 /// them takes some 50 ms.
@@ -144,6 +146,11 @@ impl Sights {
     /// Whether the content that an agent supported differs from this.
     pub(super) fn saw_other(&self, agent: &AgentId, versions: &Versions) -> bool {
         self.supports.get(agent).is_some_and(|saw| differ(&saw.versions, versions))
+    }
+
+    /// What the files held when the claim was made, or last said to be still meant.
+    pub(super) fn last_versions(&self) -> &Versions {
+        &self.meant().0.versions
     }
 
     /// What a run must have seen to say something about the claim.

@@ -148,6 +148,7 @@ pub(super) fn claim(claim: &Claim, digest: &Digest, max_chars: usize, now: Times
         .with_any("basis", super::items::basis(claim))
         .with_any("proved_by", claim.proved_by.as_deref())
         .with_any("unstable", claim.unstable.then_some("yes"))
+        .with_any("agreed", claim.agreed_before_change.then_some("before the change"))
         .with_any("later_edits", claim.edits_unseen.then_some("unseen"))
         .with_any("failed_since", claim.failed_since.as_deref())
         .with_any("grade", Some(claim.grade).filter(|grade| *grade != Grade::Asserted))

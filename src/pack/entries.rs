@@ -337,6 +337,8 @@ pub struct Claim {
     pub unstable: bool,
     /// Whether its proof does not see later edits at its places.
     pub edits_unseen: bool,
+    /// Whether all who agreed to it did so before its files changed.
+    pub agreed_before_change: bool,
     /// The run that has contradicted the claim since its proof.
     pub failed_since: Option<String>,
     /// The best grade of its evidence.

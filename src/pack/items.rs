@@ -218,6 +218,7 @@ pub(super) fn trusted(tag: Tag, claim: &Claim, now: Timestamp) -> Tag {
         .with_any("proved_by", claim.proved_by.as_deref())
         .with_any("your_challenge", claim.answers_reader.then_some(ANSWERED))
         .with_any("unstable", claim.unstable.then_some("yes"))
+        .with_any("agreed", claim.agreed_before_change.then_some("before the change"))
         .with_any("later_edits", claim.edits_unseen.then_some("unseen"))
         .with_any("failed_since", claim.failed_since.as_deref())
         .with_any("grade", Some(claim.grade).filter(|grade| *grade != Grade::Asserted))
@@ -314,13 +315,14 @@ pub(super) fn avoid(DeadEnd { claim, trigger, because, .. }: &DeadEnd, now: Time
         text = format!("{text} because {}", line(because, MAX_WARNING_CHARS));
     }
     text.push_str(&line(&beside(claim), MAX_WARNING_CHARS));
+    let is_certain = claim.basis == Some(Basis::Proved) || claim.agreed_before_change;
     Tag::open("avoid")
         .with("claim", &claim.id)
         .with("scope", claim.scopes.join(" "))
         .with_any("trigger", trigger.as_ref())
         .with("status", claim.status)
         .with_any("basis", basis(claim))
-        .with_any("doubt", claim.doubt.as_deref().filter(|_| claim.basis == Some(Basis::Proved)))
+        .with_any("doubt", claim.doubt.as_deref().filter(|_| is_certain))
         .with_any("by_now", claim.by_now.as_deref())
         .with_any("confidence", confidence(claim))
         .with("by", &claim.by)

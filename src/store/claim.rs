@@ -7,7 +7,7 @@ use super::claims::{ClaimSummary, SUMMARY, ran, summary};
 use super::rows::{json, only};
 use super::{Contradiction, DecisionView, NotChosen, Reader, RetractedEvidence, StoreError};
 use crate::domain::amendment::Change;
-use crate::domain::claim::{ClaimType, Grade, Position, Trigger};
+use crate::domain::claim::{ClaimType, Grade, Position, Status, Trigger};
 use crate::domain::experiment::{Prediction, RunState, Tally};
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::place::Fate;
@@ -118,8 +118,11 @@ pub struct StatusChange {
     pub from: Option<String>,
     /// The new status.
     pub to: String,
-    /// The agent that caused it.
+    /// The agent that caused it. For the end of a run, the agent that asked for the run.
     pub by: String,
+    /// Whether the end of a run caused it, and no agent.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_run: bool,
     /// The reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -252,7 +255,7 @@ pub(super) const EVIDENCE: &str = "SELECT evidence_ref, relation, added_by, weig
      (SELECT r.claim_id = claim_evidence.claim_id FROM experiments r WHERE r.id = claim_evidence.run_id) \
      AS was_queued_about_it FROM claim_evidence";
 pub(super) const POSITION: &str =
-    "SELECT agent, position, reason, evidence_ref, created_at, claim_id, seq FROM consensus";
+    "SELECT agent, position, reason, evidence_ref, created_at, claim_id, seq, before_change FROM consensus";
 /// A change after the creation of a claim, from `claim_status_history`.
 pub(super) const MOVE: &str =
     "SELECT old_status, new_status, changed_by, reason, changed_at, seq, claim_id FROM claim_moves";
@@ -391,7 +394,16 @@ impl Reader {
         let sql = "SELECT old_status, new_status, changed_by, reason, changed_at, seq \
                    FROM claim_status_history WHERE claim_id = ?1 ORDER BY seq";
         let mut statement = self.db.prepare_cached(sql)?;
-        self.kept_of(statement.query([claim])?, change)
+        let mut history = self.kept_of(statement.query([claim])?, change)?;
+        // What follows from the end of a run is recorded with it.
+        let mut ended_at = None;
+        for change in &mut history {
+            let is_end = change.from.as_deref() == Some(Status::PendingProof.as_str())
+                && change.to != Status::Deprecated.as_str();
+            change.by_run = is_end || ended_at == Some(change.at);
+            ended_at = change.by_run.then_some(change.at);
+        }
+        Ok(history)
     }
 }
 
@@ -402,7 +414,7 @@ pub(super) fn position(row: &Row<'_>) -> rusqlite::Result<PositionHeld> {
         reason: row.get("reason")?,
         evidence_ref: row.get("evidence_ref")?,
         at: row.get("created_at")?,
-        before_change: false,
+        before_change: row.get("before_change")?,
         seq: row.get("seq")?,
     })
 }
@@ -436,6 +448,7 @@ pub(super) fn change(row: &Row<'_>) -> rusqlite::Result<StatusChange> {
         from: row.get("old_status")?,
         to: row.get("new_status")?,
         by: row.get("changed_by")?,
+        by_run: false,
         reason: row.get("reason")?,
         at: row.get("changed_at")?,
         seq: row.get("seq")?,

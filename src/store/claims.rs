@@ -15,6 +15,7 @@ use crate::domain::ids::{ClaimId, RunId, TaskId};
 use crate::domain::notes;
 use crate::domain::scope::Scope;
 use crate::domain::state::COUNTS_FOR;
+use crate::domain::text::Worktree;
 use crate::domain::time::{Moment, Timestamp};
 use crate::domain::versions::Versions;
 use crate::imports::Imports;
@@ -125,6 +126,9 @@ pub struct ClaimSummary {
     /// Whether a run proved it and a path of it has no version, so that later edits there leave the proof standing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub edits_unseen: bool,
+    /// Whether all who agreed to it did so before its files changed and its owner said that it is still meant.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub agreed_before_change: bool,
     /// The owner.
     pub owner: String,
     /// The owner's confidence.
@@ -258,12 +262,13 @@ impl ClaimSummary {
         with_basis(self.status.as_str(), self.basis) + &self.doubts()
     }
 
-    /// The doubts about its proof: what it does not see, and what other runs say.
+    /// The doubts about its proof or agreement: what it does not see, and what other runs say.
     fn doubts(&self) -> String {
+        let before = if self.agreed_before_change { ", before the change" } else { "" };
         let unseen = if self.edits_unseen { ", later edits unseen" } else { "" };
         let unstable = if self.unstable { ", unstable" } else { "" };
         let failed = self.failed_since.as_ref().map(|run| format!(", failed since ({run})"));
-        [unseen, unstable, &failed.unwrap_or_default()].concat()
+        [before, unseen, unstable, &failed.unwrap_or_default()].concat()
     }
 
     /// The doubts about its status for a reader whose work tree its files were compared in: `failed since (R2), changed
@@ -271,7 +276,14 @@ impl ClaimSummary {
     pub fn doubt(&self) -> Option<String> {
         let changed = if self.is_changed() { ", changed since" } else { "" };
         let said = self.doubts() + changed;
-        said.strip_prefix(", ").map(str::to_owned)
+        let agreed = if self.agreed_before_change { "agreed " } else { "" };
+        said.strip_prefix(", ").map(|said| format!("{agreed}{said}"))
+    }
+
+    /// [`Self::doubt`] of a dead end. Without a proof, edits are no reason to try it again.
+    pub fn doubt_of_dead_end(&self) -> Option<String> {
+        let is_certain = self.basis == Some(Basis::Proved) || self.agreed_before_change;
+        self.doubt().filter(|_| is_certain)
     }
 
     /// Whether an output mentions that its files changed.
@@ -351,7 +363,7 @@ pub struct DeadEndDetail {
 
 pub(super) const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
      c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence, c.grade, c.reproduced, c.stale, \
-     c.origin_task_id, c.proof, c.unstable_at, c.mended, \
+     c.origin_task_id, c.proof, c.unstable_at, c.mended, c.agreed_before, \
      CASE WHEN c.proof IS NOT NULL THEN coalesce(c.versions, '{}') END AS proof_versions, \
      CASE WHEN c.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus p WHERE p.claim_id = c.id \
      AND p.position = 'support' AND p.agent <> c.owner) ELSE 0 END AS agreed_by_silence, \
@@ -476,7 +488,18 @@ impl Reader {
         let failed_since = claim.failed_since.filter(|_| basis.is_some());
         let proof = claim.proof.filter(|_| matches!(basis, Some(Basis::Proved | Basis::Unchecked)));
         let edits_unseen = claim.edits_unseen && basis == Some(Basis::Proved);
-        ClaimSummary { status, basis, proof, unstable, failed_since, edits_unseen, ..claim }
+        let agreed_before_change =
+            claim.agreed_before_change && matches!(basis, Some(Basis::Agreed | Basis::Silence));
+        ClaimSummary {
+            status,
+            basis,
+            proof,
+            unstable,
+            failed_since,
+            edits_unseen,
+            agreed_before_change,
+            ..claim
+        }
     }
 
     /// Whether an opposite outcome at this time still counts. Outside of a snapshot it always does.
@@ -513,6 +536,20 @@ impl Reader {
         proved.sort_by_key(|(claim, _)| claim.created_seq);
         let is_doubted = |claim: &ClaimSummary| claim.failed_since.is_some() || claim.unstable;
         Ok(proved.into_iter().filter(|(claim, _)| is_doubted(claim)).take(limit).collect())
+    }
+
+    /// What is doubted about a dead end, edits in a work tree included.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn doubt_of_dead_end(
+        &self,
+        id: ClaimId,
+        worktree: Option<&Worktree>,
+    ) -> Result<Option<String>, StoreError> {
+        let mut claim = self.claim_summary(id)?;
+        self.mark_edited(claim.iter_mut(), worktree)?;
+        Ok(claim.and_then(|claim| claim.doubt_of_dead_end()))
     }
 
     /// One claim in the form of a list.
@@ -586,7 +623,7 @@ pub(super) fn without_version(scopes: &[String], versions: &Versions) -> impl It
 
 pub(super) fn summary(row: &Row<'_>, imports: &Imports) -> rusqlite::Result<ClaimSummary> {
     let row = InOrder::of(row);
-    let status = row.get("status")?;
+    let (status, claim_type) = (row.get("status")?, row.get("claim_type")?);
     let created_seq = row.get("created_seq")?;
     let scopes: Vec<String> = row.json("scopes")?;
     let proof = row.get("proof")?;
@@ -595,7 +632,7 @@ pub(super) fn summary(row: &Row<'_>, imports: &Imports) -> rusqlite::Result<Clai
     Ok(ClaimSummary {
         id: row.get("id")?,
         statement: row.get("statement")?,
-        claim_type: row.get("claim_type")?,
+        claim_type,
         status,
         amends: None,
         changed_by: None,
@@ -609,6 +646,8 @@ pub(super) fn summary(row: &Row<'_>, imports: &Imports) -> rusqlite::Result<Clai
         created_seq,
         seq: row.get("seq")?,
         superseded_by: row.get("superseded_by")?,
+        // A decision states a goal, whatever the files hold.
+        agreed_before_change: row.get("agreed_before")? && claim_type != ClaimType::Decision,
         edits_unseen: versions.is_some_and(|versions| without_version(&scopes, &versions).next().is_some()),
         scopes,
         supports: row.get("supports")?,

@@ -4,60 +4,14 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::StoreError;
 use crate::domain::event::{ExperimentCompleted, Recorded};
-use crate::domain::experiment::{Reach, RunState};
+use crate::domain::experiment::{Finished, Word};
 
-/// A finished run as the comparison needs it.
-struct Run {
-    /// The top of its work tree.
-    top: String,
-    reach: Option<Reach>,
-    test: Option<String>,
-    state: RunState,
-}
-
-impl Run {
-    /// None without a directory.
-    fn read(row: &Row<'_>) -> rusqlite::Result<Option<Self>> {
-        let Some(cwd) = row.get::<_, Option<String>>("cwd")? else { return Ok(None) };
-        let command: String = row.get("command")?;
-        let dir = row.get::<_, Option<String>>("dir")?.unwrap_or_default();
-        let dir = dir.trim_end_matches('/');
-        let top = cwd.strip_suffix(dir).unwrap_or(&cwd).trim_end_matches('/').to_owned();
-        let words = shell_words::split(&command).unwrap_or_default();
-        let inside = |word: String| word.strip_prefix(&format!("{cwd}/")).map(str::to_owned).unwrap_or(word);
-        let words: Vec<String> = words.into_iter().map(inside).collect();
-        let reach = Reach::of(&words, dir);
-        Ok(Some(Self { top, reach, test: row.get("test_key")?, state: row.get("status")? }))
-    }
-
-    fn is_same_test(&self, other: &Self) -> bool {
-        self.test.is_some() && self.test == other.test
-    }
-
-    /// Whether this run is also a run of the other check.
-    fn includes(&self, other: &Self) -> bool {
-        self.is_same_test(other)
-            || self.reach.as_ref().zip(other.reach.as_ref()).is_some_and(|(own, other)| own.includes(other))
-    }
-
-    /// Whether this run, which came out otherwise, speaks against a proof. A success speaks only against the failure of
-    /// a check that it includes.
-    fn speaks_against(&self, proof: &Self) -> bool {
-        let is_akin = || {
-            let reaches = self.reach.as_ref().zip(proof.reach.as_ref());
-            reaches.is_some_and(|(own, proof)| own.kinship(proof).is_some())
-        };
-        if self.state == RunState::Failed {
-            self.is_same_test(proof) || is_akin()
-        } else {
-            self.includes(proof)
-        }
-    }
-
-    /// Whether this run, which came out as the proof did, takes back what a later run said against it.
-    fn takes_back(&self, failed: &Self, proof: &Self) -> bool {
-        self.includes(failed) || self.includes(proof)
-    }
+/// A finished run. None without a directory.
+fn finished(row: &Row<'_>) -> rusqlite::Result<Option<Finished>> {
+    let Some(cwd) = row.get::<_, Option<String>>("cwd")? else { return Ok(None) };
+    let (command, dir): (String, Option<String>) = (row.get("command")?, row.get("dir")?);
+    let (test, state) = (row.get("test_key")?, row.get("status")?);
+    Ok(Some(Finished::of(&cwd, &command, dir.as_deref(), test, state)))
 }
 
 const COLUMNS: &str = "cwd, command, json_extract(outcome, '$.git.prefix') AS dir, test_key, status";
@@ -68,9 +22,9 @@ pub(super) fn ran(db: &Connection, at: &Recorded, body: &ExperimentCompleted) ->
         return Ok(());
     }
     let seq = body.restates.map_or(at.seq, |place| place.seq);
-    let run = |id: &str| -> Result<Option<Run>, StoreError> {
+    let run = |id: &str| -> Result<Option<Finished>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM experiments WHERE id = ?1");
-        Ok(db.prepare_cached(&sql)?.query_row([id], Run::read).optional()?.flatten())
+        Ok(db.prepare_cached(&sql)?.query_row([id], finished).optional()?.flatten())
     };
     let id = body.run_id.to_string();
     let Some(new) = run(&id)? else { return Ok(()) };
@@ -84,18 +38,12 @@ pub(super) fn ran(db: &Connection, at: &Recorded, body: &ExperimentCompleted) ->
     let mut marks = Vec::new();
     while let Some(row) = rows.next()? {
         let (claim, failed): (String, Option<String>) = (row.get("claim")?, row.get("failed_run")?);
-        let Some(proof) = run(&row.get::<_, String>("proof_run")?)?.filter(|proof| proof.top == new.top)
-        else {
-            continue;
-        };
-        if proof.state != new.state {
-            if new.speaks_against(&proof) {
-                marks.push((claim, Some(id.clone())));
-            }
-        } else if let Some(failed) = failed.map(|failed| run(&failed)).transpose()?.flatten()
-            && new.takes_back(&failed, &proof)
-        {
-            marks.push((claim, None));
+        let Some(proof) = run(&row.get::<_, String>("proof_run")?)? else { continue };
+        let failed = failed.map(|failed| run(&failed)).transpose()?.flatten();
+        match new.word_on(&proof, failed.as_ref()) {
+            Some(Word::Against) => marks.push((claim, Some(id.clone()))),
+            Some(Word::Restored) => marks.push((claim, None)),
+            None => {}
         }
     }
     for (claim, failed) in marks {

@@ -4,19 +4,22 @@ use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 use serde::Serialize;
+use serde_json::json;
 
 use super::claims::without_version;
 use super::rows::{Json, bound, json, made_at, only};
 use super::{Reader, StoreError};
 use crate::domain::claim::{Basis, ClaimType, Grade, Relation, Status};
-use crate::domain::decide::{INTERRUPTED, ONLY_OPERATOR};
+use crate::domain::decide::{INTERRUPTED, ONLY_OPERATOR, SETTLES_NOTHING};
 use crate::domain::event::{
     ExperimentCompleted, ExperimentQueued, ExperimentStarted, Recorded, StatusChanged,
 };
 use crate::domain::experiment::{Prediction, ProfileName, RunOutcome, RunState, Tally};
 use crate::domain::ids::{ClaimId, EventId, RunId};
+use crate::domain::state::EQUAL_RUNS;
 use crate::domain::time::{Moment, Timestamp};
 use crate::domain::versions::Versions;
+use crate::domain::way;
 
 /// A run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -264,13 +267,23 @@ impl Reader {
         Ok(ExperimentPage { experiments, next })
     }
 
-    /// Why a contested claim needs another run, if its last run says so: a run of the same check was interrupted, or only the
-    /// operator confirms.
+    /// Why the next run alone does not settle a contested claim, if its last run says so: a run of the same check was
+    /// interrupted or came out both ways, or only the operator confirms.
     pub fn doubt_about(&self, claim: ClaimId) -> Result<Option<String>, StoreError> {
         let sql = "SELECT reason FROM claim_moves WHERE claim_id = ?1 ORDER BY seq DESC LIMIT 1";
         let why: Option<Option<String>> =
             self.db.prepare_cached(sql)?.query_row(params![claim], only).optional()?;
-        Ok(why.flatten().filter(|why| [INTERRUPTED, ONLY_OPERATOR].iter().any(|doubt| why.contains(doubt))))
+        Ok(why.flatten().and_then(|why| match why {
+            why if [INTERRUPTED, ONLY_OPERATOR].iter().any(|doubt| why.contains(doubt)) => Some(why),
+            why if why.contains(SETTLES_NOTHING) => {
+                let still = way::call("still", &json!({ "claim_id": claim }));
+                Some(format!(
+                    "{why}: {EQUAL_RUNS} equal runs do (repeat: {EQUAL_RUNS}) once the content is another, after {still} \
+                     if it is that of its own files"
+                ))
+            }
+            _ => None,
+        }))
     }
 
     /// Adds the claims that a run is linked to, in the order of the links.

@@ -12,8 +12,7 @@ use crate::domain::ids::ClaimId;
 const SHOWN: usize = 8;
 
 /// The columns of a [`PositionHeld`].
-pub(super) const FORMER: &str =
-    "SELECT agent, position, reason, evidence_ref, created_at, claim_id, seq FROM former_positions";
+pub(super) const FORMER: &str = "SELECT agent, position, reason, evidence_ref, created_at, claim_id, seq, 0 AS before_change FROM former_positions";
 
 /// Stores the positions that a new one replaces.
 pub(super) fn replaced(db: &Connection, at: &Recorded, body: &PositionTaken) -> Result<(), StoreError> {

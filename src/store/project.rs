@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::rows::{Json, malformed};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{Grade, Status};
+use crate::domain::claim::{Grade, Position, Status};
 use crate::domain::decide::Policy;
 use crate::domain::event::{
     AttentionSeen, ClaimCreated, ClaimSuperseded, CommandRejected, ContradictionDetected,
@@ -304,9 +304,9 @@ fn position_taken(db: &Connection, at: &Recorded, body: &PositionTaken) -> Resul
             .execute(params![body.claim_id, name])?;
     }
     db.prepare_cached(
-        "INSERT INTO consensus (claim_id, agent, position, reason, evidence_ref, created_at, seq) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (claim_id, agent) DO UPDATE SET \
-         position = ?3, reason = ?4, evidence_ref = ?5, created_at = ?6, seq = ?7",
+        "INSERT INTO consensus (claim_id, agent, position, reason, evidence_ref, created_at, seq, saw) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (claim_id, agent) DO UPDATE SET \
+         position = ?3, reason = ?4, evidence_ref = ?5, created_at = ?6, seq = ?7, saw = ?8, before_change = 0",
     )?
     .execute(params![
         body.claim_id,
@@ -315,8 +315,10 @@ fn position_taken(db: &Connection, at: &Recorded, body: &PositionTaken) -> Resul
         body.reason,
         body.evidence_ref,
         at.at,
-        at.seq
+        at.seq,
+        versions::stored(&body.versions).filter(|_| body.position == Position::Support)
     ])?;
+    versions::weigh_agreement(db, body.claim_id, false)?;
     proposals::spoken(db, at, body.claim_id)?;
     guards::challenged(db, body)?;
     questions::answered(db, at, body)?;

@@ -127,6 +127,7 @@ impl Reader {
                 statement: row.get("statement")?,
                 owner: row.get("owner")?,
                 status: row.get("status")?,
+                doubt: None,
                 created_at: Timestamp::from_ms(row.get("created_at")?),
                 session: row.get("session")?,
                 kind,

@@ -13,7 +13,7 @@ use crate::domain::event::{PositionTaken, Recorded};
 use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
-use crate::domain::versions::Versions;
+use crate::domain::versions::{Versions, differ};
 
 /// The last edits of claims' files by other sessions, after the claim was made, last supported or last said to be still
 /// meant. Pairs of a claim and a scope are asked for.
@@ -213,7 +213,34 @@ pub(super) fn affirmed(db: &Connection, at: &Recorded, body: &PositionTaken) -> 
     if body.aside {
         return Ok(());
     }
+    let now = &body.versions;
+    let before: Option<Option<Json<Versions>>> = db
+        .prepare_cached("SELECT versions FROM claims WHERE id = ?1")?
+        .query_row([body.claim_id], only)
+        .optional()?;
+    let is_other = before.flatten().is_some_and(|Json(before)| differ(&before, now));
+    let supports = "SELECT agent, saw FROM consensus WHERE claim_id = ?1 AND position = 'support'";
+    let mut supports = db.prepare_cached(supports)?;
+    let supports = supports.query_map([body.claim_id], |row| Ok((row.get("agent")?, row.get("saw")?)))?;
+    let supports: Vec<(String, Option<Json<Versions>>)> = supports.collect::<Result<_, _>>()?;
+    for (agent, saw) in supports {
+        let saw_other = saw.is_some_and(|Json(saw)| differ(&saw, now));
+        db.prepare_cached("UPDATE consensus SET before_change = ?3 WHERE claim_id = ?1 AND agent = ?2")?
+            .execute(params![body.claim_id, agent, saw_other])?;
+    }
     db.prepare_cached("UPDATE claims SET versions = ?2, affirmed_seq = ?3 WHERE id = ?1")?
         .execute(params![body.claim_id, stored(&body.versions), at.seq])?;
+    weigh_agreement(db, body.claim_id, is_other)
+}
+
+/// Whether the agreement to a claim is of older content alone: that of each supporter, or else the silence.
+pub(super) fn weigh_agreement(db: &Connection, claim: ClaimId, is_other: bool) -> Result<(), StoreError> {
+    db.prepare_cached(
+        "UPDATE claims SET agreed_before = CASE WHEN EXISTS (SELECT 1 FROM consensus p WHERE p.claim_id = ?1 \
+         AND p.position = 'support' AND p.agent <> claims.owner) THEN NOT EXISTS (SELECT 1 FROM consensus p \
+         WHERE p.claim_id = ?1 AND p.position = 'support' AND p.agent <> claims.owner AND p.before_change = 0) \
+         ELSE by_silence AND (agreed_before OR ?2) END WHERE id = ?1",
+    )?
+    .execute(params![claim, is_other])?;
     Ok(())
 }

@@ -33,8 +33,6 @@ pub(super) fn answer(asking: &mut Asking<'_>, id: ClaimId) -> Result<Answer, Vie
     let known = known.ok().and_then(|(claim, _)| claim.flatten());
     let ran = known.as_ref().and_then(|claim| ran::cited(asking.reads, claim).ok()).unwrap_or_default();
     let still_meant = known.as_ref().and_then(|claim| versions::still_meant(asking.reads, claim).ok());
-    let before_change = known.and_then(|claim| versions::before_change(asking.reads, &claim).ok());
-    let before_change = before_change.unwrap_or_default();
     let state_home = asking.reads.state_home().map(ToOwned::to_owned);
     asking.of_store(|asked| {
         let Some(mut claim) = asked.store.claim(id)? else {
@@ -47,7 +45,6 @@ pub(super) fn answer(asking: &mut Asking<'_>, id: ClaimId) -> Result<Answer, Vie
         if let Some(workspace) = asked.files() {
             versions::compare(workspace, asked.store, &mut claim)?;
         }
-        versions::mark_before_change(&mut claim, &before_change);
         claim.still_meant = still_meant.clone().flatten();
         claim.proof_ran = proof_ran(asked.store, asked.workspace.root(), &claim.summary)?;
         asked.store.mark_at_now(std::iter::once(&mut claim.summary))?;
@@ -287,11 +284,11 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
         // Its creation is told above.
         claim.history.iter().filter(|change| change.from.is_some()).map(|change| {
             let reason = change.reason.as_deref().map(|reason| format!(": {}", inline(reason, 2_000)));
+            let by = if change.by_run { "a run".to_owned() } else { name(&change.by) };
             format!(
-                "#{} {} by {} {} ago{}",
+                "#{} {} by {by} {} ago{}",
                 change.seq,
                 change.to,
-                name(&change.by),
                 age(change.at, now),
                 reason.unwrap_or_default()
             )

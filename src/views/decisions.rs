@@ -123,16 +123,21 @@ fn one(decision: &DecisionSummary, filter: &DecisionFilter, supporters: &[String
     )
 }
 
-/// The lines below a decision in force: why it was taken, its amendments in order, and what was not chosen.
+/// The lines below a decision in force: why it was taken, the decisions that it amends in order, each with its own reason,
+/// and what was not chosen. The reason of an amendment may be that of a reversal.
 fn reasons(store: &Reader, decision: &DecisionSummary, now: Timestamp) -> Result<String, StoreError> {
     let chain = store.amended(decision)?;
-    let first = chain.first().unwrap_or(decision);
-    let mut text = format!("  why: {}\n", listed(&first.rationale, WHY_CHARS));
-    for later in chain.iter().skip(1) {
-        let change = later.amends.as_ref().map_or("", |amended| amended.change.as_str());
-        let (by, age) = (name(&later.decided_by), age(later.created_at, now));
-        let (change, why) = (listed(change, CHANGE_CHARS), listed(&later.rationale, WHY_CHARS));
-        let _ = writeln!(text, "  amended in `{}` by {by} {age} ago: {change}; why: {why}", later.claim_id);
+    let mut text = format!("  why: {}\n", listed(&decision.rationale, WHY_CHARS));
+    for each in chain.iter().filter(|_| chain.len() > 1) {
+        let (id, by, age) = (each.claim_id, name(&each.decided_by), age(each.created_at, now));
+        // The reason of the decision itself is told above.
+        let why = (id != decision.claim_id).then(|| listed(&each.rationale, WHY_CHARS));
+        let change = each.amends.as_ref().map(|amended| listed(&amended.change, CHANGE_CHARS));
+        let _ = match change {
+            None => write!(text, "  first in `{id}` by {by} {age} ago"),
+            Some(change) => write!(text, "  amended in `{id}` by {by} {age} ago: {change}"),
+        };
+        let _ = writeln!(text, "{}", why.map(|why| format!("; why: {why}")).unwrap_or_default());
     }
     for rejected in store.rejected_by(&[decision.claim_id])?.into_values().flatten() {
         let (what, why) = (listed(&rejected.statement, WHY_CHARS), listed(&rejected.because, WHY_CHARS));

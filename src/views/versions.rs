@@ -1,6 +1,6 @@
 //! The differences between a claim's recorded files and the files in the reader's work tree.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::ViewError;
 use super::markdown::{inline, name};
@@ -11,7 +11,7 @@ use crate::domain::ids::ClaimId;
 use crate::domain::place::Fate;
 use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
-use crate::domain::versions::{Content, differ};
+use crate::domain::versions::Content;
 use crate::reads::Reads;
 use crate::store::{
     Changed, CitedPlace, ClaimSummary, ClaimView, PlaceNow, PositionHeld, Reader, StillMeant, StoreError,
@@ -195,31 +195,6 @@ pub(super) fn still_meant(reads: &mut Reads, claim: &ClaimView) -> Result<Option
     let is_challenge =
         matches!(taken, Some(Event::PositionTaken(taken)) if taken.position == Position::Challenge);
     Ok(Some(StillMeant { by, is_challenge }))
-}
-
-/// The ledger positions of supports for other content than that of the claim's last `still`. The event has the file
-/// versions that its agent saw.
-pub(super) fn before_change(reads: &mut Reads, claim: &ClaimView) -> Result<BTreeSet<u64>, ViewError> {
-    let mut found = BTreeSet::new();
-    let Some(affirmed) = claim.affirmed_seq else { return Ok(found) };
-    let Some(ledger) = reads.ledger()? else { return Ok(found) };
-    let supports = claim.positions.iter().filter(|held| held.position == Position::Support.as_str());
-    for seq in supports.map(|held| held.seq).filter(|seq| *seq < affirmed) {
-        let taken = ledger.event_at(seq)?.and_then(|stored| stored.recorded().ok()?.event);
-        if let Some(Event::PositionTaken(taken)) = taken
-            && differ(&taken.versions, &claim.versions)
-        {
-            found.insert(seq);
-        }
-    }
-    Ok(found)
-}
-
-/// Marks the positions of these events.
-pub(super) fn mark_before_change(claim: &mut ClaimView, before_change: &BTreeSet<u64>) {
-    for held in &mut claim.positions {
-        held.before_change = before_change.contains(&held.seq);
-    }
 }
 
 /// A position as a sentence part.

@@ -38,9 +38,7 @@ pub fn why(reads: &mut Reads, id: ClaimId, now: Timestamp, format: Format) -> Re
         Ok(claim)
     })?;
     let (claim, left_out) = (claim.flatten(), left_out.count());
-    let mut claim = claim.ok_or_else(|| ViewError::no_claim(id))?;
-    let before_change = versions::before_change(reads, &claim)?;
-    versions::mark_before_change(&mut claim, &before_change);
+    let claim = claim.ok_or_else(|| ViewError::no_claim(id))?;
     let mut chain = Chain { now, grounds: Vec::new(), seen: BTreeSet::from([id]), left_out };
     chain.follow(reads, id, claim.evidence_items.clone(), 1)?;
     let mut successors = Vec::new();

@@ -330,7 +330,7 @@ impl Asker<'_> {
         for change in whole.history.iter().rev() {
             let why = change.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
             let (at, to) = (shown(self.now, change.at), change.to.replace('_', " "));
-            let text = format!("#{} {at} {to} by {}{why}", change.seq, change.by);
+            let text = format!("#{} {at} {to} by {}{why}", change.seq, change.by());
             lines.push(self.line(Tone::Plain, 2, &text));
         }
         Ok(lines)

@@ -310,7 +310,7 @@ fn history(page: &mut Page<'_>, whole: &Whole) -> Markup {
                         (page.to(&format!("/event/{}", change.seq), &format!("#{}", change.seq))) " "
                         (time(Timestamp::from_ms(change.at))) " "
                         @if change.from.is_none() { "stated as " }
-                        (page::status(&change.to)) " by " (said(&change.by))
+                        (page::status(&change.to)) " by " (said(change.by()))
                         @if let Some(reason) = reason { ": " (said(reason)) }
                     }
                 }

@@ -328,6 +328,7 @@ pub(super) fn doubts(claim: &Claim) -> Vec<&'static str> {
         (claim.unstable, "equal runs passed and failed"),
         (!claim.changed_since.is_empty(), "its files changed since"),
         (claim.stale, "the files of its evidence were edited since"),
+        (claim.agreed_before_change, "agreed before its files changed"),
         (claim.edits_unseen, "edits at its places are not seen"),
         (claim.agreed_by_silence, "agreed by silence alone"),
         (claim.imported, "imported from a file"),

@@ -34,7 +34,7 @@ impl Workspace {
 
     /// A scope as a person typed it in the directory `here`. A path is relative to `here`, or to the root when
     /// `here` lies outside the workspace. A path in the form of receipts, which begins at the root, also works
-    /// when its first directory exists only at the root. An absolute path and a symbolic link lead to the same scope.
+    /// when its first directory exists only at the root, and behind `:/` always. An absolute path and a symbolic link lead to the same scope.
     ///
     /// # Errors
     /// [`BadScope`] when the text is no scope, or its path lies outside the workspace.
@@ -79,6 +79,9 @@ impl Workspace {
     fn typed(&self, here: &Path, text: &str) -> Result<Option<PathBuf>, BadScope> {
         let Some(path) = scope::typed_path(text)? else { return Ok(None) };
         let path = path.replace('\\', "/");
+        if let Some(path) = path.strip_prefix(scope::FROM_ROOT) {
+            return Ok(Some(self.root.join(path.trim_start_matches('/'))));
+        }
         let is_of_root = path.split_once('/').is_some_and(|(first, _)| {
             !first.starts_with('.') && !here.join(first).exists() && self.root.join(first).exists()
         });

@@ -456,12 +456,10 @@ impl Committer {
             decide::decide(&self.state, agent, session.as_ref(), &facts, command, now, &self.rules())
                 .and_then(|done| versions::witnessed(&self.state, done, &facts.versions, &facts.checkout));
         let Some(profiles) = &self.profiles else { return decision };
+        let asked = (command, facts.checkout.worktree.as_ref());
         match decision {
-            Ok(decision) => Ok(facts::naming_the_run(decision, &self.state, command, profiles)),
-            Err(refused) => {
-                let asked = (command, facts.checkout.worktree.as_ref());
-                Err(facts::naming_who_settles(refused, &self.state, asked, profiles))
-            }
+            Ok(decision) => Ok(facts::naming_the_run(decision, &self.state, agent, asked, profiles)),
+            Err(refused) => Err(facts::naming_who_settles(refused, &self.state, asked, profiles)),
         }
     }
 

@@ -3,6 +3,7 @@
 
 use super::commit::Committer;
 use super::profiles::Profiles;
+use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{Position, Status};
 use crate::domain::command::{
@@ -18,6 +19,7 @@ use crate::domain::policy::MemoryPolicy;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::{Claim, State};
 use crate::domain::text::{Statement, Worktree};
+use crate::domain::versions;
 use crate::ledger::{Ledger, LedgerError, Stored};
 use crate::workspace::Workspace;
 
@@ -204,11 +206,13 @@ fn findings_on(ledger: &Ledger, seq: u64) -> Result<Vec<Stored>, LedgerError> {
     Ok(found)
 }
 
-/// Adds to the answer to a challenge the run that would settle the dispute.
+/// Adds to the answer to a challenge the run that would settle the dispute, or what settles it instead if the run would see
+/// other content.
 pub(super) fn naming_the_run(
     mut decision: Accepted,
     state: &State,
-    command: &Command,
+    agent: &AgentId,
+    (command, worktree): (&Command, Option<&Worktree>),
     profiles: &Profiles,
 ) -> Accepted {
     if let Command::TakePosition(TakePosition { claim_id, position: Position::Challenge, .. }) = command
@@ -219,7 +223,12 @@ pub(super) fn naming_the_run(
         && !decision.events.iter().any(|event| matches!(event, Event::ExperimentQueued(_)))
         && let Some(settling) = profiles.settling(*claim_id, claim.claim_type, &claim.scopes)
     {
-        decision.next = decision.next.map(|next| format!("{next}; {settling}"));
+        let instead = decision.events.iter().find_map(|event| {
+            let Event::PositionTaken(taken) = event else { return None };
+            versions::instead_of_a_run(state, agent, taken, worktree)
+        });
+        let settled_by = instead.unwrap_or(settling);
+        decision.next = decision.next.map(|next| format!("{next}; {settled_by}"));
     }
     decision
 }

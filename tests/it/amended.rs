@@ -150,18 +150,40 @@ fn the_design_page_has_an_amended_decision_once_with_its_amendments_in_order() {
     let flat = flat(page.as_bytes());
     let order = [
         "C4 (amends C3) The pool holds 20 connections.",
+        "why: two of them deadlock",
+        "first in C1 by devops",
         "why: one place to look",
         "amended in C3 by devops",
         "'A caller waits 5 s and then gets an error.' -> 'A caller waits 2 s",
         "why: 5 s blocks the page",
         "amended in C4 by devops",
-        "added 'No page waits'; why: two of them deadlock",
+        "added 'No page waits'",
         "not chosen: a pool for each page: too many connections",
         "2 no longer in force",
     ];
     let places: Vec<Option<usize>> = order.iter().map(|part| flat.replace('`', "").find(part)).collect();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}: {page}");
     assert_eq!(flat.matches("The pool holds 20").count(), 1, "{page}");
+}
+
+/// Red before: `why:` below a reversal told why the first decision had been taken.
+#[test]
+fn a_reversal_says_its_own_reason_first() {
+    let shell = Shell::new();
+    for line in [
+        "hm --agent devops decision record \"we keep the sessions in SQLite\" --target store --scope src/store.rs \
+         --rationale \"one file to back up\"",
+        "hm --agent devops decision record \"we do not keep the sessions in SQLite\" --target store \
+         --scope src/store.rs --supersedes C1 --rationale \"two machines write them now\"",
+    ] {
+        said(&shell, line);
+    }
+    let page = said(&shell, "hm decision list").replace('`', "");
+    let below = page.split_once("we do not keep").expect("the reversal").1;
+    let why = below.split_once("why: ").expect("a reason").1;
+    assert!(why.starts_with("two machines write them now"), "{page}");
+    assert_eq!(page.matches("two machines write them now").count(), 1, "{page}");
+    assert!(page.contains("first in C1 by devops") && page.contains("why: one file to back up"), "{page}");
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use hivemind::config::Config;
 use hivemind::domain::claim::{ClaimType, Outcome, Position, Relation, ReportKind, Share, Status};
 use hivemind::domain::command::{
-    AddEvidence, AliasTarget, Command, CreateClaim, DeprecateClaim, KeepClaim, RecordDecision, RecordOutcome,
-    ReportEvent, StartSession, Submission,
+    AddEvidence, AffirmClaim, AliasTarget, Command, CreateClaim, DeprecateClaim, KeepClaim, RecordDecision,
+    RecordOutcome, ReportEvent, StartSession, Submission,
 };
 use hivemind::domain::decide::{self, Policy};
 use hivemind::domain::event::{Event, Recorded, StatusChanged};
@@ -17,6 +17,7 @@ use hivemind::domain::rejection::Rejection;
 use hivemind::domain::scope::Scope;
 use hivemind::domain::session::Source;
 use hivemind::domain::time::{Hours, Moment, Timestamp};
+use hivemind::domain::versions::Content;
 use hivemind::mcp::Era;
 use hivemind::reads::Reads;
 use hivemind::spool::Spool;
@@ -164,6 +165,34 @@ fn names(names: &[&str]) -> Vec<hivemind::domain::agent::AgentId> {
 fn asking(statement: &str, asks: &[&str], minutes: Option<u32>) -> Submission {
     let create = CreateClaim { asks: names(asks), unless_objection_minutes: minutes, ..fact(statement) };
     request("devops", Command::CreateClaim(create))
+}
+
+/// Red before: silence that had agreed to older content was shown like any other.
+#[test]
+fn silence_that_agreed_to_older_content_is_shown_as_that() {
+    let holds = |byte: u8| [("log.txt".parse().expect("a scope"), Content::Sha256([byte; 32]))].into();
+    let mut team = Team::new();
+    let create = CreateClaim {
+        scopes: vec!["log.txt".parse().expect("a scope")],
+        unless_objection_minutes: Some(30),
+        ..fact("the log stays")
+    };
+    let made = Submission { versions: holds(1), ..request("devops", Command::CreateClaim(create)) };
+    team.does(&made);
+    let claim = claim_of(&made);
+    team.at_minute(30);
+    assert_eq!(team.sweeps(), 1);
+    let still = |byte| {
+        let still = Command::AffirmClaim(AffirmClaim { claim_id: claim, reason: None });
+        Submission { versions: holds(byte), ..request("devops", still) }
+    };
+    team.does(&still(1));
+    assert_eq!(team.claim(claim).summary.standing(), "confirmed (agreed by silence)");
+    team.does(&still(2));
+    assert_eq!(team.claim(claim).summary.standing(), "confirmed (agreed by silence), before the change");
+    let supports = Submission { versions: holds(2), ..position("analyst", claim, Position::Support) };
+    team.does(&supports);
+    assert_eq!(team.claim(claim).summary.standing(), "confirmed (agreed)");
 }
 
 #[test]

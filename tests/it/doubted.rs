@@ -16,13 +16,13 @@ const PYTEST: &str = "import os, sys\n\
     sys.exit(1 if failed else 0)\n";
 
 /// What a line prints in a directory.
-fn printed(shell: &Shell, dir: &Path, line: &str) -> String {
+pub(crate) fn printed(shell: &Shell, dir: &Path, line: &str) -> String {
     let output = shell.command(line).current_dir(dir).output().expect("hm can be run");
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
 /// A repository with a proved claim about `calc.py`, and a linked work tree of it where that file says something else.
-fn scene() -> (Shell, PathBuf, tempfile::TempDir) {
+pub(crate) fn scene() -> (Shell, PathBuf, tempfile::TempDir) {
     let shell = Shell::new();
     let root = shell.workspace().root().to_owned();
     let write = |path: &str, text: &str| std::fs::write(root.join(path), text).expect("a file");
@@ -160,5 +160,149 @@ fn a_hook_tells_the_doubt_of_a_claim() {
     let told = devops.told("UserPromptSubmit", json!({ "prompt": "work on sums in calc.py" }));
     let told = told.to_string();
     assert!(told.contains("sums are whole") && told.contains("changed"), "{told}");
+    drop(linked);
+}
+
+/// The line of an output in which a text stands, with its breaks taken out.
+pub(crate) fn line_with(text: &str, said: &str) -> String {
+    let flat = text.replace("\n    ", " ");
+    flat.lines().find(|line| line.contains(said)).unwrap_or_else(|| panic!("no {said}: {text}")).to_owned()
+}
+
+/// Red before: a claim whose supporters had seen older content than its owner meant was agreed, without a word.
+#[test]
+fn agreement_to_older_content_is_said_until_it_is_renewed() {
+    let (shell, linked, _place) = scene();
+    let root = shell.workspace().root().to_owned();
+    let does = |line: &str| assert!(shell.run(line).status.success(), "{line}");
+    does("hm --agent devops claim create \"sums are whole\" --scope calc.py");
+    does("hm --agent reviewer claim support C2");
+    let shown = || {
+        let surfaces = [
+            "hm claim list",
+            "hm claim search sums whole",
+            "hm claim show C2",
+            "hm claim why C2",
+            "hm --agent frontend context",
+            "hm --agent frontend context --intent \"work on sums\"",
+            "hm memory list",
+        ];
+        let mut shown: Vec<(&str, String)> =
+            surfaces.into_iter().map(|line| (line, printed(&shell, &root, line))).collect();
+        printed(&shell, &root, "hm export --to AGENTS.md");
+        let section = std::fs::read_to_string(root.join("AGENTS.md")).expect("a file");
+        shown.push(("hm export", section));
+        shown
+    };
+    let is_said = |(line, text): &(&str, String)| match *line {
+        "hm claim show C2" => line_with(text, "# confirmed").contains("before the change"),
+        "hm export" => line_with(text, "sums are whole").contains("(calc.py; agreed before the change)"),
+        _ => line_with(text, "sums are whole").contains("before the change"),
+    };
+    // Unchanged content is no older content.
+    does("hm --agent devops claim still C2");
+    assert!(!shown().iter().any(is_said), "{:?}", shown());
+    std::fs::write(root.join("calc.py"), "def add(a, b): return int(a + b)\n").expect("a file");
+    does("hm --agent devops claim still C2");
+    for surface in shown() {
+        assert!(is_said(&surface), "{surface:?}");
+    }
+    let page = shell.json("hm --json claim show C2");
+    assert_eq!(page["agreed_before_change"], json!(true), "{page}");
+    // One support of what is meant is enough.
+    does("hm --agent architect claim support C2");
+    assert!(!shown().iter().any(is_said), "{:?}", shown());
+    does("hm --agent architect claim abstain C2");
+    assert!(shown().iter().all(is_said), "{:?}", shown());
+    // The old content is what they agreed to.
+    git(&root, &["checkout", "-q", "calc.py"]);
+    does("hm --agent devops claim still C2");
+    assert!(!shown().iter().any(is_said), "{:?}", shown());
+    drop(linked);
+}
+
+/// Red before: the warning of a hook named a proved dead end and no run that had come out otherwise since.
+#[test]
+fn the_warning_of_a_dead_end_says_the_doubt_of_its_proof() {
+    let (shell, linked, _place) = scene();
+    let root = shell.workspace().root().to_owned();
+    for line in [
+        "hm --agent devops claim create \"int sums lose cents\" --type negative --scope calc.py --trigger-command \"make sums\"",
+        "hm --agent analyst claim challenge C2 \"they do not\"",
+        "hm --agent devops experiment run pytest --claim C2 --blocking",
+    ] {
+        assert!(shell.run(line).status.success(), "{line}");
+    }
+    let one = claude(&shell, "s-1", "reviewer");
+    one.start();
+    let told = one.about_to_run("make sums");
+    assert!(told.contains("int sums lose cents") && !told.contains("in doubt"), "{told}");
+    std::fs::write(root.join("other.py"), "1\n").expect("a file");
+    std::fs::write(root.join("flag"), "").expect("a file");
+    shell.run("hm --agent analyst experiment run pytest");
+    let other = claude(&shell, "s-2", "architect");
+    other.start();
+    let told = other.about_to_run("make sums");
+    assert!(told.contains("C2, in doubt: failed since (R"), "{told}");
+    drop(linked);
+}
+
+/// Red before: a mirror folded no runs, so its pages said `proved` of what later runs doubt.
+#[test]
+fn a_mirror_says_what_later_runs_doubt() {
+    let (shell, linked, place) = scene();
+    let root = shell.workspace().root().to_owned();
+    let mirror = place.path().join("mirror");
+    let to = mirror.display().to_string();
+    let page = || {
+        printed(&shell, &root, &format!("hm mirror --to {to}"));
+        let dir = std::fs::read_dir(mirror.join("claims")).expect("a directory");
+        let files: Vec<PathBuf> = dir.flatten().map(|entry| entry.path()).collect();
+        let file = files.iter().find(|path| path.to_string_lossy().contains("C1-")).expect("a page");
+        let lists = std::fs::read_dir(mirror.join("scopes")).expect("a directory");
+        let list = lists.flatten().map(|entry| std::fs::read_to_string(entry.path()).expect("a list"));
+        let list: String = list.collect();
+        (std::fs::read_to_string(file).expect("a page"), list)
+    };
+    let (plain, list) = page();
+    assert!(
+        plain.contains("# C1 fact, confirmed, proved\n") && list.contains("confirmed, proved]"),
+        "{plain}"
+    );
+    std::fs::write(root.join("other.py"), "1\n").expect("a file");
+    std::fs::write(root.join("flag"), "").expect("a file");
+    shell.run("hm --agent analyst experiment run pytest");
+    let (failed, list) = page();
+    assert!(failed.contains("# C1 fact, confirmed, proved, failed since (R2)\n"), "{failed}");
+    assert!(
+        failed.contains("failed_since: \"R2\"\n") && list.contains("failed since (R2)"),
+        "{failed}{list}"
+    );
+    // The same run passes: the doubt is of one content then.
+    std::fs::remove_file(root.join("flag")).expect("a file");
+    shell.run("hm --agent analyst experiment run pytest");
+    let listed = line_with(&printed(&shell, &root, "hm claim list"), "add works");
+    let (steady, _) = page();
+    assert_eq!(steady.contains("failed since"), listed.contains("failed since"), "{listed} {steady}");
+    std::fs::remove_file(root.join("other.py")).expect("a file");
+    std::fs::write(root.join("flag"), "").expect("a file");
+    shell.run("hm --agent analyst experiment run pytest");
+    let listed = line_with(&printed(&shell, &root, "hm claim list"), "add works");
+    assert!(listed.contains("unstable"), "{listed}");
+    let (unstable, list) = page();
+    assert!(
+        unstable.contains("confirmed, proved, unstable") && unstable.contains("unstable_at: \""),
+        "{unstable}"
+    );
+    assert!(list.contains("unstable"), "{list}");
+    // A mirror that is made anew has the same pages.
+    let again = place.path().join("again");
+    printed(&shell, &root, &format!("hm mirror --to {}", again.display()));
+    let head = |dir: &Path| {
+        let output =
+            std::process::Command::new("git").arg("-C").arg(dir).args(["rev-parse", "HEAD"]).output();
+        String::from_utf8_lossy(&output.expect("git runs").stdout).into_owned()
+    };
+    assert_eq!(head(&mirror), head(&again));
     drop(linked);
 }

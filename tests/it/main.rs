@@ -29,6 +29,7 @@ mod damage;
 mod decisions;
 mod demo;
 mod disk;
+mod disputes;
 mod doctor;
 mod doubted;
 mod earlier;

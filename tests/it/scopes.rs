@@ -166,3 +166,38 @@ fn a_lock_on_a_glob_holds_the_files_it_matches() {
     let claimed = hm("two", "analyst", &["task", "claim", &third, "--lock", "src/db/schema.sql"]);
     assert_eq!(claimed["warnings"], json!([]), "{claimed}");
 }
+
+/// Red before: a printed command named its scope from the root, and meant another file in the directory of its reader.
+#[test]
+fn a_printed_command_means_the_same_file_wherever_it_is_pasted() {
+    let shell = Shell::new();
+    let root = shell.workspace().root().to_owned();
+    std::fs::create_dir_all(root.join("src/sub/src")).expect("a directory");
+    for file in ["calc.py", "src/calc.py", "src/sub/calc.py", "src/sub/src/calc.py"] {
+        std::fs::write(root.join(file), "1").expect("a file");
+    }
+    let said = |dir: &str, line: &str| {
+        let output = run_in(&shell, dir, line);
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+    };
+    let mut number = 100;
+    for (name, scope) in [("C1", "calc.py"), ("C2", "src/calc.py")] {
+        said("", &format!("hm --agent devops claim create \"{name} adds\" --scope {scope}"));
+        for dir in ["", "src", "src/sub"] {
+            let refused = said(dir, &format!("hm --agent devops claim challenge {name} \"it is wrong\""));
+            let printed = refused.split_once("--scope ").unwrap_or_else(|| panic!("{refused}")).1;
+            let printed = printed.split([' ', '`']).next().expect("a word");
+            // At the root a plain path is right, and anywhere below it the printed one.
+            let pasted: &[&str] = if dir.is_empty() { &[""] } else { &["", "src", "src/sub"] };
+            for there in pasted {
+                number += 1;
+                let meant = scopes_in(&shell, there, number, printed);
+                assert_eq!(meant, json!([scope]), "{printed} of {dir:?} in {there:?}");
+            }
+        }
+    }
+    // A name and a placeholder are the same anywhere.
+    said("", "hm --agent devops claim create \"the tag adds\" --scope tag:sums");
+    let refused = said("src", "hm --agent devops claim challenge C3 \"it is wrong\"");
+    assert!(refused.contains("tag:sums") && !refused.contains(":/"), "{refused}");
+}

@@ -185,6 +185,37 @@ fn several_claims_get_a_position_each_and_a_refusal_names_its_claim() {
     assert!(codes[0]["state"] == "committed" && codes[1]["code"] == "claim_deprecated", "{lines}");
 }
 
+/// Red before: of several claims the second one was taken for the reason, and a third was refused.
+#[test]
+fn several_claims_are_taken_back_or_ended_with_one_reason() {
+    let mut shell = Shell::new();
+    for (number, name) in ["one", "two", "three", "four", "five"].into_iter().enumerate() {
+        let line = format!("hm --agent devops claim create \"{name} is a word\" --scope src/{number}");
+        assert!(shell.run(&line).status.success());
+    }
+    shell.check(
+        &[
+            "hm --agent devops claim withdraw C1 C3",
+            "hm --agent devops claim withdraw C1 C3 \"I misread\"",
+            "hm --agent architect claim deprecate C2 C4 --reason \"it is gone\"",
+            "hm --agent devops claim deprecate C5 obsolete",
+        ],
+        expect![[r#"
+            $ hm --agent devops claim withdraw C1 C3
+            hm: reason is missing; fill in the word in capitals: hm claim withdraw C1 C3 --reason WHY
+            [exit 2]
+            $ hm --agent devops claim withdraw C1 C3 "I misread"
+            withdrawn C1: committed at seq 6
+            withdrawn C3: committed at seq 7
+            $ hm --agent architect claim deprecate C2 C4 --reason "it is gone"
+            deprecated C2: committed at seq 8
+            deprecated C4: committed at seq 9
+            $ hm --agent devops claim deprecate C5 obsolete
+            deprecated C5: committed at seq 10
+        "#]],
+    );
+}
+
 /// Red before: the error quoted the surplus word, and named no line that works.
 #[test]
 fn an_error_of_usage_names_a_line_that_works() {
@@ -203,14 +234,7 @@ fn an_error_of_usage_names_a_line_that_works() {
         ],
         expect![[r#"
             $ hm claim deprecate C11
-            error: the following required arguments were not provided:
-              <REASON>
-
-              tip: fill in the words in capitals: hm claim deprecate C11 REASON
-
-            Usage: hm claim deprecate <ID> <REASON>
-
-            For more information, try '--help'.
+            hm: reason is missing; fill in the word in capitals: hm claim deprecate C11 --reason WHY
             [exit 2]
             $ hm claim create the pool holds 20 --scope src
             error: unexpected argument 'pool' found

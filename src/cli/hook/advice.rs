@@ -44,7 +44,7 @@ impl Hooked {
                         || !store.has_fired(session.as_str(), &guard.uuid().to_string(), since)?))
             };
             let mut dead_ends = Vec::new();
-            for dead_end in store.dead_ends_for(action)? {
+            for mut dead_end in store.dead_ends_for(action)? {
                 let id = dead_end.claim_id;
                 let is_own = me.said(&dead_end.owner, dead_end.session.as_deref());
                 if !is_own
@@ -52,6 +52,7 @@ impl Hooked {
                     && !store.knows_dead_end(me, id, turn)?
                     && !store.is_muted(&id.to_string(), &subject, now)?
                 {
+                    dead_end.doubt = store.doubt_of_dead_end(id, here.as_ref())?;
                     dead_ends.push(dead_end);
                 }
             }

@@ -31,6 +31,9 @@ pub struct DeadEnd {
     pub session: Option<String>,
     /// The status of the claim; never deprecated.
     pub status: Status,
+    /// The doubts about its proof or its agreement: `failed since (R2)`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
     /// When it was reported, epoch ms.
     pub created_at: Timestamp,
     /// The kind of trigger that meets the action.
@@ -63,13 +66,15 @@ fn sentence(dead_end: &DeadEnd, now: Timestamp) -> String {
         Kind::Path => "a change of",
         Kind::Write => "what you wrote:",
     };
+    let doubt = dead_end.doubt.as_ref().map(|doubt| format!(", in doubt: {}", quoted(doubt, MAX_MET_CHARS)));
     format!(
-        "{} {} reported: \"{}\" (claim {}{}; it is about {what} `{}`).",
+        "{} {} reported: \"{}\" (claim {}{}{}; it is about {what} `{}`).",
         age(dead_end.created_at, now),
         quoted(&dead_end.owner, MAX_MET_CHARS),
         quoted(&dead_end.statement, MAX_STATEMENT_CHARS),
         dead_end.claim_id,
         if dead_end.status == Status::Contested { ", contested" } else { "" },
+        doubt.unwrap_or_default(),
         quoted(&dead_end.met, MAX_MET_CHARS),
     )
 }
@@ -134,6 +139,7 @@ mod tests {
             owner: "devops".to_owned(),
             session: None,
             status: Status::Confirmed,
+            doubt: None,
             created_at: ago(3 * 1_440 + 5),
             kind: Kind::Command,
             met: "cargo vendor".to_owned(),
@@ -144,6 +150,7 @@ mod tests {
             owner: "ana".to_owned(),
             session: None,
             status: Status::Contested,
+            doubt: None,
             created_at: ago(61),
             kind: Kind::Path,
             met: "src/db".to_owned(),

@@ -12,10 +12,11 @@ use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Override, Position, Status};
 use crate::domain::command::TakePosition;
 use crate::domain::event::PositionTaken;
+use crate::domain::experiment::{Prediction, RunState};
 use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::receipt::Cited;
 use crate::domain::rejection::{Code, Rejection};
-use crate::domain::state::{Claim, State};
+use crate::domain::state::{Claim, Run, State};
 use crate::domain::time::Timestamp;
 use crate::domain::versions::Versions;
 use crate::domain::way;
@@ -43,7 +44,10 @@ pub(super) fn take_position(
     // The receipt omits evidence that the caller named by its whole id, unless it was a run.
     let cited = evidence_ref.and_then(|evidence_ref| {
         let run = state.run_that_ended_with(evidence_ref);
-        let why = run.map_or_else(String::new, |(id, run)| format!("run {id} {}", experiment::showed(run)));
+        let why = run.map_or_else(String::new, |(id, run)| {
+            let unlike = (take.position == Position::Support).then(|| unlike((take.claim_id, claim), run));
+            format!("run {id} {}{}", experiment::showed(run), unlike.unwrap_or_default())
+        });
         let is_named_whole = take.evidence_ref.as_ref() == Some(&evidence_ref.into());
         let cited = Cited { evidence_ref, grade: None, why, failed: None };
         (run.is_some() || !is_named_whole).then_some(cited)
@@ -89,6 +93,23 @@ pub(super) fn take_position(
         decision.events.extend(turned_down);
     }
     Ok(decision)
+}
+
+/// What the receipt adds about a run that a support cites, if it does not support the claim.
+fn unlike((id, claim): (ClaimId, &Claim), run: &Run) -> &'static str {
+    let predicts_failure = run.claim == Some(id) && run.prediction == Some(Prediction::Fails);
+    match run.state {
+        RunState::Failed if claim.claim_type != ClaimType::Negative && !predicts_failure => {
+            ", and a failed run does not support a claim: your support stands on your word alone"
+        }
+        RunState::Succeeded if predicts_failure => {
+            ", and the claim predicts that it fails: your support stands on your word alone"
+        }
+        RunState::TimedOut | RunState::Canceled | RunState::Aborted => {
+            ", and so supports nothing: your support stands on your word alone"
+        }
+        RunState::Queued | RunState::Running | RunState::Succeeded | RunState::Failed => "",
+    }
 }
 
 /// Checks whether the speaker may take a position on a claim.

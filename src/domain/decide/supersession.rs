@@ -6,7 +6,7 @@ use super::claim::may_deprecate;
 use super::quorum::Policy;
 use super::{Speaker, contradiction, known_claim, overrule, transition};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ClaimType, Status};
+use crate::domain::claim::{ClaimType, ContradictionKind, Status};
 use crate::domain::event::{ClaimSuperseded, Event};
 use crate::domain::ids::ClaimId;
 use crate::domain::receipt::{Warning, WarningCode};
@@ -121,6 +121,23 @@ fn asked_before(state: &State, old_id: ClaimId, old: &Claim, new: (ClaimId, &Age
     asked
 }
 
+/// The events of a supersession without questions and contradictions of agents whose position on the new claim is not in
+/// the state yet, because it is what confirms the claim.
+fn of_the_silent(mut events: Vec<Event>, new: &Claim) -> Vec<Event> {
+    let has_spoken = |agent: &AgentId| new.positions.contains_key(agent);
+    for event in &mut events {
+        if let Event::ClaimSuperseded(link) = event {
+            link.asks.retain(|agent| !has_spoken(agent));
+        }
+    }
+    let is_over = |event: &Event| {
+        matches!(event, Event::ContradictionDetected(found)
+            if found.kind == ContradictionKind::Supersession && has_spoken(&found.left.agent))
+    };
+    events.retain(|event| !is_over(event));
+    events
+}
+
 /// A confirmed claim supersedes the claim that it proposed to supersede, if it may. Silence does not outvote a run.
 pub(super) fn take_place(
     state: &State,
@@ -147,7 +164,7 @@ pub(super) fn take_place(
     }
     if overrule::gives_way(old, new, policy) {
         let successor = Successor { id: new_id, mends: new.mends };
-        return (replace(state, old_id, old, successor, &new.owner), None);
+        return (of_the_silent(replace(state, old_id, old, successor, &new.owner), new), None);
     }
     let is_proposed = state.proposals(old_id).any(|open| open.successor == Some(new_id));
     let events = if is_proposed { Vec::new() } else { vec![overrule::succession(old_id, new_id)] };

@@ -5,6 +5,9 @@ use crate::domain::experiment::{Prediction, RunState, Tally};
 use crate::domain::scope::Scope;
 use crate::domain::state::Run;
 
+/// What a run does whose test came out both ways.
+pub(crate) const SETTLES_NOTHING: &str = "settles nothing: it is unstable";
+
 /// The meaning of a run for a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Verdict {
@@ -59,7 +62,7 @@ pub(crate) fn verdict(
     let met = (run.state == RunState::Succeeded) == (prediction == Prediction::Passes);
     let relation = if met { Relation::Supports } else { Relation::Contradicts };
     match unstable {
-        Some(tally) => said(relation, format!("settles nothing: it is unstable, {}", tally.on_content())),
+        Some(tally) => said(relation, format!("{SETTLES_NOTHING}, {}", tally.on_content())),
         None => said(relation, format!("{relation} it")),
     }
 }

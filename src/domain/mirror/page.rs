@@ -48,7 +48,7 @@ impl Page {
 
     fn title(&self) -> String {
         let state = match self.basis {
-            Some(basis) => format!("{}, {basis}", self.state),
+            Some(basis) => format!("{}, {basis}{}", self.state, self.doubted),
             None => self.state.as_str().replace('_', " "),
         };
         format!("{} {}, {state}", self.name, self.created.claim_type)
@@ -123,6 +123,11 @@ impl Pages {
         field(&mut text, "type", created.claim_type);
         field(&mut text, "state", page.state);
         optional(&mut text, "basis", page.basis.map(|basis| basis.as_str()));
+        let doubts = self.doubts(page);
+        optional(&mut text, "agreed", doubts.before_change.then_some("before the change"));
+        optional(&mut text, "later_edits", doubts.edits_unseen.then_some("unseen"));
+        optional(&mut text, "unstable_at", doubts.unstable_at.map(|at| at.to_string()));
+        optional(&mut text, "failed_since", doubts.failed_since.map(|run| self.run_name(run)));
         field(&mut text, "owner", &page.owner);
         field(&mut text, "confidence", created.confidence);
         field(&mut text, "scopes", &created.scopes);

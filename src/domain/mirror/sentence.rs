@@ -13,7 +13,7 @@ const QUOTED_CHARS: usize = 100;
 impl Pages {
     /// The sentence of an event that was folded.
     #[expect(clippy::wildcard_enum_match_arm, reason = "few events are about a claim")]
-    pub(super) fn sentence(&self, agent: &AgentId, event: &Event) -> String {
+    pub(super) fn sentence(&self, agent: &AgentId, event: &Event, claims: &[ClaimId]) -> String {
         let by = clean::one_line(agent.as_str());
         match event {
             Event::ClaimCreated(new) => {
@@ -58,6 +58,11 @@ impl Pages {
             Event::ContradictionResolved(of) => {
                 let (left, right) = (self.noun(of.left.claim_id), self.noun(of.right.claim_id));
                 format!("{left} and {right} contradict each other no more ({})", word(of.cause))
+            }
+            Event::ExperimentCompleted(of) => {
+                let (run, ended) = (self.run_name(of.run_id), word(of.outcome.state));
+                let claims: Vec<String> = claims.iter().map(|id| self.noun(*id)).collect();
+                format!("{run} of {by} {ended}: what is doubted about {} changed", claims.join(", "))
             }
             other => format!("{by}: {}", other.kind()),
         }

@@ -1,16 +1,18 @@
 //! What a front saw of the files that a command is about, and what a claim whose files changed needs.
 
 use super::{Content, Versions, changed_since};
+use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{ClaimType, Position, ReportKind};
 use crate::domain::command::{Command, Observe, Seen};
 use crate::domain::decide::Accepted;
-use crate::domain::event::{Event, ExperimentQueued};
+use crate::domain::event::{Event, ExperimentQueued, PositionTaken};
 use crate::domain::ids::ClaimId;
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, Run, State};
+use crate::domain::text::Worktree;
 use crate::domain::way;
 use serde_json::json;
 use std::fmt;
@@ -234,6 +236,26 @@ pub fn witnessed(
     }
     decision.warnings.extend(warnings);
     Ok(decision)
+}
+
+/// Why a run settles nothing after a challenge, and what does: the files changed since the claim, or since the challenge
+/// of another agent. None if a run may settle it.
+pub fn instead_of_a_run(
+    state: &State,
+    agent: &AgentId,
+    challenge: &PositionTaken,
+    worktree: Option<&Worktree>,
+) -> Option<String> {
+    let (id, versions) = (challenge.claim_id, &challenge.versions);
+    let mut claim = state.claim(id)?.clone();
+    // The new challenge is of what is there now.
+    for name in challenge.instead_of.iter().chain([agent]) {
+        claim.sights.forget(name);
+    }
+    let change = changed_since(state, &claim, Some(u64::MAX), versions, worktree)?;
+    let again = MeantAgain::of_claim(Some(&claim), versions);
+    let way = way_forward(id, Some(claim.claim_type), Some(&claim.scopes), again);
+    Some(format!("{change}, so a run decides nothing now: {way}"))
 }
 
 /// How agents say that a claim and its challenges are meant of its files as they are now.

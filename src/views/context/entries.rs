@@ -323,6 +323,7 @@ pub(in crate::views) fn claim_for(summary: &ClaimSummary, about: &About, now: Ti
         answers_reader: false,
         unstable: summary.unstable,
         edits_unseen: summary.edits_unseen,
+        agreed_before_change: summary.agreed_before_change,
         failed_since: summary.failed_since.map(|run| run.to_string()),
         grade: summary.grade,
         evidence_stale: summary.stale,

@@ -1,0 +1,71 @@
+//! What a later finished run says about the run that proves a claim, whatever the later run was about.
+
+use super::{Reach, RunState};
+
+/// A finished run as the comparison needs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    /// The top of its work tree.
+    top: String,
+    reach: Option<Reach>,
+    test: Option<String>,
+    /// Its end.
+    pub state: RunState,
+}
+
+/// What a later run changes about a proof.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    /// It came out otherwise.
+    Against,
+    /// It came out as the proof did, and takes back what a run said against the proof.
+    Restored,
+}
+
+impl Finished {
+    /// A run of this command line in the directory `cwd`, which is `dir` below the top of its work tree.
+    pub fn of(cwd: &str, command: &str, dir: Option<&str>, test: Option<String>, state: RunState) -> Self {
+        let dir = dir.unwrap_or_default().trim_end_matches('/');
+        let top = cwd.strip_suffix(dir).unwrap_or(cwd).trim_end_matches('/').to_owned();
+        let words = shell_words::split(command).unwrap_or_default();
+        let inside = |word: String| word.strip_prefix(&format!("{cwd}/")).map(str::to_owned).unwrap_or(word);
+        let words: Vec<String> = words.into_iter().map(inside).collect();
+        Self { top, reach: Reach::of(&words, dir), test, state }
+    }
+
+    /// What this run says about an earlier proof. `failed` is the run that speaks against the proof so far.
+    pub fn word_on(&self, proof: &Self, failed: Option<&Self>) -> Option<Word> {
+        if proof.top != self.top {
+            return None;
+        }
+        if proof.state != self.state {
+            return self.speaks_against(proof).then_some(Word::Against);
+        }
+        // It came out as the proof did.
+        failed.filter(|failed| self.includes(failed) || self.includes(proof)).map(|_| Word::Restored)
+    }
+
+    fn is_same_test(&self, other: &Self) -> bool {
+        self.test.is_some() && self.test == other.test
+    }
+
+    /// Whether this run is also a run of the other check.
+    fn includes(&self, other: &Self) -> bool {
+        self.is_same_test(other)
+            || self.reach.as_ref().zip(other.reach.as_ref()).is_some_and(|(own, other)| own.includes(other))
+    }
+
+    /// Whether this run, which came out otherwise, speaks against a proof. A success speaks only against the failure of
+    /// a check that it includes.
+    fn speaks_against(&self, proof: &Self) -> bool {
+        let is_akin = || {
+            let reaches = self.reach.as_ref().zip(proof.reach.as_ref());
+            reaches.is_some_and(|(own, proof)| own.kinship(proof).is_some())
+        };
+        if self.state == RunState::Failed {
+            self.is_same_test(proof) || is_akin()
+        } else {
+            self.includes(proof)
+        }
+    }
+}
