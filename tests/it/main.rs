@@ -32,6 +32,7 @@ mod disk;
 mod doctor;
 mod doubted;
 mod earlier;
+mod endpoints;
 mod evasions;
 mod evidence;
 mod experiments;

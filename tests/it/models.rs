@@ -169,7 +169,7 @@ fn a_search_asks_an_allowed_model_about_the_claims_that_it_read() {
     assert!(untrusted.contains("nobody allowed") && untrusted.contains("hm trust --vectors"), "{untrusted}");
     assert!(read_claims(&mut team.committer).is_err(), "nobody allowed the model");
 
-    team.workspace.allow_model(Some(&source)).expect("allowed");
+    team.workspace.allow_model(Some(&source), false).expect("allowed");
     let waiting = team.search("connections pool");
     assert!(waiting.note.expect("a note").contains("has not read 1 claim"));
     assert_eq!(team.cosine("connections pool"), Some(by_table), "the table stands in");
@@ -205,7 +205,7 @@ fn another_model_reads_all_claims_again() {
     let source = team.config.model.clone().expect("a model");
     std::fs::write(team.workspace.config(), format!("[search]\nvectors = \"{source}\"\n")).expect("written");
     team.claim("the pool holds 20 connections");
-    team.workspace.allow_model(Some(&source)).expect("allowed");
+    team.workspace.allow_model(Some(&source), false).expect("allowed");
     assert_eq!(read_claims(&mut team.committer).expect("read"), 1);
     let config = std::fs::read_to_string(dir.path().join("config.json")).expect("a configuration");
     std::fs::write(dir.path().join("config.json"), config.replace("1e-12", "0.5")).expect("written");
