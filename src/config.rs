@@ -11,7 +11,7 @@ use std::time::Duration;
 
 pub use self::keys::MirrorKeys;
 use self::keys::{Agents, File, QuorumKeys};
-pub use self::search::Source;
+pub use self::search::{Endpoint, Source};
 use crate::domain::agent::{AgentId, BadRoster, Roster, UnknownAgent};
 use crate::domain::decide::{Policy, Quorum};
 use crate::domain::patterns::PatternPolicy;
@@ -125,7 +125,9 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 # What searches and contexts compare. off: words only. static: words, and the meaning of texts by a table of word pieces,
 # so that a question also finds claims that say the same with other words. minilm:DIR: in searches the meaning by the
 # sentence model in this absolute directory (config.json, vocab.txt, model.safetensors), elsewhere the table; a process that
-# searches loads the model, about 90 MB, and nothing leaves this machine. `hm trust --vectors` allows it.
+# searches loads the model, about 90 MB, and nothing leaves this machine. openai:URL#MODEL: the same by an OpenAI-compatible
+# endpoint with this base address, such as openai:http://127.0.0.1:11434/v1#all-minilm; it gets the statements of claims and
+# the words of searches. Neither is asked before a human allows it with `hm trust --vectors`.
 # vectors = "off"
 
 [patterns]

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::clients::{CLIENTS, Places};
 use crate::config::{Config, ConfigError, Silence};
 use crate::domain::policy::MemoryPolicy;
-use crate::meanings::{self, ALLOW_IT, Unavailable};
+use crate::meanings::{self, ALLOW_IT, Problem, Unavailable};
 use crate::workspace::Workspace;
 use crate::writer::Front;
 
@@ -133,17 +133,30 @@ impl Doctor<'_> {
         let named = self.config.model.as_ref()?;
         Some(match meanings::model(self.workspace, self.config) {
             Ok(None) => return None,
-            Ok(Some(model)) => Check::ok("search", format!("{named} answers as {}", model.id)),
+            Ok(Some(model)) => match model.meaning("hivemind") {
+                Ok(meaning) => {
+                    let numbers = meaning.dimensions();
+                    Check::ok("search", format!("{named} answers as {} with {numbers} numbers", model.id))
+                }
+                Err(problem) => self.unusable(&problem),
+            },
             Err(problem @ Unavailable::Untrusted(_)) => {
                 Check::note("search", format!("{problem}, so the static table is compared"))
                     .fixed_by(ALLOW_IT)
             }
-            Err(problem) => Check::fault(
-                "search",
-                format!("{problem}; the static table is compared"),
-                "mend the model, or write another value at [search] vectors",
-            ),
+            Err(problem) => self.unusable(&problem),
         })
+    }
+
+    fn unusable(&self, problem: &Unavailable) -> Check {
+        let is_keyless = self.config.model.as_ref().is_some_and(|named| !self.workspace.allows_key(named));
+        let way = match problem {
+            Unavailable::Endpoint { problem: Problem::Status(401 | 403), .. } if is_keyless => {
+                "a person lets it have the key of the environment with `hm trust --vectors --key`"
+            }
+            _ => "mend the model, or write another value at [search] vectors",
+        };
+        Check::fault("search", format!("{problem}; the static table is compared"), way)
     }
 
     /// Runs all checks, each after those it depends on. It starts a missing writer, as the next write would,

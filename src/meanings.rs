@@ -1,16 +1,22 @@
 //! Models that give texts a meaning for search: whether a person allows the one that config.toml names, and the model
 //! itself.
 
+mod endpoint;
+
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use crate::config::{Config, Source};
+pub use self::endpoint::Problem;
+use crate::config::{Config, Endpoint, Source};
 use crate::domain::encoder::{BadModel, Encoder};
+use crate::domain::privacy::{Known, Secrets};
 use crate::domain::vectors::Meaning;
+use crate::system;
 use crate::workspace::Workspace;
 
 /// The most bytes of a file of a model.
@@ -19,6 +25,11 @@ const MAX_FILE_BYTES: u64 = 1024 * 1024 * 1024;
 const FILES: [&str; 3] = ["config.json", "vocab.txt", "model.safetensors"];
 /// Hex digits of the hash in a model's name.
 const HASH_DIGITS: usize = 16;
+
+/// How long a search waits for the meaning of its question.
+const QUESTION_WITHIN: Duration = Duration::from_secs(2);
+/// How long the writer waits for the meanings of claims. The end of the writer may wait as long.
+const CLAIMS_WITHIN: Duration = Duration::from_secs(10);
 
 /// The step that allows a model.
 pub const ALLOW_IT: &str = "a person allows it with `hm trust --vectors`";
@@ -45,14 +56,39 @@ pub enum Unavailable {
         /// What is wrong.
         source: BadModel,
     },
+    /// The endpoint gave no meanings.
+    #[error("{model} gives no meanings: {problem}")]
+    Endpoint {
+        /// The text in config.toml.
+        model: String,
+        /// What is wrong.
+        problem: Problem,
+    },
+}
+
+impl Unavailable {
+    /// The step that a search names. It is short: `hm doctor` says more.
+    pub const fn way(&self) -> &'static str {
+        match self {
+            Self::Untrusted(_) => ALLOW_IT,
+            Self::Endpoint { problem: Problem::Secret(_), .. } => "ask without it",
+            Self::Io { .. } | Self::Model { .. } | Self::Endpoint { .. } => "see `hm doctor`",
+        }
+    }
 }
 
 /// A model that can be asked.
 #[derive(Debug, Clone)]
 pub struct Model {
-    /// Its kind and the hash of its files.
+    /// Its kind and the hash of its files, or of the text in config.toml.
     pub id: String,
-    encoder: Arc<Encoder>,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Encoder(Arc<Encoder>),
+    Endpoint(Arc<endpoint::Allowed>),
 }
 
 /// The model that this process loaded last.
@@ -75,8 +111,19 @@ pub fn model(workspace: &Workspace, config: &Config) -> Result<Option<Model>, Un
     if !workspace.allows_model(source) {
         return Err(Unavailable::Untrusted(source.to_string()));
     }
-    let Source::Directory(dir) = source;
-    loaded(dir).map(Some)
+    match source {
+        Source::Directory(dir) => loaded(dir).map(Some),
+        Source::Endpoint(endpoint) => Ok(Some(behind(endpoint, source, workspace, config))),
+    }
+}
+
+fn behind(endpoint: &Endpoint, source: &Source, workspace: &Workspace, config: &Config) -> Model {
+    let key = workspace.allows_key(source).then(system::embeddings_key).flatten();
+    let known = Known::from_variables(system::variables());
+    let secrets = Secrets { own: config.own_secrets.clone(), known };
+    let id = format!("openai-{}", &hex::encode(Sha256::digest(source.to_string()))[..HASH_DIGITS]);
+    let allowed = endpoint::Allowed { endpoint: endpoint.clone(), key, secrets };
+    Model { id, kind: Kind::Endpoint(Arc::new(allowed)) }
 }
 
 fn loaded(dir: &Path) -> Result<Model, Unavailable> {
@@ -95,7 +142,7 @@ fn loaded(dir: &Path) -> Result<Model, Unavailable> {
     let encoder = Encoder::new(&config, &text, &tensors)
         .map_err(|source| Unavailable::Model { dir: dir.display().to_string(), source })?;
     let id = format!("minilm-{}", &hex::encode(hash.finalize())[..HASH_DIGITS]);
-    let model = Model { id, encoder: Arc::new(encoder) };
+    let model = Model { id, kind: Kind::Encoder(Arc::new(encoder)) };
     *kept = Some((seen, model.clone()));
     Ok(model)
 }
@@ -122,16 +169,49 @@ fn read(path: &Path) -> Result<Vec<u8>, Unavailable> {
 }
 
 impl Model {
-    /// The meanings of texts, in their order.
+    /// The meaning of a question.
     ///
     /// # Errors
     /// [`Unavailable`].
-    pub fn meanings(&self, texts: &[&str]) -> Result<Vec<Meaning>, Unavailable> {
-        Ok(texts.iter().map(|text| self.encoder.meaning(text)).collect())
+    pub fn meaning(&self, question: &str) -> Result<Meaning, Unavailable> {
+        match &self.kind {
+            Kind::Encoder(encoder) => Ok(encoder.meaning(question)),
+            Kind::Endpoint(allowed) => {
+                allowed.meaning(question, QUESTION_WITHIN).map_err(|problem| unanswered(allowed, problem))
+            }
+        }
     }
 
-    /// How many texts to ask for at once, so that a job can stop and others get their turn.
-    pub const fn at_once(&self) -> usize {
-        32
+    /// The meanings of statements, in their order.
+    ///
+    /// # Errors
+    /// [`Unavailable`].
+    pub fn meanings(&self, statements: &[&str]) -> Result<Vec<Meaning>, Unavailable> {
+        match &self.kind {
+            Kind::Encoder(encoder) => Ok(statements.iter().map(|text| encoder.meaning(text)).collect()),
+            Kind::Endpoint(allowed) => {
+                allowed.meanings(statements, CLAIMS_WITHIN).map_err(|problem| unanswered(allowed, problem))
+            }
+        }
     }
+
+    /// How many texts to store at once, so that a job can stop and others get their turn.
+    pub const fn at_once(&self) -> usize {
+        match self.kind {
+            Kind::Encoder(_) => 32,
+            Kind::Endpoint(_) => 16,
+        }
+    }
+
+    /// How many texts to ask about at once.
+    pub const fn asked_at_once(&self) -> usize {
+        match self.kind {
+            Kind::Encoder(_) => 1,
+            Kind::Endpoint(_) => 16,
+        }
+    }
+}
+
+fn unanswered(allowed: &endpoint::Allowed, problem: Problem) -> Unavailable {
+    Unavailable::Endpoint { model: Source::Endpoint(allowed.endpoint.clone()).to_string(), problem }
 }

@@ -505,6 +505,14 @@ pub fn patience() -> Duration {
     Duration::from_millis(given.unwrap_or(1_000).clamp(100, 600_000))
 }
 
+/// The variable with the key of an endpoint for embeddings.
+pub const EMBEDDINGS_KEY: &str = "OPENAI_API_KEY";
+
+/// The key of an endpoint for embeddings.
+pub fn embeddings_key() -> Option<String> {
+    std::env::var(EMBEDDINGS_KEY).ok().map(|key| key.trim().to_owned()).filter(|key| !key.is_empty())
+}
+
 /// The number of columns that `COLUMNS` asks for. Shells set it for themselves alone, so who exports it means it.
 pub fn columns() -> Option<usize> {
     std::env::var("COLUMNS").ok()?.trim().parse().ok().filter(|columns| *columns > 0)

@@ -103,6 +103,8 @@ struct File {
     path: Scope,
     tag: Scope,
     found: Vec<Found>,
+    /// Lines that state nothing.
+    left_out: Vec<(u32, u32)>,
 }
 
 struct Pass<'c> {
@@ -110,6 +112,8 @@ struct Pass<'c> {
     front: Front,
     dry_run: bool,
     lines: Vec<Line>,
+    /// The places of lines that state nothing.
+    left_out: Vec<String>,
 }
 
 impl ImportNotes {
@@ -121,7 +125,8 @@ impl ImportNotes {
         if !self.dry_run {
             context.speaker("import-notes")?;
         }
-        let mut pass = Pass { context, front: context.front()?, dry_run: self.dry_run, lines: Vec::new() };
+        let (lines, left_out) = Default::default();
+        let mut pass = Pass { context, front: context.front()?, dry_run: self.dry_run, lines, left_out };
         for path in &self.files {
             let shown = path.display().to_string();
             match read(context, &shown) {
@@ -143,7 +148,7 @@ fn read(context: &Context, path: &str) -> Result<File, (Code, String)> {
         Err(why) => return Err(refused(format!("it {why}"))),
     };
     let tag = notes::tag_of(&path).map_err(|bad| refused(bad.to_string()))?;
-    Ok(File { path, tag, found: notes::found(&text) })
+    Ok(File { path, tag, found: notes::found(&text), left_out: notes::left_out(&text) })
 }
 
 impl Pass<'_> {
@@ -168,6 +173,8 @@ impl Pass<'_> {
             self.lines.push(line);
         }
         bar.finish_and_clear();
+        let place = |(from, to): &(u32, u32)| Place { path: file.path.to_string(), from: *from, to: *to };
+        self.left_out.extend(file.left_out.iter().map(|lines| place(lines).to_string()));
         Ok(())
     }
 
@@ -360,9 +367,15 @@ impl Pass<'_> {
         if queued > 0 {
             text.push_str(&format!("{queued} queued: the writer takes them when it starts\n"));
         }
+        if !self.left_out.is_empty() {
+            let places = self.left_out.join(", ");
+            text.push_str(&format!(
+                "left out, as tables, questions, and titles and items of one or two words: {places}\n"
+            ));
+        }
         let json = json!({
             "dry_run": self.dry_run, "added": added, "known": known, "queued": queued, "refused": refused,
-            "items": self.lines,
+            "left_out": self.left_out, "items": self.lines,
         });
         output::print(self.context.global.json, &output::fitted(&text), &json)
     }

@@ -191,6 +191,9 @@ fn shown(edit: &Edit) -> String {
             let _ = writeln!(text, "  {sign} {}", clean::revealed(line));
         }
     }
+    for line in &edit.lines {
+        let _ = writeln!(text, "  {}", clean::revealed(line));
+    }
     text
 }
 

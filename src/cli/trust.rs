@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::output::{self, Failure};
 use super::{Context, Global, surroundings};
-use crate::config::Source;
-use crate::system::Environment;
+use crate::config::{Endpoint, Source};
+use crate::system::{EMBEDDINGS_KEY, Environment};
 use crate::workspace::Workspace;
 
 pub(super) const HELP: &str = "hm opens a memory that lies in a directory tree only when this user's hm made it: a \
@@ -20,27 +20,50 @@ pub(super) struct Trust {
     /// The model that `[search] vectors` names, instead of the memory: searches may ask it from now on
     #[arg(long)]
     vectors: bool,
+    /// With --vectors: an endpoint gets the value of OPENAI_API_KEY, too
+    #[arg(long, requires = "vectors")]
+    key: bool,
 }
 
 impl Trust {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
-        if self.vectors { allow_model(&Context::find(global)?) } else { open(&global) }
+        if self.vectors { allow_model(&Context::find(global)?, self.key) } else { open(&global) }
     }
 }
 
 /// Allows the model of the configuration. A configuration without one ends the permission.
-fn allow_model(context: &Context) -> Result<(), Failure> {
+fn allow_model(context: &Context, with_key: bool) -> Result<(), Failure> {
     context.human("trust-vectors")?;
     let model = context.config.model.as_ref();
-    context.workspace.allow_model(model).map_err(Failure::internal)?;
+    if let Some(Source::Endpoint(endpoint)) = model
+        && output::agreed(&format!("{}. Allow it?", leaving(endpoint, with_key)))? == Some(false)
+    {
+        return output::print(context.global.json, "nothing was changed\n", &json!({ "allowed": null }));
+    }
+    let with_key = with_key && matches!(model, Some(Source::Endpoint(_)));
+    context.workspace.allow_model(model, with_key).map_err(Failure::internal)?;
     let text = match model {
         None => "[search] vectors names no model: none is allowed from now on\n".to_owned(),
         Some(Source::Directory(dir)) => {
             format!("searches ask the model in {} from now on; nothing leaves this machine\n", dir.display())
         }
+        Some(Source::Endpoint(endpoint)) => {
+            format!("allowed from now on: {}\n", leaving(endpoint, with_key))
+        }
     };
     let model = model.map(ToString::to_string);
-    output::print(context.global.json, &text, &json!({ "allowed": model }))
+    output::print(context.global.json, &text, &json!({ "allowed": model, "key": with_key }))
+}
+
+/// What an endpoint gets.
+fn leaving(endpoint: &Endpoint, with_key: bool) -> String {
+    let where_to = if endpoint.is_here() { "a server on this machine" } else { "another machine" };
+    let key = if with_key { EMBEDDINGS_KEY } else { "no key" };
+    format!(
+        "{} ({where_to}) gets the statements of all claims, also of those to come, and the words of searches, with {key} and \
+         the model name {}; texts that look like a secret, anchors and notes of users stay here",
+        endpoint.url, endpoint.model
+    )
 }
 
 fn open(global: &Global) -> Result<(), Failure> {

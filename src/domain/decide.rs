@@ -230,7 +230,7 @@ fn ruled(
         Command::AcceptMerge(command) => {
             merge::accept(state, (agent, session), command, (versions, now), policy)
         }
-        Command::DeclineMerge(command) => merge::decline(state, agent, command),
+        Command::DeclineMerge(command) => merge::decline(state, (agent, session), command),
         Command::AcceptLoss(command) => loss::accept_loss(agent, command, facts.loss.as_ref()),
         Command::Forget(command) => erasure::forget(state, agent, command, &facts.erasure),
         Command::ForgetMany(command) => erasure::forget_many(state, agent, command, &facts.erasure.chosen),

@@ -82,6 +82,9 @@ struct Block {
     /// The number of its heading.
     heading: Option<usize>,
     links: Vec<String>,
+    /// The last line break after which the text goes on left of its item, as the lengths of the text and of the file
+    /// before it. The writer may have meant a paragraph of its own.
+    loose: Option<(usize, usize)>,
 }
 
 impl Block {
@@ -89,6 +92,14 @@ impl Block {
         self.text.push_str(text);
         let (from, to) = self.span.unwrap_or((at.start, at.end));
         self.span = Some((from.min(at.start), to.max(at.end)));
+    }
+
+    /// Takes the introduction of the following items off an item to which it is glued, and returns it.
+    fn unglued(&mut self) -> Option<String> {
+        let (length, end) = self.loose.filter(|_| self.text.trim_end().ends_with(':'))?;
+        let lead = self.text.split_off(length);
+        self.span = self.span.map(|(from, _)| (from, end));
+        Some(lead.trim().to_owned())
     }
 
     fn is_statement(&self) -> bool {
@@ -105,6 +116,8 @@ struct Outline {
     /// The text before the document, in YAML or TOML.
     front: String,
     blocks: Vec<Block>,
+    /// The first and the last byte of each table.
+    tables: Vec<(usize, usize)>,
     headings: Vec<(HeadingLevel, String)>,
 }
 
@@ -116,6 +129,18 @@ impl Outline {
             | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
             | Options::ENABLE_PLUSES_DELIMITED_METADATA_BLOCKS;
         for (event, at) in Parser::new_ext(markdown, options).into_offset_iter() {
+            // The offset of a break ends where its next line has its first character.
+            let is_loose = |at: &std::ops::Range<usize>| {
+                let line = markdown[..at.end].rsplit('\n').next().unwrap_or_default();
+                line.is_empty() && !markdown[at.end..].starts_with([' ', '\t'])
+            };
+            if matches!(event, Event::SoftBreak)
+                && is_loose(&at)
+                && !walk.leads.is_empty()
+                && let Some(item) = walk.open.last_mut()
+            {
+                item.loose = Some((item.text.len(), at.start));
+            }
             walk.see(event, at);
         }
         walk.outline.blocks.sort_by_key(|block| block.span);
@@ -142,6 +167,10 @@ struct Walk {
 impl Walk {
     fn see(&mut self, event: Event<'_>, at: std::ops::Range<usize>) {
         match event {
+            Event::Start(Tag::Table(_)) => {
+                self.outline.tables.push((at.start, at.end));
+                self.skipped += 1;
+            }
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
             Event::Text(text) => self.text(&text, at),
@@ -162,7 +191,7 @@ impl Walk {
     #[expect(clippy::wildcard_enum_match_arm, reason = "the other tags only format a text")]
     fn start(&mut self, tag: Tag<'_>) {
         match tag {
-            Tag::CodeBlock(_) | Tag::Table(_) | Tag::HtmlBlock => self.skipped += 1,
+            Tag::CodeBlock(_) | Tag::HtmlBlock => self.skipped += 1,
             Tag::MetadataBlock(_) => self.is_front = true,
             Tag::Heading { level, .. } => self.heading = Some((level, String::new())),
             Tag::Paragraph => {
@@ -207,7 +236,13 @@ impl Walk {
                 self.leads.pop();
                 self.before.clear();
             }
-            TagEnd::Item => self.close(),
+            TagEnd::Item => {
+                let lead = self.open.last_mut().and_then(Block::unglued);
+                if let Some((lead, of_list)) = lead.zip(self.leads.last_mut()) {
+                    *of_list = lead;
+                }
+                self.close();
+            }
             TagEnd::Paragraph if self.leads.is_empty() => {
                 self.before = self.open.last().map(|block| block.text.clone()).unwrap_or_default();
                 self.close();
@@ -249,15 +284,46 @@ pub fn found(file: &[u8]) -> Vec<Found> {
     found
 }
 
-fn statements(markdown: &str) -> Vec<Found> {
-    let outline = Outline::of(markdown);
-    let ends: Vec<usize> = markdown.match_indices('\n').map(|(at, _)| at).collect();
-    let line = |at: usize| ends.partition_point(|end| *end < at) as u32 + 1;
-    let lines = |block: &Block| {
-        let (from, to) = block.span.unwrap_or_default();
+/// The lines of tables, questions, titles and items that are too short to state something, and that an import therefore
+/// leaves out. An introduction of a list is no such line.
+pub fn left_out(file: &[u8]) -> Vec<(u32, u32)> {
+    let (markdown, _) = without_own_section(&String::from_utf8_lossy(file));
+    let outline = Outline::of(&markdown);
+    let lines = Lines::of(&markdown);
+    if record::decision_record(&outline, |block| lines.of_block(block)).is_some() {
+        return Vec::new();
+    }
+    let is_left = |block: &&Block| !block.is_statement() && !block.text.trim_end().ends_with(':');
+    let blocks = outline.blocks.iter().filter(is_left).map(|block| lines.of_block(block));
+    let mut left: Vec<(u32, u32)> =
+        blocks.chain(outline.tables.iter().map(|span| lines.of_span(*span))).collect();
+    left.sort_unstable();
+    left
+}
+
+/// Where the lines of a text end.
+struct Lines(Vec<usize>);
+
+impl Lines {
+    fn of(markdown: &str) -> Self {
+        Self(markdown.match_indices('\n').map(|(at, _)| at).collect())
+    }
+
+    fn of_block(&self, block: &Block) -> (u32, u32) {
+        self.of_span(block.span.unwrap_or_default())
+    }
+
+    fn of_span(&self, (from, to): (usize, usize)) -> (u32, u32) {
+        let line = |at: usize| self.0.partition_point(|end| *end < at) as u32 + 1;
         let from = line(from);
         (from, line(to.saturating_sub(1)).min(from + place::MAX_LINES - 1))
-    };
+    }
+}
+
+fn statements(markdown: &str) -> Vec<Found> {
+    let outline = Outline::of(markdown);
+    let of_text = Lines::of(markdown);
+    let lines = |block: &Block| of_text.of_block(block);
     if let Some(record) = record::decision_record(&outline, lines) {
         return vec![record];
     }
@@ -428,7 +494,7 @@ fn words(folded: &str) -> BTreeSet<&str> {
 mod tests {
     use expect_test::{Expect, expect};
 
-    use super::{Known, Note, Step, found, steps};
+    use super::{Known, Note, Step, found, left_out, steps};
     use crate::domain::claim::{ClaimType, Status};
     use crate::domain::ids::ClaimId;
 
@@ -460,6 +526,29 @@ mod tests {
                 32-32 fact: Style: Build with `make all` first, see the file
             "#]],
         );
+    }
+
+    /// Red before: the first item vanished, because the introduction of the second list was taken for its end.
+    #[test]
+    fn an_introduction_that_is_glued_to_an_item_belongs_to_the_next_items() {
+        check(
+            b"- The script needs the variable `ENV`\nNever do the following:\n- edit the generated files\n- push to main at night\n\n\
+              - A long item that goes\non in the next line\n- Never do these:\n  - delete all of the rows\n",
+            expect![[r#"
+                1-1 fact: The script needs the variable `ENV`
+                3-3 fact: Never do the following: edit the generated files
+                4-4 fact: Never do the following: push to main at night
+                6-7 fact: A long item that goes on in the next line
+                9-9 fact: Never do these: delete all of the rows
+            "#]],
+        );
+    }
+
+    #[test]
+    fn what_states_nothing_is_left_out_by_its_lines() {
+        let file = b"# Notes\n\n| a | b |\n|---|---|\n| one two three | four |\n\n- use pnpm\n- The pool holds 20\n\nIs it fast enough?\n\nRules:\n- Use tabs in code\n";
+        assert_eq!(left_out(file), [(3, 5), (7, 7), (10, 10)]);
+        assert_eq!(left_out(b"- The pool holds 20\n"), []);
     }
 
     #[test]

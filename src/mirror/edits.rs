@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use similar::{ChangeTag, TextDiff};
 
 use super::git::{Import, Tree};
 use super::{ASIDE, HEADS, Mirror, MirrorError, Place, SHOWN, at, ledger_of};
@@ -19,6 +20,9 @@ const DIRS: [&str; 3] = ["claims", "decisions", "scopes"];
 const LEFT: (&str, usize) = (".new-", 11);
 /// The most that is read of an edited file, in bytes: many times the longest page.
 const MAX_BYTES: u64 = 4 << 20;
+/// The longest page whose changed lines are named, in bytes, and the most of these lines.
+const MAX_COMPARED: usize = 64 << 10;
+const MAX_LINES: usize = 20;
 
 /// How a file was edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -50,6 +54,9 @@ pub struct Edit {
     /// The edited statement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is: Option<String>,
+    /// The changed lines beside the statement, each after `-` or `+`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<String>,
 }
 
 /// The files in the directory of a mirror. Empty for a branch, which has none.
@@ -264,8 +271,29 @@ fn edit(path: String, was: Option<&str>, is: Option<&str>) -> Edit {
             None => (Edited::Other, None),
         },
     };
+    let lines = match (edited, was.zip(is)) {
+        (Edited::Other, Some((was, is))) => changed_lines(was, is),
+        (Edited::Added | Edited::Removed | Edited::Statement | Edited::Other, _) => Vec::new(),
+    };
     let (was, is) = said.unzip();
-    Edit { path, edited, claim_id, was, is }
+    Edit { path, edited, claim_id, was, is, lines }
+}
+
+/// The lines in which two short pages differ, the first ones.
+fn changed_lines(was: &str, is: &str) -> Vec<String> {
+    if was.len().max(is.len()) > MAX_COMPARED {
+        return Vec::new();
+    }
+    let diff = TextDiff::from_lines(was, is);
+    let changes = diff.iter_all_changes().filter_map(|change| {
+        let sign = match change.tag() {
+            ChangeTag::Delete => '-',
+            ChangeTag::Insert => '+',
+            ChangeTag::Equal => return None,
+        };
+        Some(format!("{sign} {}", change.value().trim_end()))
+    });
+    changes.take(MAX_LINES).collect()
 }
 
 /// The claim that a path names: `claims/C47-ID.md`.

@@ -13,7 +13,8 @@ use crate::domain::vectors::Meaning;
 /// The vectors of a block. Fewer make a search read more rows; more make the job write more bytes at once.
 const BLOCK: usize = 128;
 
-const LAST: &str = "SELECT last_seq FROM model_vectors WHERE model = ?1 ORDER BY first_seq DESC LIMIT 1";
+const LAST: &str =
+    "SELECT last_seq, dimensions FROM model_vectors WHERE model = ?1 ORDER BY first_seq DESC LIMIT 1";
 const NEXT: &str =
     "SELECT created_seq, statement FROM claims WHERE created_seq > ?1 ORDER BY created_seq LIMIT ?2";
 const WAITING: &str = "SELECT count(*) FROM claims WHERE created_seq > ?1";
@@ -35,9 +36,23 @@ pub struct ByModel {
     pub meaning: Meaning,
 }
 
+impl ByModel {
+    /// The last claim whose meaning the model gave in as many numbers. 0 before the first.
+    fn last_read(&self, db: &Connection) -> Result<u64, rusqlite::Error> {
+        let (last, dimensions) = newest(db, &self.model)?;
+        Ok(if dimensions == self.meaning.dimensions() { last } else { 0 })
+    }
+}
+
+/// The last claim that a model has read, and the count of numbers of its meaning. 0 before the first.
+fn newest(db: &Connection, model: &str) -> Result<(u64, usize), rusqlite::Error> {
+    let newest = |row: &Row<'_>| Ok((row.get("last_seq")?, row.get("dimensions")?));
+    Ok(db.prepare_cached(LAST)?.query_row([model], newest).optional()?.unwrap_or_default())
+}
+
 /// The last claim that a model has read. 0 before the first.
 fn last_read(db: &Connection, model: &str) -> Result<u64, rusqlite::Error> {
-    Ok(db.prepare_cached(LAST)?.query_row([model], only).optional()?.unwrap_or(0))
+    newest(db, model).map(|(last, _)| last)
 }
 
 impl Reader {
@@ -58,8 +73,8 @@ impl Reader {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn waiting_for(&self, model: &str) -> Result<u64, StoreError> {
-        let last = last_read(&self.db, model)?;
+    pub fn waiting_for(&self, asked: &ByModel) -> Result<u64, StoreError> {
+        let last = asked.last_read(&self.db)?;
         Ok(self.db.prepare_cached(WAITING)?.query_row([last], only)?)
     }
 
@@ -79,7 +94,7 @@ impl Reader {
         while let Some(row) = rows.next()? {
             self.kept(row, |row| look_at(&mut scan, row, asked))?;
         }
-        Ok((scan.alike(), last_read(&self.db, &asked.model)?))
+        Ok((scan.alike(), asked.last_read(&self.db)?))
     }
 }
 

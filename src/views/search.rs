@@ -10,7 +10,7 @@ use super::{Answer, ViewError, to_json};
 use crate::domain::agent::AgentId;
 use crate::domain::event::Event;
 use crate::domain::time::Timestamp;
-use crate::meanings::{self, ALLOW_IT, Unavailable};
+use crate::meanings;
 use crate::reads::Reads;
 use crate::store::{ByModel, ClaimSummary, Hit, Search, SearchPage, Why};
 
@@ -47,7 +47,7 @@ pub(super) fn list(
         let mut page = asked.store.search_with(search, by_model.as_ref())?;
         page.note = match (&problem, &by_model) {
             (Some(problem), _) => Some(problem.clone()),
-            (None, Some(by_model)) => unread(asked.store.waiting_for(&by_model.model)?),
+            (None, Some(by_model)) => unread(asked.store.waiting_for(by_model)?),
             (None, None) => None,
         };
         let mut claims: Vec<&mut ClaimSummary> = page.hits.iter_mut().map(|hit| &mut hit.claim).collect();
@@ -60,18 +60,19 @@ pub(super) fn list(
 /// The question as the model of the configuration has it, or why the table is compared instead. A past state has no
 /// meanings of a model.
 fn asked_of_model(asking: &Asking<'_>, search: &Search) -> (Option<ByModel>, Option<String>) {
-    if asking.reads.horizon().is_some() {
+    let text = search.text();
+    if asking.reads.horizon().is_some() || text.trim().is_empty() {
         return (None, None);
     }
     let asked = meanings::model(asking.reads.workspace(), asking.config).and_then(|model| {
         let Some(model) = model else { return Ok(None) };
-        let meaning = model.meanings(&[search.text().as_str()])?.pop();
-        Ok(meaning.map(|meaning| ByModel { model: model.id, meaning }))
+        let meaning = model.meaning(&text)?;
+        Ok(Some(ByModel { model: model.id, meaning }))
     });
     match asked {
         Ok(by_model) => (by_model, None),
         Err(problem) => {
-            let way = if matches!(problem, Unavailable::Untrusted(_)) { ALLOW_IT } else { "see `hm doctor`" };
+            let way = problem.way();
             (None, Some(format!("Meanings are compared by the static table: {problem}; {way}.")))
         }
     }

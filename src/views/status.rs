@@ -164,6 +164,10 @@ fn text(status: &StatusView) -> String {
             MemoryDenied::KIND
         );
     }
+    let mirror = status.jobs.0.get("mirror").filter(|run| run.outcome == JobOutcome::Ok);
+    if let Some(run) = mirror.filter(|run| !run.detail.starts_with("off")) {
+        let _ = writeln!(text, "mirror:    {}", inline(&run.detail, LIST_FIELD_CHARS));
+    }
     for (name, run) in status.jobs.0.iter().filter(|(_, run)| run.outcome != JobOutcome::Ok) {
         let _ = writeln!(text, "attention: {}: {}", inline(name, 40), inline(&run.detail, LIST_FIELD_CHARS));
     }

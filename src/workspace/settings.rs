@@ -12,6 +12,8 @@ use crate::private;
 const KEPT: &str = "secret-patterns.json";
 /// The file with the model for search that a person allowed.
 const ALLOWED_MODEL: &str = "search-model";
+/// The line of that file after the model, if the model gets the key of the environment.
+const WITH_KEY: &str = "with key";
 
 impl Workspace {
     /// The settings of `config.toml`. While the file says nothing, the last secret patterns stay in force.
@@ -64,20 +66,30 @@ impl Workspace {
     /// Whether a person allowed exactly this model for search. The record lies outside the repository, because
     /// config.toml may come with a clone.
     pub fn allows_model(&self, source: &Source) -> bool {
-        let allowed = self.own_state().and_then(|dir| private::read_to_string(&dir.join(ALLOWED_MODEL)).ok());
-        allowed.is_some_and(|allowed| allowed.trim_end() == source.to_string())
+        self.allowed_model().lines().next() == Some(source.to_string().as_str())
+    }
+
+    /// Whether a person allowed that this model gets the key of the environment, too.
+    pub fn allows_key(&self, source: &Source) -> bool {
+        self.allows_model(source) && self.allowed_model().lines().nth(1) == Some(WITH_KEY)
     }
 
     /// Allows this model for search, and no other one. `None` ends the permission.
     ///
     /// # Errors
     /// The error of the file system; `NotFound` when the workspace has no memory yet.
-    pub fn allow_model(&self, source: Option<&Source>) -> io::Result<()> {
+    pub fn allow_model(&self, source: Option<&Source>, with_key: bool) -> io::Result<()> {
         let nowhere = "there is no memory yet to allow it for: run `hm init` first";
         let dir = self.own_state().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, nowhere))?;
         private::create_dir_all(&dir)?;
-        let text = source.map(|source| format!("{source}\n")).unwrap_or_default();
+        let key = if with_key { format!("{WITH_KEY}\n") } else { String::new() };
+        let text = source.map(|source| format!("{source}\n{key}")).unwrap_or_default();
         private::replace(&dir.join(ALLOWED_MODEL), text.as_bytes())
+    }
+
+    fn allowed_model(&self) -> String {
+        let text = self.own_state().and_then(|dir| private::read_to_string(&dir.join(ALLOWED_MODEL)).ok());
+        text.unwrap_or_default()
     }
 
     fn kept_patterns(&self) -> Vec<String> {

@@ -65,13 +65,14 @@ fn next(workspace: &Workspace, stop: &AtomicBool) -> Result<Result<Option<Read>,
     let mut has_more = claims.len() > model.at_once();
     claims.truncate(model.at_once());
     let mut meanings = Vec::with_capacity(claims.len());
-    for (seq, statement) in &claims {
+    for claims in claims.chunks(model.asked_at_once()) {
         if stop.load(Ordering::Relaxed) {
             has_more = true;
             break;
         }
-        match model.meanings(&[statement.as_str()]) {
-            Ok(found) => meanings.extend(found.into_iter().map(|meaning| (*seq, meaning))),
+        let statements: Vec<&str> = claims.iter().map(|(_, statement)| statement.as_str()).collect();
+        match model.meanings(&statements) {
+            Ok(found) => meanings.extend(claims.iter().map(|(seq, _)| *seq).zip(found)),
             Err(problem) => return Ok(Err(problem.to_string())),
         }
     }

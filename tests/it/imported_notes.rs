@@ -40,6 +40,10 @@ fn notes_become_proposed_claims_once() {
     bench.write("CLAUDE.md", NOTES);
     let dry = import(&bench, "devops", &["CLAUDE.md", "--dry-run"]);
     assert_eq!(counts(&dry), [3, 0, 0], "{dry}");
+    assert_eq!(dry["left_out"], serde_json::json!(["CLAUDE.md:6"]), "{dry}");
+    let told = bench.hm(&["import-notes", "--agent", "devops", "CLAUDE.md", "--dry-run"]);
+    let told = String::from_utf8(told.stdout).expect("text");
+    assert!(told.contains("left out, as tables") && told.contains("CLAUDE.md:6"), "{told}");
     assert!(claims(&bench, "claude.md").is_empty(), "a dry run writes nothing");
 
     assert_eq!(counts(&import(&bench, "devops", &["CLAUDE.md"])), [3, 0, 0]);

@@ -33,6 +33,7 @@ mod disputes;
 mod doctor;
 mod doubted;
 mod earlier;
+mod endpoints;
 mod evasions;
 mod evidence;
 mod experiments;

@@ -194,7 +194,10 @@ fn a_declined_pair_is_never_proposed_again() {
         other: claims[0],
         reason: "two pools".parse().expect("a reason"),
     };
-    outcome(&mut committer, "analyst", Command::DeclineMerge(decline)).expect("declined");
+    // Red before: an agent without a claim in the pair settled it for good.
+    let by_another = outcome(&mut committer, "analyst", Command::DeclineMerge(decline.clone()));
+    assert_eq!(by_another, Err(Code::NotAllowed));
+    outcome(&mut committer, "devops", Command::DeclineMerge(decline)).expect("declined");
     drop(committer);
     let mut committer = workspace.committer(8);
     assert_eq!(propose(&mut committer, Miner::Merges).expect("mined"), 0, "after a restart");

@@ -469,6 +469,16 @@ fn an_edit_is_shown_and_proposed_once_and_never_lost() {
         "{diff}"
     );
 
+    // Red before: the lines of an edit beside the statement were not shown.
+    edited(&dir, "C2", "fact, proposed", "fact, confirmed");
+    let diff = String::from_utf8(shell.run(&format!("hm mirror diff {option}")).stdout).expect("UTF-8");
+    assert!(
+        diff.contains("changed beside the statement, not proposed\n")
+            && diff.contains("  - # C2 fact, proposed\n  + # C2 fact, confirmed\n"),
+        "{diff}"
+    );
+    edited(&dir, "C2", "fact, confirmed", "fact, proposed");
+
     let refused = shell.run(&format!("hm mirror {option}"));
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(
@@ -828,6 +838,8 @@ fn the_writer_goes_on_with_a_mirror_that_was_begun() {
     let goes_on = restarted();
     assert_eq!(goes_on.outcome, JobOutcome::Ok, "{}", goes_on.detail);
     assert!(goes_on.detail.contains("new commits, up to event"), "{}", goes_on.detail);
+    let status = String::from_utf8(shell.run("hm status").stdout).expect("UTF-8");
+    assert!(status.contains("mirror:    ") && status.contains("up to event"), "{status}");
     assert_eq!(pages(&dir).len(), 2);
     assert_whole(&dir);
     edited(&dir, "C1", "holds 20", "holds 50");

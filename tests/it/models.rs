@@ -169,7 +169,7 @@ fn a_search_asks_an_allowed_model_about_the_claims_that_it_read() {
     assert!(untrusted.contains("nobody allowed") && untrusted.contains("hm trust --vectors"), "{untrusted}");
     assert!(read_claims(&mut team.committer).is_err(), "nobody allowed the model");
 
-    team.workspace.allow_model(Some(&source)).expect("allowed");
+    team.workspace.allow_model(Some(&source), false).expect("allowed");
     let waiting = team.search("connections pool");
     assert!(waiting.note.expect("a note").contains("has not read 1 claim"));
     assert_eq!(team.cosine("connections pool"), Some(by_table), "the table stands in");
@@ -195,6 +195,35 @@ fn a_search_asks_an_allowed_model_about_the_claims_that_it_read() {
     assert_eq!(read_claims(&mut team.committer).expect("read"), 201);
 }
 
+/// One memory's model reads each claim alone, the other's reads all at once.
+#[test]
+fn what_a_model_reads_in_any_batches_gives_the_same_order() {
+    let teams = [true, false].map(|reads_each| {
+        let mut team = Team::of(Source::Directory(fixtures()));
+        let source = team.config.model.clone().expect("a model");
+        std::fs::write(team.workspace.config(), format!("[search]\nvectors = \"{source}\"\n"))
+            .expect("written");
+        team.workspace.allow_model(Some(&source), false).expect("allowed");
+        for number in 0..140 {
+            team.claim(&format!("the pool {} holds {number} connections", number % 9));
+            if reads_each {
+                assert_eq!(read_claims(&mut team.committer).expect("read"), 1);
+            }
+        }
+        read_claims(&mut team.committer).expect("read");
+        team
+    });
+    for query in ["connections pool", "the cafe holds 3 pools", "pool 4", "what holds 77"] {
+        let [one, other] = teams.each_ref().map(|team| {
+            let page = team.search(query);
+            assert_eq!(page.note, None);
+            let shown = |hit: &hivemind::store::Hit| (hit.claim.statement.to_string(), hit.score);
+            page.hits.iter().map(shown).collect::<Vec<_>>()
+        });
+        assert!(!one.is_empty() && one == other, "{query}: {one:?} {other:?}");
+    }
+}
+
 #[test]
 fn another_model_reads_all_claims_again() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -205,7 +234,7 @@ fn another_model_reads_all_claims_again() {
     let source = team.config.model.clone().expect("a model");
     std::fs::write(team.workspace.config(), format!("[search]\nvectors = \"{source}\"\n")).expect("written");
     team.claim("the pool holds 20 connections");
-    team.workspace.allow_model(Some(&source)).expect("allowed");
+    team.workspace.allow_model(Some(&source), false).expect("allowed");
     assert_eq!(read_claims(&mut team.committer).expect("read"), 1);
     let config = std::fs::read_to_string(dir.path().join("config.json")).expect("a configuration");
     std::fs::write(dir.path().join("config.json"), config.replace("1e-12", "0.5")).expect("written");

@@ -14,6 +14,7 @@ const WALLS: &[(&str, &[&str])] = &[
     ("axum", &["src/mcp/http.rs", "src/mcp/http/", "src/web.rs", "src/web/"]),
     ("maud", &["src/web.rs", "src/web/"]),
     ("ratatui", &["src/watch.rs", "src/watch/"]),
+    ("ureq", &["src/meanings/endpoint.rs"]),
     ("subtle", &["src/tokens.rs"]),
     ("clap", &["src/cli.rs", "src/cli/"]),
     ("pulldown_cmark", &["src/domain/notes.rs"]),

@@ -152,11 +152,28 @@ fn evidence_of(
     Ok(Some(added.into()))
 }
 
-pub(super) fn decline(state: &State, agent: &AgentId, command: &DeclineMerge) -> Result<Accepted, Rejection> {
-    refuse_system(agent)?;
+pub(super) fn decline(
+    state: &State,
+    speaker: Speaker<'_>,
+    command: &DeclineMerge,
+) -> Result<Accepted, Rejection> {
+    refuse_system(speaker.0)?;
     let DeclineMerge { claim_id, other, reason } = command.clone();
     if state.mined().merge(claim_id, other) != Some(true) {
         open(state, claim_id, other)?;
+    }
+    // A pair that was declined is never proposed again, so that the owners decide.
+    let (one, second) = (known_claim(state, claim_id)?, known_claim(state, other)?);
+    if ![one, second].iter().any(|claim| may_deprecate(state, speaker, claim)) {
+        return Err(Rejection::new(
+            Code::NotAllowed,
+            format!("claims {claim_id} and {other} are of {} and {}", one.owner, second.owner),
+            format!(
+                "ask {} or {}: `hivemind://attention`",
+                one.owner,
+                decision::with_architect(&second.owner)
+            ),
+        ));
     }
     let (left, right) = (claim_id.min(other), claim_id.max(other));
     Ok(Accepted { events: vec![MergeDeclined { left, right, reason }.into()], ..Accepted::default() })

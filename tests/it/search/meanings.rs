@@ -198,6 +198,60 @@ fn a_rebuild_makes_the_same_vectors() {
     assert_eq!(dump(&library.workspace.team_memory()), rows);
 }
 
+/// One memory folds each event when it is written. The other has the read models of the first hundred claims, and folds
+/// the rest of the same ledger at once. Deprecated claims and successors are among them.
+#[test]
+fn one_ledger_gives_one_order_whenever_and_in_whatever_batches_it_is_folded() {
+    let lines: Vec<Line> = corpus().into_iter().chain((0..150).map(nth)).collect();
+    let asked: Vec<String> = questions()
+        .into_iter()
+        .map(|asked| asked.q)
+        .chain((0..20).map(|n| format!("where does worker {n} look")))
+        .collect();
+    let answers = |library: &Library| -> Vec<String> {
+        let modes = [SearchMode::Strict, SearchMode::Balanced, SearchMode::Audit];
+        let pages = asked.iter().flat_map(|asked| modes.map(|mode| in_mode(asked, mode)));
+        pages.map(|search| serde_json::to_string(&library.search(&search)).expect("JSON")).collect()
+    };
+    let mut library = Library::empty();
+    library.vectors = Vectors::Static;
+    let path = library.workspace.team_memory();
+    let early = path.with_extension("early");
+    for (at, line) in lines.iter().enumerate() {
+        library.create(line);
+        if at == 100 {
+            let models = Connection::open(&path).expect("the read models");
+            models.execute("VACUUM INTO ?1", [early.to_str().expect("a path")]).expect("a copy");
+        }
+    }
+    let live = answers(&library);
+    assert!(
+        live.iter().filter(|page| page.contains("\"score\"")).count() > live.len() / 2,
+        "questions are answered"
+    );
+    let Library { _dir, workspace, committer, ids, names, vectors } = library;
+    drop(committer);
+    for end in ["-wal", "-shm"] {
+        drop(std::fs::remove_file(format!("{}{end}", path.display())));
+    }
+    std::fs::rename(&early, &path).expect("the early read models");
+    let claims = || -> u64 {
+        let models = Connection::open(&path).expect("the read models");
+        models.query_row("SELECT count(*) FROM claims", [], |row| row.get(0)).expect("a count")
+    };
+    assert_eq!(claims(), 101);
+    let committer = Committer::open(&workspace, Policy::default(), fixed()).expect("a committer");
+    assert_eq!(claims(), lines.len() as u64);
+    let mut library = Library { _dir, workspace, committer, ids, names, vectors };
+    assert_eq!(answers(&library), live);
+    library.committer.rebuild(|_| ()).expect("a rebuild");
+    assert_eq!(answers(&library), live);
+}
+
+fn nth(number: usize) -> Line {
+    line(&format!("n{number}"), &format!("worker {number} reads the queue of host {}", number % 7))
+}
+
 #[test]
 fn vectors_of_another_table_are_made_anew() {
     let library = many();

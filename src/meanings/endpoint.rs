@@ -1,0 +1,127 @@
+//! A model behind an OpenAI-compatible address. A text goes there only after the rules about secrets passed it.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use ureq::Agent;
+
+use crate::config::Endpoint;
+use crate::domain::privacy::{Secrets, scan};
+use crate::domain::vectors::Meaning;
+
+/// The most bytes of an answer: 16 texts of 4,096 numbers, with room to spare.
+const MAX_ANSWER_BYTES: u64 = 4 * 1024 * 1024;
+/// Stands for a text that the rules about secrets hold back.
+const WITHHELD: &str = "-";
+
+/// Why an endpoint gave no meanings. Nothing of what it answered is shown: the text would reach agents.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// The request failed.
+    #[error("{0}")]
+    Request(#[from] ureq::Error),
+    /// Another status than 200. Redirects are not followed.
+    #[error("it answers with status {0}")]
+    Status(u16),
+    /// The answer is no list of embeddings.
+    #[error("its answer is no list of embeddings")]
+    Answer,
+    /// The answer has embeddings for more or fewer texts than were sent.
+    #[error("it answers with {found} embeddings for {asked} texts")]
+    Count {
+        /// Texts.
+        asked: usize,
+        /// Embeddings.
+        found: usize,
+    },
+    /// The embeddings have no numbers, too many, or differ in their count.
+    #[error("its embeddings do not all have the same count of numbers, 1 to {}", Meaning::MAX_DIMENSIONS)]
+    Dimensions,
+    /// The rules about secrets hold the text back.
+    #[error("the text holds what looks like a secret (rule {0}), so it was not sent")]
+    Secret(String),
+}
+
+/// An endpoint that a person allowed.
+#[derive(Debug, Clone)]
+pub(super) struct Allowed {
+    pub(super) endpoint: Endpoint,
+    /// What goes into the header `Authorization`.
+    pub(super) key: Option<String>,
+    pub(super) secrets: Secrets,
+}
+
+#[derive(Serialize)]
+struct Request<'a> {
+    model: &'a str,
+    input: &'a [&'a str],
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    data: Vec<Embedding>,
+}
+
+#[derive(Deserialize)]
+struct Embedding {
+    embedding: Vec<f32>,
+    #[serde(default)]
+    index: usize,
+}
+
+impl Allowed {
+    /// The meaning of one text. A text with a secret is an error.
+    pub(super) fn meaning(&self, text: &str, within: Duration) -> Result<Meaning, Problem> {
+        if let Some(finding) = scan(text, &self.secrets).into_iter().next() {
+            return Err(Problem::Secret(finding.rule));
+        }
+        self.ask(&[text], within)?.pop().ok_or(Problem::Answer)
+    }
+
+    /// The meanings of texts, in their order. A text with a secret stays here and is like no other one.
+    pub(super) fn meanings(&self, texts: &[&str], within: Duration) -> Result<Vec<Meaning>, Problem> {
+        let is_held: Vec<bool> = texts.iter().map(|text| !scan(text, &self.secrets).is_empty()).collect();
+        let sent: Vec<&str> =
+            texts.iter().zip(&is_held).map(|(text, held)| if *held { WITHHELD } else { text }).collect();
+        let mut meanings = self.ask(&sent, within)?;
+        for (meaning, _) in meanings.iter_mut().zip(&is_held).filter(|(_, held)| **held) {
+            *meaning = Meaning::none(meaning.dimensions());
+        }
+        Ok(meanings)
+    }
+
+    fn ask(&self, texts: &[&str], within: Duration) -> Result<Vec<Meaning>, Problem> {
+        let request = Request { model: &self.endpoint.model, input: texts };
+        let body = serde_json::to_vec(&request).map_err(|_| Problem::Answer)?;
+        let config =
+            Agent::config_builder().timeout_global(Some(within)).http_status_as_error(false).max_redirects(0);
+        // A proxy of the environment is another machine.
+        let config = if self.endpoint.is_here() { config.proxy(None) } else { config };
+        let agent = Agent::new_with_config(config.build());
+        let mut call = agent.post(self.endpoint.url.as_str()).content_type("application/json");
+        if let Some(key) = &self.key {
+            call = call.header("authorization", format!("Bearer {key}"));
+        }
+        let mut response = call.send(&body)?;
+        if response.status() != 200 {
+            return Err(Problem::Status(response.status().as_u16()));
+        }
+        let answer = response.body_mut().with_config().limit(MAX_ANSWER_BYTES).read_to_vec()?;
+        read(&answer, texts.len())
+    }
+}
+
+/// The meanings in an answer for so many texts.
+fn read(answer: &[u8], asked: usize) -> Result<Vec<Meaning>, Problem> {
+    let Answer { mut data } = serde_json::from_slice(answer).map_err(|_| Problem::Answer)?;
+    if data.len() != asked {
+        return Err(Problem::Count { asked, found: data.len() });
+    }
+    data.sort_by_key(|embedding| embedding.index);
+    let dimensions = data.first().map_or(0, |first| first.embedding.len());
+    let is_good = |embedding: &Embedding| embedding.embedding.len() == dimensions;
+    if !(1..=Meaning::MAX_DIMENSIONS).contains(&dimensions) || !data.iter().all(is_good) {
+        return Err(Problem::Dimensions);
+    }
+    Ok(data.iter().map(|embedding| Meaning::of(&embedding.embedding)).collect())
+}
