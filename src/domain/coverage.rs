@@ -3,7 +3,7 @@
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::domain::experiment::{Expect, Prediction, ProfileName};
-use crate::domain::scope::{Scope, WILD};
+use crate::domain::scope::{Scope, WILD, matches};
 
 /// The most globs without braces that one glob may stand for.
 const MAX_ALTERNATIVES: usize = 256;
@@ -93,7 +93,7 @@ fn covers(pattern: &str, scope: &Scope) -> bool {
         return false;
     }
     let is_name = !scope.is_glob() && path != ".";
-    if pattern == path || is_name && glob(pattern).is_ok_and(|glob| glob.is_match(path)) {
+    if pattern == path || is_name && matches(pattern, path) {
         return true;
     }
     let (Some(ours), Some(theirs)) = (alternatives(pattern), alternatives(path)) else { return false };
@@ -140,7 +140,7 @@ fn part_holds_all(ours: &str, theirs: &str) -> bool {
         return true;
     }
     if !theirs.contains(WILD) {
-        return glob(ours).is_ok_and(|glob| glob.is_match(theirs));
+        return matches(ours, theirs);
     }
     if [ours, theirs].iter().any(|part| part.contains(['[', '\\'])) {
         return false;

@@ -6,7 +6,7 @@ mod mentioned;
 
 pub use mentioned::Mentioned;
 
-pub(super) use glob::WILD;
+pub(super) use glob::{WILD, matches};
 pub(super) use map::ScopeMap;
 
 use std::fmt;

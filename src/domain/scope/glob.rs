@@ -136,6 +136,11 @@ thread_local! {
 /// The most cached globs. A project has tens; a hostile client may write thousands.
 const MAX_COMPILED: usize = 256;
 
+/// Whether a glob matches a path. `*` stays within a directory. An invalid glob matches nothing.
+pub(in crate::domain) fn matches(glob: &str, path: &str) -> bool {
+    matcher(glob).is_ok_and(|set| set.is_match(path))
+}
+
 /// A set with one glob, because a single `Glob` panics if its regex cannot be built.
 fn matcher(glob: &str) -> Result<Rc<GlobSet>, globset::Error> {
     COMPILED.with_borrow_mut(|compiled| {
