@@ -304,6 +304,7 @@ pub(crate) struct Tasks {
 /// A task.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Task {
+    pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) title: String,
     pub(crate) status: String,
@@ -314,6 +315,8 @@ pub(crate) struct Task {
     pub(crate) scopes: Vec<String>,
     #[serde(default)]
     pub(crate) file_locks: Vec<String>,
+    #[serde(default)]
+    pub(crate) depends_on: Vec<String>,
     #[serde(default)]
     pub(crate) waits_for: Vec<String>,
     pub(crate) note: Option<String>,
@@ -353,6 +356,23 @@ pub(crate) struct Phase {
     pub(crate) title: String,
     #[serde(default)]
     pub(crate) tasks: Vec<Task>,
+}
+
+/// The anchors.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Anchors {
+    pub(crate) anchors: Vec<Anchor>,
+}
+
+/// A fact under a key.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Anchor {
+    pub(crate) key: String,
+    pub(crate) value: String,
+    pub(crate) agent: String,
+    pub(crate) saved_at: i64,
+    /// The person in whose space it is; none in that of the project.
+    pub(crate) user: Option<String>,
 }
 
 /// The locks.

@@ -13,6 +13,7 @@ mod decisions;
 mod digest;
 mod doubts;
 mod experiments;
+mod facets;
 mod failures;
 mod files;
 mod fold;
@@ -64,6 +65,7 @@ pub use decisions::{
 };
 pub use digest::{Said, Supported};
 pub use experiments::{Attachment, ExperimentFilter, ExperimentPage, ExperimentView};
+pub use facets::ClaimCount;
 pub use failures::Fix;
 pub use fold::{FOLD_VERSION, Projection};
 pub use guards::{AskingGuard, FiringView, GuardView, LookedAt, Suggestion};

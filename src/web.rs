@@ -6,10 +6,12 @@ mod claims;
 mod dead_ends;
 mod disputes;
 mod door;
+mod graph;
 mod ledger;
 mod now;
 mod page;
 mod rules;
+mod spaces;
 mod told;
 mod work;
 
@@ -60,6 +62,7 @@ const PAGES: &[(&str, &str)] = &[
     ("/told", "What an agent is told"),
     ("/ledger", "Ledger"),
     ("/policy", "Policy"),
+    ("/spaces", "Spaces"),
 ];
 /// The longest form. A reason has a tenth of it.
 const MAX_FORM_BYTES: usize = 65_536;
@@ -380,6 +383,7 @@ fn found(page: &mut Page<'_>) -> Result<Shown, Rejection> {
         ("run", name) => work::run(page, name),
         ("rules", "") => rules::show(page),
         ("policy", "") => rules::policy(page),
+        ("spaces", "") => spaces::show(page),
         ("told", "") => told::show(page),
         ("ledger", "") => ledger::show(page),
         ("event", name) => ledger::event(page, name),

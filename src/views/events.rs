@@ -82,7 +82,8 @@ fn readable(payload: &str) -> Option<Value> {
 pub(super) fn list(asking: &mut Asking<'_>, filter: &Filter) -> Result<Answer, ViewError> {
     // One more than is shown says whether there is a next page; after the latest there is none.
     let look_at = filter.limit + usize::from(!filter.newest);
-    let wanted = &Filter { until: asking.reads.horizon(), limit: look_at, ..filter.clone() };
+    let until = [asking.reads.horizon(), filter.until].into_iter().flatten().min();
+    let wanted = &Filter { until, limit: look_at, ..filter.clone() };
     let mut events = match asking.reads.ledger()? {
         Some(ledger) => ledger.list(wanted)?,
         None => Vec::new(),

@@ -5,22 +5,19 @@ use std::collections::BTreeSet;
 use maud::{Markup, html};
 
 use super::acting;
+use super::graph::{self, Node};
 use super::page::{self, Page, Shown, block, command, said, state, time};
 use crate::domain::clean;
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::names::Sort;
 use crate::domain::rejection::Rejection;
 use crate::domain::time::Timestamp;
-use crate::facts::{Claims, Contradiction, Output, Position, Run, Whole};
+use crate::facts::{Claim, Claims, Contradiction, Output, Position, Run, Whole};
 use crate::store::ClaimFilter;
 use crate::views::{Stream, View};
 
 /// Claims in the drawn chain, this one included.
 const CHAIN: usize = 12;
-/// The size of a box of the chain and the space between two, in pixels.
-const BOX: (usize, usize, usize) = (190, 52, 40);
-/// Characters of a statement in a box.
-const BOX_CHARS: usize = 26;
 /// Characters at the end of an output that the page of the claim shows.
 const OUTPUT_CHARS: usize = 2_000;
 
@@ -252,26 +249,18 @@ fn chain(page: &mut Page<'_>, id: ClaimId, whole: &Whole) -> Result<Markup, Reje
         let filter = ClaimFilter { id: Some(*one), limit: 1, ..ClaimFilter::default() };
         claims.extend(page.ask::<Claims>(&View::Claims(filter))?.0.claims);
     }
-    let (width, height, gap) = BOX;
-    let whole_width = claims.len() * (width + gap) - gap;
-    let called = |at: usize| claims[at].called();
+    let subject = id.to_string();
+    let node = |claim: &Claim| Node {
+        head: format!("{} {}", claim.called(), claim.status.replace('_', " ")),
+        text: claim.statement.clone(),
+        is_subject: claim.id == subject,
+    };
+    let nodes: Vec<Node> = claims.iter().map(node).collect();
+    let arrows: Vec<(usize, usize)> = (1..nodes.len()).map(|at| (at - 1, at)).collect();
     Ok(html! {
         section aria-labelledby="chain" {
             h2 #chain { "What replaced what" }
-            div.drawn {
-                svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="The claims of the table below, each with an arrow to the one that replaced it"
-                    width=(whole_width) height=(height) viewBox=(format!("0 0 {whole_width} {height}")) {
-                    @for at in 0..claims.len() {
-                        @let x = at * (width + gap);
-                        rect class=(if ids.get(at) == Some(&id) { "box this" } else { "box" }) x=(x) y="1" width=(width) height=(height - 2) rx="4" {}
-                        text x=(x + 8) y="20" { (called(at)) " " (claims[at].status.replace('_', " ")) }
-                        text x=(x + 8) y="40" { (clean::cut_words(&clean::revealed(&claims[at].statement), BOX_CHARS)) }
-                        @if at + 1 < claims.len() {
-                            path class="arrow" d=(format!("M {} {} h {} m -8 -5 l 8 5 l -8 5", x + width, height / 2, gap - 2)) {}
-                        }
-                    }
-                }
-            }
+            (graph::drawn(&nodes, &arrows, "The claims of the table below, each with an arrow to the one that replaced it"))
             (page.claims(&claims, "The same claims, the oldest first"))
             @if is_cut { p { "Older ones are left out: open the first." } }
         }

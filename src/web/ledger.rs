@@ -16,8 +16,10 @@ const PAYLOAD_CHARS: usize = 300;
 /// The page of events.
 pub(super) fn show(page: &mut Page<'_>) -> Result<Shown, Rejection> {
     let after = page.parsed::<u64>("after")?;
+    let before = page.parsed::<u64>("before")?.filter(|_| after.is_none());
     let filter = ledger::Filter {
         after: after.unwrap_or_default(),
+        until: before.map(|before| before.saturating_sub(1)),
         kind: page.value("type").map(str::to_owned),
         agent: page.value("agent").map(|name| AgentId::recorded(name.to_owned())),
         limit: ENTRIES,
@@ -25,20 +27,31 @@ pub(super) fn show(page: &mut Page<'_>) -> Result<Shown, Rejection> {
         ..ledger::Filter::default()
     };
     let (found, next) = page.ask::<Events>(&View::Events(filter))?;
+    // What is before and after this page, whichever way the reader came to it.
+    let is_full = found.events.len() == ENTRIES;
+    let first = found.events.first().map(|event| event.seq);
+    let earlier = first.filter(|_| if after.is_none() { is_full } else { after > Some(0) });
+    let later = found.events.last().map(|event| event.seq).filter(|_| before.is_some() || next.is_some());
     let standing = standing(page)?;
     let main = html! {
         (standing)
         (filters(page))
         @if found.events.is_empty() { (empty("No event matches. Every write is one:", "hm intent \"mend the pool\"")) }
         @else {
-            table {
-                caption { @if after.is_none() { "The newest events, in their order. " a href=(page.address("/ledger", &[("after", "0")])) { "From the first on" } }
-                    @else { "In their order" } }
+            table.events {
+                caption { @if after.is_none() && before.is_none() { "The newest events, in their order" } @else { "In their order" } }
                 thead { tr { th scope="col" { "Event" } th scope="col" { "Type" } th scope="col" { "By" } th scope="col" { "When" } th scope="col" { "Content" } } }
                 tbody { @for event in &found.events { (row(page, event)) } }
             }
         }
-        (page.more(next.as_ref()))
+        ul.choices {
+            @if earlier.is_some() { li { (page.turned("The first events", "first", "after", 0)) } }
+            @if let Some(seq) = earlier { li { (page.turned("Earlier", "prev", "before", seq)) } }
+            @if let Some(seq) = later {
+                li { (page.turned("Later", "next", "after", seq)) }
+                li { a href=(page.address("/ledger", &[])) { "The newest events" } }
+            }
+        }
     };
     Ok(Shown::new("Ledger", main))
 }

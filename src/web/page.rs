@@ -149,6 +149,15 @@ impl<'a> Page<'a> {
         html! { a href=(self.address(path, &[])) { (clean::revealed(words)) } }
     }
 
+    /// A link to another part of this list of events, with the same filter.
+    pub(super) fn turned(&self, words: &str, way: &str, parameter: &str, seq: u64) -> Markup {
+        let seq = seq.to_string();
+        let kept = self.query.iter().filter(|(name, _)| !["after", "before", AT].contains(&&**name));
+        let mut with: Vec<(&str, &str)> = kept.map(|(name, value)| (&**name, &**value)).collect();
+        with.push((parameter, &seq));
+        html! { a rel=(way) href=(self.address(&self.path, &with)) { (words) } }
+    }
+
     /// A link to the next page of this list.
     pub(super) fn more(&self, next: Option<&Next>) -> Markup {
         let Some(next) = next else { return html! {} };

@@ -1,8 +1,11 @@
-//! The work: plans as a board, sessions, and runs.
+//! The work: plans as a board and a graph, sessions, and runs.
+
+use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
 use super::claim;
+use super::graph::{self, Node};
 use super::page::{self, ENTRIES, Page, Shown, command, empty, said, time};
 use crate::domain::ids::RunId;
 use crate::domain::names::Sort;
@@ -16,6 +19,8 @@ use crate::views::View;
 const COLUMNS: [&str; 5] = ["open", "active", "blocked", "done", "invalidated"];
 /// Tasks in a column of a phase. A board of hundreds is no board.
 const TASKS: usize = 50;
+/// Tasks in the drawing of a plan, the first ones.
+const DRAWN: usize = 60;
 /// Characters at the end of an output on the page of a run.
 const OUTPUT_CHARS: usize = 20_000;
 
@@ -23,6 +28,14 @@ const OUTPUT_CHARS: usize = 20_000;
 pub(super) fn plan(page: &mut Page<'_>) -> Result<Shown, Rejection> {
     let (plans, _) = page.ask::<Plans>(&View::Plan(None))?;
     let is_empty = plans.plans.is_empty() && plans.inbox.tasks.is_empty();
+    let tasks: Vec<&Task> = plans
+        .plans
+        .iter()
+        .flat_map(|plan| &plan.phases)
+        .chain([&plans.inbox])
+        .flat_map(|phase| &phase.tasks)
+        .collect();
+    let graph = dependencies(page, &tasks);
     let main = html! {
         @if let Some(focus) = &plans.trajectory {
             p { "Wanted now: " (said(&focus.intent)) " (" (said(&focus.agent)) ", " (page.ago(focus.shifted_at)) ")" }
@@ -35,8 +48,50 @@ pub(super) fn plan(page: &mut Page<'_>) -> Result<Shown, Rejection> {
             }
         }
         @if !plans.inbox.tasks.is_empty() { section { h2 { "Without a plan" } (board(page, &plans.inbox)) } }
+        (graph)
     };
     Ok(Shown::new("Plan", main))
+}
+
+/// The tasks that wait for others or that others wait for: drawn, and as a table with the same rows.
+fn dependencies(page: &mut Page<'_>, all: &[&Task]) -> Markup {
+    let is_waited_for = |id: &str| all.iter().any(|task| task.depends_on.iter().any(|on| on == id));
+    let linked: Vec<&Task> =
+        all.iter().copied().filter(|task| !task.depends_on.is_empty() || is_waited_for(&task.id)).collect();
+    if linked.is_empty() {
+        return html! {};
+    }
+    let drawn: &[&Task] = &linked[..linked.len().min(DRAWN)];
+    let node = |task: &&Task| Node {
+        head: format!("{} {}", task.name, task.status),
+        text: task.title.clone(),
+        is_subject: task.status == "active",
+    };
+    let nodes: Vec<Node> = drawn.iter().map(node).collect();
+    let place: BTreeMap<&str, usize> = drawn.iter().enumerate().map(|(at, task)| (&*task.id, at)).collect();
+    let to = |(at, task): (usize, &&Task)| -> Vec<(usize, usize)> {
+        task.depends_on.iter().filter_map(|on| Some((*place.get(&**on)?, at))).collect()
+    };
+    let arrows: Vec<(usize, usize)> = drawn.iter().enumerate().flat_map(to).collect();
+    let before: Vec<Vec<String>> =
+        linked.iter().map(|task| task.depends_on.iter().map(|on| page.named(on)).collect()).collect();
+    html! {
+        section aria-labelledby="order" {
+            h2 #order { "What comes before what" }
+            (graph::drawn(&nodes, &arrows, "The tasks of the table below, each with an arrow to those that wait for it"))
+            @if linked.len() > DRAWN { p { "The drawing has the first " (DRAWN) " tasks." } }
+            table {
+                caption { "The same tasks, each with those that must be done first" }
+                thead { tr { th scope="col" { "Task" } th scope="col" { "Title" } th scope="col" { "State" } th scope="col" { "After" } th scope="col" { "Waits for" } } }
+                tbody {
+                    @for (task, before) in linked.iter().zip(&before) {
+                        tr { th scope="row" { (said(&task.name)) } td.statement { (said(&task.title)) } td { (page::status(&task.status)) }
+                            td { (said(&before.join(", "))) } td { (said(&task.waits_for.join(", "))) } }
+                    }
+                }
+            }
+        }
+    }
 }
 
 fn board(page: &Page<'_>, phase: &Phase) -> Markup {

@@ -17,7 +17,7 @@ use crate::terminal::AS_OPERATOR;
 /// How long an answer may take; slow machines run the tests too.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The pages of the menu.
-const PAGES: [&str; 12] = [
+const PAGES: [&str; 13] = [
     "/",
     "/claims",
     "/disagreements",
@@ -30,6 +30,7 @@ const PAGES: [&str; 12] = [
     "/told?agent=devops",
     "/ledger",
     "/policy",
+    "/spaces",
 ];
 
 /// A running `hm web`, ended with its test, and the browser that opened it.
@@ -425,4 +426,167 @@ fn the_pages_of_the_demo_answer_four_questions() {
     drop(pages);
     let root = std::fs::read_dir(temporary.path()).expect("a directory").flatten();
     assert_eq!(root.filter(|entry| is_story(&entry.file_name())).count(), 0, "nothing is left");
+}
+
+#[tokio::test]
+async fn a_plan_is_drawn_beside_a_table_with_the_same_tasks() {
+    let bench = Bench::new();
+    let pane = bench.pane(Some("devops"), Era::Modern).await;
+    let mut names = Vec::new();
+    for (title, after) in
+        [("measure the pool", vec![]), ("size the <pool>", vec![0]), ("write it down", vec![0, 1])]
+    {
+        let after: Vec<&str> = after.into_iter().map(|at: usize| names[at]).collect();
+        let add = json!({ "title": title, "scopes": ["src/db"], "depends_on": after });
+        bench.accepted(&pane, "add_task", add).await;
+        names.push(["T1", "T2", "T3"][names.len()]);
+    }
+    bench.accepted(&pane, "add_task", json!({ "title": "on its own", "scopes": ["src/ui"] })).await;
+    let pages = Pages::of(bench.root());
+    let plan = pages.page("/plan");
+    let (_, drawn) = plan.split_once("What comes before what").unwrap_or_else(|| panic!("{plan}"));
+    let (drawing, table) = drawn.split_once("</svg>").expect("a drawing and a table");
+    assert_eq!(drawing.matches("<rect").count(), 3, "{drawing}");
+    assert_eq!(drawing.matches("class=\"arrow\"").count(), 3, "{drawing}");
+    assert_eq!(table.matches("<tr>").count(), 4, "a head and three rows: {table}");
+    for text in ["measure the pool", "size the &lt;pool&gt;", "write it down"] {
+        assert!(drawing.contains(text) && table.contains(text), "{text}: {drawn}");
+    }
+    assert!(!drawn.contains("on its own"), "{drawn}");
+    assert!(table.contains("T1, T2"), "{table}");
+}
+
+#[tokio::test]
+async fn the_filters_of_claims_say_how_many_each_choice_has() {
+    let bench = Bench::new();
+    let (devops, analyst) =
+        (bench.pane(Some("devops"), Era::Modern).await, bench.pane(Some("analyst"), Era::Modern).await);
+    let claims = [
+        (&devops, "the pool holds 20", "fact", "src/db"),
+        (&devops, "a retry deadlocks", "negative", "src/db"),
+        (&analyst, "the cache is cold at night", "fact", "src/cache"),
+    ];
+    for (pane, statement, kind, scope) in claims {
+        let create = json!({ "statement": statement, "claim_type": kind, "scopes": [scope] });
+        bench.accepted(pane, "create_claim", create).await;
+    }
+    bench.accepted(&analyst, "challenge", json!({ "claim_id": "C1", "reason": "it holds 10" })).await;
+    let pages = Pages::of(bench.root());
+    let counts = |path: &str| -> Vec<String> {
+        let page = pages.page(path);
+        let facets = page.split_once("<dl class=\"facets\">").and_then(|(_, rest)| rest.split_once("</dl>"));
+        let (facets, _) = facets.unwrap_or_else(|| panic!("no counts: {page}"));
+        let texts = facets.split("<li>").skip(1).map(|item| {
+            let item = item.split("</li>").next().expect("an entry");
+            let words: String =
+                item.split('<').filter_map(|part| part.split_once('>')).map(|(_, text)| text).collect();
+            words.trim().to_owned()
+        });
+        texts.collect()
+    };
+    let all = [
+        "in force 3",
+        "all 3",
+        "proposed 2",
+        "contested 1",
+        "any 3",
+        "fact 2",
+        "dead end 1",
+        "any 3",
+        "devops 2",
+        "analyst 1",
+    ];
+    assert_eq!(counts("/claims"), all);
+    // The counts of a filter are those of the others: what another choice would show.
+    let facts = [
+        "in force 2",
+        "all 2",
+        "proposed 1",
+        "contested 1",
+        "any 3",
+        "fact 2",
+        "dead end 1",
+        "any 2",
+        "analyst 1",
+        "devops 1",
+    ];
+    assert_eq!(counts("/claims?type=fact"), facts);
+    let there = [
+        "in force 2",
+        "all 2",
+        "proposed 1",
+        "contested 1",
+        "any 2",
+        "fact 1",
+        "dead end 1",
+        "any 2",
+        "devops 2",
+    ];
+    assert_eq!(counts("/claims?scope=src/db"), there);
+    assert!(pages.page("/claims?type=fact").contains("href=\"/claims?type=fact&amp;status=contested\""));
+}
+
+#[tokio::test]
+async fn the_ledger_is_read_in_both_directions_to_its_ends() {
+    let bench = Bench::new();
+    let pane = bench.pane(Some("devops"), Era::Modern).await;
+    for number in 0..120 {
+        let create = json!({ "statement": format!("finding {number} of the pool"), "claim_type": "fact", "scopes": ["src/db"] });
+        bench.accepted(&pane, "create_claim", create).await;
+    }
+    let pages = Pages::of(bench.root());
+    let events = |page: &str| -> Vec<u64> {
+        let table =
+            page.split_once("<tbody>").and_then(|(_, rest)| rest.split_once("</tbody>")).expect("a table").0;
+        let found = table.split("<th scope=\"row\"><a href=\"/event/").skip(1);
+        found.map(|rest| rest.split('"').next().and_then(|seq| seq.parse().ok()).expect("a number")).collect()
+    };
+    let link = |page: &str, way: &str| -> Option<String> {
+        let (_, rest) = page.split_once(&format!("rel=\"{way}\" href=\""))?;
+        Some(rest.split_once('"')?.0.replace("&amp;", "&"))
+    };
+    // From the newest back to the first, and forward again; with a filter and without one.
+    for start in ["/ledger", "/ledger?type=claim.created"] {
+        let mut page = pages.page(start);
+        let mut back = events(&page);
+        while let Some(address) = link(&page, "prev") {
+            page = pages.page(&address);
+            back.splice(0..0, events(&page));
+        }
+        assert!(back.len() >= 120 && back.is_sorted(), "{start}: {back:?}");
+        page = pages.page(
+            &link(&page, "first")
+                .unwrap_or_else(|| format!("{start}{}after=0", if start.contains('?') { '&' } else { '?' })),
+        );
+        let mut onward = events(&page);
+        while let Some(address) = link(&page, "next") {
+            page = pages.page(&address);
+            if page.contains("No event matches") {
+                break;
+            }
+            onward.extend(events(&page));
+        }
+        assert_eq!(onward, back, "{start}");
+    }
+}
+
+#[tokio::test]
+async fn the_spaces_say_what_may_cross_and_what_is_kept_there() {
+    let bench = Bench::new();
+    let mut save = Command::new(HM);
+    save.args(["--agent", "devops", "--dir"]).arg(bench.root()).args([
+        "anchor",
+        "save",
+        "BUILD",
+        "make <all>",
+    ]);
+    let saved = save.output().expect("hm to run");
+    assert!(saved.status.success(), "{saved:?}");
+    let pages = Pages::of(bench.root());
+    let spaces = pages.page("/spaces");
+    for text in
+        ["session to project", "tool verified", "BUILD", "make &lt;all&gt;", "hm memory list --space user"]
+    {
+        assert!(spaces.contains(text), "{text}: {spaces}");
+    }
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 /** The pages of the menu, in its order. */
 export const PAGES = [
-    "/", "/claims", "/disagreements", "/decisions", "/dead-ends", "/plan", "/sessions", "/runs", "/rules", "/told?agent=devops", "/ledger", "/policy",
+    "/", "/claims", "/disagreements", "/decisions", "/dead-ends", "/plan", "/sessions", "/runs", "/rules", "/told?agent=devops", "/ledger", "/policy", "/spaces",
 ];
 /** The widths at which nothing may stick out, in pixels. */
 export const WIDTHS = [1280, 390];

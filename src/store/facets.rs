@@ -1,0 +1,59 @@
+//! The number of claims of each status, type and owner, for the filters of a list.
+
+use rusqlite::{Row, params_from_iter};
+
+use super::claims::ClaimFilter;
+use super::rows::Select;
+use super::{Reader, StoreError};
+use crate::domain::claim::{ClaimType, Status};
+use crate::domain::scope::Scope;
+
+/// The claims that share a status, a type and an owner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimCount {
+    /// The status.
+    pub status: Status,
+    /// The type.
+    pub claim_type: ClaimType,
+    /// The owner.
+    pub owner: String,
+    /// Number of claims.
+    pub claims: u64,
+}
+
+impl Reader {
+    /// The counts of all claims, or of those around a scope.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub fn claim_counts(&self, scope: Option<&Scope>) -> Result<Vec<ClaimCount>, StoreError> {
+        let mut select = Select::from("claims c");
+        let status = match self.expired_ids() {
+            Some(expired) => {
+                let expired = select.bind(expired);
+                format!("iif(c.id IN (SELECT value FROM json_each({expired})), 'deprecated', c.status)")
+            }
+            None => "c.status".to_owned(),
+        };
+        let filter = ClaimFilter { scope: scope.cloned(), ..ClaimFilter::default() };
+        if let Some(limits) = filter.limits(&self.around_of(&filter)?) {
+            select.from = "claim_index CROSS JOIN claims c ON c.created_seq = claim_index.rowid".to_owned();
+            select.require_if("claim_index MATCH", Some(limits));
+        }
+        let Select { from, conditions, values } = select;
+        let sql = format!(
+            "SELECT {status} AS status, c.claim_type AS claim_type, c.owner AS owner, count(*) AS claims \
+             FROM {from} {conditions} GROUP BY 1, 2, 3"
+        );
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let rows = statement.query(params_from_iter(values))?;
+        self.kept_of(rows, |row: &Row<'_>| {
+            Ok::<_, rusqlite::Error>(ClaimCount {
+                status: row.get("status")?,
+                claim_type: row.get("claim_type")?,
+                owner: row.get("owner")?,
+                claims: row.get("claims")?,
+            })
+        })
+    }
+}
