@@ -10,30 +10,28 @@ use super::{Cli, Global, mistakes, roles};
 /// The page of `hm` itself: its verbs, grouped by purpose.
 pub(super) const VERBS: &str = "\
 {about}
-Agents start with: hm help agent
-Usage: hm <VERB>; of one verb: hm VERB -h, all of it: hm VERB --help
-
+Usage: hm <VERB>; more: hm VERB -h, --help. Agents start with: hm help agent
 Know
-  context         What an agent should know now; attention: what needs you; status: how all is doing
-  news            What is new for you, or with --wait 5m what comes next (poll no list); watch: live
+  context         What an agent should know; attention: what needs you; status
+  news            What is new for you, or comes next (--wait 5m); watch: live
 Claims
-  claim           State claims, find them (search, list, show, why), take positions on them
-  decision        Record decisions and what became of them; target: what they are about
-  contradictions  What contradicts what; belief, calibration: what agents held right
-  experiment      Settle a claim by a run; profile: the commands that may be run
+  claim           State, find (search, list, show, why) and answer claims
+  decision        Record decisions and how they ended; target: their subjects
+  contradictions  What contradicts what; belief, calibration: what agents held
+  experiment      Settle a claim by a run; profile: what may be run
 Work
-  task            Take tasks and say how they go; plan, phase: what the tasks belong to
-  lock            Ask the others to leave a path, a tag or the machine alone for some minutes
-  intent          Say what is wanted now; anchor: keep facts where no compaction loses them
-  session         What sessions did and said; log: events; pattern, guard, playbook: loops, warnings
+  task            Take tasks, say how they go; plan, phase: what they belong to
+  lock            Ask the others to leave a path, a tag or the machine alone
+  intent          Say what is wanted now; anchor: keep facts under keys
+  session         What sessions did; log: events; pattern, guard, playbook
 Set up
-  init, uninit, import-notes, doctor, demo, trust, policy, serve, web, token, hook, writer
-  statusline, completions
+  init, uninit, import-notes, doctor, demo, trust, policy, serve, web, token
+  hook, writer, statusline, completions
 Look after
-  verify, rebuild, backup, export, import, mirror, backfill, forget, memory, trace, review, repair
-
-Options of every verb: --json, --agent NAME, --dir PATH, --at TIME (see hm help options)
-Example: hm claim search connection pool; in a new project start with hm init, then hm demo
+  verify, rebuild, backup, export, import, mirror, backfill, forget, memory
+  trace, review, repair
+For every verb: --json, --agent NAME, --dir PATH, --at TIME (hm help options)
+Example: hm claim search connection pool; in a new project: hm init, hm demo
 ";
 
 /// What an agent needs, on one page.

@@ -70,6 +70,9 @@ fn the_short_help_of_a_verb_takes_900_characters_and_an_agent_needs_one_page() {
     let page = |line: &str| String::from_utf8(shell.run(line).stdout).expect("text");
     let first = page("hm --help");
     assert!(first.chars().count() <= 2_500, "{first}");
+    // The smallest terminal has 24 rows of 80 columns, and the prompt takes one. Red before: 36 rows.
+    assert!(first.lines().count() <= 23, "{first}");
+    assert!(first.lines().all(|line| line.chars().count() < 80), "{first}");
     assert!(first.find("hm help agent").expect("its page") < first.find("hm help options").expect("options"));
     let agent = page("hm help agent");
     assert!(agent.chars().count() <= 2_000 && agent.contains("hm claim support C47 C48"), "{agent}");
