@@ -150,11 +150,11 @@ impl Doctor<'_> {
 
     fn unusable(&self, problem: &Unavailable) -> Check {
         let is_keyless = self.config.model.as_ref().is_some_and(|named| !self.workspace.allows_key(named));
-        let way = match problem {
-            Unavailable::Endpoint { problem: Problem::Status(401 | 403), .. } if is_keyless => {
-                "a person lets it have the key of the environment with `hm trust --vectors --key`"
-            }
-            _ => "mend the model, or write another value at [search] vectors",
+        let is_refused = matches!(problem, Unavailable::Endpoint { problem: Problem::Status(401 | 403), .. });
+        let way = if is_refused && is_keyless {
+            "a person lets it have the key of the environment with `hm trust --vectors --key`"
+        } else {
+            "mend the model, or write another value at [search] vectors"
         };
         Check::fault("search", format!("{problem}; the static table is compared"), way)
     }
