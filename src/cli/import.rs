@@ -1,4 +1,5 @@
-//! `hm import`: the writer appends the events of an export to this ledger.
+//! `hm import`: the writer appends the events of an export to this ledger. Into a memory with events, and under
+//! `human_only`, that is a verb of the operator.
 
 use std::path::PathBuf;
 
@@ -30,18 +31,18 @@ impl Import {
         if !file.is_file() {
             return Err(Failure::Usage(format!("{shown} is no regular file: write the export to one first")));
         }
-        let verb = if self.as_is {
-            Some("import --as-is")
-        } else {
-            // The file may hold decisions.
-            (context.config.memory.trust == TrustMode::HumanOnly).then_some("import")
-        };
-        // The record of an override is an event, and only an empty ledger takes the events of any other one.
         let is_empty = match context.reads()?.ledger()? {
             Some(ledger) => ledger.head()?.seq == 0,
             None => true,
         };
-        let is_recorded_after = is_empty && context.global.operator_override.is_some();
+        let verb = if self.as_is {
+            Some("import --as-is")
+        } else {
+            // The file may hold decisions. A pane could vote under another name elsewhere and bring that back.
+            (!is_empty || context.config.memory.trust == TrustMode::HumanOnly).then_some("import")
+        };
+        // The record of an override is an event, and a ledger with an event of its own no longer takes what follows.
+        let is_recorded_after = context.global.operator_override.is_some();
         match verb {
             Some(_) if is_recorded_after => context.no_agent(context.global.agent.as_deref())?,
             Some(verb) => context.operator(verb)?,

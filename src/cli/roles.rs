@@ -155,6 +155,7 @@ pub(super) const VERBS: &[(&str, Who)] = &[
     ("mirror diff --propose", Operator),
     ("import", Anyone),
     ("import --as-is", Operator),
+    ("import, into a memory with events", Operator),
     ("import-notes", Agent),
     ("import-notes --dry-run", Anyone),
     ("backfill", Operator),

@@ -8,6 +8,7 @@ use super::output::{self, Failure};
 use crate::checkpoints::{Checked, Checkpoints, Loaded};
 use crate::domain::event::{Event, ExperimentCompleted, LossAccepted, Recorded};
 use crate::domain::ids::RunId;
+use crate::imports::Imports;
 use crate::ledger::{Cursor, Filter, LedgerError, Report};
 use crate::reads::Reads;
 use crate::views;
@@ -45,11 +46,17 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
         None => (problem, checked.warning.or(standing.unsealed)),
     };
     // A broken ledger does not prove which runs are on record, and may be unreadable.
-    let runs = if problem.is_none() { runs_on_record(&mut reads)? } else { Vec::new() };
-    let artifacts = runs.len();
+    let runs = if problem.is_none() { placed_runs(&mut reads)? } else { Vec::new() };
+    let on_record = runs.len();
+    // An export holds no files of runs. A run that happened here has its files, and so may one from a backup.
+    let imports = Imports::load(&context.workspace.imports());
+    let is_absent =
+        |seq: u64, run: RunId| imports.holds(seq) && !context.workspace.artifacts(run).exists();
+    let runs: Vec<_> = runs.into_iter().filter(|(seq, (run, _))| !is_absent(*seq, *run)).collect();
+    let (artifacts, absent_runs) = (runs.len(), on_record - runs.len());
     let accepted = accepted(&mut reads);
     let problem = problem.or_else(|| {
-        let broken = views::broken_artifacts(&context.workspace, runs.into_iter());
+        let broken = views::broken_artifacts(&context.workspace, runs.into_iter().map(|(_, run)| run));
         broken.into_iter().next().map(|(run, problem)| format!("the files of run {run}: {problem}"))
     });
     let head_hash = hex::encode(report.head.hash);
@@ -61,6 +68,7 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
         "fault": problem,
         "checkpoints": checked.holding,
         "artifacts": artifacts,
+        "absent_runs": absent_runs,
         "warning": warning,
         "accepted": accepted,
     });
@@ -72,6 +80,10 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
         (Some(problem), 0) => format!("broken: {problem}\n"),
         (Some(problem), events) => format!("broken: {problem}\nevents that stand before it: {events}\n"),
     };
+    if absent_runs > 0 {
+        let runs = if absent_runs == 1 { "run" } else { "runs" };
+        text.push_str(&format!("imported: the files of {absent_runs} {runs} are not in this memory\n"));
+    }
     if let Some(warning) = &warning {
         text.push_str(&format!("warning: {warning}\n"));
     }
@@ -84,6 +96,11 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
 
 /// The runs on record in the ledger, with the hash of their files.
 pub(super) fn runs_on_record(reads: &mut Reads) -> Result<Vec<(RunId, String)>, LedgerError> {
+    Ok(placed_runs(reads)?.into_iter().map(|(_, run)| run).collect())
+}
+
+/// The runs on record, each with the place of its event.
+fn placed_runs(reads: &mut Reads) -> Result<Vec<(u64, (RunId, String))>, LedgerError> {
     let mut runs = Vec::new();
     let Some(ledger) = reads.ledger()? else { return Ok(runs) };
     let mut after = 0;
@@ -101,7 +118,7 @@ pub(super) fn runs_on_record(reads: &mut Reads) -> Result<Vec<(RunId, String)>, 
             if let Ok(Recorded { event: Some(Event::ExperimentCompleted(body)), .. }) = stored.recorded()
                 && let Some(hash) = body.outcome.meta_sha256
             {
-                runs.push((body.run_id, hash));
+                runs.push((stored.seq, (body.run_id, hash)));
             }
         }
     }

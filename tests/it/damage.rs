@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::checkpoints::{forger, key_file, rechain, rewritten, sealed_shell, verified};
 use crate::shell::Shell;
+use crate::terminal::by_a_human;
 
 const ACCEPT: &str = r#"hm --json --agent operator --operator-override "a test" repair --accept-loss --reason "seen, and there is no backup""#;
 
@@ -243,9 +244,9 @@ fn an_import_that_brings_back_what_is_missing_mends_it() {
     let older = shell.workspace().root().join("older.jsonl").display().to_string();
     assert!(shell.run(&format!("hm export {older}")).status.success());
     assert_eq!(write(&shell, "it waits")["state"], "queued");
-    let refused = shell.run(&format!("hm import {older}"));
+    let refused = by_a_human(&shell.command(&format!("hm import {older}")));
     assert_eq!(refused.status.code(), Some(1), "{refused:?}");
-    let imported = shell.run(&format!("hm import {export}"));
+    let imported = by_a_human(&shell.command(&format!("hm import {export}")));
     assert!(imported.status.success(), "{imported:?}");
     crate::harness::wait_until("what waited is committed", || {
         shell.json("hm --json claim list")["claims"].as_array().is_some_and(|claims| claims.len() == 4)

@@ -574,7 +574,7 @@ fn an_empty_memory_under_human_only_takes_an_import() {
     assert!(done.status.success(), "{done:?}");
     let log = String::from_utf8(shell.run("hm log --all").stdout).expect("UTF-8");
     assert!(log.contains("the pool is fair") && log.contains("operator.overridden"), "{log}");
-    // A memory that has events takes its own past alone, and the override is on record first.
+    // A memory that has events takes its own past alone, and the override is on record behind it.
     assert!(shell.run(&import).status.success());
 }
 

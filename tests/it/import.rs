@@ -245,7 +245,7 @@ fn file(shell: &Shell, name: &str, text: &str) -> PathBuf {
 /// Imports a text: exit code, what it said.
 fn import(shell: &Shell, text: &str) -> (Option<i32>, Value) {
     file(shell, "in.jsonl", text);
-    let output = shell.run("hm --json import in.jsonl");
+    let output = by_a_human(&shell.command("hm --json import in.jsonl"));
     (output.status.code(), serde_json::from_slice(&output.stdout).unwrap_or(Value::Null))
 }
 
@@ -372,4 +372,55 @@ fn a_file_that_does_not_verify_is_refused_at_its_line() {
     let newer = lines[0].replace("claim.created", "claim.dreamt");
     refused(&with(1, &newer), 1, "an event nobody knows");
     assert_eq!(import(&shell, &text).0, Some(0), "and the file itself is taken");
+}
+
+/// Red before: the memory was called broken, because the files of the imported run are not here.
+#[test]
+fn files_of_an_imported_run_may_be_absent_and_those_of_a_run_here_may_not() {
+    let (there, here) = (Shell::new(), Shell::new());
+    let profiles = there.workspace().marker_dir().join("profiles");
+    std::fs::create_dir_all(&profiles).expect("a directory");
+    let profile = "description = 'a test'\nargv = ['true']\nscopes = ['src/**']\ntimeout_ms = 60000\n\
+                   [expect]\nexit = 0\nfails = [1]\n";
+    std::fs::write(profiles.join("holds.toml"), profile).expect("a file");
+    for line in [
+        "hm profile trust holds --yes --agent operator",
+        "hm claim create \"it holds\" --scope src --agent devops",
+        "hm experiment run holds --claim C1 --agent devops",
+    ] {
+        let output = there.run(line);
+        assert!(output.status.success(), "{line}: {output:?}");
+    }
+    let text = String::from_utf8(there.run("hm export").stdout).expect("text");
+    let (code, told) = import(&here, &text);
+    assert_eq!(code, Some(0), "{told}");
+    let verified = serde_json::from_slice::<Value>(&here.run("hm --json verify").stdout).expect("JSON");
+    assert_eq!((&verified["ok"], &verified["absent_runs"]), (&true.into(), &1.into()), "{verified}");
+    let said = String::from_utf8(here.run("hm verify").stdout).expect("text");
+    assert!(said.contains("\nimported: the files of 1 run are not in this memory\n"), "{said}");
+    std::fs::remove_dir_all(there.workspace().experiments()).expect("the files of the run");
+    assert!(!there.run("hm verify").status.success());
+}
+
+/// Red before: the vote counted, so that one pane confirmed its own claim.
+#[test]
+fn a_pane_brings_no_vote_back_from_a_copy() {
+    let (here, copy) = (Shell::new(), Shell::new());
+    here.json("hm --json --agent devops claim create \"the pool is fair\" --scope src/pool.rs");
+    let export = |shell: &Shell| String::from_utf8(shell.run("hm export").stdout).expect("text");
+    assert_eq!(import(&copy, &export(&here)).0, Some(0));
+    assert!(copy.run("hm --agent analyst claim support C1 --note \"I read it\"").status.success());
+    file(&here, "in.jsonl", &export(&copy));
+    let status = |shell: &Shell| shell.json("hm --json claim list")["claims"][0]["status"].clone();
+    assert_eq!(status(&copy), "confirmed");
+    let refused = here.json("hm --json --agent devops import in.jsonl");
+    assert_eq!((&refused["code"], status(&here)), (&"not_allowed".into(), "proposed".into()), "{refused}");
+    let refused = here.json("hm --json import in.jsonl");
+    assert_eq!((&refused["code"], status(&here)), (&"not_allowed".into(), "proposed".into()), "{refused}");
+    // The human decides, and the record of an override follows what it is about.
+    let taken = here.run("hm import in.jsonl --operator-override \"I know the file\"");
+    assert!(taken.status.success(), "{taken:?}");
+    assert_eq!(status(&here), "confirmed");
+    let last = export(&here);
+    assert!(last.lines().rev().nth(1).is_some_and(|line| line.contains("operator.overridden")), "{last}");
 }

@@ -180,9 +180,12 @@ fn a_printed_command_means_the_same_file_wherever_it_is_pasted() {
         let output = run_in(&shell, dir, line);
         String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
     };
+    let claims = [("C1", "calc.py"), ("C2", "src/calc.py")];
+    for (what, scope) in [("one", "calc.py"), ("other", "src/calc.py"), ("third", "tag:sums")] {
+        said("", &format!("hm --agent devops claim create \"the {what} adds\" --scope {scope}"));
+    }
     let mut number = 100;
-    for (name, scope) in [("C1", "calc.py"), ("C2", "src/calc.py")] {
-        said("", &format!("hm --agent devops claim create \"{name} adds\" --scope {scope}"));
+    for (name, scope) in claims {
         for dir in ["", "src", "src/sub"] {
             let refused = said(dir, &format!("hm --agent devops claim challenge {name} \"it is wrong\""));
             let printed = refused.split_once("--scope ").unwrap_or_else(|| panic!("{refused}")).1;
@@ -197,7 +200,6 @@ fn a_printed_command_means_the_same_file_wherever_it_is_pasted() {
         }
     }
     // A name and a placeholder are the same anywhere.
-    said("", "hm --agent devops claim create \"the tag adds\" --scope tag:sums");
     let refused = said("src", "hm --agent devops claim challenge C3 \"it is wrong\"");
     assert!(refused.contains("tag:sums") && !refused.contains(":/"), "{refused}");
 }

@@ -48,8 +48,8 @@ const FORBIDDEN_IN_DOMAIN: &[&str] = &[
 
 /// The floors of the house, the ground floor first. A top module names modules of lower floors only.
 const FLOORS: &[&[&str]] = &[
-    &["domain", "private", "steps"],
-    &["sqlite"],
+    &["domain", "private"],
+    &["sqlite", "steps"],
     &["imports", "ledger", "pack", "schedule", "system", "trusted", "versions"],
     &["checkpoints", "runner", "store"],
     &["hooks"],
