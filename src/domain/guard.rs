@@ -411,7 +411,9 @@ impl Outcome {
 mod tests {
     use super::{Condition, Counts, Firing, Moment, Mute, Outcome, RETIRES_AFTER, Subject, decides, outcome};
     use crate::domain::action::{Action, Attempt, Kind};
+    use crate::domain::claim::Status;
     use crate::domain::event::Event;
+    use crate::domain::pattern::PatternKind;
     use crate::domain::time::Timestamp;
 
     fn subject(line: &str) -> Subject {
@@ -548,6 +550,24 @@ mod tests {
         ] {
             assert_eq!(unmet(json.clone(), publish), expected, "{json}");
         }
+    }
+
+    #[test]
+    fn a_condition_on_a_claim_or_a_pattern_is_met_by_an_equal_one_only() {
+        let fields =
+            serde_json::json!({ "claim_type": "fact", "status": "contested", "pattern_type": "loop" });
+        let condition: Condition = serde_json::from_value(fields).expect("a condition");
+        let equal = Subject {
+            claim_type: Some("fact".parse().expect("a type")),
+            status: Some(Status::Contested),
+            patterns: vec![PatternKind::Stall, PatternKind::Loop],
+            ..subject("cargo doc")
+        };
+        assert!(condition.met(&equal).is_ok());
+        let other = Subject { status: Some(Status::Confirmed), ..equal.clone() };
+        assert_eq!(condition.met(&other).map_err(|unmet| unmet.0), Err("status"));
+        let other = Subject { patterns: vec![PatternKind::Stall], ..equal };
+        assert_eq!(condition.met(&other).map_err(|unmet| unmet.0), Err("pattern_type"));
     }
 
     #[test]
