@@ -409,8 +409,11 @@ impl Outcome {
 
 #[cfg(test)]
 mod tests {
-    use super::{Condition, Counts, Mute, Outcome, RETIRES_AFTER, Subject};
-    use crate::domain::action::{Action, Attempt};
+    use super::{Condition, Counts, Firing, Moment, Mute, Outcome, RETIRES_AFTER, Subject, decides, outcome};
+    use crate::domain::action::{Action, Attempt, Kind};
+    use crate::domain::claim::Status;
+    use crate::domain::event::Event;
+    use crate::domain::pattern::PatternKind;
     use crate::domain::time::Timestamp;
 
     fn subject(line: &str) -> Subject {
@@ -440,6 +443,88 @@ mod tests {
         assert!((share - 3.0 / 55.0).abs() < 1e-9, "{share}");
     }
 
+    /// The outcome that an event gives to a firing of a kind. Each event that gives one also decides.
+    fn outcome_of(kind: Kind, did: &str, event: (&str, serde_json::Value)) -> Option<Outcome> {
+        let event = Event::decode(event.0, &event.1.to_string()).expect("an event");
+        let outcome = outcome(&Firing { kind, did: did.parse().expect("a line") }, &event);
+        assert!(outcome.is_none() || decides(&event), "{event:?}");
+        outcome
+    }
+
+    #[test]
+    fn a_command_gives_the_outcome_of_the_firing_it_repeats() {
+        let ran = |more: serde_json::Value| {
+            let mut body = serde_json::json!({ "command": "cargo publish --force", "failed": false });
+            body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+            ("command.ran", body)
+        };
+        let no_more = serde_json::json!({});
+        let failed = serde_json::json!({ "failed": true, "error_signature": "pool timed out" });
+        for (kind, did, more, expected) in [
+            (Kind::Command, "cargo publish", no_more.clone(), Some(Outcome::ProvedWrong)),
+            (Kind::Command, "cargo publish", failed.clone(), Some(Outcome::ProvedRight)),
+            (Kind::Command, "cargo publish", serde_json::json!({ "unseen": true }), Some(Outcome::Ignored)),
+            (Kind::Command, "cargo publish", serde_json::json!({ "of_last": true }), Some(Outcome::Ignored)),
+            (Kind::Command, "cargo publish", serde_json::json!({ "runs": ["cargo doc"] }), None),
+            (
+                Kind::Command,
+                "cargo doc",
+                serde_json::json!({ "runs": ["cargo doc"] }),
+                Some(Outcome::ProvedWrong),
+            ),
+            (Kind::Command, "cargo bench", no_more.clone(), None),
+            (Kind::Error, "pool timed out", failed.clone(), Some(Outcome::Ignored)),
+            (Kind::Error, "pool is full", failed, None),
+            (Kind::Error, "pool timed out", no_more.clone(), None),
+            (Kind::Path, "src/db", no_more.clone(), None),
+            (Kind::Write, "cargo publish", no_more, None),
+        ] {
+            assert_eq!(outcome_of(kind, did, ran(more.clone())), expected, "{kind:?} {did} {more}");
+        }
+    }
+
+    #[test]
+    fn an_edit_a_withdrawal_and_the_end_of_a_turn_give_outcomes() {
+        const CLAIM: &str = "0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47";
+        const OTHER: &str = "0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d48";
+        let edited = ("file.edited", serde_json::json!({ "paths": ["src/db/a.rs"] }));
+        let moved = |to: &str| {
+            let body = serde_json::json!({ "claim_id": CLAIM, "from": "contested", "reason": "it is old", "to": to });
+            ("claim.status_changed", body)
+        };
+        let canceled = ("experiment.cancel_requested", serde_json::json!({ "run_id": CLAIM }));
+        let turn = |role: &str| ("turn.recorded", serde_json::json!({ "role": role, "text": "go on" }));
+        let ended = ("session.ended", serde_json::json!({ "cause": "ended", "session": "s-1" }));
+        for (kind, did, event, expected) in [
+            (Kind::Path, "src/db", edited.clone(), Some(Outcome::Ignored)),
+            (Kind::Symbol, "src/db/a.rs", edited.clone(), Some(Outcome::Ignored)),
+            (Kind::Path, "src/web", edited.clone(), None),
+            (Kind::Command, "src/db", edited.clone(), None),
+            (Kind::Write, "src/db", edited, None),
+            (Kind::Write, CLAIM, moved("deprecated"), Some(Outcome::Followed)),
+            (Kind::Write, CLAIM, moved("confirmed"), None),
+            (Kind::Write, OTHER, moved("deprecated"), None),
+            (Kind::Command, CLAIM, moved("deprecated"), None),
+            (Kind::Write, CLAIM, canceled.clone(), Some(Outcome::Followed)),
+            (Kind::Write, OTHER, canceled.clone(), None),
+            (Kind::Command, CLAIM, canceled, None),
+            (Kind::Command, "cargo publish", turn("user"), Some(Outcome::Followed)),
+            (Kind::Command, "cargo publish", turn("assistant"), Some(Outcome::Followed)),
+            (Kind::Write, CLAIM, turn("user"), Some(Outcome::Ignored)),
+            (Kind::Path, "src/db", ended.clone(), Some(Outcome::Followed)),
+            (Kind::Write, CLAIM, ended, Some(Outcome::Ignored)),
+        ] {
+            let name = event.0;
+            assert_eq!(outcome_of(kind, did, event), expected, "{kind:?} {did} at {name}");
+        }
+    }
+
+    #[test]
+    fn an_outcome_escalates_where_the_session_did_what_the_guard_warned_of() {
+        let escalate = [Outcome::Followed, Outcome::Ignored, Outcome::ProvedWrong, Outcome::ProvedRight];
+        assert_eq!(escalate.map(Outcome::escalates), [false, true, false, true]);
+    }
+
     #[test]
     fn each_field_of_a_condition_excludes() {
         let condition =
@@ -465,6 +550,78 @@ mod tests {
         ] {
             assert_eq!(unmet(json.clone(), publish), expected, "{json}");
         }
+    }
+
+    #[test]
+    fn a_condition_on_a_claim_or_a_pattern_is_met_by_an_equal_one_only() {
+        let fields =
+            serde_json::json!({ "claim_type": "fact", "status": "contested", "pattern_type": "loop" });
+        let condition: Condition = serde_json::from_value(fields).expect("a condition");
+        let equal = Subject {
+            claim_type: Some("fact".parse().expect("a type")),
+            status: Some(Status::Contested),
+            patterns: vec![PatternKind::Stall, PatternKind::Loop],
+            ..subject("cargo doc")
+        };
+        assert!(condition.met(&equal).is_ok());
+        let other = Subject { status: Some(Status::Confirmed), ..equal.clone() };
+        assert_eq!(condition.met(&other).map_err(|unmet| unmet.0), Err("status"));
+        let other = Subject { patterns: vec![PatternKind::Stall], ..equal };
+        assert_eq!(condition.met(&other).map_err(|unmet| unmet.0), Err("pattern_type"));
+    }
+
+    #[test]
+    fn a_condition_names_a_part_of_the_workspace_in_short_lists() {
+        let most = vec!["cargo publish"; Condition::MAX_ENTRIES];
+        let more = vec!["cargo publish"; Condition::MAX_ENTRIES + 1];
+        for (json, expected) in [
+            (serde_json::json!({ "scope": "src/db", "paths": ["src/db"], "commands": most }), None),
+            (serde_json::json!({ "scope": "." }), Some("condition.scope")),
+            (serde_json::json!({ "scope": "**" }), Some("condition.scope")),
+            (serde_json::json!({ "paths": ["src/db", "."] }), Some("condition.paths")),
+            (serde_json::json!({ "paths": ["symbol:Pool"] }), Some("condition.paths")),
+            (serde_json::json!({ "commands": more }), Some("condition")),
+        ] {
+            let condition: Condition = serde_json::from_value(json.clone()).expect("a condition");
+            assert!(!condition.is_empty());
+            assert_eq!(condition.fault().map(|(field, _)| field), expected, "{json}");
+        }
+        assert!(Condition::default().is_empty());
+    }
+
+    #[test]
+    fn a_guard_is_stored_under_its_commands_or_its_error_or_its_paths() {
+        for (json, expected) in [
+            (serde_json::json!({ "commands": ["cargo publish"], "paths": ["src/db"] }), Some(Kind::Command)),
+            (
+                serde_json::json!({ "error_signature": "pool timed out", "paths": ["src/db"] }),
+                Some(Kind::Error),
+            ),
+            (serde_json::json!({ "paths": ["src/db"] }), Some(Kind::Path)),
+            (serde_json::json!({ "text_includes": "--force" }), None),
+        ] {
+            let condition: Condition = serde_json::from_value(json.clone()).expect("a condition");
+            let kinds: Vec<Kind> = condition.keys().into_iter().map(|(kind, _)| kind).collect();
+            assert_eq!(kinds, Vec::from_iter(expected), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_subject_is_a_command_or_an_edit_or_a_write() {
+        let path = |path: &str| path.parse().expect("a path");
+        let edit = Action { paths: vec![path("src/db/a.rs")], ..Action::default() };
+        let edited = Subject::of_action(&edit, "pool");
+        assert_eq!(edited.moments, [Moment::FileEdited]);
+        assert_eq!(edited.names(None), (Kind::Path, "src/db/a.rs".to_owned()));
+        assert!(Subject::of_action(&Action::default(), "").moments.is_empty());
+        let ran = subject("cargo doc");
+        assert_eq!(ran.moments, [Moment::CommandRan]);
+        assert_eq!(ran.names(None).0, Kind::Command);
+        let written = Subject { scopes: vec![path("src/db")], ..edited };
+        assert_eq!(written.names(None), (Kind::Write, "pool".to_owned()));
+        let placed = Subject::default();
+        assert_eq!(placed.names(Some(path("src/web"))), (Kind::Path, "src/web".to_owned()));
+        assert_eq!(placed.names(None).0, Kind::Write);
     }
 
     #[test]
