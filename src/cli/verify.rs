@@ -50,13 +50,13 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
     let on_record = runs.len();
     // An export holds no files of runs. A run that happened here has its files, and so may one from a backup.
     let imports = Imports::load(&context.workspace.imports());
-    let is_absent =
-        |seq: u64, run: RunId| imports.holds(seq) && !context.workspace.artifacts(run).exists();
-    let runs: Vec<_> = runs.into_iter().filter(|(seq, (run, _))| !is_absent(*seq, *run)).collect();
+    let is_absent = |seq: u64, run: RunId| imports.holds(seq) && !context.workspace.artifacts(run).exists();
+    let runs: Vec<_> = runs.into_iter().filter(|(seq, run, _)| !is_absent(*seq, *run)).collect();
     let (artifacts, absent_runs) = (runs.len(), on_record - runs.len());
     let accepted = accepted(&mut reads);
     let problem = problem.or_else(|| {
-        let broken = views::broken_artifacts(&context.workspace, runs.into_iter().map(|(_, run)| run));
+        let broken =
+            views::broken_artifacts(&context.workspace, runs.into_iter().map(|(_, run, hash)| (run, hash)));
         broken.into_iter().next().map(|(run, problem)| format!("the files of run {run}: {problem}"))
     });
     let head_hash = hex::encode(report.head.hash);
@@ -96,11 +96,11 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
 
 /// The runs on record in the ledger, with the hash of their files.
 pub(super) fn runs_on_record(reads: &mut Reads) -> Result<Vec<(RunId, String)>, LedgerError> {
-    Ok(placed_runs(reads)?.into_iter().map(|(_, run)| run).collect())
+    Ok(placed_runs(reads)?.into_iter().map(|(_, run, hash)| (run, hash)).collect())
 }
 
 /// The runs on record, each with the place of its event.
-fn placed_runs(reads: &mut Reads) -> Result<Vec<(u64, (RunId, String))>, LedgerError> {
+fn placed_runs(reads: &mut Reads) -> Result<Vec<(u64, RunId, String)>, LedgerError> {
     let mut runs = Vec::new();
     let Some(ledger) = reads.ledger()? else { return Ok(runs) };
     let mut after = 0;
@@ -118,7 +118,7 @@ fn placed_runs(reads: &mut Reads) -> Result<Vec<(u64, (RunId, String))>, LedgerE
             if let Ok(Recorded { event: Some(Event::ExperimentCompleted(body)), .. }) = stored.recorded()
                 && let Some(hash) = body.outcome.meta_sha256
             {
-                runs.push((stored.seq, (body.run_id, hash)));
+                runs.push((stored.seq, body.run_id, hash));
             }
         }
     }

@@ -112,7 +112,7 @@ fn facets(page: &mut Page<'_>) -> Result<Markup, Rejection> {
     let any = (sum(status, kind, ""), "", "any");
     let owners =
         [any].into_iter().chain(owners.into_iter().take(OWNERS).map(|(claims, name)| (claims, name, name)));
-    let all: [(&str, &str, &str, Vec<(u64, &str, &str)>); 3] = [
+    let all: [(&str, &str, &str, Vec<Choice<'_>>); 3] = [
         ("status", "Status", status, statuses),
         ("type", "Type", kind, types),
         ("owner", "Owner", owner, owners.collect()),
@@ -130,6 +130,9 @@ fn facets(page: &mut Page<'_>) -> Result<Markup, Rejection> {
         }
     })
 }
+
+/// A choice of a filter: the number of claims that it would show, the word in the address, and the word that people read.
+type Choice<'a> = (u64, &'a str, &'a str);
 
 /// The address of the list with another choice of one filter.
 fn facet(page: &Page<'_>, name: &str, word: &str) -> String {
