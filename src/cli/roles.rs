@@ -153,9 +153,9 @@ pub(super) const VERBS: &[(&str, Who)] = &[
     ("mirror", Anyone),
     ("mirror diff", Anyone),
     ("mirror diff --propose", Operator),
-    ("import", Anyone),
+    // Anyone fills an empty memory.
+    ("import", Operator),
     ("import --as-is", Operator),
-    ("import, into a memory with events", Operator),
     ("import-notes", Agent),
     ("import-notes --dry-run", Anyone),
     ("backfill", Operator),

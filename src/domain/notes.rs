@@ -538,7 +538,7 @@ mod tests {
                 1-1 fact: The script needs the variable `ENV`
                 3-3 fact: Never do the following: edit the generated files
                 4-4 fact: Never do the following: push to main at night
-                6-7 fact: A long item that goes on in the next line
+                6-7 fact: Never do the following: A long item that goes on in the next line
                 9-9 fact: Never do these: delete all of the rows
             "#]],
         );

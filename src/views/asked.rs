@@ -15,6 +15,8 @@ use crate::store::{Reader, SessionView, StoreError};
 const MAX_SESSIONS: usize = 500;
 /// The most present agents that a sentence names.
 const MAX_NAMED: usize = 8;
+/// Maximum number of open questions to an absent agent that are searched for one of the asker.
+const MAX_QUESTIONS: usize = 50;
 /// Maximum length of a quoted name of a work tree or branch, in characters.
 const QUOTED_CHARS: usize = 60;
 
@@ -124,6 +126,13 @@ pub fn asked(
             continue;
         }
         let agent = known?;
+        // The asker heard it with its first question to this agent, which still waits.
+        let waits = reads.ask(now, |store| store.questions(Some(agent.as_str()), MAX_QUESTIONS)).ok();
+        let mut waiting = waits.and_then(|(questions, _)| questions).into_iter().flatten();
+        if me.is_some_and(|me| waiting.any(|question| question.claim.owner == me.as_str())) {
+            agents.push(agent);
+            continue;
+        }
         let others = team.others(me);
         let here = if others.is_empty() {
             ", nor of any other agent: the question waits until one comes under that name".to_owned()

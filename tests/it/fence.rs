@@ -50,8 +50,7 @@ fn every_verb_of_the_operator_is_tried() {
     let of_operator = verbs.iter().filter(|verb| verb["who"] == "operator");
     for verb in of_operator.map(|verb| verb["verb"].as_str().expect("a verb")) {
         let tried = |line: &&str| line.replace("--agent operator ", "").starts_with(&format!("hm {verb}"));
-        let is_elsewhere =
-            ["import --as-is", "import, into a memory with events", "serve --agent operator"].contains(&verb);
+        let is_elsewhere = ["import --as-is", "import", "serve --agent operator"].contains(&verb);
         assert!(is_elsewhere || OPERATORS_LINES.iter().any(tried), "{verb}");
     }
     let page = String::from_utf8_lossy(&shell.run("hm help roles").stdout).into_owned();

@@ -221,6 +221,8 @@ async fn the_name_of_a_work_tree_asks_its_agent_and_one_without_a_session_is_tol
     let told = create("the cache is cold", "devops");
     let wanted = "warning: no session of devops is here; here are: claude-2 (work tree `wt`): ask again";
     assert!(told.contains(wanted) && told.contains("devops is asked for a position"), "{told}");
+    let again = create("the index is wide", "devops");
+    assert!(!again.contains("is here") && again.contains("devops is asked for a position"), "{again}");
     assert!(!create("the log is long", "claude-2").contains("is here"), "an agent that is there");
     assert!(create("the menu is slow", "nobody").contains("no agent is called `nobody`"));
     // Its own place is no other agent.
