@@ -3,12 +3,16 @@
 //!
 //! A client passes its session to every hook, but not to every server. Gemini CLI passes none. Claude Code
 //! passes another one after `--continue` and an old one after `/clear` (`tests/clients.sh` shows both).
+//!
+//! Without hooks, the first accepted write of the client's shell records the session with its agent. The read models know
+//! the agent of a session only if the session started or took a seat.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use crate::domain::agent::AgentId;
 use crate::domain::ids::SessionId;
 use crate::private;
 use crate::system;
@@ -43,12 +47,10 @@ impl ClientSession {
         for entry in fs::read_dir(workspace.client_sessions()).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let Some(name) = name.to_str().filter(|name| !name.ends_with(NEW)) else { continue };
-            let Some(session) =
-                private::read_to_string(&entry.path()).ok().and_then(|text| text.parse().ok())
-            else {
-                continue;
-            };
-            *all.entry(session).or_default() |= name.parse().is_ok_and(is_running);
+            let Some(noted) = Noted::read(&entry.path()) else { continue };
+            let is_running = |process| noted.is_of(process) && is_running(process);
+            let runs = name.parse().is_ok_and(is_running);
+            *all.entry(noted.session).or_default() |= runs;
         }
         all
     }
@@ -61,14 +63,29 @@ impl ClientSession {
         below.filter_map(|server| Self::of(workspace, server).current())
     }
 
-    /// The session that the client is in; `None` when no hook recorded one.
+    /// The agent of a session, where the first write of a shell left the record.
+    pub fn agent_in(workspace: &Workspace, session: &SessionId) -> Option<AgentId> {
+        let entries = fs::read_dir(workspace.client_sessions()).into_iter().flatten().flatten();
+        let clients = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let mut noted = clients.filter_map(|client| {
+            let record = Self::of(workspace, client);
+            record.read(&record.file())
+        });
+        noted.find(|noted| noted.agent.is_some() && noted.session == *session)?.agent
+    }
+
+    /// The session that the client is in; `None` when there is no record of one.
     pub fn current(&self) -> Option<SessionId> {
-        private::read_to_string(&self.file()).ok()?.parse().ok()
+        Some(self.read(&self.file())?.session)
     }
 
     /// The session that the client is in, or was in last.
     pub fn last(&self) -> Option<SessionId> {
-        self.current().or_else(|| private::read_to_string(&self.left()).ok()?.parse().ok())
+        self.current().or_else(|| Some(self.read(&self.left())?.session))
+    }
+
+    fn read(&self, file: &Path) -> Option<Noted> {
+        Noted::read(file).filter(|noted| noted.is_of(self.client))
     }
 
     /// Whether another running client is in a session.
@@ -81,12 +98,21 @@ impl ClientSession {
 
     /// Records that the client is now in this session, and marks the records of ended clients.
     pub fn enter(&self, session: &SessionId) -> io::Result<()> {
+        self.record(session.as_str())
+    }
+
+    /// Like [`ClientSession::enter`], with the agent of the session.
+    pub fn enter_as(&self, session: &SessionId, agent: &AgentId) -> io::Result<()> {
+        self.record(&format!("{session}\n{agent}\n{}", system::name_of(self.client)))
+    }
+
+    fn record(&self, text: &str) -> io::Result<()> {
         // It does not make the memory's directory when that is missing.
         private::create_dir_in(&self.dir)?;
         self.forget_the_dead()?;
         let beside = self.dir.join(format!("{}{NEW}", self.client));
         let mut file = private::options().write(true).create(true).truncate(true).open(&beside)?;
-        file.write_all(session.as_str().as_bytes())?;
+        file.write_all(text.as_bytes())?;
         fs::rename(&beside, self.file())
     }
 
@@ -135,6 +161,32 @@ impl ClientSession {
             }
         }
         Ok(())
+    }
+}
+
+/// What a record says.
+struct Noted {
+    session: SessionId,
+    /// The agent of the write that left the record.
+    agent: Option<AgentId>,
+    /// The name of the client's process, beside an agent. No hook replaces such a record when another process gets the same
+    /// id.
+    process: Option<String>,
+}
+
+impl Noted {
+    fn read(file: &Path) -> Option<Self> {
+        let text = private::read_to_string(file).ok()?;
+        let (session, agent, process) = match text.lines().collect::<Vec<&str>>()[..] {
+            [session] => (session, None, None),
+            [session, agent, process] => (session, Some(AgentId::recorded(agent)), Some(process.to_owned())),
+            _ => return None,
+        };
+        Some(Self { session: session.parse().ok()?, agent, process })
+    }
+
+    fn is_of(&self, process: u32) -> bool {
+        self.process.as_ref().is_none_or(|named| *named == system::name_of(process))
     }
 }
 

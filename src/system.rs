@@ -398,15 +398,19 @@ pub fn parent_process() -> Option<u32> {
     None
 }
 
-/// A name for the process that started this one, unique on this machine: its id and, on Linux, the time of its
-/// start in clock ticks since boot, so that a reused id gives another name.
+/// A name for the process that started this one, unique on this machine.
 pub fn name_of_parent() -> Option<String> {
-    let parent = parent_process()?;
-    let stat = std::fs::read_to_string(format!("/proc/{parent}/stat")).unwrap_or_default();
+    parent_process().map(name_of)
+}
+
+/// A name for a process: its id and, on Linux, the time of its start in clock ticks since boot, so that a reused id gives
+/// another name.
+pub fn name_of(process: u32) -> String {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     // The start time is field 22 of proc(5). Fields are counted from the name, which may contain spaces and
     // parentheses.
     let began = stat.rsplit_once(')').and_then(|(_, fields)| fields.split_whitespace().nth(19));
-    Some(began.map_or_else(|| parent.to_string(), |began| format!("{parent}-{began}")))
+    began.map_or_else(|| process.to_string(), |began| format!("{process}-{began}"))
 }
 
 /// The process of the client that runs this hook: the one in `CLAUDE_PID`, because Claude Code runs hooks below

@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
+use super::Context;
 use super::output::{self, Failure};
-use super::{Context, block_on};
 use crate::domain::claim::{ClaimType, Relation, Share};
 use crate::domain::clean;
 use crate::domain::command::{AddEvidence, Command, CreateClaim, RecordDecision};
@@ -305,7 +305,7 @@ impl Pass<'_> {
 
     fn submit(&self, command: Command, key: Option<IdempotencyKey>) -> Result<Receipt, Failure> {
         let submission = self.context.submission(command, key)?;
-        block_on(async { Ok(self.front.submit(submission).await?) })
+        self.context.sent(&self.front, submission)
     }
 
     /// The files that a statement names and that are there, or else the file of notes; and the tag of that file.

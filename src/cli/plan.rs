@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use super::because::Because;
 use super::names::Called;
 use super::output::{self, Failure};
-use super::{Context, NOTE_TOO, block_on, parse, parse_all, parse_optional};
+use super::{Context, NOTE_TOO, parse, parse_all, parse_optional};
 use crate::domain::agent::AgentId;
 use crate::domain::command::{
     AbandonPlan, AddPhase, AddPlan, AddTask, ClaimTask, Command, DeclareIntent, RenamePlan, RetireAnchor,
@@ -239,8 +239,7 @@ impl Intent {
         if self.team || submission.agent == AgentId::operator() {
             submission.session = context.given_session();
         }
-        let front = context.front()?;
-        let receipt = block_on(async { Ok(front.submit(submission).await?) })?;
+        let receipt = context.sent(&context.front()?, submission)?;
         let json = views::receipt_json(&receipt, name);
         output::print(context.global.json, &output::receipt("intent declared", &receipt), &json)
     }

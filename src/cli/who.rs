@@ -221,6 +221,27 @@ impl Context {
         noted.into_iter().chain(ClientSession::of_servers_below(&self.workspace, client))
     }
 
+    /// Leaves a record of the speaker for the nearest client above this shell, if no client above has one. So the first
+    /// accepted write of a client without hooks names its agent. A name that the client was started with needs no record.
+    pub(super) fn bind_client(&self, agent: &AgentId) {
+        let Some(client) = system::clients_above().next() else { return };
+        // One process of Codex runs many panes.
+        if agent.is_reserved() || system::client_program(client) == Some("codex") {
+            return;
+        }
+        let given = || self.given_to_pane()?.remove("HM_AGENT");
+        if !self.noted_sessions().is_empty()
+            || given().is_some_and(|name| self.config.roster.resolve(&name).is_ok())
+        {
+            return;
+        }
+        let (record, session) = (ClientSession::of(&self.workspace, client), self.session());
+        if !record.is_elsewhere(&session) {
+            // If this fails, the next write leaves it.
+            let _ = record.enter_as(&session, agent);
+        }
+    }
+
     /// Adds the panes above it to the caller of a hook or server: the sessions of the clients above this process, except
     /// its own client. A client that a pane starts speaks for that pane, and so does a program with the name of a client.
     /// A pin to another agent than theirs is no word of a human.
@@ -265,8 +286,12 @@ impl Context {
         self.agent_of(&self.client_session()?)
     }
 
-    /// The agent of a session, from the read models.
+    /// The agent of a session, from the read models, else from the record of its client.
     fn agent_of(&self, session: &SessionId) -> Option<AgentId> {
+        self.known_agent_of(session).or_else(|| ClientSession::agent_in(&self.workspace, session))
+    }
+
+    fn known_agent_of(&self, session: &SessionId) -> Option<AgentId> {
         let mut reads = self.present();
         let known = reads.store().ok()??.session(session.as_str()).ok()??;
         Some(AgentId::recorded(known.agent))
@@ -283,9 +308,13 @@ impl Context {
         self.environment.agent.is_some() || self.global.agent.is_some()
     }
 
-    /// A speaker in the form that the writer takes. The writer itself finds the agent of an unpinned session.
+    /// A speaker in the form that the writer takes. The writer itself finds the agent of an unpinned session, except where
+    /// only the record of a client names it.
     pub(super) fn speaks(&self, agent: AgentId) -> Speaker {
-        let unpinned = (!self.is_named() && agent != AgentId::operator()).then(Unpinned::default);
+        let is_known =
+            || self.client_session().is_some_and(|session| self.known_agent_of(&session).is_some());
+        let is_unpinned = !self.is_named() && agent != AgentId::operator() && is_known();
+        let unpinned = is_unpinned.then(Unpinned::default);
         Speaker { agent, unpinned }
     }
 

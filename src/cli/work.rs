@@ -69,9 +69,8 @@ impl Context {
             return Err(Failure::usage("the past is not written: leave out --at"));
         }
         let submission = self.submission(command, key)?;
-        let front = self.front()?;
         let agent = submission.agent.clone();
-        let mut receipt = block_on(async { Ok(front.submit(submission).await?) })?;
+        let mut receipt = self.sent(&self.front()?, submission)?;
         receipt.warnings.extend(self.told.take());
         views::mark_at_now(&mut self.present(), &mut receipt, Some(&agent), system::now());
         if let Some(seq) = receipt.seq
@@ -82,6 +81,14 @@ impl Context {
             // If this fails, the session sees the claims once more.
             let _ = news.open(&told, seq);
         }
+        Ok(receipt)
+    }
+
+    /// Submits what the speaker of this shell writes.
+    pub(super) fn sent(&self, front: &Front, submission: Submission) -> Result<Receipt, Failure> {
+        let agent = submission.agent.clone();
+        let receipt = block_on(async { Ok(front.submit(submission).await?) })?;
+        self.bind_client(&agent);
         Ok(receipt)
     }
 

@@ -6,6 +6,7 @@ use super::*;
 struct Client<'s> {
     shell: &'s Shell,
     dir: tempfile::TempDir,
+    name: &'static str,
 }
 
 impl<'s> Client<'s> {
@@ -14,13 +15,20 @@ impl<'s> Client<'s> {
         let script = "printf '{\"hook_event_name\":\"SessionStart\",\"session_id\":\"%s\",\"cwd\":\"%s\"}' \"$3\" \"$PWD\" | \
                       CLAUDE_PID=$$ \"$1\" hook claude >/dev/null\n(sh -c \"$2\" \"$1\"); :\n";
         std::fs::write(dir.path().join("claude"), script).expect("a client");
-        Self { shell, dir }
+        Self { shell, dir, name: "claude" }
+    }
+
+    /// A client whose hooks are not configured.
+    fn without_hooks(shell: &'s Shell, name: &'static str) -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        std::fs::write(dir.path().join(name), "(sh -c \"$2\" \"$1\"); :\n").expect("a client");
+        Self { shell, dir, name }
     }
 
     /// What a line prints in the shell of the client that is in `session`. The client is started with `given`.
     fn types(&self, session: &str, given: &[(&str, &str)], line: &str) -> String {
         let mut client = in_shell(self.shell, "sh \"$1\" \"$0\" \"$2\" \"$3\"");
-        client.arg(self.dir.path().join("claude")).arg(line.replace("hm ", "\"$0\" ")).arg(session);
+        client.arg(self.dir.path().join(self.name)).arg(line.replace("hm ", "\"$0\" ")).arg(session);
         client.env_remove("HM_AGENT").env_remove("HM_SESSION").envs(given.iter().copied());
         let output = client.output().expect("a shell");
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
@@ -57,6 +65,52 @@ fn a_name_counts_only_if_the_client_was_started_with_it() {
     let own = client.types("s-pinned", &pinned, "hm claim support C1 --json");
     assert!(own.contains("committed"), "{own}");
     assert_eq!(positions(&shell, "C1")[0]["agent"], "devops");
+}
+
+/// Red before: until the first call of its server, the shell of a client without hooks spoke under any name, and confirmed
+/// its own claim.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_first_write_names_the_shell_of_a_client_without_hooks() {
+    let shell = Shell::new();
+    let client = Client::without_hooks(&shell, "claude");
+    let supports = call("tools/call", json!({ "name": "support", "arguments": { "claim_id": "C1" } }));
+    let asks = [initialize(), json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }), supports];
+    let asks: String = asks.iter().map(|ask| format!("{ask}\n")).collect();
+    let file = client.dir.path().join("asks");
+    std::fs::write(&file, asks).expect("questions");
+    let create = "(hm claim create 'the pool holds 20 connections' --scope src --agent architect --json; :)";
+    // Each command has a shell of its own, as in a client.
+    let lines = [
+        "(hm claim support C9 --agent devops; :)",
+        create,
+        "(HM_AGENT=analyst hm claim support C1; :)",
+        "(hm claim support C1 --agent analyst; :)",
+        "(env -i PATH=\"$PATH\" XDG_RUNTIME_DIR=\"$XDG_RUNTIME_DIR\" XDG_STATE_HOME=\"$XDG_STATE_HOME\" hm claim support C1 --agent analyst; :)",
+        "(hm claim create 'the cache is cold' --scope src --json; :)",
+        &format!("(cat {}; sleep 3) | hm serve", file.display()),
+    ];
+    let said = client.types("none", &[], &lines.join("; "));
+    let refused = "this shell belongs to the pane of architect, and";
+    assert_eq!(said.matches(&format!("{refused} HM_AGENT names analyst")).count(), 1, "{said}");
+    assert_eq!(said.matches(&format!("{refused} --agent names analyst")).count(), 2, "{said}");
+    assert_eq!(shell.json("hm claim show C2 --json")["owner"], "architect", "{said}");
+    assert!(said.contains("own_claim"), "its server is that agent, too: {said}");
+    assert_eq!(status(&shell, "C1"), "proposed");
+    // Another process of the client is another pane.
+    let beside = client.types("none", &[], "hm claim support C1 --agent analyst --json");
+    assert!(beside.contains("committed"), "{beside}");
+    assert_eq!(status(&shell, "C1"), "confirmed");
+    // One process of Codex runs many panes, and a client that was started with a name keeps it.
+    let codex = Client::without_hooks(&shell, "codex");
+    let both = "(hm claim create 'the disk is full' --scope src --agent devops --json; :); \
+                (hm claim support C3 --agent reviewer --json; :)";
+    let both = codex.types("none", &[], both);
+    assert_eq!(both.matches("committed").count(), 2, "{both}");
+    let pinned =
+        "(hm claim create 'the queue is long' --scope src --json; :); (hm claim support C2 --json; :)";
+    let pinned = client.types("none", &[("HM_AGENT", "devops")], pinned);
+    assert_eq!(pinned.matches("committed").count(), 2, "{pinned}");
 }
 
 /// Red before: `HM_SESSION=SESSION hm ...` in the shell of a pane spoke as the pane of that session.
