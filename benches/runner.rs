@@ -11,9 +11,9 @@ use std::process::{Command as Process, Stdio};
 use std::time::Duration;
 
 use clap::Parser;
-use hivemind::runner::helper::{Helper, Message};
+use hivemind::runner::helper::Helper;
+use hivemind::runner::order::{Message, StreamKey};
 use hivemind::runner::report::{Report, State};
-use hivemind::runner::run::StreamKey;
 use hivemind::runner::{Order, Plan};
 use hivemind::system;
 use support::{HM, Shared, Table, block_on, percentile_us};

@@ -4,8 +4,8 @@
 //!
 //! 1. [`profile::Catalog`] holds the profiles. [`profile::Profile::plan`] turns a request into a [`Plan`], or
 //!    refuses it. The event that queues the run holds the plan.
-//! 2. [`helper::Helper`] starts `hm runner`, sends it an [`Order`], and receives [`helper::Message`]s:
-//!    progress, then a [`report::Report`]. Dropping or losing the helper cancels the run.
+//! 2. [`helper::Helper`] starts `hm runner`, sends it an [`Order`], and receives [`order::Message`]s: progress,
+//!    then a [`report::Report`]. Dropping or losing the helper cancels the run.
 //! 3. The report describes the artifacts. The event that ends the run holds the hash of `meta.json`.
 //!    [`artifacts::verify`] compares the files with it later; [`tree::end_marked`] ends processes that a
 //!    crash left.
@@ -15,6 +15,10 @@ pub mod capture;
 mod clean;
 #[cfg(unix)]
 pub mod helper;
+#[cfg(not(unix))]
+#[path = "runner/absent.rs"]
+pub mod helper;
+pub mod order;
 pub mod profile;
 pub mod provenance;
 mod redact;
@@ -28,6 +32,9 @@ mod spawn;
 pub mod tree;
 
 pub use clean::cleaned;
+#[cfg(not(unix))]
+use helper as spawn;
+#[cfg(not(unix))]
+pub use helper as tree;
+pub use order::Order;
 pub use profile::Plan;
-#[cfg(unix)]
-pub use run::Order;

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock};
+use std::sync::Mutex;
+#[cfg(target_os = "linux")]
+use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use uuid::{ContextV7, Uuid};
@@ -210,7 +212,7 @@ fn started_with(process: u32) -> BTreeMap<String, String> {
 
 /// The variables with which the client above this process was started; this system does not show them.
 #[cfg(not(target_os = "linux"))]
-pub const fn given_to_client(_: impl Fn(u32) -> bool) -> Option<BTreeMap<String, String>> {
+pub fn given_to_client(_: impl Fn(u32) -> bool) -> Option<BTreeMap<String, String>> {
     None
 }
 

@@ -10,30 +10,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::Pid;
-use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use uuid::Uuid;
 
-use super::report::Report;
-use super::run::{Order, Progress, control, run};
+use super::order::{Message, Order, Progress};
+use super::run::{control, run};
 use super::tree;
 use crate::system;
 
 /// The verb that starts the binary as a helper.
 pub const VERB: &str = "runner";
-
-/// A message from the helper.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Message {
-    /// The progress of the run, four times a second.
-    Progress(Progress),
-    /// The run is over and its files are written. It is the last message.
-    Finished(Box<Report>),
-    /// There is no report; the text is the reason. The run counts as aborted. It is the last message.
-    Lost(String),
-}
 
 /// How long a helper may take before the program starts. It reads the state of a large repository in this time.
 const PREPARES_WITHIN: Duration = Duration::from_secs(60);

@@ -1,10 +1,8 @@
 //! Where a run ran: the repository, the program, the environment, the machine.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io::{self, BufRead, BufReader, Read};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
@@ -20,6 +18,7 @@ use crate::domain::checkout::MARKER;
 use crate::domain::coverage::glob;
 use crate::domain::experiment::Files;
 use crate::domain::scope::Scope;
+use crate::private;
 
 /// The most lines of `git status` that are kept; more are counted.
 const MAX_STATUS_LINES: usize = 200;
@@ -222,7 +221,7 @@ fn submodules(top: &Path, environment: &BTreeMap<String, String>) -> Option<Vec<
     let entries = entries.filter(|entry| entry.starts_with(SUBMODULE_MODE));
     // The mode, the commit and the stage, then the path.
     let paths = entries.filter_map(|entry| entry.splitn(2, |byte| *byte == b'\t').nth(1));
-    Some(paths.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect())
+    paths.map(private::path_of).collect()
 }
 
 /// Whether a directory holds something that no repository of its own tells about. One that is not there holds nothing.
@@ -273,7 +272,7 @@ fn listed(root: &Path, environment: &BTreeMap<String, String>, which: &[&str]) -
     let listed = listed.ok().filter(|listed| listed.status.success())?;
     let names = listed.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
     let mut files = BTreeSet::new();
-    for name in names.filter(|name| !Path::new(OsStr::from_bytes(name)).starts_with(MARKER)) {
+    for name in names.filter(|name| private::path_of(name).is_none_or(|path| !path.starts_with(MARKER))) {
         // A name that is no scope cannot be compared with any.
         if let Some(path) = std::str::from_utf8(name).ok().and_then(|name| Scope::as_written(name, "").ok()) {
             files.insert(path);
@@ -369,7 +368,7 @@ impl Content {
             return Ok(false);
         }
         for name in unknown.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-            let path = Path::new(OsStr::from_bytes(name));
+            let Some(path) = private::path_of(name) else { return Ok(false) };
             if path.starts_with(MARKER) {
                 continue;
             }
@@ -390,7 +389,7 @@ impl Content {
         environment: &BTreeMap<String, String>,
     ) -> io::Result<bool> {
         match metadata.file_type() {
-            kind if kind.is_symlink() => self.take(std::fs::read_link(file)?.as_os_str().as_bytes()),
+            kind if kind.is_symlink() => self.take(std::fs::read_link(file)?.as_os_str().as_encoded_bytes()),
             kind if kind.is_file() => self.take(File::open(file)?),
             // A repository within, or another work tree: its commit, and what differs from it.
             kind if kind.is_dir() && file.join(".git").exists() => {

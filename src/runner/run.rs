@@ -1,7 +1,7 @@
 //! One run, from its order to its report: starts it, watches it, ends all its processes, and writes its files.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -11,11 +11,10 @@ use std::time::{Duration, Instant};
 
 use regex::Regex;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
-use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
 use super::artifacts::{self, META, RESULT, STDERR, STDOUT};
 use super::capture::{Captured, Seen, Stream};
+use super::order::{About, Order, Progress};
 use super::profile::{Expect, Plan};
 use super::provenance::{self, Git, Host, Program, fingerprint};
 use super::report::{Exit, Meta, Report, State};
@@ -24,7 +23,6 @@ use super::spawn::{self, SpawnError, Started};
 use super::tree::{RUN_VARIABLE, Tree, adopt_orphans};
 use crate::domain::privacy::{BadPattern, Known, Own, Secrets, redacted};
 use crate::domain::scope::Scope;
-use crate::private;
 use crate::system;
 use crate::versions::{self, Marks};
 
@@ -34,122 +32,6 @@ const TICK: Duration = Duration::from_millis(250);
 const DRAIN: Duration = Duration::from_secs(2);
 /// Number of bytes read at a time: the size of an ordinary pipe.
 const READ_BYTES: usize = 64 << 10;
-
-/// The key of hashes over text that is not stored: 32 bytes, kept in the memory's directory, never in the ledger.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct StreamKey([u8; 32]);
-
-/// A text that is not a key.
-#[derive(Debug, thiserror::Error)]
-#[error("a stream key is 64 hex digits")]
-pub struct BadKey;
-
-impl StreamKey {
-    /// A key from 32 random bytes.
-    pub const fn new(bytes: [u8; 32]) -> Self {
-        Self(bytes)
-    }
-
-    /// The bytes of the key.
-    pub const fn bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-
-    /// Reads the key from a file, or makes it. When several processes make it at once, all get the key of the first.
-    ///
-    /// # Errors
-    /// The error of the file system. `InvalidData` for a file that holds no key; the file stays unchanged.
-    pub fn of(file: &Path) -> io::Result<Self> {
-        let dir = file.parent().unwrap_or(file);
-        let read = || -> io::Result<Self> {
-            let text = private::read_to_string(file)?;
-            Self::try_from(text.trim().to_owned())
-                .map_err(|bad| io::Error::new(io::ErrorKind::InvalidData, bad))
-        };
-        match read() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            done => return done,
-        }
-        // The file is readable by its owner only, and complete before it gets its name.
-        let mut fresh = tempfile::NamedTempFile::new_in(dir)?;
-        writeln!(fresh, "{}", hex::encode(system::entropy()))?;
-        fresh.as_file().sync_all()?;
-        match fresh.persist_noclobber(file) {
-            Ok(_) => artifacts::sync_dir(dir)?,
-            Err(failed) if failed.error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(failed) => return Err(failed.error),
-        }
-        read()
-    }
-}
-
-impl TryFrom<String> for StreamKey {
-    type Error = BadKey;
-
-    fn try_from(text: String) -> Result<Self, BadKey> {
-        let mut key = [0; 32];
-        hex::decode_to_slice(text, &mut key).map_err(|_| BadKey)?;
-        Ok(Self(key))
-    }
-}
-
-impl From<StreamKey> for String {
-    fn from(key: StreamKey) -> Self {
-        hex::encode(key.0)
-    }
-}
-
-impl std::fmt::Debug for StreamKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("StreamKey(…)")
-    }
-}
-
-/// Everything that the helper needs for a run. It goes through a pipe and is stored nowhere.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Order {
-    /// The id of the run.
-    pub run_id: Uuid,
-    /// The command and its limits.
-    pub plan: Plan,
-    /// The directory for its files, which does not exist yet.
-    pub artifacts: PathBuf,
-    /// The key of hashes over text that is not stored.
-    pub key: StreamKey,
-    /// The team's own secret patterns, from `[privacy]` of config.toml.
-    pub secret_patterns: Vec<String>,
-    /// The experiment that the operator names; `None` for a run of a claim.
-    pub subject: Option<Subject>,
-    /// The part of the work tree that the run tests; `None` for a command that a person typed.
-    #[serde(default)]
-    pub about: Option<About>,
-}
-
-/// The files that decide whether two runs ran on the same content.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct About {
-    /// The root of the work tree.
-    pub root: PathBuf,
-    /// The scopes of the claim.
-    pub claim: Vec<Scope>,
-}
-
-/// The progress of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Progress {
-    /// Time since its start, in milliseconds.
-    pub elapsed_ms: u64,
-    /// Number of bytes of standard output so far.
-    pub stdout_bytes: u64,
-    /// Number of bytes of standard error so far.
-    pub stderr_bytes: u64,
-    /// The last complete line of standard output, or else of standard error, cleaned and redacted.
-    pub last_line: Option<String>,
-    /// Whether every process of the run has ended. The helper then still writes its files.
-    #[serde(default)]
-    pub over: bool,
-}
 
 /// Why a run has no report.
 #[derive(Debug, thiserror::Error)]
@@ -228,14 +110,17 @@ pub fn run(
     artifacts::create_dir(&dir).map_err(failed)?;
     let without_set = environment.clone();
     environment.extend(order.plan.variables.clone());
-    let env_fingerprint = fingerprint(&environment, &order.key.0);
+    let env_fingerprint = fingerprint(&environment, order.key.bytes());
     let env_names: Vec<String> = environment.keys().cloned().collect();
     let git = Git::of(&order.plan.cwd, &environment)
-        .map(|git| git.with_content(&order.plan.cwd, &environment, &order.key.0))
+        .map(|git| git.with_content(&order.plan.cwd, &environment, order.key.bytes()))
         .map(|git| match &order.about {
-            Some(about) => {
-                git.with_files((&about.root, &environment), &order.key.0, &order.plan.scopes, &about.claim)
-            }
+            Some(about) => git.with_files(
+                (&about.root, &environment),
+                order.key.bytes(),
+                &order.plan.scopes,
+                &about.claim,
+            ),
             None => git,
         });
     let tool = provenance::version(&order.plan.version, &order.plan.cwd, &without_set);
@@ -391,7 +276,7 @@ struct Capture {
 impl Capture {
     fn create(dir: &Path, name: &str, order: &Order, secrets: &Secrets) -> io::Result<Self> {
         let cap = (!order.plan.uncapped).then_some(order.plan.limits.output_cap_bytes);
-        let stream = Stream::create(&artifacts::part(dir, name), cap, &order.key.0, secrets.clone())?;
+        let stream = Stream::create(&artifacts::part(dir, name), cap, order.key.bytes(), secrets.clone())?;
         Ok(Self {
             stream: Arc::new(Mutex::new(Ok(Some(stream)))),
             seen: Arc::default(),

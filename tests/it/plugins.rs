@@ -75,6 +75,43 @@ fn every_plugin_has_the_version_of_the_program_and_the_same_skill() {
     }
 }
 
+/// What the MCP registry asks of `server.json` (schema 2025-12-11), and what it compares with the package on npm.
+#[test]
+fn the_registry_of_servers_finds_the_package_of_npm() {
+    let server = read("server.json");
+    assert_eq!(
+        server["$schema"],
+        "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
+    );
+    let name = server["name"].as_str().expect("a name");
+    assert_eq!(name.split('/').count(), 2, "{name}");
+    assert!(server["description"].as_str().is_some_and(|text| text.chars().count() <= 100));
+    assert_eq!(server["version"], env!("CARGO_PKG_VERSION"));
+    let package = &server["packages"][0];
+    assert_eq!(package["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(package["transport"], json!({ "type": "stdio" }));
+    let npm = read("npm/package.json");
+    assert_eq!(package["identifier"], npm["name"]);
+    assert_eq!(npm["mcpName"], name);
+    let readme = std::fs::read_to_string(folder().join("../README.md")).expect("a README");
+    assert!(readme.lines().any(|line| line == format!("mcp-name: {name}")), "README has no mcp-name");
+}
+
+#[test]
+fn the_package_of_npm_asks_for_its_own_version_of_each_platform() {
+    let npm = read("npm/package.json");
+    assert_eq!(npm["version"], env!("CARGO_PKG_VERSION"));
+    // `npx hivemind-mcp` runs the only program of the package.
+    assert_eq!(npm["bin"], json!({ "hm": "hm.js" }));
+    assert_eq!(npm["scripts"], Value::Null, "an installation runs nothing");
+    let platforms = npm["optionalDependencies"].as_object().expect("platforms");
+    assert_eq!(platforms.len(), 5);
+    for (name, version) in platforms {
+        assert!(name.starts_with("hivemind-mcp-"), "{name}");
+        assert_eq!(version, env!("CARGO_PKG_VERSION"), "{name}");
+    }
+}
+
 #[test]
 fn init_writes_nothing_for_a_client_that_has_the_plugin() {
     let machine = Machine::new();

@@ -68,6 +68,9 @@ pub enum BadRequest {
     /// The command has no program.
     #[error("there is no command: write it after --, the program first")]
     NoCommand,
+    /// This system has no sessions, signals and limits for a run.
+    #[error("experiments run on Linux and macOS only: run the command yourself, then hm experiment record")]
+    NotHere,
 }
 
 impl From<BadRequest> for Rejection {
@@ -80,7 +83,7 @@ impl From<BadRequest> for Rejection {
             }
             BadRequest::Cwd(_) => "cwd".to_owned(),
             BadRequest::Wider { key, .. } => (*key).to_owned(),
-            BadRequest::NoCommand => "argv".to_owned(),
+            BadRequest::NoCommand | BadRequest::NotHere => "argv".to_owned(),
         };
         Self::invalid(&argument, problem)
     }
@@ -92,6 +95,9 @@ impl Profile {
     /// # Errors
     /// [`BadRequest`]. No part of a refused request reaches a command line.
     pub fn plan(&self, request: &Request, root: &Path) -> Result<Plan, BadRequest> {
+        if cfg!(not(unix)) {
+            return Err(BadRequest::NotHere);
+        }
         if let Some(name) = request.args.keys().find(|name| !self.params.contains_key(*name)) {
             let takes: Vec<&str> = self.params.keys().map(String::as_str).collect();
             return Err(BadRequest::Unknown {
@@ -157,8 +163,11 @@ impl Plan {
     /// person's environment.
     ///
     /// # Errors
-    /// [`BadRequest::NoCommand`].
+    /// [`BadRequest::NoCommand`]; [`BadRequest::NotHere`].
     pub fn typed(argv: Vec<String>, cwd: PathBuf, timeout_ms: u64) -> Result<Self, BadRequest> {
+        if cfg!(not(unix)) {
+            return Err(BadRequest::NotHere);
+        }
         if argv.first().is_none_or(String::is_empty) || argv.iter().any(|text| text.contains('\0')) {
             return Err(BadRequest::NoCommand);
         }
