@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::param::BadValue;
 use super::{Element, Environment, Limits, OUTPUT_CAP_BYTES, Piece, Plan, Profile, ProfileName, TIMEOUT_MS};
-use crate::domain::rejection::Rejection;
+use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::runner::spawn;
 use crate::system;
@@ -69,12 +69,16 @@ pub enum BadRequest {
     #[error("there is no command: write it after --, the program first")]
     NoCommand,
     /// This system has no sessions, signals and limits for a run.
-    #[error("experiments run on Linux and macOS only: run the command yourself, then hm experiment record")]
+    #[error("experiments run on Linux and macOS only")]
     NotHere,
 }
 
 impl From<BadRequest> for Rejection {
     fn from(problem: BadRequest) -> Self {
+        if matches!(problem, BadRequest::NotHere) {
+            let way = "run the command yourself; the operator records what it gave with `hm experiment record`";
+            return Self::new(Code::InvalidArgument, problem.to_string(), way);
+        }
         let argument = match &problem {
             BadRequest::Value { name, .. }
             | BadRequest::Unknown { name, .. }
