@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes a release of a built hm with plugin/release.sh, serves it on loopback, and installs it by each route that the README
 # names: npm into an empty prefix, and the shell installer in an empty root with nothing but busybox. No network but
-# loopback, and no account. Linux only. Needs npm, unshare, ip, busybox-static and a built hm:
+# loopback, and no account. Linux only. Needs npm, unshare, ip, curl, busybox-static and a built hm:
 #   cargo build && tests/install.sh [path to hm] [clients]
 # With `clients`, it also types a person's first minutes, and prints them: npm install, hm init, a claim in Claude Code, and
 # Codex reads it. Their model is a script on loopback (tests/clients/model.mjs).
@@ -92,6 +92,8 @@ rm -r "$scratch/prefix/lib/node_modules/hivemind-mcp/node_modules"
 refuses "without its platform package it says which" "hivemind-mcp-linux" user hm --version
 
 chroot=$(PATH=$PATH:/usr/sbin:/sbin command -v chroot)
+says "curl URL/install.sh | sh" "^hm $version is $scratch/curl/hm" \
+    user env HM_INSTALL_URL="$url/release" HM_INSTALL_DIR="$scratch/curl" sh -c "curl -fsSL '$url/release/install.sh' | sh"
 # The shell installer, in a root of its own: busybox, and the libraries of a dynamic hm.
 root=$scratch/root
 mkdir -p "$root/bin" "$root/proc" "$root/dev" "$root/tmp" "$root/home/work"

@@ -18,13 +18,11 @@ impl Helper {
     ///
     /// # Errors
     /// Always.
-    #[expect(clippy::unused_async, reason = "where runs are, this waits for a process")]
     pub async fn start(_: &Path, _: &Order) -> io::Result<Self> {
         Err(io::Error::new(io::ErrorKind::Unsupported, "experiments run on Linux and macOS only"))
     }
 
     /// Never called.
-    #[expect(clippy::unused_async, reason = "where runs are, this waits for a message")]
     pub async fn next(&mut self) -> Option<Message> {
         match self.0 {}
     }

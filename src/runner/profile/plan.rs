@@ -76,7 +76,8 @@ pub enum BadRequest {
 impl From<BadRequest> for Rejection {
     fn from(problem: BadRequest) -> Self {
         if matches!(problem, BadRequest::NotHere) {
-            let way = "run the command yourself; the operator records what it gave with `hm experiment record`";
+            let way =
+                "run the command yourself; the operator records what it gave with `hm experiment record`";
             return Self::new(Code::InvalidArgument, problem.to_string(), way);
         }
         let argument = match &problem {
