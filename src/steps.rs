@@ -357,10 +357,12 @@ fn word(value: &Value) -> String {
 /// The argument of tools that holds scopes.
 const SCOPES: &str = "scopes";
 
+/// Stands for a scope that the reader fills in.
+const PLACEHOLDER: &str = "SCOPE";
+
 /// A scope of a step with the root before it. A name is the same anywhere, and a placeholder is no path.
 fn anywhere<'t>(scope: &'t str, root: &str) -> Cow<'t, str> {
-    let is_placeholder = scope.chars().all(|letter| letter.is_ascii_uppercase());
-    let is_path = !is_placeholder && scope.parse().is_ok_and(|scope: Scope| scope.is_path());
+    let is_path = scope != PLACEHOLDER && scope.parse().is_ok_and(|scope: Scope| scope.is_path());
     if is_path && !root.is_empty() { format!("{root}{scope}").into() } else { scope.into() }
 }
 

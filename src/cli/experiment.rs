@@ -42,7 +42,7 @@ const WRITER_IS_GONE_AFTER: u32 = 3;
 pub(super) enum Experiment {
     /// Run a profile, or any command after -- as the operator
     #[command(
-        after_long_help = "The operator may type a command: --thread-id RS-1 --test-id T1 [--out-file FILE] [--no-cap] -- COMMAND.",
+        after_long_help = "The operator may type a command: [--thread-id RS-1] [--test-id T1] [--out-file FILE] [--no-cap] -- COMMAND.",
         after_help = "Example: hm experiment run cargo-test --claim C47 --blocking"
     )]
     Run(Run),
@@ -89,6 +89,9 @@ pub(super) enum Experiment {
     },
 }
 
+/// The thread and the test of a typed command without names.
+const TYPED: &str = "typed";
+
 #[derive(Debug, Args)]
 pub(super) struct Run {
     /// Profile (hm profile list)
@@ -131,7 +134,7 @@ pub(super) struct Run {
     #[arg(long, hide = true, requires = "argv")]
     no_cap: bool,
     /// Command and arguments as typed; no shell reads them
-    #[arg(last = true, value_name = "ARGV", requires = "thread_id", requires = "test_id")]
+    #[arg(last = true, value_name = "ARGV")]
     argv: Vec<String>,
     /// Your key for this request: a retry with the same key runs once
     #[arg(hide_short_help = true, long, value_name = "KEY", requires = "profile")]
@@ -403,9 +406,15 @@ fn subject(
         .into());
     }
     let is_empty = |name: &str| Rejection::invalid(name, "it is empty: name it");
-    let thread_id = thread_id.filter(|id| !id.as_str().is_empty()).ok_or_else(|| is_empty("thread-id"))?;
-    let test_id = test_id.filter(|id| !id.as_str().is_empty()).ok_or_else(|| is_empty("test-id"))?;
-    Ok(Subject { thread_id: thread_id.clone(), test_id: test_id.clone() })
+    let thread_id = thread_id.cloned().unwrap_or_else(|| ThreadId::from(TYPED));
+    let test_id = test_id.cloned().unwrap_or_else(|| TestId::from(TYPED));
+    if thread_id.as_str().is_empty() {
+        return Err(is_empty("thread-id").into());
+    }
+    if test_id.as_str().is_empty() {
+        return Err(is_empty("test-id").into());
+    }
+    Ok(Subject { thread_id, test_id })
 }
 
 /// Looks for secrets in the names and texts of the files, before the first file is written. The output of the run is

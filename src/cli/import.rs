@@ -44,7 +44,10 @@ impl Import {
         // The record of an override is an event, and a ledger with an event of its own no longer takes what follows.
         let is_recorded_after = context.global.operator_override.is_some();
         match verb {
-            Some(_) if is_recorded_after => context.no_agent(context.global.agent.as_deref())?,
+            Some(_) if is_recorded_after => {
+                context.no_agent(context.global.agent.as_deref())?;
+                context.check_override()?;
+            }
             Some(verb) => context.operator(verb)?,
             None => {}
         }

@@ -8,10 +8,11 @@ use crate::client_session::ClientSession;
 use crate::domain::agent::AgentId;
 use crate::domain::command::{Command, RecordOverride};
 use crate::domain::ids::{SessionId, TaskId};
+use crate::domain::privacy::{Secrets, scan};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::seat::Unpinned;
-use crate::domain::text::Label;
+use crate::domain::text::{Label, Reason};
 use crate::identity::{Caller, Speaker};
 use crate::system::{self, Environment};
 use crate::views;
@@ -359,6 +360,19 @@ impl Context {
         Ok(())
     }
 
+    /// Refuses an override whose record would be refused: for a verb that is recorded after it is done.
+    pub(super) fn check_override(&self) -> Result<(), Failure> {
+        let Some(reason) = &self.global.operator_override else { return Ok(()) };
+        override_reason(reason)?;
+        match scan(reason, &Secrets::default()).into_iter().next() {
+            Some(found) => {
+                let problem = format!("it looks like a secret (rule {})", found.rule);
+                Err(Rejection::invalid("operator-override", problem).into())
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Accepts a human at a terminal. Records an override first, once for each process.
     pub(super) fn human(&self, verb: &str) -> Result<(), Failure> {
         let Some(reason) = &self.global.operator_override else {
@@ -367,9 +381,7 @@ impl Context {
         if self.overrode.replace(true) {
             return Ok(());
         }
-        // The record names the client above this process, if there is one.
-        let above = system::client_above().map(|client| format!(" ({client})")).unwrap_or_default();
-        let reason = parse("operator-override", &format!("{reason}{above}"))?;
+        let reason = override_reason(reason)?;
         let command = Command::RecordOverride(RecordOverride { verb: Label::of(verb), reason });
         let submission = self.submission_of(AgentId::operator(), Some(self.session()), command, None);
         let front = self.front()?;
@@ -408,4 +420,10 @@ impl Context {
     pub(super) fn scope(&self, argument: &str, text: &str) -> Result<Scope, Rejection> {
         self.workspace.scope_in(&self.here, text).map_err(|problem| Rejection::invalid(argument, problem))
     }
+}
+
+/// The reason on record. It names the client above this process, if there is one.
+fn override_reason(reason: &str) -> Result<Reason, Rejection> {
+    let above = system::client_above().map(|client| format!(" ({client})")).unwrap_or_default();
+    parse("operator-override", &format!("{reason}{above}"))
 }

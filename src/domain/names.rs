@@ -126,6 +126,10 @@ pub enum Sort {
 }
 
 impl Sort {
+    /// The sorts whose entities have a page each.
+    pub const SHOWN: [Self; 7] =
+        [Self::Claim, Self::Task, Self::Run, Self::Contradiction, Self::Pattern, Self::Guard, Self::Playbook];
+
     /// The series that counts it.
     pub const fn named(self) -> Named {
         match self {
@@ -167,6 +171,12 @@ impl Sort {
             Self::Guard => (Code::UnknownGuard, "`hivemind://guards` shows all"),
             Self::Playbook => (Code::UnknownPlaybook, "`hivemind://playbooks` shows all"),
         }
+    }
+
+    /// The refusal for the short name of an entity of another sort.
+    pub fn elsewhere(self, message: String, other: Self, name: &str) -> Rejection {
+        let list = other.refusal().1.split('`').nth(1).unwrap_or_default();
+        Rejection::new(self.refusal().0, message, format!("`{list}/{name}` shows it"))
     }
 
     /// The refusal for an unknown name.

@@ -42,12 +42,22 @@ pub enum Problem {
     Secret(String),
 }
 
+/// A key. No log and no message shows it.
+#[derive(Clone)]
+pub(super) struct Key(pub(super) String);
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Key(…)")
+    }
+}
+
 /// An endpoint that a person allowed.
 #[derive(Debug, Clone)]
 pub(super) struct Allowed {
     pub(super) endpoint: Endpoint,
     /// What goes into the header `Authorization`.
-    pub(super) key: Option<String>,
+    pub(super) key: Option<Key>,
     pub(super) secrets: Secrets,
 }
 
@@ -65,8 +75,7 @@ struct Answer {
 #[derive(Deserialize)]
 struct Embedding {
     embedding: Vec<f32>,
-    #[serde(default)]
-    index: usize,
+    index: Option<usize>,
 }
 
 impl Allowed {
@@ -99,7 +108,7 @@ impl Allowed {
         let config = if self.endpoint.is_here() { config.proxy(None) } else { config };
         let agent = Agent::new_with_config(config.build());
         let mut call = agent.post(self.endpoint.url.as_str()).content_type("application/json");
-        if let Some(key) = &self.key {
+        if let Some(Key(key)) = &self.key {
             call = call.header("authorization", format!("Bearer {key}"));
         }
         let mut response = call.send(&body)?;
@@ -117,7 +126,11 @@ fn read(answer: &[u8], asked: usize) -> Result<Vec<Meaning>, Problem> {
     if data.len() != asked {
         return Err(Problem::Count { asked, found: data.len() });
     }
+    // Without places the order is that of the texts.
     data.sort_by_key(|embedding| embedding.index);
+    if data.iter().enumerate().any(|(place, embedding)| embedding.index.is_some_and(|index| index != place)) {
+        return Err(Problem::Answer);
+    }
     let dimensions = data.first().map_or(0, |first| first.embedding.len());
     let is_good = |embedding: &Embedding| embedding.embedding.len() == dimensions;
     if !(1..=Meaning::MAX_DIMENSIONS).contains(&dimensions) || !data.iter().all(is_good) {

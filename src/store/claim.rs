@@ -132,6 +132,13 @@ pub struct StatusChange {
     pub seq: u64,
 }
 
+impl StatusChange {
+    /// The reason, if it says something.
+    pub fn said(self) -> Option<String> {
+        self.reason.filter(|reason| !reason.trim().is_empty())
+    }
+}
+
 /// The answer of an asked agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Answered {
@@ -381,13 +388,12 @@ impl Reader {
         })
     }
 
-    /// The reason of the last change of a claim's status.
+    /// The recorded change by which a claim ended.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn reason_of_end(&self, id: ClaimId) -> Result<Option<String>, StoreError> {
-        let last = self.history(id)?.pop();
-        Ok(last.and_then(|change| change.reason).filter(|reason| !reason.trim().is_empty()))
+    pub fn end(&self, id: ClaimId) -> Result<Option<StatusChange>, StoreError> {
+        Ok(self.history(id)?.pop().filter(|change| change.to == Status::Deprecated.as_str()))
     }
 
     fn history(&self, claim: ClaimId) -> Result<Vec<StatusChange>, StoreError> {

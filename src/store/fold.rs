@@ -29,7 +29,7 @@ const CHUNK: usize = 2_000;
 /// held no more, and short names of claims, runs, contradictions and sessions, 16 observations of hooks, playbooks
 /// and reflections, 17 spaces, promotions, phases, the rules of `[policy]` that became looser, and vectors of statements,
 /// 18 the messages of a summary, 19 the failed runs since a proof, terms of retention, who ended a
-/// task, and proposals to merge claims.
+/// task, and proposals to merge claims, 20 whether the agreement to a claim is of older content alone.
 pub const FOLD_VERSION: u32 = 20;
 
 /// Read models without any event, in memory.

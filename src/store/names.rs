@@ -104,6 +104,10 @@ impl Reader {
         Ok(match found.as_slice() {
             [(id, _)] => Ok(*id),
             [] => {
+                if let Some(other) = self.other_sort(sort, text)? {
+                    let problem = format!("`{given}` is no {noun} but a {}", other.noun());
+                    return Ok(Err(sort.elsewhere(problem, other, &given)));
+                }
                 let near = self.near(sort, text)?;
                 Err(sort.unknown(format!("no {noun} is called `{given}`"), &near))
             }
@@ -112,6 +116,17 @@ impl Reader {
                 Err(sort.unknown(format!("several {noun}s end in `{given}`"), &names))
             }
         })
+    }
+
+    /// The sort of the entity that has this short name, if it is another one.
+    fn other_sort(&self, sort: Sort, text: &str) -> Result<Option<Sort>, StoreError> {
+        for other in Sort::SHOWN.into_iter().filter(|other| other.named() != sort.named()) {
+            let Reference::Number(number) = Reference::read(other, text) else { continue };
+            if self.id_called(Name { of: other.named(), number })?.is_some() {
+                return Ok(Some(other));
+            }
+        }
+        Ok(None)
     }
 
     /// The id with this short name, of any sort.

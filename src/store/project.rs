@@ -258,9 +258,11 @@ fn status_changed(
         tally.count(at, &owner, &claim_type, body.to, 1);
     }
     db.prepare_cached(
-        "UPDATE claims SET status = ?2, touched_at = ?3, seq = ?4, by_silence = ?5 WHERE id = ?1",
+        "UPDATE claims SET status = ?2, touched_at = ?3, seq = ?4, by_silence = ?5, \
+         agreed_before = agreed_before AND NOT ?5 WHERE id = ?1",
     )?
     .execute(params![claim, body.to, at.at, at.seq, body.by_silence])?;
+    versions::weigh_agreement(db, claim, false)?;
     if body.to == Status::Proposed && body.from != Status::PendingProof {
         db.prepare_cached(
             "UPDATE claims SET proof = NULL, proof_run = NULL, unstable_at = NULL WHERE id = ?1",

@@ -418,7 +418,7 @@ fn programs_get_json() {
         hm --json --agent qa claim support C1: claim_id command_id duplicate entity_id name next seq state warnings
         hm --json --agent ops status: agent agents_seen banner by_status denials folded_seq jobs kept ledger_seq memory negative rejected remarks rules spooled to_review waiting_for_newer workspace writer_is_up
         hm --json log: events [agent at causation_id hash id payload seq session type]
-        hm --json verify: accepted artifacts checkpoints erased events fault head_hash ok warning
+        hm --json verify: absent_runs accepted artifacts checkpoints erased events fault head_hash ok warning
         hm --json rebuild: folded_seq
         hm --json export ledger.jsonl: count file head_hash
         hm --json --agent ops claim support 12: code hint message
@@ -577,7 +577,7 @@ fn verify_names_the_first_broken_event() {
         events that stand before it: 1
         [exit 1]
         $ hm --json verify
-        {"accepted":[],"artifacts":0,"checkpoints":0,"erased":0,"events":1,"fault":"the payload of event 2 was changed: its hash differs","head_hash":"HASH","ok":false,"warning":null}
+        {"absent_runs":0,"accepted":[],"artifacts":0,"checkpoints":0,"erased":0,"events":1,"fault":"the payload of event 2 was changed: its hash differs","head_hash":"HASH","ok":false,"warning":null}
         [exit 1]
     "#]]);
     std::fs::write(shell.workspace().ledger(), "no database").expect("a spoilt ledger");

@@ -194,6 +194,12 @@ fn a_human_runs_a_command_of_their_own() {
     assert!(code == Some(0) && screen.contains("succeeded"), "{screen}");
     let run = shell.json("hm experiment list --json")["experiments"][0].clone();
     assert_eq!((&run["status"], &run["requested_by"]), (&json!("succeeded"), &json!("operator")), "{run}");
+    // A thread and a test have names only where the human wants them.
+    let (code, screen) = on_screen(&shell.command("hm experiment run -- true"), "");
+    assert!(code == Some(0) && screen.contains("succeeded"), "{screen}");
+    let refused = shell.command("hm --agent devops experiment run -- true").output().expect("hm runs");
+    let refused = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.contains("run a profile: `hm experiment run PROFILE`"), "{refused}");
 }
 
 #[test]

@@ -417,6 +417,9 @@ fn a_pane_brings_no_vote_back_from_a_copy() {
     assert_eq!((&refused["code"], status(&here)), (&"not_allowed".into(), "proposed".into()), "{refused}");
     let refused = here.json("hm --json import in.jsonl");
     assert_eq!((&refused["code"], status(&here)), (&"not_allowed".into(), "proposed".into()), "{refused}");
+    // Without a reason that can be on record nothing is imported.
+    let refused = here.run("hm import in.jsonl --operator-override \"\"");
+    assert!(!refused.status.success() && status(&here) == "proposed", "{refused:?}");
     // The human decides, and the record of an override follows what it is about.
     let taken = here.run("hm import in.jsonl --operator-override \"I know the file\"");
     assert!(taken.status.success(), "{taken:?}");

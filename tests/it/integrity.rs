@@ -52,7 +52,8 @@ fn what_does_not_fit_is_found_and_left_as_it_is() {
         ("read models", "UPDATE projection SET folded_seq = folded_seq - 1", &["read_models_behind"]),
         (
             "read models",
-            "INSERT INTO consensus VALUES ('0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47', 'a', 'support', NULL, NULL, 1, 1)",
+            "INSERT INTO consensus (claim_id, agent, position, reason, evidence_ref, created_at, seq) \
+             VALUES ('0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47', 'a', 'support', NULL, NULL, 1, 1)",
             &["orphan_row"],
         ),
         (
@@ -143,7 +144,8 @@ fn a_scan_does_no_more_than_it_says() {
     assert_eq!(codes(&workspace), ["broken_chain"]);
     // Many findings of one kind are counted and not all listed.
     let db = Connection::open(workspace.team_memory()).expect("a database");
-    let orphans = "INSERT INTO consensus SELECT 'not-' || id, owner, 'support', NULL, NULL, 1, 1 FROM claims";
+    let orphans = "INSERT INTO consensus (claim_id, agent, position, reason, evidence_ref, created_at, seq) \
+                   SELECT 'not-' || id, owner, 'support', NULL, NULL, 1, 1 FROM claims";
     db.execute(orphans, []).expect("rows");
     let scan = scan(&workspace);
     assert!(scan.findings.len() < 300 && scan.unlisted > 10_000, "{} {}", scan.findings.len(), scan.unlisted);

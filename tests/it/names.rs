@@ -161,6 +161,9 @@ fn claims_and_runs_have_names_that_every_verb_takes() {
         "hm: no claim is called `C9`; did you mean C3 (the pool holds 30), C2 (we keep the pool), C1 (the pool holds 20)? \
          `hm claim list` shows all\n"
     );
+    let refused = shell.run("hm claim show R1");
+    let refused = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.starts_with("hm: `R1` is no claim but a run; `hm experiment show "), "{refused}");
     let refused = shell.run("hm --agent qa claim support C1 --evidence R9");
     assert!(String::from_utf8_lossy(&refused.stderr).contains("`R9` names no event"), "{refused:?}");
 }

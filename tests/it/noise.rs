@@ -22,6 +22,11 @@ fn a_list_cuts_a_statement_at_a_word_and_shows_all_of_it_on_request() {
     shell.json(&format!(
         "hm --json --agent devops decision record \"{pool}\" --target db --rationale \"it is simple enough\""
     ));
+    // A list shows the decisions in force whole, and others as long as a row may be.
+    shell.json(
+        "hm --json --agent devops decision record \"two queues\" --target db --rationale \"one of them waits for nothing\" \
+         --supersedes C2",
+    );
     for list in ["claim list", "claim search pool connections", "decision list --all"] {
         // Only a table is not wrapped.
         let shown = |line: &str| {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ContextOf;
+use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::ids::{ClaimId, TaskId};
 use crate::domain::plan::TaskStatus;
@@ -335,7 +336,8 @@ fn named_out_of_force(
     Ok(found)
 }
 
-/// The claims that ended last, without options that no decision chose and claims whose successors are shown.
+/// The claims that agents ended last, without options that no decision chose and claims whose successors are shown. A
+/// claim whose term is over is no longer shown anywhere.
 fn over(store: &Reader, shown: &[ClaimSummary]) -> Result<Vec<(ClaimSummary, Option<String>)>, StoreError> {
     let ended = ClaimFilter { status: vec![Status::Deprecated], limit: MAX_ENDED, ..ClaimFilter::default() };
     let mut ended = store.claims(&ended)?.claims;
@@ -343,12 +345,18 @@ fn over(store: &Reader, shown: &[ClaimSummary]) -> Result<Vec<(ClaimSummary, Opt
         shown.iter().any(|shown| claim.id == shown.id || claim.superseded_by == Some(shown.id))
     };
     ended.retain(|claim| !claim.rejected && !is_told(claim));
-    ended.truncate(MAX_OVER);
-    let with_reason = |claim: ClaimSummary| {
-        let why = if claim.superseded_by.is_some() { None } else { store.reason_of_end(claim.id)? };
-        Ok((claim, why))
-    };
-    ended.into_iter().map(with_reason).collect()
+    let mut over = Vec::new();
+    for claim in ended {
+        if claim.superseded_by.is_some() {
+            over.push((claim, None));
+        } else if let Some(end) = store.end(claim.id)?.filter(|end| end.by != AgentId::system().as_str()) {
+            over.push((claim, end.said()));
+        }
+        if over.len() == MAX_OVER {
+            break;
+        }
+    }
+    Ok(over)
 }
 
 /// Whether the session has neither a task nor a claim yet.

@@ -105,7 +105,8 @@ impl Asked<'_> {
             return Ok(None);
         }
         let is_known = is_own || is_over || self.opened.contains_key(&summary.id.to_string());
-        let ended = if is_over { self.store.reason_of_end(id)? } else { None };
+        let end = if is_over { self.store.end(id)? } else { None };
+        let ended = end.and_then(|end| end.said());
         let body = if is_known && !claim.answers_reader {
             let why = || {
                 if claim.agreed_by.is_empty() {
