@@ -95,6 +95,11 @@ fn completed(mut line: Vec<String>, command: &Command) -> Option<(Vec<String>, b
     if has(of) && takes("target") && !one_of.into_iter().any(has) {
         line.extend(option.map(str::to_owned));
     }
+    // The reason may stand behind the claims, so that no argument of these verbs requires it.
+    let claims = given.try_get_raw("claims").ok().flatten().map_or(0, Iterator::count);
+    if ["deprecate", "withdraw"].contains(&verb.get_name()) && claims == 1 && !has("reason") {
+        line.extend(["--reason", "WHY"].map(str::to_owned));
+    }
     let filled = &line[typed..];
     let fits = |argument: &Arg| {
         let values = given.try_get_raw(argument.get_id().as_str()).ok().flatten();

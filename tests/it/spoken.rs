@@ -52,7 +52,7 @@ fn a_hint_keeps_names_apart_from_texts_and_is_one_line() {
     for word in ["one", "two"] {
         shell.run(&format!("hm --agent devops claim create \"point {word}\" --scope a.py"));
     }
-    let told = text(&shell.run("hm --agent devops claim withdraw C1 C2 \"I misread it\""));
+    let told = text(&shell.run("hm --agent devops claim challenge C1 C2 \"I misread it\""));
     assert!(told.contains("unexpected argument 'I misread it'") && !told.contains("C2 I misread"), "{told}");
     let mut lines = shell.command("hm --agent devops claim create");
     assert!(lines.arg("first\nsecond line").output().expect("hm can be run").status.success());

@@ -26,7 +26,7 @@ const WALLS: &[(&str, &[&str])] = &[
     ("globset", &["src/runner/profile/file.rs", "src/domain/coverage.rs", "src/domain/scope/"]),
     ("jsonc_parser", &["src/clients/"]),
     ("toml_edit", &["src/clients/"]),
-    ("which::", &["src/clients.rs"]),
+    ("which::", &["src/clients.rs", "src/runner/absent.rs"]),
     ("SystemTime", &["src/system.rs"]),
     ("Instant::now", &["src/system.rs"]),
     ("now_v7", &["src/system.rs"]),
