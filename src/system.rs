@@ -288,13 +288,16 @@ impl Program {
             return Self::Client(client);
         }
         let words = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-        let words = words.split(|byte| *byte == 0).filter_map(|word| std::str::from_utf8(word).ok());
+        let mut words = words.split(|byte| *byte == 0).filter_map(|word| std::str::from_utf8(word).ok());
         // The process may name the file of a script: `gemini.js`.
-        let mut words = words.filter_map(|word| Path::new(word).file_stem()?.to_str());
-        let Some(program) = words.next() else { return Self::Other };
+        let Some(program) = words.next().and_then(stem_of) else { return Self::Other };
         let client = if INTERPRETERS.contains(&program) {
             // Only the first word: after `-c` or `-e` comes code, which may contain any name.
-            words.find(|word| !word.starts_with("--")).and_then(known)
+            match words.find(|word| !word.starts_with("--")) {
+                Some("-m") => words.next().and_then(known),
+                Some(script) => stem_of(script).and_then(known).or_else(|| of_package(script)),
+                None => None,
+            }
         } else if program == "hm" && words.next() == Some("runner") {
             return Self::Runner;
         } else {
@@ -302,6 +305,21 @@ impl Program {
         };
         client.map_or(Self::Other, Self::Client)
     }
+}
+
+/// The name of a file without its directory and its ending.
+#[cfg(target_os = "linux")]
+fn stem_of(path: &str) -> Option<&str> {
+    Path::new(path).file_stem()?.to_str()
+}
+
+/// The client whose npm package holds a script: `.../node_modules/@anthropic-ai/claude-code/cli.js`.
+#[cfg(target_os = "linux")]
+fn of_package(script: &str) -> Option<&'static str> {
+    let (_, inside) = script.rsplit_once("/node_modules/")?;
+    let package = inside.split('/').find(|part| !part.starts_with('@'))?;
+    let name = ["-code", "-cli", "-ai"].into_iter().find_map(|end| package.strip_suffix(end));
+    CLIENT_PROGRAMS.into_iter().find(|program| *program == name.unwrap_or(package))
 }
 
 /// The ancestors of this process at the first call, the nearest first.
@@ -535,6 +553,20 @@ mod tests {
     use std::time::{Duration, UNIX_EPOCH};
 
     use super::{id_at, new_id};
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_package_tells_its_client() {
+        let told = [
+            "/usr/lib/node_modules/@anthropic-ai/claude-code/cli.js",
+            "/usr/lib/node_modules/@openai/codex/bin/codex.js",
+            "/h/.npm/node_modules/opencode-ai/bin/run",
+            "/h/node_modules/@google/gemini-cli/node_modules/prompts/index.js",
+            "/h/gemini-cli/build.js",
+        ];
+        let clients = told.map(super::of_package);
+        assert_eq!(clients, [Some("claude"), Some("codex"), Some("opencode"), None, None]);
+    }
 
     #[test]
     fn ids_are_made_whatever_the_clock_shows() {

@@ -136,7 +136,8 @@ async fn a_new_name_in_the_scopes_drops_no_failure() {
     }
 }
 
-/// Red before: another spelling of a command, or more and fewer flags, was another check.
+/// Red before: another spelling of a command, or more and fewer flags, was another check; later still a command in the line
+/// of a shell.
 #[tokio::test]
 async fn a_failure_of_the_same_check_by_another_command_counts() {
     let spelled = [
@@ -144,6 +145,8 @@ async fn a_failure_of_the_same_check_by_another_command_counts() {
         ("'python3', '-m', 'pytest'", "the same"),
         ("'python3', '-B', '-m', 'pytest', '-vv'", "the same"),
         ("'venv/bin/pytest', '-q'", "the same"),
+        ("'sh', '-c', 'python3 -m pytest -q'", "the same"),
+        ("'bash', '-lc', 'set -e; exec python3 -m pytest'", "the same"),
         ("'python3', '-m', 'pytest', '-p', 'no:cacheprovider'", "a narrower"),
         ("'python3', '-m', 'pytest', 'test_calc.py::test_add'", "a narrower"),
     ];

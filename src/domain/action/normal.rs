@@ -58,6 +58,11 @@ impl NormalCommand {
         &self.words
     }
 
+    /// The directory of the command, unless it is the root of the workspace or a word already names it.
+    pub fn dir(&self) -> Option<&str> {
+        self.dir.as_deref()
+    }
+
     /// The key of a trigger with this command: its first two words without directories.
     pub fn key(&self) -> String {
         let names: Vec<&str> = self.words.iter().take(2).map(|word| name(word)).collect();
@@ -290,6 +295,15 @@ pub fn bare(words: &[String]) -> Vec<String> {
     // `/bin/sh` is the `sh` of the search path, and `./sh` is not.
     let program: &str = if program.starts_with('/') { name(program) } else { program };
     std::iter::once(program.to_owned()).chain(script.unwrap_or(arguments).iter().cloned()).collect()
+}
+
+/// The command of a line that a shell gets as an argument, as in `sh -c './check.sh'`, run in `dir` below the root.
+/// `None` without such a line, and where it runs several commands.
+pub fn inside_shell(words: &[String], dir: &str) -> Option<NormalCommand> {
+    let [program, arguments @ ..] = words else { return None };
+    let line = line_for_shell(arguments).filter(|_| SHELLS.contains(&name(program)))?;
+    let mut commands = normalise(line, &format!("/{dir}"), "/").into_iter();
+    commands.next().filter(|_| commands.next().is_none())
 }
 
 /// The script that a shell runs, and its arguments. `None` without a script.

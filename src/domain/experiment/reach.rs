@@ -2,7 +2,7 @@
 //! another one unless the two are known to be apart.
 
 use super::check::normal;
-use crate::domain::action::bare;
+use crate::domain::action::{bare, inside_shell};
 
 /// Options that change neither what a check looks at nor its outcome, and take no value.
 const HARMLESS: [&str; 11] = [
@@ -38,6 +38,8 @@ const STARTERS: [(&str, &str); 9] = [
 ];
 /// Programs that start the program after their options.
 const FETCHERS: [&str; 3] = ["bunx", "npx", "uvx"];
+/// Options of `xargs` with a value.
+const OF_XARGS: [&str; 8] = ["-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s"];
 /// Programs that run a script.
 const INTERPRETERS: [&str; 9] = ["bash", "dash", "ksh", "node", "perl", "php", "ruby", "sh", "zsh"];
 
@@ -92,6 +94,9 @@ impl Reach {
     /// `dir` is the directory of the run below the top of its work tree. None without a word.
     pub fn of(words: &[String], dir: &str) -> Option<Self> {
         let words = bare(words);
+        if let Some(inner) = inside_shell(&words, dir) {
+            return Self::of(inner.words(), inner.dir().unwrap_or_default());
+        }
         let (program, rest) = program(&words, dir)?;
         let (task, rest) = task(&program, rest);
         // A directory of Go is that one alone, and what the first target of a Makefile does is unknown.
@@ -216,6 +221,8 @@ fn program<'w>(mut words: &'w [String], dir: &str) -> Option<(String, &'w [Strin
             words = after_options(&rest[1..]);
         } else if FETCHERS.contains(&name) {
             words = after_options(rest);
+        } else if name == "xargs" {
+            words = after_values(rest, &OF_XARGS);
         } else if is_python(name) || name == "coverage" && rest.first().is_some_and(|word| word == "run") {
             let rest = if name == "coverage" { &rest[1..] } else { rest };
             return match python(rest) {
@@ -265,6 +272,14 @@ fn python(mut words: &[String]) -> Option<(&String, &[String])> {
 fn after_options(words: &[String]) -> &[String] {
     let first = words.iter().position(|word| !word.starts_with('-')).unwrap_or(words.len());
     &words[first..]
+}
+
+/// The words after options, some of which take a value.
+fn after_values<'w>(mut words: &'w [String], with_value: &[&str]) -> &'w [String] {
+    while let Some((option, rest)) = words.split_first().filter(|(word, _)| word.starts_with('-')) {
+        words = if with_value.contains(&option.as_str()) { rest.get(1..).unwrap_or_default() } else { rest };
+    }
+    words
 }
 
 /// The task of a program that has several, and the arguments after it.
@@ -324,6 +339,12 @@ mod tests {
             ("npx --no-install jest -- a.test.js", "node_modules/.bin/jest", Narrower),
             ("npx jest pool", "npx jest src/pool.test.js", Alike),
             ("sh t.sh divides", "bash ./t.sh", Narrower),
+            ("sh t.sh", "sh -c ./t.sh", Same),
+            ("sh t.sh", "bash -lc 'set -e; exec sh t.sh'", Same),
+            ("a: sh t.sh", "sh -c 'cd a && ./t.sh'", Narrower),
+            ("pytest -q t.py::test_a", "sh -c 'pytest -q'", Narrower),
+            ("sh t.sh", "xargs -a /dev/null sh t.sh", Same),
+            ("sh t.sh", "xargs -r -n 1 ./t.sh", Same),
         ] {
             assert_eq!(reach(failed).kinship(&reach(other)), Some(is), "{failed} | {other}");
         }

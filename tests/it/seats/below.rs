@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// A client as its npm package holds it. No name of its process is that of a client.
+const PACKAGE: &str = "node_modules/@google/gemini-cli/dist/index.js";
+
 /// Programs with the names of clients. Each is a shell script: its hook records its session, then it runs a line.
 struct Clients<'s> {
     shell: &'s Shell,
@@ -11,12 +14,14 @@ struct Clients<'s> {
 impl<'s> Clients<'s> {
     fn new(shell: &'s Shell) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
-        for client in ["claude", "codex", "gemini"] {
+        let package = dir.path().join("node_modules/@google/gemini-cli/dist");
+        std::fs::create_dir_all(package).expect("a package");
+        for (client, file) in [("claude", "claude"), ("codex", "codex"), ("gemini", "gemini"), ("gemini", PACKAGE)] {
             let script = format!(
                 "printf '{{\"hook_event_name\":\"SessionStart\",\"session_id\":\"%s\",\"cwd\":\"%s\"}}' \"$3\" \"$PWD\" | \
                  env -u CLAUDE_PID \"$1\" hook {client} >/dev/null\n(sh -c \"$2\" \"$1\"); :\n"
             );
-            std::fs::write(dir.path().join(client), script).expect("a client");
+            std::fs::write(dir.path().join(file), script).expect("a client");
         }
         // A program with the name of a client that runs any line.
         std::fs::create_dir(dir.path().join("named")).expect("a directory");
@@ -51,20 +56,36 @@ impl<'s> Clients<'s> {
     }
 }
 
-/// Red before: a server for many agents that a pane started took its calls for the word of others.
+/// Red before: a server for many agents that a pane started took its calls for the word of others; later still in a shell
+/// of Codex, and of a client that runs from its package.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_pane_starts_no_server_for_many_agents() {
     let shell = Shell::new();
     let clients = Clients::with_a_claim(&shell);
-    for how in ["--any-agent", "--http 127.0.0.1:0"] {
-        let line = format!("timeout 20 hm serve {how} --json </dev/null");
-        let said = clients.types("claude", "s-one", &line);
-        assert!(said.contains("\"not_allowed\"") && said.contains("session s-one"), "{how}: {said}");
-        // One command in a shell of the client takes the place of that shell.
-        let said = clients.types("claude", "s-one", &format!("exec {line}"));
-        assert!(said.contains("\"not_allowed\""), "{how}: {said}");
+    for (client, session) in [("claude", "s-one"), ("codex", "s-codex"), (PACKAGE, "s-package")] {
+        for how in ["--any-agent", "--http 127.0.0.1:0"] {
+            let line = format!("timeout 20 hm serve {how} --json </dev/null");
+            let said = clients.types(client, session, &line);
+            assert!(said.contains("\"not_allowed\"") && said.contains(session), "{client} {how}: {said}");
+            // One command in a shell of the client takes the place of that shell.
+            let said = clients.types(client, session, &format!("exec {line}"));
+            assert!(said.contains("\"not_allowed\""), "{client} {how}: {said}");
+        }
     }
+}
+
+/// Red before: the shell of a client that runs from its npm package spoke under the name of another agent.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_client_that_runs_from_its_package_speaks_for_no_other() {
+    let shell = Shell::new();
+    let clients = Clients::new(&shell);
+    let made = "hm claim create 'the pool holds 20 connections' --scope src --json";
+    assert!(clients.types(PACKAGE, "s-package", made).contains("committed"));
+    let said = clients.types(PACKAGE, "s-package", "hm claim support C1 --agent reviewer");
+    assert!(said.contains("this shell belongs to the pane of "), "{said}");
+    assert_eq!(status(&shell, "C1"), "proposed");
 }
 
 /// Red before: the client that a pane started was another agent, and confirmed the claim of the pane.
