@@ -102,6 +102,8 @@ struct Page {
     state: Status,
     basis: Option<Basis>,
     is_proven: bool,
+    /// The place in the ledger at which it was confirmed.
+    confirmed_at: Option<u64>,
     /// The run that proves it.
     proof: Option<RunId>,
     /// The run of another claim that speaks against the proof.
@@ -162,7 +164,7 @@ impl Pages {
         match event {
             Event::ClaimCreated(created) => self.create(recorded, created),
             Event::StatusChanged(change) => {
-                self.claims.get_mut(&change.claim_id)?.go(change);
+                self.claims.get_mut(&change.claim_id)?.go(recorded.seq, change);
                 Some(vec![change.claim_id])
             }
             Event::ClaimSuperseded(link) => self.supersede(link),
@@ -222,6 +224,7 @@ impl Pages {
             state: Status::Proposed,
             basis: None,
             is_proven: false,
+            confirmed_at: None,
             proof: None,
             failed: None,
             unstable_at: None,
@@ -306,7 +309,8 @@ impl Pages {
 }
 
 impl Page {
-    fn go(&mut self, change: &StatusChanged) {
+    fn go(&mut self, seq: u64, change: &StatusChanged) {
+        self.confirmed_at = (change.to == Status::Confirmed).then_some(seq);
         if change.from == Status::PendingProof && !change.keeps_proof {
             self.is_proven = change.to == Status::Confirmed;
             let run = change.reason.as_str().strip_prefix("proof:").and_then(|run| run.parse().ok());

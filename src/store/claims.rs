@@ -375,7 +375,12 @@ pub(super) const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.o
      AND NOT EXISTS (SELECT 1 FROM experiments r, experiments p WHERE r.id = f.run_id AND p.id = c.proof_run \
      AND r.status = p.status AND r.profile = p.profile AND r.args = p.args) \
      ORDER BY f.seq DESC LIMIT 1), \
-     CASE WHEN c.unstable_at IS NULL THEN c.failed_run END) END AS failed_since, \
+     CASE WHEN c.unstable_at IS NULL THEN c.failed_run END) \
+     WHEN c.status = 'confirmed' AND c.evidence > 0 THEN (SELECT f.run_id FROM claim_evidence f WHERE f.claim_id = c.id \
+     AND f.relation = 'contradicts' AND f.run_id IS NOT NULL AND f.unstable_at IS NULL \
+     AND f.seq > (SELECT max(m.seq) FROM claim_moves m WHERE m.claim_id = c.id AND m.new_status = 'confirmed') \
+     AND NOT EXISTS (SELECT 1 FROM claim_evidence l WHERE l.claim_id = c.id AND l.relation = 'supports' \
+     AND l.profile = f.profile AND l.seq > f.seq) ORDER BY f.seq DESC LIMIT 1) END AS failed_since, \
      (SELECT letter || number FROM names WHERE names.id = c.id) AS name, \
      CASE WHEN c.status = 'deprecated' AND c.superseded_by IS NULL THEN EXISTS (SELECT 1 FROM claim_moves m \
      WHERE m.claim_id = c.id AND m.reason = 'rejected alternative') ELSE 0 END AS rejected, \
@@ -523,11 +528,14 @@ impl Reader {
         Ok(expired)
     }
 
-    /// Confirmed claims with a proof, of which a later run contradicts the claim or the test is unstable, oldest first.
+    /// Confirmed claims that a later run contradicts, or whose test is unstable, oldest first.
     /// With the time since when it is unstable, epoch ms.
     pub fn doubted_proofs(&self, limit: usize) -> Result<Vec<(ClaimSummary, Option<i64>)>, StoreError> {
         let sql = format!(
-            "SELECT {SUMMARY} FROM claims c INDEXED BY claims_proof WHERE c.proof_run > '' AND c.status = 'confirmed'"
+            "SELECT {SUMMARY} FROM claims c WHERE c.status = 'confirmed' AND c.id IN ( \
+             SELECT p.id FROM claims p INDEXED BY claims_proof WHERE p.proof_run > '' UNION \
+             SELECT f.claim_id FROM claim_evidence f INDEXED BY claim_evidence_against \
+             WHERE f.relation = 'contradicts' AND f.run_id IS NOT NULL)"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         let mut proved = self.kept_of(statement.query([])?, |row| {

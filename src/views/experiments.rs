@@ -11,9 +11,10 @@ use super::{Answer, ViewError};
 use crate::domain::clean;
 use crate::domain::decide::{INTERRUPTED, REPEATS_AFTER_A_TOUCH};
 use crate::domain::event::Event;
-use crate::domain::experiment::Prediction;
+use crate::domain::experiment::{Prediction, Tally};
 use crate::domain::ids::RunId;
 use crate::domain::scope::Scope;
+use crate::domain::state::EQUAL_RUNS;
 use crate::domain::time::Timestamp;
 use crate::domain::versions::{MeantAgain, is_to_run_again, is_unversioned_now, way_forward};
 use crate::domain::way;
@@ -139,7 +140,7 @@ fn page(run: &ExperimentView, now: Timestamp) -> String {
         fact("repeated", format!("run {} of {}: {}", series.number, series.of, series.report));
     }
     if let Some(tally) = run.unstable {
-        fact("unstable", format!("it settles nothing: {}", tally.on_content()));
+        fact("unstable", format!("it settles nothing: {}", both_ways(tally)));
     }
     if let Some(outcome) = &run.outcome {
         let code = outcome.exit_code.map_or_else(|| "none".to_owned(), |code| code.to_string());
@@ -336,6 +337,13 @@ fn end_of(workspace: &Workspace, run: RunId, of_run: &str) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
+/// Both outcomes of a check, and how it becomes stable again.
+fn both_ways(tally: Tally) -> String {
+    let again =
+        format!("; {EQUAL_RUNS} equal runs clear it once the content is another (repeat: {EQUAL_RUNS})");
+    tally.on_content() + if tally.earlier { "" } else { &again }
+}
+
 /// The end of a run and its meaning for claims, in a few lines.
 pub fn outcome(run: &ExperimentView) -> String {
     let code = run.outcome.as_ref().and_then(|outcome| outcome.exit_code);
@@ -351,7 +359,7 @@ pub fn outcome(run: &ExperimentView) -> String {
         let _ = write!(text, ": {}", inline(problem.as_str(), 500));
     }
     if let Some(tally) = run.unstable {
-        let _ = write!(text, "; unstable: {}", tally.on_content());
+        let _ = write!(text, "; unstable: {}", both_ways(tally));
     }
     for Attachment { relation, claim_id, grade, note } in &run.attached {
         let note = note.as_ref().map(|note| format!(": {}", inline(note, NOTE_CHARS))).unwrap_or_default();
@@ -361,6 +369,8 @@ pub fn outcome(run: &ExperimentView) -> String {
         let _ = write!(text, "; {why}");
     } else if let (Some(why), Some(claim)) = (&run.kept_open, &run.claim_id) {
         let _ = write!(text, "; claim {claim} stays contested: {why}");
+    } else if let (Some(_), true, Some(claim)) = (run.unstable, run.blocking, &run.claim_id) {
+        let _ = write!(text, "; claim {claim} is not settled by it");
     }
     if let Some(unseen) = unseen(run) {
         let _ = write!(text, "; {unseen}");

@@ -104,7 +104,7 @@ fn no_surface_shows_a_status_without_the_doubt_of_the_list() {
     let doubted = export(&root);
     assert!(!doubted.contains("add works"), "{doubted}");
     let last = doubted.lines().rev().nth(1).expect("a line");
-    assert_eq!(last, "Left out: 1 claim whose proof later runs doubt (`hm attention`).", "{doubted}");
+    assert_eq!(last, "Left out: 1 claim that later runs doubt (`hm attention`).", "{doubted}");
 }
 
 /// Red before: a proved decision had no word of its doubt, and a context none of edits that a proof does not see.
@@ -167,6 +167,59 @@ fn a_hook_tells_the_doubt_of_a_claim() {
 pub(crate) fn line_with(text: &str, said: &str) -> String {
     let flat = text.replace("\n    ", " ");
     flat.lines().find(|line| line.contains(said)).unwrap_or_else(|| panic!("no {said}: {text}")).to_owned()
+}
+
+/// Red before: an agreed claim that a run contradicted was shown as if nobody had looked.
+#[test]
+fn a_run_against_an_agreed_claim_is_said_until_one_comes_out_right() {
+    let (shell, _linked, _place) = scene();
+    let root = shell.workspace().root().to_owned();
+    let make = "hm --agent devops claim create \"sub subtracts\" --scope calc.py";
+    for line in [make, "hm --agent analyst claim support C2"] {
+        assert!(shell.run(line).status.success(), "{line}");
+    }
+    let row = || {
+        let list = printed(&shell, &root, "hm claim list");
+        list.lines().find(|line| line.contains("C2")).expect("a row").to_owned()
+    };
+    assert!(row().contains("agreed") && !row().contains("since"), "{}", row());
+    let run = |claim: &str, run: &str, other: &str| {
+        std::fs::write(root.join("other.py"), other).expect("a file");
+        printed(&shell, &root, &format!("hm --agent analyst experiment run pytest --claim {claim}"));
+        printed(&shell, &root, &format!("hm experiment show --wait {run}"));
+    };
+    std::fs::write(root.join("flag"), "").expect("a file");
+    run("C2", "R2", "1\n");
+    assert!(row().contains("failed since (R2)"), "{}", row());
+    let context = printed(&shell, &root, "hm context --agent reviewer");
+    let told = context.lines().find(|line| line.contains("sub subtracts")).expect("the claim");
+    assert!(told.contains("failed_since=\"R2\""), "{context}");
+    let export = printed(&shell, &root, "hm export --to AGENTS.md");
+    let notes = std::fs::read_to_string(root.join("AGENTS.md")).expect("a file");
+    assert!(!notes.contains("sub subtracts"), "{export}: {notes}");
+    let mirror = || {
+        let place = tempfile::tempdir().expect("a directory");
+        printed(&shell, &root, &format!("hm mirror --to {}", place.path().display()));
+        let mut files = std::fs::read_dir(place.path().join("claims")).expect("claims").flatten();
+        let file = files.find(|file| file.file_name().to_string_lossy().starts_with("C2-")).expect("a file");
+        std::fs::read_to_string(file.path()).expect("a file")
+    };
+    assert!(mirror().contains("# C2 fact, confirmed, agreed, failed since (R2)"), "{}", mirror());
+    let attention = printed(&shell, &root, "hm attention");
+    assert!(attention.contains("failed since"), "{attention}");
+    std::fs::remove_file(root.join("flag")).expect("a file");
+    run("C2", "R3", "2\n");
+    assert!(!row().contains("since"), "{}", row());
+    assert!(!mirror().contains("failed since"), "{}", mirror());
+    assert!(!printed(&shell, &root, "hm attention").contains("failed since"));
+    // A failure that the team had seen when it agreed is no news.
+    std::fs::write(root.join("flag"), "").expect("a file");
+    shell.run("hm --agent devops claim create \"mul multiplies\" --scope calc.py");
+    run("C3", "R4", "3\n");
+    shell.run("hm --agent analyst claim support C3");
+    let list = printed(&shell, &root, "hm claim list");
+    let row = list.lines().find(|line| line.contains("C3")).expect("a row");
+    assert!(row.contains("confirmed") && !row.contains("since"), "{row}");
 }
 
 /// Red before: a claim whose supporters had seen older content than its owner meant was agreed, without a word.

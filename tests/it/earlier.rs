@@ -53,7 +53,11 @@ async fn a_failure_counts_until_a_file_of_the_claim_changes_whatever_it_was_abou
         let (status, reason) = stands(&owner, &id).await;
         assert_eq!(status, "contested", "{about}: {reason}");
         assert!(reason.contains(TOLD) && once.text.contains(TOLD), "{about}: {reason}: {}", once.text);
-        assert!(once.text.contains("may have had the same content"), "it is said before: {}", once.text);
+        assert!(
+            once.text.contains("which had the other outcome, had the same content"),
+            "it is said before: {}",
+            once.text
+        );
         settle(&owner, "flaky", &id, 3).await;
         assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)", "{about}");
         let notes = shown(&owner, &id).await["evidence_items"].to_string();

@@ -72,8 +72,24 @@ fn a_receipt_of_several_runs_counts_all_of_them() {
     assert!(!receipt.contains("1 passed"), "{receipt}");
     // Red before: the rate was that of these five runs, beside a count of all six.
     assert!(!receipt.contains("rate below"), "{receipt}");
+    // Red before: the receipt was silent on what clears the test, and the page of the run too.
+    let clears = "5 equal runs clear it once the content is another (repeat: 5)";
+    assert!(receipt.contains(clears) && receipt.contains("claim C1 is not settled by it"), "{receipt}");
+    assert!(told(&shell, "hm experiment show R2").contains(clears));
     let page = told(&shell, "hm claim show C1");
     assert!(page.contains(all), "{page}");
+}
+
+/// Red before: it promised a proof that the failure on record ruled out.
+#[test]
+fn a_predicted_failure_that_was_known_is_said_before_the_run() {
+    let shell = scene();
+    told(&shell, "hm experiment run chk --arg file=no.sh --agent analyst");
+    contested(&shell, "src/a.rs");
+    let fails = BLOCKING.replace("t.sh", "no.sh");
+    let receipt = told(&shell, &format!("{fails} --prediction fails"));
+    let known = "unless run R1 of the same check, which failed before, had the same content: then it was no prediction";
+    assert!(receipt.contains(known), "{receipt}");
 }
 
 /// Red before: the page of the last run showed the output of the first one, and its reason as its own.

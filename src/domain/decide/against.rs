@@ -361,6 +361,24 @@ fn known_before(
     known.map(|(id, _)| id).max()
 }
 
+/// The last failure of the check that a plan has, on record before a claim was made, or said to be still meant.
+pub(super) fn known_before_plan(
+    state: &State,
+    (claim_id, claim): (ClaimId, &Claim),
+    plan: &Plan,
+) -> Option<RunId> {
+    let check = Some(plan.check());
+    let is_predicted = |run: &Run| run.claim == Some(claim_id) && run.prediction == Some(Prediction::Fails);
+    let known = state.runs().filter(|(id, run)| {
+        run.state == RunState::Failed
+            && run.check == check
+            && !is_predicted(run)
+            && run.ended < Some(claim.sights.last_meant())
+            && state.held_at_failure(*id).is_some()
+    });
+    known.map(|(id, _)| id).max()
+}
+
 /// The last run of the same check that had no outcome, how it ended, and on what may be the content of this run.
 pub(super) fn without_outcome(
     state: &State,

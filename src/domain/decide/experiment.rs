@@ -237,12 +237,24 @@ fn unless(
     if let Some((run, kinship)) = against::last_failed(state, (claim_id, claim), plan, prediction) {
         let times = REPEATS_AFTER_A_TOUCH;
         let which = format!("unless run {run} of {} check, which had the other outcome,", kinship.as_str());
+        let is_same_test = state.run(run).is_some_and(|run| run.check == Some(plan.check()));
         return Some(match runs < times {
+            true if is_same_test => format!(
+                "{which} had the same content, so that it is unstable; where nobody knows, repeat it {times} times \
+                 (repeat: {times})"
+            ),
             true => format!(
                 "{which} may have had the same content: then repeat it {times} times (repeat: {times})"
             ),
             false => format!("{which} had the same content"),
         });
+    }
+    if let Some(run) =
+        against::known_before_plan(state, (claim_id, claim), plan).filter(|_| prediction == Prediction::Fails)
+    {
+        return Some(format!(
+            "unless run {run} of the same check, which failed before, had the same content: then it was no prediction"
+        ));
     }
     let run = against::last_interrupted(state, claim_id, plan).filter(|_| runs < REPEATS_AFTER_A_TOUCH)?;
     let (told, times) = (INTERRUPTED, REPEATS_AFTER_A_TOUCH);

@@ -197,12 +197,12 @@ impl Pages {
         }
     }
 
-    /// The run that has contradicted a claim since its proof.
+    /// The run that has contradicted a claim since its proof, or since the team agreed to it.
     fn failed_since(&self, page: &Page) -> Option<RunId> {
-        let proof = page.proof?;
-        let of_proof = page.evidence.iter().filter(|link| link.run_id() == Some(proof));
-        let proved = of_proof.map(|link| link.seq).max();
-        let links = || page.evidence.iter().filter(|link| proved.is_some_and(|proved| link.seq > proved));
+        let of_proof =
+            page.evidence.iter().filter(|link| page.proof.is_some() && link.run_id() == page.proof);
+        let since = if page.is_proven { of_proof.map(|link| link.seq).max() } else { page.confirmed_at };
+        let links = || page.evidence.iter().filter(|link| since.is_some_and(|since| link.seq > since));
         let is_over = |failed: &super::Link| {
             let profile = failed.run.as_ref().and_then(|run| run.profile.as_ref());
             links().any(|later| {
@@ -213,12 +213,12 @@ impl Pages {
             })
         };
         let is_alike = |run: RunId| {
-            let both = self.runs.get(&run).zip(self.runs.get(&proof));
-            both.is_some_and(|(run, proof)| run.is_alike(proof))
+            let both = self.runs.get(&run).zip(self.runs.get(&page.proof?));
+            both.map(|(run, proof)| run.is_alike(proof))
         };
         let against = links().filter(|link| link.relation == Relation::Contradicts && !link.is_unstable);
         let against = against.filter(|link| !is_over(link));
-        let last = against.filter(|link| link.run_id().is_some_and(|run| !is_alike(run)));
+        let last = against.filter(|link| link.run_id().is_some_and(|run| is_alike(run) != Some(true)));
         let last = last.max_by_key(|link| link.seq).and_then(super::Link::run_id);
         last.or(page.failed.filter(|_| page.unstable_at.is_none()))
     }

@@ -16,7 +16,9 @@ impl<'s> Clients<'s> {
         let dir = tempfile::tempdir().expect("a directory");
         let package = dir.path().join("node_modules/@google/gemini-cli/dist");
         std::fs::create_dir_all(package).expect("a package");
-        for (client, file) in [("claude", "claude"), ("codex", "codex"), ("gemini", "gemini"), ("gemini", PACKAGE)] {
+        for (client, file) in
+            [("claude", "claude"), ("codex", "codex"), ("gemini", "gemini"), ("gemini", PACKAGE)]
+        {
             let script = format!(
                 "printf '{{\"hook_event_name\":\"SessionStart\",\"session_id\":\"%s\",\"cwd\":\"%s\"}}' \"$3\" \"$PWD\" | \
                  env -u CLAUDE_PID \"$1\" hook {client} >/dev/null\n(sh -c \"$2\" \"$1\"); :\n"
