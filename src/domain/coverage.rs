@@ -142,11 +142,29 @@ fn part_holds_all(ours: &str, theirs: &str) -> bool {
     if !theirs.contains(WILD) {
         return matches(ours, theirs);
     }
-    if [ours, theirs].iter().any(|part| part.contains(['[', '\\'])) {
+    if ours.contains(['[', '\\']) || theirs.contains('\\') {
         return false;
+    }
+    // `[id].py` is the file of that name, or one whose name has one of these characters.
+    if theirs.contains('[') {
+        let Some(one_of_each) = without_classes(theirs) else { return false };
+        return matches(ours, theirs) && part_holds_all(ours, &one_of_each);
     }
     let (ours, theirs): (Vec<char>, Vec<char>) = (ours.chars().collect(), theirs.chars().collect());
     matches_all((&ours, &theirs), &|c| *c == '*', &|ours, theirs| *ours == '?' || ours == theirs)
+}
+
+/// A part of a path glob with `?` in place of each class of characters. `None` when a class is not closed.
+fn without_classes(part: &str) -> Option<String> {
+    let mut pieces = part.split('[');
+    let mut plain = pieces.next()?.to_owned();
+    for piece in pieces {
+        // The first character of a class may be `]`.
+        let close = 1 + piece.get(1..)?.find(']')?;
+        plain.push('?');
+        plain.push_str(&piece[close + 1..]);
+    }
+    Some(plain)
 }
 
 /// Whether one sequence matches everything that the other one matches. `many` marks elements that stand for any
@@ -198,6 +216,10 @@ mod tests {
             ("**/*.rs", "src/*.rs"),
             ("**/*.rs", "src/**/*.rs"),
             ("**/*.rs", "src/e4*.rs"),
+            ("**/*.py", "app/[id].py"),
+            ("app/*.py", "app/[...slug].py"),
+            ("app/*/page.tsx", "app/[id]/page.tsx"),
+            ("app/[id].py", "app/[id].py"),
             ("src/*_test.rs", "src/a_*_test.rs"),
             ("app/**", "app/[id]/page.tsx"),
             ("**/*.tsx", "app/[id]/page.tsx"),
@@ -230,6 +252,8 @@ mod tests {
             ("src/*.rs", "src/**"),
             ("src/*.rs", "src/**/*.rs"),
             ("src/*.rs", "src/*"),
+            ("app/i.py", "app/[id].py"),
+            ("app/i*.py", "app/[id].py"),
             ("src/db/[!p]*.rs", "src/db/*"),
             ("src/db/[!p]*.rs", "src/db/*.rs"),
             ("src/?.rs", "src/*.rs"),
