@@ -11,6 +11,8 @@ use crate::domain::vectors::Meaning;
 
 /// The most bytes of an answer: 16 texts of 4,096 numbers, with room to spare.
 const MAX_ANSWER_BYTES: u64 = 4 * 1024 * 1024;
+/// Statuses by which an endpoint refuses a text: too long, or nothing for its model.
+const REFUSES_A_TEXT: [u16; 3] = [400, 413, 422];
 /// Stands for a text that the rules about secrets hold back.
 const WITHHELD: &str = "-";
 
@@ -92,10 +94,30 @@ impl Allowed {
         let is_held: Vec<bool> = texts.iter().map(|text| !scan(text, &self.secrets).is_empty()).collect();
         let sent: Vec<&str> =
             texts.iter().zip(&is_held).map(|(text, held)| if *held { WITHHELD } else { text }).collect();
-        let mut meanings = self.ask(&sent, within)?;
+        let mut meanings = self.of_each(&sent, within)?;
         for (meaning, _) in meanings.iter_mut().zip(&is_held).filter(|(_, held)| **held) {
             *meaning = Meaning::none(meaning.dimensions());
         }
+        Ok(meanings)
+    }
+
+    /// The meanings of texts. A text that the endpoint refuses, such as one that is too long for its model, is like no
+    /// other one and keeps no other text from its meaning.
+    fn of_each(&self, texts: &[&str], within: Duration) -> Result<Vec<Meaning>, Problem> {
+        let refused = match self.ask(texts, within) {
+            Err(Problem::Status(status)) if REFUSES_A_TEXT.contains(&status) => Problem::Status(status),
+            answer => return answer,
+        };
+        // Where it refuses every text, the cause is no text.
+        let Some(plain) = self.ask(&[WITHHELD], within).ok().and_then(|mut plain| plain.pop()) else {
+            return Err(refused);
+        };
+        if texts.len() == 1 {
+            return Ok(vec![Meaning::none(plain.dimensions())]);
+        }
+        let (first, second) = texts.split_at(texts.len() / 2);
+        let mut meanings = self.of_each(first, within)?;
+        meanings.extend(self.of_each(second, within)?);
         Ok(meanings)
     }
 
