@@ -35,12 +35,17 @@ impl Trust {
 fn allow_model(context: &Context, with_key: bool) -> Result<(), Failure> {
     context.human("trust-vectors")?;
     let model = context.config.model.as_ref();
+    if with_key && !matches!(model, Some(Source::Endpoint(_))) {
+        let named = model.map_or_else(|| "no model".to_owned(), ToString::to_string);
+        return Err(Failure::usage(format!(
+            "--key is for an endpoint, and [search] vectors names {named}: leave it out"
+        )));
+    }
     if let Some(Source::Endpoint(endpoint)) = model
         && output::agreed(&format!("{}. Allow it?", leaving(endpoint, with_key)))? == Some(false)
     {
         return output::print(context.global.json, "nothing was changed\n", &json!({ "allowed": null }));
     }
-    let with_key = with_key && matches!(model, Some(Source::Endpoint(_)));
     context.workspace.allow_model(model, with_key).map_err(Failure::internal)?;
     let text = match model {
         None => "[search] vectors names no model: none is allowed from now on\n".to_owned(),

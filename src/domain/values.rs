@@ -22,7 +22,12 @@ pub fn values(text: &str) -> BTreeMap<&str, Option<&str>> {
 /// The name at the end of a text.
 fn name_before(text: &str) -> Option<&str> {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    let name = &text[text.trim_end_matches(is_of_name).len()..];
+    let before = text.trim_end_matches(is_of_name);
+    let name = text[before.len()..].trim_start_matches('-');
+    // What follows in an address is a question to a server.
+    if before.ends_with(['?', '&']) {
+        return None;
+    }
     (name.len() >= NAME_CHARS && name.starts_with(|c: char| c.is_ascii_alphabetic())).then_some(name)
 }
 
@@ -44,7 +49,17 @@ mod tests {
         assert_eq!(of("(max=20, `fsync=off`)"), [("fsync", Some("off")), ("max", Some("20"))]);
         assert_eq!(of("ratio=0.5, later ratio=0.25"), [("ratio", None)]);
         assert_eq!(of("ratio=0.5, and ratio=0.5"), [("ratio", Some("0.5"))]);
-        for none in ["if ratio == 1", "ratio >= 2", "f(x=1)", "key = value", "a != b", "name=\"x\"", "=5"] {
+        assert_eq!(of("run it with --jobs=4"), [("jobs", Some("4"))]);
+        for none in [
+            "http://a.b/c?limit=5&page=2",
+            "if ratio == 1",
+            "ratio >= 2",
+            "f(x=1)",
+            "key = value",
+            "a != b",
+            "name=\"x\"",
+            "=5",
+        ] {
             assert_eq!(of(none), [], "{none}");
         }
     }

@@ -264,6 +264,8 @@ fn a_person_allows_the_model_that_config_names() {
         // A line ends where the path of the model leaves no room for the next word.
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
+    let key = told("hm trust --vectors --key --operator-override test", &mut shell);
+    assert!(key.contains("--key is for an endpoint, and [search] vectors names minilm:"), "{key}");
     assert!(told("hm claim search pools", &mut shell).contains("nobody allowed minilm:"));
     assert!(told("hm doctor", &mut shell).contains("nobody allowed minilm:"));
     assert!(!shell.run("hm trust --vectors").status.success(), "no human is here");
