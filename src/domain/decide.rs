@@ -179,7 +179,7 @@ fn ruled(
         Command::PartTarget(part) => target::part(state, part),
         Command::KeepClaim(keep) => overrule::keep(state, agent, keep),
         Command::RunExperiment(run) => {
-            experiment::run(state, (agent, session), run, facts.run.as_ref(), policy)
+            experiment::run(state, (agent, session), run, facts.run.as_ref(), (now, policy))
         }
         Command::AttachExperiment(attach) => experiment::attach(state, attach, now),
         Command::CancelExperiment(cancel) => experiment::cancel(state, agent, cancel, now, policy),

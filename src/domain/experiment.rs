@@ -263,6 +263,9 @@ pub struct Series {
     pub of: u32,
 }
 
+/// The next step after both outcomes on earlier content.
+pub const CLEARS_NOW: &str = "5 equal runs on the content of now clear the test (repeat: 5)";
+
 /// How many runs had each outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
@@ -279,9 +282,7 @@ impl Tally {
     /// A sentence about the outcomes and the content, with the next step if there is one.
     pub fn on_content(self) -> String {
         if self.earlier {
-            format!(
-                "{self} on earlier content; 5 equal runs on the content of now clear the test (repeat: 5)"
-            )
+            format!("{self} on earlier content; {CLEARS_NOW}")
         } else {
             format!("{self} on the same content")
         }

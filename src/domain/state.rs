@@ -90,6 +90,8 @@ pub struct State {
     silences: BTreeSet<(Timestamp, ClaimId)>,
     /// The facts on each of these claims since it was made.
     heard: BTreeMap<ClaimId, silence::Heard>,
+    /// The number of claims made so far, which is the number in the last one's short name.
+    claims_made: u64,
     events: BTreeMap<EventId, u64>,
     /// Observations of hooks.
     observed: BTreeMap<EventId, Deed>,

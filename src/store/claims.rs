@@ -368,19 +368,19 @@ pub(super) const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.o
      CASE WHEN c.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus p WHERE p.claim_id = c.id \
      AND p.position = 'support' AND p.agent <> c.owner) ELSE 0 END AS agreed_by_silence, \
      CASE WHEN c.proof IS NOT NULL THEN coalesce((SELECT f.run_id FROM claim_evidence f WHERE f.claim_id = c.id \
-     AND f.relation = 'contradicts' AND f.run_id IS NOT NULL AND f.unstable_at IS NULL \
+     AND f.relation = 'contradicts' AND f.run_id IS NOT NULL AND (f.unstable_at IS NULL OR c.unstable_at IS NULL) \
      AND f.seq > (SELECT max(p.seq) FROM claim_evidence p WHERE p.claim_id = c.id AND p.run_id = c.proof_run) \
      AND NOT EXISTS (SELECT 1 FROM claim_evidence l WHERE l.claim_id = c.id AND l.relation = 'supports' \
-     AND l.profile = f.profile AND l.seq > f.seq) \
+     AND l.profile = f.profile AND l.seq > f.seq AND l.unstable_at IS NULL) \
      AND NOT EXISTS (SELECT 1 FROM experiments r, experiments p WHERE r.id = f.run_id AND p.id = c.proof_run \
      AND r.status = p.status AND r.profile = p.profile AND r.args = p.args) \
      ORDER BY f.seq DESC LIMIT 1), \
      CASE WHEN c.unstable_at IS NULL THEN c.failed_run END) \
      WHEN c.status = 'confirmed' AND c.evidence > 0 THEN (SELECT f.run_id FROM claim_evidence f WHERE f.claim_id = c.id \
-     AND f.relation = 'contradicts' AND f.run_id IS NOT NULL AND f.unstable_at IS NULL \
+     AND f.relation = 'contradicts' AND f.run_id IS NOT NULL \
      AND f.seq > (SELECT max(m.seq) FROM claim_moves m WHERE m.claim_id = c.id AND m.new_status = 'confirmed') \
      AND NOT EXISTS (SELECT 1 FROM claim_evidence l WHERE l.claim_id = c.id AND l.relation = 'supports' \
-     AND l.profile = f.profile AND l.seq > f.seq) ORDER BY f.seq DESC LIMIT 1) END AS failed_since, \
+     AND l.profile = f.profile AND l.seq > f.seq AND l.unstable_at IS NULL) ORDER BY f.seq DESC LIMIT 1) END AS failed_since, \
      (SELECT letter || number FROM names WHERE names.id = c.id) AS name, \
      CASE WHEN c.status = 'deprecated' AND c.superseded_by IS NULL THEN EXISTS (SELECT 1 FROM claim_moves m \
      WHERE m.claim_id = c.id AND m.reason = 'rejected alternative') ELSE 0 END AS rejected, \

@@ -32,9 +32,11 @@ pub(super) fn ran(db: &Connection, at: &Recorded, body: &ExperimentCompleted) ->
         "SELECT c.id AS claim, c.proof_run, c.failed_run FROM claims c INDEXED BY claims_proof \
          JOIN experiments p ON p.id = c.proof_run WHERE c.proof_run > '' AND c.status = 'confirmed' \
          AND p.seq < ?1 AND (p.status <> ?2 OR c.failed_run IS NOT NULL) \
-         AND (p.status = ?2 OR c.id IS NOT (SELECT r.claim_id FROM experiments r WHERE r.id = ?3))",
+         AND (p.status = ?2 OR ?4 OR c.id IS NOT (SELECT r.claim_id FROM experiments r WHERE r.id = ?3))",
     )?;
-    let mut rows = proved.query(params![seq, body.outcome.state, id])?;
+    // What a decided run says about its own claim is evidence.
+    let is_undecided = body.undecided.is_some();
+    let mut rows = proved.query(params![seq, body.outcome.state, id, is_undecided])?;
     let mut marks = Vec::new();
     while let Some(row) = rows.next()? {
         let (claim, failed): (String, Option<String>) = (row.get("claim")?, row.get("failed_run")?);
@@ -42,8 +44,9 @@ pub(super) fn ran(db: &Connection, at: &Recorded, body: &ExperimentCompleted) ->
         let failed = failed.map(|failed| run(&failed)).transpose()?.flatten();
         match new.word_on(&proof, failed.as_ref()) {
             Some(Word::Against) => marks.push((claim, Some(id.clone()))),
-            Some(Word::Restored) => marks.push((claim, None)),
-            None => {}
+            // A pass and a failure on one content take nothing back.
+            Some(Word::Restored) if body.unstable.is_none() => marks.push((claim, None)),
+            Some(Word::Restored) | None => {}
         }
     }
     for (claim, failed) in marks {

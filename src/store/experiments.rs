@@ -14,7 +14,7 @@ use crate::domain::decide::{INTERRUPTED, ONLY_OPERATOR, SETTLES_NOTHING};
 use crate::domain::event::{
     ExperimentCompleted, ExperimentQueued, ExperimentStarted, Recorded, StatusChanged,
 };
-use crate::domain::experiment::{Prediction, ProfileName, RunOutcome, RunState, Tally};
+use crate::domain::experiment::{CLEARS_NOW, Prediction, ProfileName, RunOutcome, RunState, Tally};
 use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::state::EQUAL_RUNS;
 use crate::domain::time::{Moment, Timestamp};
@@ -268,6 +268,16 @@ impl Reader {
         Ok(ExperimentPage { experiments, next })
     }
 
+    /// Whether a later run of the same test had the other outcome on the content of this run.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn came_out_both_ways(&self, run: RunId) -> Result<bool, StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM experiments r JOIN experiments o ON o.test_key = r.test_key \
+                   AND o.content_key = r.content_key WHERE r.id = ?1 AND o.unstable IS NOT NULL)";
+        Ok(self.db.prepare_cached(sql)?.query_row([run], |row| row.get(0))?)
+    }
+
     /// Why the next run alone does not settle a contested claim, if its last run says so: a run of the same check was
     /// interrupted or came out both ways, or only the operator confirms.
     pub fn doubt_about(&self, claim: ClaimId) -> Result<Option<String>, StoreError> {
@@ -276,6 +286,7 @@ impl Reader {
             self.db.prepare_cached(sql)?.query_row(params![claim], only).optional()?;
         Ok(why.flatten().and_then(|why| match why {
             why if [INTERRUPTED, ONLY_OPERATOR].iter().any(|doubt| why.contains(doubt)) => Some(why),
+            why if why.contains(SETTLES_NOTHING) && why.contains(CLEARS_NOW) => Some(why),
             why if why.contains(SETTLES_NOTHING) => {
                 let still = way::call("still", &json!({ "claim_id": claim }));
                 Some(format!(

@@ -319,6 +319,10 @@ fn silence_confirms_nothing_that_anything_stands_against() {
     team.does(&request("devops", Command::DeprecateClaim(DeprecateClaim { claim_id: gone, reason })));
     let abstained = make(&mut team, "the agent that was asked abstains", &["analyst"]);
     team.takes("analyst", abstained, Position::Abstain);
+    // Red before: an answer in words was silence.
+    let answered = make(&mut team, "the limit is 3", &["analyst"]);
+    let answer = format!("C{} is wrong, it is 5", 6);
+    team.does(&request("analyst", Command::CreateClaim(fact(&answer))));
     let supported = make(&mut team, "it has a support", &["analyst"]);
     team.takes("analyst", supported, Position::Support);
     team.at_minute(30);
@@ -329,6 +333,7 @@ fn silence_confirms_nothing_that_anything_stands_against() {
     assert_eq!(of(&team, not_asked), (Status::Confirmed, true), "those asked did not");
     assert_eq!(of(&team, gone), (Status::Deprecated, false));
     assert_eq!(of(&team, abstained), (Status::Confirmed, true), "no objection");
+    assert_eq!(of(&team, answered), (Status::Proposed, false), "it was answered");
     assert_eq!(of(&team, supported), (Status::Confirmed, false));
     // What ended otherwise after the time stays so.
     team.takes("analyst", supported, Position::Abstain);

@@ -169,6 +169,45 @@ pub(crate) fn line_with(text: &str, said: &str) -> String {
     flat.lines().find(|line| line.contains(said)).unwrap_or_else(|| panic!("no {said}: {text}")).to_owned()
 }
 
+/// Red before: one pass on the content of the failure took the failure back, and a failure of the claim's own run on other
+/// content was no doubt.
+#[test]
+fn a_failure_is_said_until_its_test_is_stable_again() {
+    let (shell, _linked, _place) = scene();
+    let root = shell.workspace().root().to_owned();
+    let row = || printed(&shell, &root, "hm claim list").lines().next().expect("a row").to_owned();
+    let write = |path: &str, text: &str| std::fs::write(root.join(path), text).expect("a file");
+    let run = |line: &str, run: &str| {
+        printed(&shell, &root, &format!("hm --agent analyst experiment run pytest {line}"));
+        printed(&shell, &root, &format!("hm experiment show --wait {run}"));
+    };
+    write("other.py", "1\n");
+    write("flag", "");
+    run("", "R2");
+    assert!(row().contains("failed since (R2)"), "{}", row());
+    std::fs::remove_file(root.join("flag")).expect("a file");
+    for (line, name) in [("--claim C1", "R3"), ("", "R4")] {
+        run(line, name);
+        assert!(row().contains("failed since (R2)"), "{line}: {}", row());
+    }
+    let attention = printed(&shell, &root, "hm attention");
+    let one_line = attention.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        one_line.contains(
+            "or 5 equal runs once the content is another: `hm experiment run pytest --claim C1 --repeat 5`"
+        ),
+        "{attention}"
+    );
+    write("other.py", "2\n");
+    run("--claim C1 --repeat 5", "R9");
+    assert!(!row().contains("since"), "{}", row());
+    // The claim's own file changed: the run decides nothing, and it did fail.
+    write("calc.py", "def add(a, b): return a - b\n");
+    write("flag", "");
+    run("--claim C1", "R10");
+    assert!(row().contains("failed since (R10)"), "{}", row());
+}
+
 /// Red before: an agreed claim that a run contradicted was shown as if nobody had looked.
 #[test]
 fn a_run_against_an_agreed_claim_is_said_until_one_comes_out_right() {

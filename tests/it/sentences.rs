@@ -149,6 +149,11 @@ fn the_same_outcome_under_another_prediction_is_no_failure_since() {
     assert!(needs.contains(&format!("`{again}`")), "{needs}");
     std::fs::write(root.join("yes.sh"), "exit 1\n").expect("a script");
     told(&shell, &format!("{again} --agent devops"));
+    let needs = told(&shell, "hm attention --all");
+    let again = format!("{again} --repeat 5");
+    assert!(needs.contains(&format!("or 5 equal runs once the content is another: `{again}`")), "{needs}");
+    std::fs::write(root.join("src/b.rs"), "other\n").expect("a file");
+    told(&shell, &format!("{again} --agent devops"));
     assert_only_patterns(&told(&shell, "hm attention --all"));
 }
 

@@ -7,11 +7,12 @@ use super::quorum::Policy;
 use crate::domain::action::only_looks;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Relation;
-use crate::domain::experiment::{Expect, Kinship, Plan, Prediction, Reach, RunState, are_one_command};
+use crate::domain::experiment::{Expect, Kinship, Plan, Prediction, Reach, RunState, Tally, are_one_command};
 use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, Deed, Run, State};
 use crate::domain::text::CommandLine;
+use crate::domain::time::Timestamp;
 use crate::domain::versions::differ;
 use crate::domain::way;
 
@@ -200,6 +201,7 @@ pub(super) fn alike_under_other_prediction<'a>(
             && other.state == run.state
             && other.prediction.is_some_and(|other| other != prediction)
             && other.undecided.is_none()
+            && other.cannot_settle(&claim.scopes, prediction).is_none()
             && !are_of_one_request(run, other)
             && is_same_test(other, run)
             && matches!(likeness(claim, other, run), Likeness::Same)
@@ -253,12 +255,43 @@ pub(super) fn cited_failures<'a>(
     })
 }
 
-/// The last interrupted run about a claim of the check that a plan has.
+/// The last interrupted run about a claim of the check that a plan has, or about anything, if it was the last of that check.
 pub(super) fn last_interrupted(state: &State, claim_id: ClaimId, plan: &Plan) -> Option<RunId> {
     let (check, words) = (Some(plan.check()), plan.words());
     let is_check = |run: &Run| run.check == check || run.words == words;
+    let last =
+        || state.runs().filter(|(_, run)| run.ended.is_some() && is_check(run)).max_by_key(|(id, _)| *id);
     let is_of = |run: &Run| run.interrupted && run.claim == Some(claim_id) && is_check(run);
-    state.runs().filter(|(_, run)| is_of(run)).map(|(id, _)| id).max()
+    let of_claim = state.runs().filter(|(_, run)| is_of(run)).map(|(id, _)| id).max();
+    of_claim.or_else(|| last().filter(|(_, run)| run.interrupted).map(|(id, _)| id))
+}
+
+/// The last run of the check that a plan has, if its test passed and failed on the content of that run and on no newer one
+/// was cleared. With the count of the outcomes.
+pub(super) fn last_unstable(state: &State, plan: &Plan, now: Timestamp) -> Option<(RunId, Tally)> {
+    let check = Some(plan.check());
+    let of_check = state.runs().filter(|(_, run)| run.state.is_conclusive() && run.check == check);
+    let (id, run) = of_check.max_by_key(|(id, _)| *id)?;
+    Some((id, state.stability().of(run.key.as_ref()?, None, now).unstable?))
+}
+
+/// The last run about a claim of the check that a plan has under the other prediction, if it can settle the claim.
+pub(super) fn last_of_other_prediction(
+    state: &State,
+    (claim_id, claim): (ClaimId, &Claim),
+    plan: &Plan,
+    prediction: Prediction,
+) -> Option<(RunId, RunState)> {
+    let check = Some(plan.check());
+    let others = state.runs().filter(|(_, run)| {
+        run.claim == Some(claim_id)
+            && run.state.is_conclusive()
+            && run.check == check
+            && run.prediction.is_some_and(|other| other != prediction)
+            && run.undecided.is_none()
+            && run.cannot_settle(&claim.scopes, prediction).is_none()
+    });
+    others.max_by_key(|(id, _)| *id).map(|(id, run)| (id, run.state))
 }
 
 /// The last run of the check that a plan has, or of a part of it, with an outcome against the prediction, if it counts

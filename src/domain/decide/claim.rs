@@ -100,6 +100,11 @@ pub(super) fn create_claim(
     };
     let knows_how = state.recent(now).any(made_one);
     decision.next = asking::next(agent, create, waits_for, policy, knows_how);
+    let mut answered = state.answers(create.statement.as_str(), (agent, session));
+    if let Some(name) = answered.next() {
+        let ends = format!("your answer ends the silence on {name}: it is agreed only once you support it");
+        decision.next = Some(decision.next.map_or(ends.clone(), |next| format!("{ends}; {next}")));
+    }
     Ok(decision)
 }
 

@@ -26,7 +26,7 @@ use crate::domain::experiment::{Plan, Prediction, RunOutcome, RunState, Series};
 use crate::domain::ids::{ClaimId, IdempotencyKey, RunId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
-use crate::domain::state::{Claim, Run, State};
+use crate::domain::state::{Claim, EQUAL_RUNS, Run, State};
 use crate::domain::text::{Reason, Statement};
 use crate::domain::time::Timestamp;
 use crate::domain::versions::{self, MeantAgain, Versions};
@@ -44,7 +44,7 @@ pub(super) fn run(
     (agent, session): Speaker<'_>,
     run: &RunExperiment,
     planned: Option<&PlannedRun>,
-    policy: &Policy,
+    (now, policy): (Timestamp, &Policy),
 ) -> Result<Accepted, Rejection> {
     fresh_id(state, "run_id", run.run_id.first_event())?;
     let Some(planned) = planned else { return Err(no_profiles()) };
@@ -96,7 +96,7 @@ pub(super) fn run(
         events.push(waiting((run, last), claim, planned, (is_own, may_predict_failure))?);
     }
     let meaning = claim.zip(prediction).map(|((id, claim), prediction)| {
-        let against = run.blocking.then(|| unless(state, (id, claim), (plan, prediction), of));
+        let against = run.blocking.then(|| unless(state, (id, claim), (plan, prediction), (of, Some(now))));
         let against = against.flatten();
         meaning(
             (id, &planned.covered(&claim.scopes)),
@@ -146,7 +146,7 @@ pub(super) fn by_guard(
     };
     let waits =
         transition(claim_id, Status::Contested, Status::PendingProof, &format!("waits for run {run_id}"));
-    let against = unless(state, (claim_id, claim), (plan, prediction), 1);
+    let against = unless(state, (claim_id, claim), (plan, prediction), (1, None));
     // The run is that of whoever wrote: an agent.
     let may_confirm = !state.policy().only_operator_confirms;
     let how = (true, may_confirm, against);
@@ -217,14 +217,21 @@ fn about_deprecated(id: ClaimId, claim: &Claim) -> Rejection {
     Rejection::new(Code::ClaimDeprecated, message, hint)
 }
 
-/// What may prevent that the next runs prove a claim: the last run on record that contradicts it, or one of the same check
-/// that was interrupted. What it is worth depends on the content, which is known once the run is over.
+/// What may prevent that the next runs prove a claim: both outcomes of the check, the last run on record that contradicts
+/// the claim or predicted the other outcome, or one of the same check that was interrupted. What it is worth depends on the content, which is known once the run is over.
 fn unless(
     state: &State,
     (claim_id, claim): (ClaimId, &Claim),
     (plan, prediction): (&Plan, Prediction),
-    runs: u32,
+    (runs, now): (u32, Option<Timestamp>),
 ) -> Option<String> {
+    let unstable = now.and_then(|now| against::last_unstable(state, plan, now));
+    if let Some((run, tally)) = unstable.filter(|_| runs < EQUAL_RUNS) {
+        return Some(format!(
+            "unless the check is still unstable: {tally} up to run {run}, and {EQUAL_RUNS} equal runs on other content clear \
+             it (repeat: {EQUAL_RUNS})"
+        ));
+    }
     let against = claim.evidence.iter().filter(|(_, relation)| *relation == Relation::Contradicts);
     let against = against.filter_map(|(event, _)| state.run_that_ended_with(*event));
     // A contradiction that an agent retracted still counts if its run was about the claim.
@@ -254,6 +261,13 @@ fn unless(
     {
         return Some(format!(
             "unless run {run} of the same check, which failed before, had the same content: then it was no prediction"
+        ));
+    }
+    if let Some((run, ended)) = against::last_of_other_prediction(state, (claim_id, claim), plan, prediction)
+    {
+        let ends = if ended == RunState::Succeeded { "passes" } else { "fails" };
+        return Some(format!(
+            "unless it {ends} on the content of run {run}, which predicted the other outcome: then neither decides"
         ));
     }
     let run = against::last_interrupted(state, claim_id, plan).filter(|_| runs < REPEATS_AFTER_A_TOUCH)?;

@@ -119,14 +119,15 @@ impl Pages {
         for (id, page) in &mut self.claims {
             let Some(proof) = page.proof.and_then(|proof| runs.get(&proof)) else { continue };
             let is_earlier = proof.seq < seq && page.state == Status::Confirmed;
-            // What a run says about its own claim is evidence.
-            let is_own = proof.state != new.state && new.claim() == Some(*id);
+            // What a decided run says about its own claim is evidence.
+            let is_own = proof.state != new.state && new.claim() == Some(*id) && ended.undecided.is_none();
             let Some(proof) = proof.finished.as_ref().filter(|_| is_earlier && !is_own) else { continue };
             let failed = page.failed.and_then(|failed| runs.get(&failed)?.finished.as_ref());
             match finished.word_on(proof, failed) {
                 Some(Word::Against) => page.failed = Some(ended.run_id),
-                Some(Word::Restored) => page.failed = None,
-                None => {}
+                // A pass and a failure on one content take nothing back.
+                Some(Word::Restored) if ended.unstable.is_none() => page.failed = None,
+                Some(Word::Restored) | None => {}
             }
         }
     }
@@ -208,6 +209,7 @@ impl Pages {
             links().any(|later| {
                 later.seq > failed.seq
                     && later.relation == Relation::Supports
+                    && !later.is_unstable
                     && profile.is_some()
                     && later.run.as_ref().and_then(|run| run.profile.as_ref()) == profile
             })
@@ -216,7 +218,8 @@ impl Pages {
             let both = self.runs.get(&run).zip(self.runs.get(&page.proof?));
             both.map(|(run, proof)| run.is_alike(proof))
         };
-        let against = links().filter(|link| link.relation == Relation::Contradicts && !link.is_unstable);
+        let is_hidden = |link: &super::Link| link.is_unstable && page.unstable_at.is_some();
+        let against = links().filter(|link| link.relation == Relation::Contradicts && !is_hidden(link));
         let against = against.filter(|link| !is_over(link));
         let last = against.filter(|link| link.run_id().is_some_and(|run| is_alike(run) != Some(true)));
         let last = last.max_by_key(|link| link.seq).and_then(super::Link::run_id);

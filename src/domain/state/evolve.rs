@@ -5,6 +5,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::claim::Share;
 use crate::domain::decide::Policy;
 use crate::domain::event::{CommandRan, ErrorCounted, Event, PolicyChanged, Recorded};
+use crate::domain::names::Named;
 use crate::domain::reflection::Cause;
 
 impl State {
@@ -25,6 +26,7 @@ impl State {
         self.seats.evolve(recorded);
         self.guards.evolve(recorded);
         self.spaces.evolve(recorded);
+        self.claims_made += u64::from(Named::of(recorded) == Some(Named::Claim));
         self.hear(recorded);
         let Some(event) = &recorded.event else { return };
         self.mined.evolve(recorded, event);

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::State;
+use super::{Claim, State};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Override, Position, ReportKind, Status};
 use crate::domain::event::{
     ClaimCreated, Event, EventReported, FileEdited, OverrideProposed, PositionTaken, Recorded, StatusChanged,
 };
 use crate::domain::ids::{ClaimId, SessionId};
+use crate::domain::names::{Name, Named, names_it};
 use crate::domain::scope::Scope;
 use crate::domain::seat::FREE_AFTER;
 use crate::domain::time::Timestamp;
@@ -24,6 +25,10 @@ pub(in crate::domain) struct Heard {
     versions: Versions,
     /// The scope whose files changed since, and the agent that changed them or saw the change.
     changed: Option<(Scope, AgentId)>,
+    /// The claim's short name.
+    name: Name,
+    /// The first claim of an agent that may object which names this one, and that agent.
+    answered: Option<(ClaimId, AgentId)>,
 }
 
 impl Heard {
@@ -38,6 +43,17 @@ impl Heard {
         self.there.iter().all(AgentId::is_reserved)
     }
 
+    /// Whether a statement is an answer: that of an agent who was asked names the claim, and any other says so.
+    fn is_answered(&self, claim: &Claim, agent: &AgentId, statement: &str) -> bool {
+        let is_asked = claim.asks.contains(agent) && names_it(statement, self.name);
+        is_asked || claim.asks.is_empty() && statement.contains(&format!("(answers {})", self.name))
+    }
+
+    /// The claim with which an agent answered, and that agent.
+    pub(in crate::domain) const fn answered(&self) -> Option<&(ClaimId, AgentId)> {
+        self.answered.as_ref()
+    }
+
     /// The scope whose files changed, and the agent that reports the change.
     pub(in crate::domain) const fn changed(&self) -> Option<&(Scope, AgentId)> {
         self.changed.as_ref()
@@ -50,6 +66,22 @@ impl State {
         self.heard.get(&id)
     }
 
+    /// The claims that wait for objections of this speaker and are named in a statement, with their names.
+    pub(in crate::domain) fn answers<'s>(
+        &'s self,
+        statement: &'s str,
+        speaker: (&'s AgentId, Option<&'s SessionId>),
+    ) -> impl Iterator<Item = Name> + 's {
+        let waiting = self.heard.iter().filter(move |(id, heard)| {
+            let Some(claim) = self.claims.get(*id).filter(|claim| claim.status == Status::Proposed) else {
+                return false;
+            };
+            self.is_another((&claim.owner, claim.session.as_ref()), speaker)
+                && heard.is_answered(claim, speaker.0, statement)
+        });
+        waiting.map(|(_, heard)| heard.name)
+    }
+
     /// Starts the time for objections to a claim.
     pub(super) fn ask_for_objections(&mut self, recorded: &Recorded, created: &ClaimCreated) {
         let Some(until) = created.objection_until else { return };
@@ -58,7 +90,9 @@ impl State {
         let panes = self.seats.panes().filter(|(_, pane)| !pane.open.is_empty() && is_open(pane.last_seen));
         let there = panes.filter(|(first, pane)| self.is_another(asker, (&pane.agent, Some(first))));
         let there = there.map(|(_, pane)| pane.agent.clone()).collect();
-        let heard = Heard { until, there, versions: created.versions.clone(), changed: None };
+        let name = Name { of: Named::Claim, number: self.claims_made };
+        let versions = created.versions.clone();
+        let heard = Heard { until, there, versions, changed: None, name, answered: None };
         self.heard.insert(created.claim_id, heard);
     }
 
@@ -90,6 +124,12 @@ impl State {
             // presence.
             if is_another && recorded.session.is_some() && recorded.at <= heard.until {
                 heard.there.insert(recorded.agent.clone());
+            }
+            if let Some(Event::ClaimCreated(created)) = &recorded.event
+                && is_another
+                && heard.is_answered(claim, &recorded.agent, created.statement.as_str())
+            {
+                heard.answered.get_or_insert((created.claim_id, recorded.agent.clone()));
             }
             // The owner of a decision edits the files to carry it out.
             let is_its_doing = claim.claim_type == ClaimType::Decision && !is_another;
@@ -167,7 +207,7 @@ mod tests {
     use serde_json::{Value, json};
     use uuid::Uuid;
 
-    use super::State;
+    use super::{Claim, State};
     use crate::domain::agent::AgentId;
     use crate::domain::event::{Event, Recorded};
     use crate::domain::ids::{ClaimId, CommandId, EventId};

@@ -49,8 +49,13 @@ pub(super) fn failed_since(store: &Reader, claim: &ClaimSummary) -> Result<Optio
     let run = store.experiment(failed)?;
     let since = run.as_ref().and_then(|run| run.completed_at).unwrap_or(claim.touched_at);
     let proof = proof_run(store, claim)?;
-    let again = run.and_then(|run| repeated(claim.id, &run, proof.as_ref(), None));
-    let again = again.map(|again| format!("or a later run that comes out right: {again}"));
+    let is_both = store.came_out_both_ways(failed)?;
+    let repeat = is_both.then_some(EQUAL_RUNS);
+    let again = run.and_then(|run| repeated(claim.id, &run, proof.as_ref(), repeat));
+    let again = again.map(|again| match is_both {
+        true => format!("or {EQUAL_RUNS} equal runs once the content is another: {again}"),
+        false => format!("or a later run that comes out right: {again}"),
+    });
     let what = vec![claim.statement.clone(), format!("failed since ({failed})")];
     let ids = vec![claim.id.to_string(), failed.to_string()];
     Ok(Some(Need { hint: again, ..Need::new(Kind::FailedSince, ids, since, its_end(store, claim)?, what) }))
