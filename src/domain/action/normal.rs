@@ -23,6 +23,11 @@ const WRAPPERS: &[(&str, &[&str], usize)] = &[
     ("timeout", &["-s", "-k", "--signal", "--kill-after"], 1),
     ("nohup", &[], 0),
     ("setsid", &[], 0),
+    ("taskset", &[], 1),
+    ("chrt", &["-T", "-P", "-D"], 1),
+    ("flock", &["-w", "-E", "--timeout", "--conflict-exit-code"], 1),
+    ("unshare", &[], 0),
+    ("prlimit", &[], 0),
     ("command", &[], 0),
     ("exec", &["-a"], 0),
 ];

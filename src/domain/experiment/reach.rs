@@ -93,10 +93,16 @@ impl Kinship {
 impl Reach {
     /// `dir` is the directory of the run below the top of its work tree. None without a word.
     pub fn of(words: &[String], dir: &str) -> Option<Self> {
+        if let Some((words, dir)) = in_another_place(words, dir) {
+            return Self::of(&words, &dir);
+        }
         let words = bare(words);
         if let Some(inner) = inside_shell(&words, dir) {
             return Self::of(inner.words(), inner.dir().unwrap_or_default());
         }
+        let is_of_python =
+            words.first().is_some_and(|first| is_python(first.rsplit('/').next().unwrap_or(first)));
+        let words = if is_of_python { apart(&words) } else { words };
         let (program, rest) = program(&words, dir)?;
         let (task, rest) = task(&program, rest);
         // A directory of Go is that one alone, and what the first target of a Makefile does is unknown.
@@ -253,6 +259,42 @@ fn is_python(name: &str) -> bool {
     version.is_some_and(|version| version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
 }
 
+/// What `env` runs in another directory (`-C`) or from one word (`-S`), and that directory below the top of the work tree.
+fn in_another_place(words: &[String], dir: &str) -> Option<(Vec<String>, String)> {
+    let (first, rest) = words.split_first().filter(|(first, _)| first.rsplit('/').next() == Some("env"))?;
+    let at = rest.iter().position(|word| matches!(word.as_str(), "-C" | "-S"))?;
+    if rest[..at].iter().any(|word| !word.starts_with('-') && !word.contains('=')) {
+        return None;
+    }
+    let (value, after) = rest[at + 1..].split_first()?;
+    let before = std::iter::once(first).chain(&rest[..at]).cloned();
+    match rest[at].as_str() {
+        "-C" => Some((before.chain(after.iter().cloned()).collect(), below(value, dir))),
+        _ => {
+            let line = shell_words::split(value).ok()?;
+            Some((before.chain(line).chain(after.iter().cloned()).collect(), dir.to_owned()))
+        }
+    }
+}
+
+/// The options of Python with a module that is written onto its option: `-mpytest`, `-Bmpytest`.
+fn apart(words: &[String]) -> Vec<String> {
+    let split = |word: &String| {
+        let flags = word.strip_prefix('-').filter(|flags| !flags.starts_with(['-', 'W', 'X', 'c']))?;
+        let at = flags.find('m').filter(|at| flags.len() > at + 1)?;
+        let module = &flags[at + 1..];
+        flags[..at]
+            .bytes()
+            .all(|byte| byte.is_ascii_alphabetic())
+            .then(|| [format!("-{}m", &flags[..at]), module.to_owned()])
+    };
+    let Some((program, rest)) = words.split_first() else { return Vec::new() };
+    let first = rest.iter().position(|word| !word.starts_with('-')).unwrap_or(rest.len());
+    let options =
+        rest[..first].iter().flat_map(|word| split(word).map_or_else(|| vec![word.clone()], Vec::from));
+    std::iter::once(program.clone()).chain(options).chain(rest[first..].iter().cloned()).collect()
+}
+
 /// The module or script that Python runs, and its arguments.
 fn python(mut words: &[String]) -> Option<(&String, &[String])> {
     loop {
@@ -344,6 +386,12 @@ mod tests {
             ("a: sh t.sh", "sh -c 'cd a && ./t.sh'", Narrower),
             ("pytest -q t.py::test_a", "sh -c 'pytest -q'", Narrower),
             ("sh t.sh", "xargs -a /dev/null sh t.sh", Same),
+            ("pytest -q", "python3 -mpytest -q", Same),
+            ("pytest -q", "python3 -Bmpytest", Same),
+            ("sh t.sh", "env -C . sh t.sh", Same),
+            ("a: sh t.sh", "env -i -C a sh t.sh", Same),
+            ("sh t.sh", "env -S 'sh t.sh'", Same),
+            ("sh t.sh", "flock -w 5 lock taskset -c 0 chrt -b 0 sh t.sh", Same),
             ("sh t.sh", "xargs -r -n 1 ./t.sh", Same),
         ] {
             assert_eq!(reach(failed).kinship(&reach(other)), Some(is), "{failed} | {other}");
