@@ -186,7 +186,7 @@ pub(super) struct Create {
     /// Hours until it expires; 168 for a hypothesis, else never
     #[arg(hide_short_help = true, long, value_name = "HOURS")]
     ttl_hours: Option<u32>,
-    /// What supports it: last (command or run), R11, #1234; repeatable
+    /// What supports it: last, last:WORD (the command with it), R11, #1234; repeatable
     #[arg(long, alias = "ref", value_name = "EVENT")]
     evidence: Vec<String>,
     /// Dead ends only: warn when this path or glob is touched; may be repeated
@@ -265,7 +265,7 @@ pub(super) struct List {
 pub(super) struct Stances {
     #[command(flatten)]
     on: Several,
-    /// What it rests on: last (your last command or run), R11, C47 or #1234
+    /// What it rests on: last (your last command or run), last:WORD, R11, C47 or #1234
     #[arg(long, alias = "ref", value_name = "EVENT")]
     evidence: Option<String>,
 }
@@ -281,7 +281,7 @@ pub(super) struct Challenge {
     /// Why
     #[arg(long, hide = true, aliases = REASON_TOO, value_name = "TEXT")]
     reason: Option<String>,
-    /// What it rests on: last (your last command or run), R11, C47 or #1234
+    /// What it rests on: last (your last command or run), last:WORD, R11, C47 or #1234
     #[arg(long, alias = "ref", value_name = "EVENT")]
     evidence: Option<String>,
 }
@@ -291,7 +291,8 @@ pub(super) struct Challenge {
 pub(super) struct Evidence {
     /// The claim
     id: Called,
-    /// The event: last (your last command or run), R11, C47 or #1234 (hm log); or lines of a file: src/a.rs:10-14
+    /// The event: last (your last command or run), last:WORD (the last command with that word), R11, C47 or #1234 (hm log); or
+    /// lines of a file: src/a.rs:10-14
     #[arg(long = "ref", alias = "evidence", value_name = "EVENT")]
     evidence_ref: String,
     /// supports, contradicts, caused_by or mentions

@@ -68,6 +68,7 @@ impl Context {
         if self.global.at.is_some() {
             return Err(Failure::usage("the past is not written: leave out --at"));
         }
+        let name = command.name();
         let submission = self.submission(command, key)?;
         let agent = submission.agent.clone();
         let mut receipt = self.sent(&self.front()?, submission)?;
@@ -76,8 +77,10 @@ impl Context {
         if let Some(seq) = receipt.seq
             && let Some(news) = self.session_news()
         {
-            views::without_known(&mut receipt, &news.opened());
-            let told: Vec<String> = receipt.told_of().map(|id| id.to_string()).collect();
+            let opened = news.opened();
+            views::without_known(&mut receipt, &opened);
+            let mut told: Vec<String> = receipt.told_of().map(|id| id.to_string()).collect();
+            told.extend(views::without_known_hint(&mut receipt, name, &opened));
             // If this fails, the session sees the claims once more.
             let _ = news.open(&told, seq);
         }

@@ -1,6 +1,7 @@
 //! Claims in lists, and the queries for lists of claims.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use rusqlite::{OptionalExtension, Row};
 use serde::Serialize;
@@ -107,6 +108,10 @@ pub struct ClaimSummary {
     /// The later decision that gives another value to a name of the statement. Only lists, pages and contexts have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed_by: Option<ClaimId>,
+    /// The claim that its statement names and that ended since, with the one that holds in its place. Only lists, pages
+    /// and contexts have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub names_over: Option<NamedOver>,
     /// Whether its evidence shows nothing: commands whose outcome was not seen. Only lists and contexts have it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub shows_nothing: bool,
@@ -216,6 +221,21 @@ pub struct Changed {
     pub cited: Option<String>,
 }
 
+/// A claim that another claim names, and that ended since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct NamedOver {
+    /// The named claim.
+    pub named: ClaimId,
+    /// The claim in its place.
+    pub now: ClaimId,
+}
+
+impl fmt::Display for NamedOver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, which is {} now", self.named, self.now)
+    }
+}
+
 /// The last change of a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LastChange {
@@ -259,7 +279,7 @@ impl ClaimFilter {
 impl ClaimSummary {
     /// The status with the basis of its confirmation: `confirmed (proved)`.
     pub fn standing(&self) -> String {
-        with_basis(self.status.as_str(), self.basis) + &self.doubts()
+        with_basis(self.status_word(), self.basis) + &self.doubts()
     }
 
     /// The doubts about its proof or agreement: what it does not see, and what other runs say.
@@ -313,15 +333,19 @@ impl ClaimSummary {
         self.by_now.iter().filter_map(|at_it| Some(format!("{} ({})", at_it.run.as_ref()?, at_it.agent)))
     }
 
-    /// [`ClaimSummary::standing`] for a column: `confirmed, agreed`.
-    pub fn short_standing(&self) -> String {
-        // The successor is more informative than the status `deprecated`.
-        let ended = match (&self.superseded_by, self.status) {
+    /// The status in one word. The successor of a claim is more informative than `deprecated`.
+    fn status_word(&self) -> &'static str {
+        match (&self.superseded_by, self.status) {
             (Some(_), Status::Deprecated) if self.mended => "mended",
             (Some(_), Status::Deprecated) => "replaced",
             (None, Status::Deprecated) if self.rejected => "rejected",
             (_, status) => status.as_str(),
-        };
+        }
+    }
+
+    /// [`ClaimSummary::standing`] for a column: `confirmed, agreed`.
+    pub fn short_standing(&self) -> String {
+        let ended = self.status_word();
         let basis = self.basis.map(|basis| format!(", {basis}")).unwrap_or_default();
         ended.to_owned() + &basis + &self.doubts()
     }
@@ -644,6 +668,7 @@ pub(super) fn summary(row: &Row<'_>, imports: &Imports) -> rusqlite::Result<Clai
         status,
         amends: None,
         changed_by: None,
+        names_over: None,
         shows_nothing: false,
         basis: basis(status, proof, by_silence),
         imported: imports.holds(created_seq) || scopes.iter().any(|scope| notes::is_tag(scope)),

@@ -77,6 +77,7 @@ pub(super) fn list(
         let held = asked.mark(&mut page.claims.iter_mut().collect::<Vec<_>>(), reader)?;
         asked.store.mark_amended(&mut page.claims)?;
         asked.store.mark_changed_values(page.claims.iter_mut())?;
+        asked.store.mark_names_over(page.claims.iter_mut())?;
         let ids: Vec<ClaimId> = page.claims.iter().map(|claim| claim.id).collect();
         Ok((page, held, older, asked.seq, asked.store.asserted_evidence(&ids)?))
     })?;

@@ -226,9 +226,11 @@ fn marks(
     let last = last.map(|last| changed_last(last, now));
     let amends = claim.amends.map(|old| names(&format!("amends {old}")));
     let changed_by = claim.changed_by.map(|by| names(&format!("changed by {by}")));
+    let over = claim.names_over.map(|over| names(&format!("names {over}")));
     let shown = claim.shows_nothing.then(|| "evidence shows nothing".to_owned());
     let kind = kind.into_iter().chain(amends);
-    let standing = [claim.short_standing()].into_iter().chain(changed_by).chain(proof).chain(shown);
+    let standing =
+        [claim.short_standing()].into_iter().chain(changed_by).chain(over).chain(proof).chain(shown);
     let marks = kind.chain(standing).chain([owner]).chain(changed);
     marks.chain(tested).chain(last).collect::<Vec<_>>().join(", ")
 }

@@ -144,12 +144,11 @@ fn a_dead_end_warns_and_a_successor_takes_over() {
             - warns when: {"paths":["src/tls"],"commands":["cargo vendor"],"symbols":["openssl::init"],
                 "error_signature":"cannot find -lssl"}
             $ hm claim show C2
-            # deprecated hypothesis `C2`
+            # replaced hypothesis `C2`
 
             > tls is static
 
             - by analyst AGE ago; about src/tls/mod.rs; no evidence
-            - expires: 24 h after creation
             - superseded by: C3
             - current truth: `hm claim show C3`
 
