@@ -7,7 +7,6 @@ use super::names::Called;
 use super::output::{self, Failure};
 use super::search::Search;
 use super::{Context, NOTE_TOO, REASON_TOO, note_damage, parse, parse_all, parse_optional};
-use crate::domain::agent::AgentId;
 use crate::domain::claim::{Basis, ClaimType, Position, Share, Status, Trigger};
 use crate::domain::command::{
     AcceptMerge, AddEvidence, AffirmClaim, Command, CreateClaim, DeclineMerge, DeprecateClaim, KeepClaim,
@@ -22,7 +21,7 @@ use crate::domain::text::Reason;
 use crate::domain::time::Hours;
 use crate::store::{ClaimFilter, ClaimPage, StoreError};
 use crate::system;
-use crate::views::{self, Body, DEFAULT_LIMIT, Latest, Listed, MAX_LIMIT, ROWS, View};
+use crate::views::{self, Body, DEFAULT_LIMIT, Latest, Listed, MAX_LIMIT, ROWS, RowReader, View};
 
 /// Rows of a list at a place, where the claims that are over are shown too.
 const ROWS_AT_A_PLACE: usize = 30;
@@ -560,7 +559,7 @@ impl List {
         let asked = (&mut reads, &context.config);
         let found = views::claims(asked, &filter, latest, reader.as_ref(), system::now())?;
         let by_stage = is_latest && filter.is_by_stage();
-        output::print_text(&self.text(&found, (is_latest, by_stage), reader.as_ref()))?;
+        output::print_text(&self.text(&found, (is_latest, by_stage), &context.row_reader(reader)))?;
         let shown: Vec<String> = found.page.claims.iter().map(|claim| claim.id.to_string()).collect();
         context.opened(&shown, found.seq);
         note_damage(&mut reads);
@@ -571,7 +570,7 @@ impl List {
         &self,
         found: &Listed<ClaimPage>,
         (is_latest, by_stage): (bool, bool),
-        reader: Option<&AgentId>,
+        reader: &RowReader,
     ) -> String {
         let is_wanted = self.status.iter().any(|status| status == Status::Deprecated.as_str());
         let claims = || found.page.claims.iter().filter(|claim| is_wanted || !claim.rejected);

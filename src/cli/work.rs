@@ -16,7 +16,7 @@ use crate::reads::Reads;
 use crate::session_news::SessionNews;
 use crate::store::StoreError;
 use crate::system;
-use crate::views::{self, Answer, Body, Format, View, ViewError};
+use crate::views::{self, Answer, Body, Format, RowReader, View, ViewError};
 use crate::writer::Front;
 
 /// How long a verb waits for the writer to rebuild the read models. A large ledger needs longer.
@@ -147,6 +147,12 @@ impl Context {
     fn session_news(&self) -> Option<SessionNews> {
         let state_home = self.environment.state_home.as_deref()?;
         Some(SessionNews::of(state_home, &self.workspace, &self.client_session()?))
+    }
+
+    /// An agent as the reader of a list, with the claims that its session was shown whole.
+    pub(super) fn row_reader(&self, agent: Option<AgentId>) -> RowReader {
+        let shown = self.session_news().and_then(|news| news.shown()).unwrap_or_default();
+        RowReader { agent, has_whole: shown.whole.into_keys().collect() }
     }
 
     pub(super) fn reads(&self) -> Result<Reads, Failure> {

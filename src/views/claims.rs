@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::asking::Asking;
 use super::names::shortened;
-use super::rows::{self, Latest, Room, Stage, place, rows};
+use super::rows::{self, Latest, Room, RowReader, Stage, place, rows};
 use super::unshown::unshown;
 use super::{Answer, DEFAULT_LIMIT, ViewError, last_change, markdown, to_json};
 use crate::domain::agent::AgentId;
@@ -40,7 +40,10 @@ pub(super) fn answer(asking: &mut Asking<'_>, filter: &ClaimFilter) -> Result<An
             return "No claims match.\n".to_owned();
         }
         let mut names = |text: &str| shortened(asking.reads, text).into_owned();
-        rows::in_markdown(rows(page.claims.iter(), None, Room::Pipe, now, &mut names), &found.held)
+        rows::in_markdown(
+            rows(page.claims.iter(), &RowReader::default(), Room::Pipe, now, &mut names),
+            &found.held,
+        )
     };
     let answer = Answer::of(asking.format, found.seq, || listed(page, now), text);
     Ok(answer.followed_by("cursor", page.next).without(found.left_out))

@@ -295,7 +295,8 @@ fn news_of_a_known_task_has_the_begin_of_its_title() {
 /// Red before: a commit of another agent to a file that the reader works on was never told.
 #[test]
 fn a_commit_of_another_agent_to_a_file_at_hand_is_news() {
-    let shell = Shell::new();
+    // The memory of a repository, whose commits its writer reads.
+    let shell = Shell::without_writer();
     let root = shell.workspace().root().to_owned();
     let git = |arguments: &[&str]| {
         let mut command = std::process::Command::new("git");
@@ -307,6 +308,7 @@ fn a_commit_of_another_agent_to_a_file_at_hand_is_news() {
     fs::write(root.join("src/pool.rs"), "fn pool() {}\n").expect("a file");
     git(&["add", "src"]);
     git(&["commit", "-qm", "the pool"]);
+    assert!(shell.run("hm rebuild").status.success());
     let (devops, analyst) = (claude(&shell, "s-1", "devops"), claude(&shell, "s-2", "analyst"));
     devops.start();
     analyst.start();
@@ -325,4 +327,23 @@ fn a_commit_of_another_agent_to_a_file_at_hand_is_news() {
     assert!(told.contains("by=\"devops\" files=\"src/pool.rs\">a pool that counts</commit>"), "{told}");
     // Its own commit is no news to devops.
     assert!(!within(&shell, &devops, "hm news").contains("<commit "));
+}
+
+/// Red before: a list printed 400 characters of a statement that the same session had just been told whole.
+#[test]
+fn a_list_has_the_begin_of_what_its_session_was_told_whole() {
+    let shell = Shell::new();
+    let devops = claude(&shell, "s-1", "devops");
+    devops.start();
+    let long =
+        "each slot of the pool is measured under load and takes longer than the one before it, ".repeat(4);
+    said(&shell, &format!("hm --agent analyst claim create \"{long}so says the last figure\" --ask devops"));
+    assert!(devops.prompt("go on").contains("so says the last figure"));
+    let list = within(&shell, &devops, "hm claim list");
+    assert!(list.starts_with("C1 each slot of the pool") && !list.contains("so says the last"), "{list}");
+    assert!(!list.contains("whole:"), "{list}");
+    assert!(within(&shell, &devops, "hm claim search slot").starts_with("C1 each slot"));
+    // A reader that was not told it reads all of it.
+    assert!(said(&shell, "hm --agent reviewer claim list").contains("so says the last figure"));
+    assert!(within(&shell, &devops, "hm claim list --whole").contains("so says the last figure"));
 }
