@@ -293,23 +293,23 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
         let all = format!("`hivemind://claims/{}?format=json`", summary.id);
         let _ = writeln!(text, "\nLooks a little like the opposite of {weak} more: {all} names them.");
     }
+    // Its creation is told above, and a history of positions that are shown says nothing new.
+    let changes = || claim.history.iter().filter(|change| change.from.is_some());
+    let says_more = changes().any(|change| !is_of_position(claim, change));
     section(
         &mut text,
         "History",
-        // Its creation is told above.
-        claim.history.iter().filter(|change| change.from.is_some() && !is_of_position(claim, change)).map(
-            |change| {
-                let reason = change.reason.as_deref().map(|reason| format!(": {}", inline(reason, 2_000)));
-                let by = if change.by_run { "a run".to_owned() } else { name(&change.by) };
-                format!(
-                    "#{} {} by {by} {} ago{}",
-                    change.seq,
-                    change.to,
-                    age(change.at, now),
-                    reason.unwrap_or_default()
-                )
-            },
-        ),
+        changes().filter(|_| says_more).map(|change| {
+            let reason = change.reason.as_deref().map(|reason| format!(": {}", inline(reason, 2_000)));
+            let by = if change.by_run { "a run".to_owned() } else { name(&change.by) };
+            format!(
+                "#{} {} by {by} {} ago{}",
+                change.seq,
+                change.to,
+                age(change.at, now),
+                reason.unwrap_or_default()
+            )
+        }),
     );
     text
 }

@@ -73,7 +73,10 @@ fn head(found: &Contradiction, now: Timestamp) -> String {
     let ended = found.cause.map(|cause| format!(", over: {cause}"));
     let challenger = [&found.left, &found.right].into_iter().find(|side| side.challenge.is_some());
     let what = match challenger {
-        Some(side) => format!("{} challenges `{}`,", name(&side.agent), side.claim_id),
+        Some(side) => {
+            let does = if found.cause.is_none() { "challenges" } else { "challenged" };
+            format!("{} {does} `{}`,", name(&side.agent), side.claim_id)
+        }
         None => format!("{} {}", found.tier, found.kind),
     };
     let found_at = age(found.detected_at, now);

@@ -81,13 +81,7 @@ fn a_claim_lives_and_ends() {
 
             ## Contradictions
 
-            - position (open): analyst
             - explicit (open): `C2` of devops retries go through the pool
-
-            ## History
-
-            - #4 confirmed by reviewer AGE ago: supported by reviewer
-            - #6 contested by analyst AGE ago: challenged by analyst
             $ hm --agent ana claim abstain C1
             abstained C1: committed at seq 12
             next: the challenge by analyst is over; the claim is confirmed
