@@ -65,7 +65,7 @@ pub use decisions::{
     AlternativeView, Amends, DecisionFilter, DecisionPage, DecisionRoom, DecisionSummary, DecisionView,
     NotChosen, OutcomeView,
 };
-pub use digest::{Said, Supported};
+pub use digest::{NamedOver, Said, Supported};
 pub use experiments::{Attachment, ExperimentFilter, ExperimentPage, ExperimentView};
 pub use facets::ClaimCount;
 pub use failures::Fix;

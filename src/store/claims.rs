@@ -1,14 +1,13 @@
 //! Claims in lists, and the queries for lists of claims.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use rusqlite::{OptionalExtension, Row};
 use serde::Serialize;
 
 use super::index::{Around, Limit};
 use super::rows::{InOrder, Json, Select, bound, json, made_at, only};
-use super::{Expired, Reader, StoreError};
+use super::{Expired, NamedOver, Reader, StoreError};
 use crate::domain::claim::{Basis, ClaimType, Grade, Status, Trigger};
 use crate::domain::commit::CommitName;
 use crate::domain::confidence::Standing;
@@ -219,21 +218,6 @@ pub struct Changed {
     /// The cited lines of the file that are no longer there, and whether the file is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cited: Option<String>,
-}
-
-/// A claim that another claim names, and that ended since.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct NamedOver {
-    /// The named claim.
-    pub named: ClaimId,
-    /// The claim in its place.
-    pub now: ClaimId,
-}
-
-impl fmt::Display for NamedOver {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, which is {} now", self.named, self.now)
-    }
 }
 
 /// The last change of a claim.

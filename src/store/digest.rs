@@ -2,9 +2,12 @@
 //! other agents.
 
 use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
 
 use super::rows::Json;
-use super::{ClaimFilter, ClaimSummary, NamedOver, Reader, StoreError};
+use super::{ClaimFilter, ClaimSummary, Reader, StoreError};
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::ids::ClaimId;
 use crate::domain::ranking;
@@ -39,6 +42,21 @@ const DECISIONS: usize = 200;
 
 /// A claim with an event that supports it.
 pub type Supported = (ClaimId, String);
+
+/// A claim that another claim names, and that ended since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct NamedOver {
+    /// The named claim.
+    pub named: ClaimId,
+    /// The claim in its place.
+    pub now: ClaimId,
+}
+
+impl fmt::Display for NamedOver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, which is {} now", self.named, self.now)
+    }
+}
 
 impl Reader {
     /// The events that support these claims, if none of the events has a better grade than asserted.
