@@ -27,6 +27,8 @@ const MAX_OPENED_BYTES: u64 = 256 * 1024;
 const WHOLE: &str = "whole:";
 /// What stands before the id of a claim whose text was shown in part.
 const PART: &str = "part:";
+/// What stands before the digest of a next step that a receipt named.
+const STEP: &str = "step:";
 /// The line after which the session no longer has the whole texts.
 const FORGOTTEN: &str = "forgotten";
 
@@ -124,7 +126,7 @@ impl SessionNews {
         for line in String::from_utf8_lossy(&text).lines() {
             let Some((id, as_of)) = line.split_once(' ') else { continue };
             if id == FORGOTTEN {
-                opened.retain(|id: &String, _| ![WHOLE, PART].iter().any(|mark| id.starts_with(mark)));
+                opened.retain(|id: &String, _| ![WHOLE, PART, STEP].iter().any(|mark| id.starts_with(mark)));
                 continue;
             }
             let as_of = as_of.split(' ').next().unwrap_or_default();
@@ -138,6 +140,11 @@ impl SessionNews {
     /// The name under which [`SessionNews::open`] keeps that the session was shown the whole text of a claim.
     pub fn whole(id: &str) -> String {
         format!("{WHOLE}{id}")
+    }
+
+    /// The name under which [`SessionNews::open`] keeps that a receipt told the session this next step.
+    pub fn step(step: &str) -> String {
+        format!("{STEP}{}", digest(step))
     }
 
     /// The name under which [`SessionNews::open`] keeps that the session was shown a part of the text of a claim.

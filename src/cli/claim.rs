@@ -7,7 +7,6 @@ use super::names::Called;
 use super::output::{self, Failure};
 use super::search::Search;
 use super::{Context, NOTE_TOO, REASON_TOO, note_damage, parse, parse_all, parse_optional};
-use crate::domain::agent::AgentId;
 use crate::domain::claim::{Basis, ClaimType, Position, Share, Status, Trigger};
 use crate::domain::command::{
     AcceptMerge, AddEvidence, AffirmClaim, Command, CreateClaim, DeclineMerge, DeprecateClaim, KeepClaim,
@@ -22,7 +21,7 @@ use crate::domain::text::Reason;
 use crate::domain::time::Hours;
 use crate::store::{ClaimFilter, ClaimPage, StoreError};
 use crate::system;
-use crate::views::{self, Body, DEFAULT_LIMIT, Latest, Listed, MAX_LIMIT, ROWS, View};
+use crate::views::{self, Body, DEFAULT_LIMIT, Latest, Listed, MAX_LIMIT, ROWS, RowReader, View};
 
 /// Rows of a list at a place, where the claims that are over are shown too.
 const ROWS_AT_A_PLACE: usize = 30;
@@ -186,7 +185,7 @@ pub(super) struct Create {
     /// Hours until it expires; 168 for a hypothesis, else never
     #[arg(hide_short_help = true, long, value_name = "HOURS")]
     ttl_hours: Option<u32>,
-    /// What supports it: last (command or run), R11, #1234; repeatable
+    /// What supports it: last, last:WORD (the command with it), R11, #1234; repeatable
     #[arg(long, alias = "ref", value_name = "EVENT")]
     evidence: Vec<String>,
     /// Dead ends only: warn when this path or glob is touched; may be repeated
@@ -265,7 +264,7 @@ pub(super) struct List {
 pub(super) struct Stances {
     #[command(flatten)]
     on: Several,
-    /// What it rests on: last (your last command or run), R11, C47 or #1234
+    /// What it rests on: last (your last command or run), last:WORD, R11, C47 or #1234
     #[arg(long, alias = "ref", value_name = "EVENT")]
     evidence: Option<String>,
 }
@@ -281,7 +280,7 @@ pub(super) struct Challenge {
     /// Why
     #[arg(long, hide = true, aliases = REASON_TOO, value_name = "TEXT")]
     reason: Option<String>,
-    /// What it rests on: last (your last command or run), R11, C47 or #1234
+    /// What it rests on: last (your last command or run), last:WORD, R11, C47 or #1234
     #[arg(long, alias = "ref", value_name = "EVENT")]
     evidence: Option<String>,
 }
@@ -291,7 +290,8 @@ pub(super) struct Challenge {
 pub(super) struct Evidence {
     /// The claim
     id: Called,
-    /// The event: last (your last command or run), R11, C47 or #1234 (hm log); or lines of a file: src/a.rs:10-14
+    /// The event: last (your last command or run), last:WORD (the last command with that word), R11, C47 or #1234 (hm log); or
+    /// lines of a file: src/a.rs:10-14
     #[arg(long = "ref", alias = "evidence", value_name = "EVENT")]
     evidence_ref: String,
     /// supports, contradicts, caused_by or mentions
@@ -559,7 +559,7 @@ impl List {
         let asked = (&mut reads, &context.config);
         let found = views::claims(asked, &filter, latest, reader.as_ref(), system::now())?;
         let by_stage = is_latest && filter.is_by_stage();
-        output::print_text(&self.text(&found, (is_latest, by_stage), reader.as_ref()))?;
+        output::print_text(&self.text(&found, (is_latest, by_stage), &context.row_reader(reader)))?;
         let shown: Vec<String> = found.page.claims.iter().map(|claim| claim.id.to_string()).collect();
         context.opened(&shown, found.seq);
         note_damage(&mut reads);
@@ -570,7 +570,7 @@ impl List {
         &self,
         found: &Listed<ClaimPage>,
         (is_latest, by_stage): (bool, bool),
-        reader: Option<&AgentId>,
+        reader: &RowReader,
     ) -> String {
         let is_wanted = self.status.iter().any(|status| status == Status::Deprecated.as_str());
         let claims = || found.page.claims.iter().filter(|claim| is_wanted || !claim.rejected);

@@ -56,7 +56,8 @@ Work    hm task add \"mend the pool\" --scope src/db
 Prove   hm profile list; hm experiment run PROFILE --claim C47
 Open    hm attention                           what waits for you, and the command that settles each
 
-The last command or run is the evidence `last`. More of a verb: hm claim create -h, all of it: --help.
+The last command or run is the evidence `last`, and `last:WORD` the last command with that word.
+More of a verb: hm claim create -h, all of it: --help.
 ";
 
 /// The page of any other verb.

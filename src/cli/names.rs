@@ -118,7 +118,7 @@ impl Context {
     /// Resolves the name of a piece of evidence.
     pub(super) fn evidence_named(&self, argument: &str, text: &str) -> Result<EvidenceName, Failure> {
         match text.parse() {
-            Ok(name @ (EvidenceName::Last | EvidenceName::Id(_))) => Ok(name),
+            Ok(name @ (EvidenceName::Last | EvidenceName::LastWith(_) | EvidenceName::Id(_))) => Ok(name),
             // A path in a shell is relative to its directory.
             Ok(EvidenceName::At(place)) => {
                 let path = self.scope(argument, &place.path)?.to_string();

@@ -11,14 +11,13 @@ use textwrap::core::{Word, display_width};
 use textwrap::{WordSeparator, WordSplitter};
 
 use super::names::{in_shell, in_shell_json, shortened};
-use crate::domain::agent::AgentId;
 use crate::domain::clean;
 use crate::domain::receipt::Receipt;
 use crate::domain::rejection::{Code, Rejection};
 use crate::ledger::LedgerError;
 use crate::store::{ClaimSummary, StoreError};
 use crate::system;
-use crate::views::{self, Room, Stage, ViewError};
+use crate::views::{self, Room, RowReader, Stage, ViewError};
 
 /// Width of the output in columns, also of tables, where neither a terminal nor `COLUMNS` says another one.
 const WIDTH: usize = 100;
@@ -365,7 +364,7 @@ pub(super) fn row(line: &str) -> String {
 /// stage; the claims are in that order.
 pub(super) fn rows<'c>(
     claims: impl Iterator<Item = &'c ClaimSummary>,
-    reader: Option<&AgentId>,
+    reader: &RowReader,
     (whole, by_stage): (bool, bool),
 ) -> String {
     let room = match (whole, is_wrapped()) {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::output::{self, Failure};
 use super::{Context, parse, parse_all};
+use crate::domain::clean::cut_words;
 use crate::domain::coverage::covers_any;
 use crate::domain::experiment::Prediction;
 use crate::domain::experiment::ProfileName;
@@ -17,6 +18,9 @@ use crate::domain::scope::Scope;
 use crate::runner::cleaned;
 use crate::runner::profile::{BadProfile, Catalog, Known, Loaded, Origin, PROFILE_DIR, load_file};
 use crate::trusted::{Trust, TrustedProfiles};
+
+/// Maximum length of a command in the list, in characters. `hm profile show` has the rest.
+const ARGV_CHARS: usize = 96;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Verb {
@@ -258,7 +262,8 @@ impl List {
                 (Origin::Project(_), Trust::Changed) => " (project, changed)",
             };
             let _ = writeln!(text, "{}{own}: {}", profile.name, cleaned(&profile.description));
-            let _ = writeln!(text, "    {}", cleaned(&profile.template().join(" ")));
+            let argv = cleaned(&profile.template().join(" "));
+            let _ = writeln!(text, "    {}", if is_whole { argv } else { cut_words(&argv, ARGV_CHARS) });
             if *trust != Trust::Trusted {
                 let _ = writeln!(
                     text,

@@ -5,10 +5,9 @@ use clap::Args;
 use super::claim::statuses;
 use super::output::{self, Failure};
 use super::{Context, note_damage, parse, parse_optional};
-use crate::domain::agent::AgentId;
 use crate::store::{ClaimFilter, SearchPage};
 use crate::system;
-use crate::views::{self, Listed, MAX_LIMIT, View};
+use crate::views::{self, Listed, MAX_LIMIT, RowReader, View};
 
 /// Hits shown unless asked otherwise: they fit a screen, two lines each.
 const DEFAULT_HITS: u64 = 10;
@@ -69,7 +68,7 @@ impl Search {
         let (mut reads, reader) = (context.models()?, context.reader()?);
         let asked = (&mut reads, &context.config);
         let found = views::search(asked, &search, reader.as_ref(), system::now())?;
-        let text = listed(&found, reader.as_ref(), self.whole) + &views::without(found.left_out);
+        let text = listed(&found, &context.row_reader(reader), self.whole) + &views::without(found.left_out);
         output::print_text(&text)?;
         let shown: Vec<String> = found.page.hits.iter().map(|hit| hit.claim.id.to_string()).collect();
         context.opened(&shown, found.seq);
@@ -100,7 +99,7 @@ impl Search {
     }
 }
 
-fn listed(found: &Listed<SearchPage>, reader: Option<&AgentId>, whole: bool) -> String {
+fn listed(found: &Listed<SearchPage>, reader: &RowReader, whole: bool) -> String {
     let page = &found.page;
     let note: String = page.note.iter().map(|note| output::fitted(note)).collect();
     if page.hits.is_empty() {

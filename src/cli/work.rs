@@ -16,7 +16,7 @@ use crate::reads::Reads;
 use crate::session_news::SessionNews;
 use crate::store::StoreError;
 use crate::system;
-use crate::views::{self, Answer, Body, Format, View, ViewError};
+use crate::views::{self, Answer, Body, Format, RowReader, View, ViewError};
 use crate::writer::Front;
 
 /// How long a verb waits for the writer to rebuild the read models. A large ledger needs longer.
@@ -68,6 +68,7 @@ impl Context {
         if self.global.at.is_some() {
             return Err(Failure::usage("the past is not written: leave out --at"));
         }
+        let name = command.name();
         let submission = self.submission(command, key)?;
         let agent = submission.agent.clone();
         let mut receipt = self.sent(&self.front()?, submission)?;
@@ -76,8 +77,10 @@ impl Context {
         if let Some(seq) = receipt.seq
             && let Some(news) = self.session_news()
         {
-            views::without_known(&mut receipt, &news.opened());
-            let told: Vec<String> = receipt.told_of().map(|id| id.to_string()).collect();
+            let opened = news.opened();
+            views::without_known(&mut receipt, &opened);
+            let mut told: Vec<String> = receipt.told_of().map(|id| id.to_string()).collect();
+            told.extend(views::without_known_hint(&mut receipt, name, &opened));
             // If this fails, the session sees the claims once more.
             let _ = news.open(&told, seq);
         }
@@ -144,6 +147,12 @@ impl Context {
     fn session_news(&self) -> Option<SessionNews> {
         let state_home = self.environment.state_home.as_deref()?;
         Some(SessionNews::of(state_home, &self.workspace, &self.client_session()?))
+    }
+
+    /// An agent as the reader of a list, with the claims that its session was shown whole.
+    pub(super) fn row_reader(&self, agent: Option<AgentId>) -> RowReader {
+        let shown = self.session_news().and_then(|news| news.shown()).unwrap_or_default();
+        RowReader { agent, has_whole: shown.whole.into_keys().collect() }
     }
 
     pub(super) fn reads(&self) -> Result<Reads, Failure> {

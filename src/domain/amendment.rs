@@ -131,6 +131,25 @@ struct Part {
 }
 
 impl Change {
+    /// The change between two texts in words, also where the new text says the same as the old one.
+    pub fn said(old: &str, new: &str) -> Option<String> {
+        let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let same = |text: &str| flat(text).trim_end_matches('.').to_owned();
+        if same(old) == same(new) {
+            return Some("its words hold again, without a change".to_owned());
+        }
+        Self::between(old, new).map(|change| change.to_string())
+    }
+
+    /// The sentences of the old text that the new one does not say. Empty where it says all of them, and `None` where
+    /// neither text amends the other.
+    pub fn old_words(old: &str, new: &str) -> Option<String> {
+        let is_said = |sentence: &&str| text::sentences(new).any(|other| is_same(sentence, other.trim()));
+        let gone = text::sentences(old).map(str::trim).filter(|sentence| !sentence.is_empty());
+        let gone: Vec<&str> = gone.filter(|sentence| !is_said(sentence)).collect();
+        (gone.is_empty() || Self::between(old, new).is_some()).then(|| gone.join(" "))
+    }
+
     /// The change between two texts, if one amends the other: at least half of the old words stay.
     pub fn between(old: &str, new: &str) -> Option<Self> {
         let sentences = |text| -> Vec<&str> {

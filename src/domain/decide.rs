@@ -189,7 +189,7 @@ fn ruled(
         Command::AbandonPlan(abandon) => plan::abandon(state, agent, session, abandon, now),
         Command::RenamePlan(rename) => plan::rename(state, rename),
         Command::AddPhase(add) => plan::add_phase(state, add),
-        Command::AddTask(add) => plan::add_task(state, session, add, now),
+        Command::AddTask(add) => plan::add_task(state, (agent, session), add, now),
         Command::ClaimTask(claim) => plan::claim_task(state, agent, (session, checkout), claim, now),
         Command::LockScopes(command) => lock::lock(state, (agent, session), checkout, command, now),
         Command::ReleaseScopes(release) => lock::release(state, (agent, session), release, now),

@@ -24,7 +24,7 @@ pub enum Part {
 /// Characters at the beginning of a statement that say what kind of claim it is: authors begin with a label.
 const LABEL_CHARS: usize = 160;
 /// Words of a label that report a defect.
-const DEFECTS: [&str; 19] = [
+const DEFECTS: [&str; 21] = [
     "bug",
     "bugs",
     "crash",
@@ -38,7 +38,9 @@ const DEFECTS: [&str; 19] = [
     "fails",
     "finding",
     "findings",
+    "hang",
     "hangs",
+    "hung",
     "leak",
     "leaks",
     "regression",
@@ -112,6 +114,10 @@ const MENDED: [&str; 8] =
     ["mended", "fixed", "done", "resolved", "solved", "repaired", "addressed", "committed"];
 /// The fewest words of a reason that says more than that something is done.
 const TELLING_WORDS: usize = 4;
+/// The last word of a label that proposes a mend.
+const MEND: [&str; 3] = ["mend", "fix", "remedy"];
+/// The most words of such a label: `Cost of the mend`.
+const MEND_LABEL_WORDS: usize = 4;
 /// Words that count the demands of a review.
 const COUNTS: [&str; 7] = ["a", "one", "two", "three", "four", "five", "six"];
 /// Words that say that a claim does not stand any more.
@@ -151,6 +157,10 @@ enum Label {
 
 /// The first announcement of a label.
 fn label(statement: &str) -> Option<Label> {
+    // What names its mend is a defect, however it begins.
+    if says_mend(statement).is_some() {
+        return Some(Label::Defect);
+    }
     let label: String = statement.chars().take(LABEL_CHARS).collect();
     let before: Vec<String> = words(&label).collect();
     before.iter().enumerate().find_map(|(at, word)| {
@@ -225,6 +235,18 @@ fn announces(statement: &str) -> bool {
 /// Whether a statement reports a defect. A review, an acceptance and the report of a mend do not, whatever they name.
 pub fn reports_defect(statement: &str) -> bool {
     label(statement) == Some(Label::Defect)
+}
+
+/// The part of a text that proposes a mend, from its label on: `Mend: only a begun load protects its entry`.
+pub fn says_mend(text: &str) -> Option<&str> {
+    let is_label = |label: &str| words(label).last().is_some_and(|word| MEND.contains(&word.as_str()));
+    text.match_indices(": ").find_map(|(colon, _)| {
+        let start = text[..colon].rfind(['.', ';', ':', '\n']).map_or(0, |at| at + 1);
+        let label = text[start..colon].trim_start();
+        // A label is short, and a statement that begins with one reports what was mended.
+        let is_short = label.split_whitespace().count() <= MEND_LABEL_WORDS;
+        (start > 0 && is_short && is_label(label)).then(|| text[start..].trim())
+    })
 }
 
 /// The last sentence of a text that says what to do instead.
@@ -325,9 +347,21 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use super::{
         Part, asks_for_mend, demands, forbids, measured, reports_defect, says_amends_of, says_instead,
-        says_mended, says_mended_of, says_withdrawn_of, tells_why,
+        says_mend, says_mended, says_mended_of, says_withdrawn_of, tells_why,
     };
     use crate::domain::claim::{ClaimType, Status};
+
+    #[test]
+    fn a_mend_that_is_proposed_makes_a_statement_a_defect() {
+        let late =
+            format!("{}. Mend: import it at the top", "the key is a hit after a fresh load ".repeat(9));
+        assert_eq!(says_mend(&late), Some("Mend: import it at the top"));
+        assert!(reports_defect(&late));
+        assert_eq!(says_mend("it leaks; cost of the mend: a check"), Some("cost of the mend: a check"));
+        for other in ["Fix: the pool is bounded", "what we mend and when: never", "it is mended. Done: yes"] {
+            assert_eq!(says_mend(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn a_statement_tells_its_part() {

@@ -20,6 +20,8 @@ const DIGITS: usize = 32;
 pub enum EvidenceName {
     /// The last command or run of the citing session.
     Last,
+    /// The last command of the citing session whose line contains this text.
+    LastWith(String),
     /// The id of an event or of a run. The id of a run stands for the event that ended the run.
     Id(EventId),
     /// The end of such an id.
@@ -52,11 +54,18 @@ impl fmt::Display for IdEnd {
 /// A text that names no event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{given}` names no event: use `last` (the last command or run of your session), the id of a run or an event, the \
-     last {SHORTEST_END} characters of an id or more, or lines of a file as path:line or path:from-to"
+    "`{given}` names no event: use `last` (the last command or run of your session), `last:WORD` (its last command with \
+     that word), the id of a run or an event, the last {SHORTEST_END} characters of an id or more, or lines of a file as path:line or path:from-to"
 )]
 pub struct BadName {
     given: String,
+}
+
+impl EvidenceName {
+    /// Whether its meaning is a command of the citing session, as of the call.
+    pub const fn is_last(&self) -> bool {
+        matches!(self, Self::Last | Self::LastWith(_))
+    }
 }
 
 impl From<EventId> for EvidenceName {
@@ -72,6 +81,12 @@ impl FromStr for EvidenceName {
         let text = text.trim();
         if text.eq_ignore_ascii_case("last") {
             return Ok(Self::Last);
+        }
+        if let Some((last, word)) = text.split_once(':')
+            && last.eq_ignore_ascii_case("last")
+            && !word.trim().is_empty()
+        {
+            return Ok(Self::LastWith(word.trim().to_owned()));
         }
         if let Ok(id) = Uuid::parse_str(text) {
             return Ok(Self::Id(EventId::from_uuid(id)));
@@ -104,6 +119,7 @@ impl fmt::Display for EvidenceName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Last => f.write_str("last"),
+            Self::LastWith(word) => write!(f, "last:{word}"),
             Self::Id(id) => id.fmt(f),
             Self::End(end) => end.fmt(f),
             Self::At(place) => place.fmt(f),
@@ -115,7 +131,7 @@ impl Serialize for EvidenceName {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Id(id) => id.serialize(serializer),
-            Self::Last | Self::End(_) | Self::At(_) => serializer.collect_str(self),
+            Self::Last | Self::LastWith(_) | Self::End(_) | Self::At(_) => serializer.collect_str(self),
         }
     }
 }
@@ -130,6 +146,7 @@ mod tests {
         let id: EventId = "0190b2c4-7d1e-7c3a-9f00-3b1f5a0e8d47".parse().expect("an id");
         let parsed = |text: &str| text.parse::<EvidenceName>();
         assert_eq!(parsed(" LAST "), Ok(EvidenceName::Last));
+        assert_eq!(parsed("last:a b"), Ok(EvidenceName::LastWith("a b".to_owned())));
         assert_eq!(parsed(&id.to_string()), Ok(EvidenceName::Id(id)));
         for end in ["0e8d47", "9f00-3b1f5a0e8d47", "190b2c4-7d1e-7c3a-9f00-3b1f5a0e8d47"] {
             let Ok(EvidenceName::End(name)) = parsed(end) else { panic!("{end}") };

@@ -80,6 +80,10 @@ pub struct Task {
     pub phase_id: Option<PhaseId>,
     /// The tasks that must be done first.
     pub depends_on: Vec<TaskId>,
+    /// The scopes of the task.
+    pub scopes: Vec<Scope>,
+    /// The agent that added it.
+    pub added_by: AgentId,
     /// The number of the latest lease.
     pub last_token: u64,
     /// The current lease.

@@ -70,7 +70,7 @@ pub enum WarningCode {
     NothingChanged,
     /// The content of a file of the claim is unknown: it is too large, no regular file, or outside the work tree.
     Unversioned,
-    /// A file of the claim does not exist in the tree of the run.
+    /// A file of the claim does not exist in the tree of the run, or a locked word is no file.
     ScopeMissing,
     /// The session took a seat and has its agent from now on.
     Seated,

@@ -27,7 +27,7 @@ pub use spaces::Spaces;
 pub use stability::{COUNTS_FOR, EQUAL_RUNS, Stability};
 pub use work::Work;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::OnceLock;
 
 use uuid::Uuid;
@@ -43,6 +43,7 @@ use crate::domain::pairs::Reading;
 use crate::domain::patterns::Patterns;
 use crate::domain::plan::Hold;
 use crate::domain::scope::{Scope, ScopeMap};
+use crate::domain::text::CommandLine;
 use crate::domain::time::Timestamp;
 use crate::domain::versions::{Edit, Edits};
 
@@ -97,6 +98,10 @@ pub struct State {
     observed: BTreeMap<EventId, Deed>,
     /// The last command or run of each session, with its ledger position. A run counts under the event that queued it.
     last_done: BTreeMap<SessionId, (u64, EventId)>,
+    /// The last commands of each session that can be evidence, oldest first.
+    commands: BTreeMap<SessionId, VecDeque<EventId>>,
+    /// Ledger position of the last command that made a commit.
+    committed_seq: u64,
     /// Sessions that cited a command without a scope of the claim.
     cited_beside: BTreeSet<SessionId>,
     work: Work,
@@ -183,10 +188,25 @@ impl State {
         self.observed.get(&id)
     }
 
+    /// Ledger position of the last command that made a commit. 0 without one.
+    pub const fn committed_seq(&self) -> u64 {
+        self.committed_seq
+    }
+
     /// The last event of a session that can be evidence: a command seen by a hook, or a run. Commands that only look
     /// and calls of `hm` do not count.
     pub fn last_done(&self, session: &SessionId) -> Option<EventId> {
         self.last_done.get(session).map(|(_, id)| *id)
+    }
+
+    /// The last commands of a session that can be evidence, newest first, with their lines.
+    pub(super) fn commands(&self, session: &SessionId) -> Vec<(EventId, &CommandLine)> {
+        let done = self.commands.get(session).into_iter().flatten().rev();
+        let line = |id: &EventId| match self.observed.get(id) {
+            Some(Deed::Command { line, .. }) => Some((*id, line)),
+            Some(Deed::Tool | Deed::Files(_)) | None => None,
+        };
+        done.filter_map(line).collect()
     }
 
     /// Whether the session cited a command without a scope of the claim. If so, it has seen the hint on a better grade.

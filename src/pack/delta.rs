@@ -16,6 +16,7 @@ use super::xml::{Tag, chars};
 use super::{Anchor, Claim, Contradiction, DeadEnd, Lock, Names, Peer, Question, Side, beside};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Status;
+use crate::domain::commit::CommitName;
 use crate::domain::ids::{ClaimId, EventId, RunId, SessionId, TaskId};
 use crate::domain::plan::TaskStatus;
 use crate::domain::scope::Scope;
@@ -147,6 +148,8 @@ pub enum About {
         /// The linked work tree. None for the main one.
         worktree: Option<Worktree>,
     },
+    /// A commit, by the id of its event.
+    Commit(EventId),
     /// Files that git brought into one work tree for an agent.
     Merged {
         /// The agent.
@@ -172,6 +175,7 @@ impl About {
             Self::Locks(_) => ("locks", "hm lock --list".to_owned()),
             Self::Peer(_) => ("peers", "hm status".to_owned()),
             Self::Edits { .. } | Self::Merged { .. } => ("edits", "hm log --type file.edited".to_owned()),
+            Self::Commit(_) => ("commits", "hm log --type commit.seen".to_owned()),
         }
     }
 
@@ -187,6 +191,7 @@ impl About {
             Self::Locks(_) => "locks".to_owned(),
             Self::Peer(agent) => agent.to_string(),
             Self::Edits { agent, .. } => format!("edits of {agent}"),
+            Self::Commit(_) => "a commit".to_owned(),
             Self::Merged { agent, branch, .. } => format!("{agent}'s merge of {branch}"),
         }
     }
@@ -212,13 +217,16 @@ pub struct Waiting {
     /// The edited files.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub paths: BTreeSet<Scope>,
+    /// Whether the task is new, so that the reader does not know its title.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_new: bool,
 }
 
 impl Waiting {
     /// News from one event.
     pub const fn new(about: About, seq: u64) -> Self {
         let paths = BTreeSet::new();
-        Self { about, concern: Concern::Other, since: seq, seq, deltas: 0, was: None, paths }
+        Self { about, concern: Concern::Other, since: seq, seq, deltas: 0, was: None, paths, is_new: false }
     }
 }
 
@@ -295,18 +303,19 @@ pub struct News {
 }
 
 impl News {
-    /// Whether it ends a wait for news: it touches or asks the reader, or it is a new claim, a new intent, an anchor or a
-    /// task that can be taken. A new status, a lease and files that git brought are shown without ending a wait.
+    /// Whether it ends a wait for news: it touches or asks the reader, or it is an answer to its question, a new claim, a
+    /// new intent, an anchor or a task that can be taken. A new status, a support without a question, a lease and files
+    /// that git brought are shown without ending a wait.
     pub fn ends_wait(&self) -> bool {
         match (&self.body, &self.waiting) {
             (Body::Merged { .. }, _) => false,
             (_, waiting) if waiting.concern.is_urgent() => true,
             (Body::Claim(_) | Body::DeadEnd(_), waiting) => waiting.was.is_none(),
-            // The reader's own claim.
-            (Body::Moved(moved), _) => moved.by.is_none(),
+            (Body::Moved(moved), _) => moved.is_awaited,
             (Body::Task(task), _) => task.to.is_none() && task.status == TaskStatus::Open.to_string(),
             (Body::Intent(_) | Body::Anchor(_) | Body::Question(_) | Body::Run(_), _) => true,
-            (Body::Contradiction(_) | Body::Locks(_) | Body::Peer(_) | Body::Edits { .. }, _) => false,
+            (Body::Contradiction(_) | Body::Locks(_) | Body::Peer(_), _) => false,
+            (Body::Edits { .. } | Body::Commit { .. }, _) => false,
         }
     }
 }
@@ -344,6 +353,13 @@ pub enum Body {
         worktree: Option<String>,
         /// The time of the last edit, if known.
         at: Option<Timestamp>,
+    },
+    /// A commit. [`Waiting`] has the names of its files that concern the reader.
+    Commit {
+        /// The agent, if known.
+        by: Option<String>,
+        /// The commit.
+        commit: CommitName,
     },
     /// Files that git brought. [`Waiting`] has their names.
     Merged {
@@ -390,6 +406,7 @@ impl Body {
             }
             Self::Peer(it) => format!("{}: {}", it.agent, it.wants),
             Self::Edits { by, .. } => format!("edited by {by}"),
+            Self::Commit { commit, .. } => commit.to_string(),
             Self::Merged { by, branch, .. } => format!("{by} merged {branch}"),
         }
     }
@@ -410,6 +427,8 @@ pub struct Moved {
     pub said: String,
     /// The reason that ended another agent's claim.
     pub why: Option<String>,
+    /// Whether the reader waits for it: an answer to its question, or a doubt about its claim.
+    pub is_awaited: bool,
 }
 
 impl Moved {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::xml::Tag;
 use super::{Claim, Digest, How, MAX_REPLACED_CHARS, Mend, Names, rejected, replaced, short};
 use crate::domain::claim::{ClaimType, Grade, Status};
-use crate::domain::digest::{Part, forbids};
+use crate::domain::digest::{Part, forbids, says_mend};
 use crate::domain::time::Timestamp;
 
 /// Possible maximum lengths of a statement, in characters: one or two lines first. The pack uses the longest one with
@@ -153,6 +153,7 @@ pub(super) fn claim(claim: &Claim, digest: &Digest, max_chars: usize, now: Times
         .with_any("failed_since", claim.failed_since.as_deref())
         .with_any("grade", Some(claim.grade).filter(|grade| *grade != Grade::Asserted))
         .with_any("changed_by", claim.changed_by.as_deref())
+        .with_any("names", claim.names_over.as_deref())
         .with_any("evidence", super::items::evidence(claim))
         .with_any("state", state.as_deref())
         .with_any("changed", claim.changed.as_deref())
@@ -170,7 +171,12 @@ pub(super) fn claim(claim: &Claim, digest: &Digest, max_chars: usize, now: Times
 /// The text of a claim in a summary.
 fn told(claim: &Claim, digest: &Digest, max_chars: usize) -> String {
     let Digest { part, why, mended, said, .. } = digest;
-    let mut text = cut(&claim.statement, longest(digest, max_chars));
+    let mut text = match part {
+        Part::Finding => with_mend(&claim.statement, longest(digest, max_chars)),
+        Part::Decision | Part::Figure | Part::Open | Part::Other => {
+            cut(&claim.statement, longest(digest, max_chars))
+        }
+    };
     let is_over = claim.status == Status::Deprecated;
     if is_over {
         text = format!("was: \"{text}\"");
@@ -235,6 +241,15 @@ fn longest(digest: &Digest, max_chars: usize) -> usize {
         Part::Figure => max_chars * FIGURES,
         Part::Finding | Part::Open | Part::Other => max_chars,
     }
+}
+
+/// Cuts the statement of a finding, and keeps the mend that it proposes: that comes last, and is what a reader needs.
+fn with_mend(statement: &str, max_chars: usize) -> String {
+    let cut = cut(statement, max_chars);
+    let Some(mend) = says_mend(statement).filter(|mend| !cut.contains(mend)) else { return cut };
+    let mend = short(mend, max_chars / 2);
+    let what = self::cut(statement, max_chars.saturating_sub(mend.chars().count()));
+    format!("{} {mend}", what.trim_end())
 }
 
 /// Cuts a statement to `max_chars` characters, after a sentence if one ends in the last third. An uncut statement keeps its

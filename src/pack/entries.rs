@@ -349,6 +349,8 @@ pub struct Claim {
     pub shows_nothing: bool,
     /// Id of the later decision that changes a value in the statement.
     pub changed_by: Option<String>,
+    /// The claim that its statement names and that ended since, with the one in its place, in words.
+    pub names_over: Option<String>,
     /// Files of the claim that other agents edited since, as a short text.
     pub changed: Option<String>,
     /// The doubts about its status, in words.

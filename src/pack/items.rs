@@ -223,6 +223,7 @@ pub(super) fn trusted(tag: Tag, claim: &Claim, now: Timestamp) -> Tag {
         .with_any("failed_since", claim.failed_since.as_deref())
         .with_any("grade", Some(claim.grade).filter(|grade| *grade != Grade::Asserted))
         .with_any("changed_by", claim.changed_by.as_deref())
+        .with_any("names", claim.names_over.as_deref())
         .with_any("evidence", evidence(claim))
         .with_any("changed", claim.changed.as_deref())
         .with_any("by_now", claim.by_now.as_deref())

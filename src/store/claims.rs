@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::index::{Around, Limit};
 use super::rows::{InOrder, Json, Select, bound, json, made_at, only};
-use super::{Expired, Reader, StoreError};
+use super::{Expired, NamedOver, Reader, StoreError};
 use crate::domain::claim::{Basis, ClaimType, Grade, Status, Trigger};
 use crate::domain::commit::CommitName;
 use crate::domain::confidence::Standing;
@@ -107,6 +107,10 @@ pub struct ClaimSummary {
     /// The later decision that gives another value to a name of the statement. Only lists, pages and contexts have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed_by: Option<ClaimId>,
+    /// The claim that its statement names and that ended since, with the one that holds in its place. Only lists, pages
+    /// and contexts have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub names_over: Option<NamedOver>,
     /// Whether its evidence shows nothing: commands whose outcome was not seen. Only lists and contexts have it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub shows_nothing: bool,
@@ -259,7 +263,7 @@ impl ClaimFilter {
 impl ClaimSummary {
     /// The status with the basis of its confirmation: `confirmed (proved)`.
     pub fn standing(&self) -> String {
-        with_basis(self.status.as_str(), self.basis) + &self.doubts()
+        with_basis(self.status_word(), self.basis) + &self.doubts()
     }
 
     /// The doubts about its proof or agreement: what it does not see, and what other runs say.
@@ -313,15 +317,19 @@ impl ClaimSummary {
         self.by_now.iter().filter_map(|at_it| Some(format!("{} ({})", at_it.run.as_ref()?, at_it.agent)))
     }
 
-    /// [`ClaimSummary::standing`] for a column: `confirmed, agreed`.
-    pub fn short_standing(&self) -> String {
-        // The successor is more informative than the status `deprecated`.
-        let ended = match (&self.superseded_by, self.status) {
+    /// The status in one word. The successor of a claim is more informative than `deprecated`.
+    fn status_word(&self) -> &'static str {
+        match (&self.superseded_by, self.status) {
             (Some(_), Status::Deprecated) if self.mended => "mended",
             (Some(_), Status::Deprecated) => "replaced",
             (None, Status::Deprecated) if self.rejected => "rejected",
             (_, status) => status.as_str(),
-        };
+        }
+    }
+
+    /// [`ClaimSummary::standing`] for a column: `confirmed, agreed`.
+    pub fn short_standing(&self) -> String {
+        let ended = self.status_word();
         let basis = self.basis.map(|basis| format!(", {basis}")).unwrap_or_default();
         ended.to_owned() + &basis + &self.doubts()
     }
@@ -644,6 +652,7 @@ pub(super) fn summary(row: &Row<'_>, imports: &Imports) -> rusqlite::Result<Clai
         status,
         amends: None,
         changed_by: None,
+        names_over: None,
         shows_nothing: false,
         basis: basis(status, proof, by_silence),
         imported: imports.holds(created_seq) || scopes.iter().any(|scope| notes::is_tag(scope)),

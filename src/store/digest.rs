@@ -2,11 +2,15 @@
 //! other agents.
 
 use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
 
 use super::rows::Json;
 use super::{ClaimFilter, ClaimSummary, Reader, StoreError};
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::ids::ClaimId;
+use crate::domain::ranking;
 use crate::domain::values::values;
 
 const RATIONALES: &str = "SELECT d.claim_id, d.rationale FROM json_each(?1) \
@@ -38,6 +42,21 @@ const DECISIONS: usize = 200;
 
 /// A claim with an event that supports it.
 pub type Supported = (ClaimId, String);
+
+/// A claim that another claim names, and that ended since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct NamedOver {
+    /// The named claim.
+    pub named: ClaimId,
+    /// The claim in its place.
+    pub now: ClaimId,
+}
+
+impl fmt::Display for NamedOver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, which is {} now", self.named, self.now)
+    }
+}
 
 impl Reader {
     /// The events that support these claims, if none of the events has a better grade than asserted.
@@ -86,6 +105,41 @@ impl Reader {
                 (new? != value?).then_some(by)
             };
             claim.changed_by = values(&claim.statement).into_iter().find_map(changes);
+        }
+        Ok(())
+    }
+
+    /// The claim that holds in the place of a replaced one. `None` if no claim replaced it.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn holds_now(&self, id: ClaimId) -> Result<Option<ClaimSummary>, StoreError> {
+        match ranking::successors(id, |id| self.successor(id))?.last() {
+            Some(now) => self.claim_summary(*now),
+            None => Ok(None),
+        }
+    }
+
+    /// Marks the claims in force that name a claim which another one replaced since. A claim that replaces the named one
+    /// itself, or was made after all of them, knows it.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn mark_names_over<'c>(
+        &self,
+        claims: impl Iterator<Item = &'c mut ClaimSummary>,
+    ) -> Result<(), StoreError> {
+        for claim in claims.filter(|claim| claim.status != Status::Deprecated) {
+            for named in self.mentions(&claim.statement, claim.created_seq)? {
+                let successors = ranking::successors(named, |id| self.successor(id))?;
+                let Some(now) = successors.last().filter(|_| !successors.contains(&claim.id)) else {
+                    continue;
+                };
+                if self.claim_summary(*now)?.is_some_and(|now| now.created_seq > claim.created_seq) {
+                    claim.names_over = Some(NamedOver { named, now: *now });
+                    break;
+                }
+            }
         }
         Ok(())
     }

@@ -37,7 +37,7 @@ use list::{MAX_SHOWN, chosen, open, open_questions, text};
 pub use mined::proposals_due;
 pub(super) use mined::waiting;
 use moves::{Moves, challenge, dispute, its_end, move_of, position};
-pub(super) use moves::{moves_of, with_moves};
+pub(super) use moves::{ends_challenge, moves_of, with_moves};
 use proof::{changed, failed_since, pending_proof, proof_of, unstable};
 
 /// The name of a damaged ledger in the list of faults.
@@ -180,9 +180,14 @@ pub(super) fn answer(asking: &mut Asking<'_>, agent: Option<&AgentId>) -> Result
             json
         };
         let text = || {
+            // The line of the reader's own question says whose move it is.
+            let is_awaited = |need: &&Need| {
+                need.kind == Kind::Question && awaited.iter().any(|it| it.is_of(&need.ids, &need.asked))
+            };
+            let shown: Vec<&Need> = needs.iter().filter(|need| !is_awaited(need)).collect();
             let awaited: String = awaited.iter().map(|awaited| awaited.line(asked.now)).collect();
             let waits = if needs.is_empty() { open(&waits) } else { String::new() };
-            text(&needs, &counts, agent, asked.now) + &waits + &awaited
+            text(&shown, &counts, agent, asked.now) + &waits + &awaited
         };
         Ok(asked.answer(json, text))
     })
@@ -454,7 +459,7 @@ fn pattern(found: &PatternView) -> Need {
 }
 
 /// Whether other agents or a run answered a question: its claim is in force, and supersedes no claim of the agent.
-fn is_settled(asked: &Question) -> bool {
+pub(super) fn is_settled(asked: &Question) -> bool {
     let Question { claim, instead_of, would_replace, .. } = asked;
     let stands = claim.status == Status::Confirmed && !claim.agreed_by_silence;
     stands && instead_of.is_none() && would_replace.is_none()

@@ -1,18 +1,19 @@
 //! The questions of an agent that wait for an answer: which of the asked agents read them, and when.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::MAX_LIMIT;
 use super::asking::Asked;
+use super::attention::is_settled;
 use super::markdown::name;
 use crate::domain::agent::AgentId;
 use crate::domain::ids::ClaimId;
 use crate::domain::time::Timestamp;
 use crate::session_news::SessionNews;
-use crate::store::{ClaimSummary, StoreError};
+use crate::store::{ClaimSummary, Question, StoreError};
 
 /// A question of an agent, and one of the agents it asked.
 pub(super) struct Awaited {
@@ -25,7 +26,8 @@ pub(super) struct Awaited {
 /// records it.
 pub(super) fn of(asked: &Asked<'_>, state_home: &Path, agent: &AgentId) -> Result<Vec<Awaited>, StoreError> {
     let questions = asked.store.questions(None, MAX_LIMIT)?.into_iter();
-    let own: Vec<_> = questions.filter(|asked| asked.claim.owner == agent.as_str()).collect();
+    let is_own = |asked: &Question| asked.claim.owner == agent.as_str() && !is_settled(asked);
+    let own: Vec<_> = questions.filter(is_own).collect();
     let alive = if own.is_empty() { Vec::new() } else { asked.store.alive_sessions(MAX_LIMIT)? };
     let of_asked = alive.iter().filter(|session| own.iter().any(|question| question.agent == session.agent));
     let opened: Vec<_> = of_asked
@@ -74,6 +76,11 @@ pub(super) fn told(
 }
 
 impl Awaited {
+    /// Whether it is the question about a claim to the only agent that is asked.
+    pub(super) fn is_of(&self, ids: &[String], asked: &BTreeSet<String>) -> bool {
+        ids.len() == 1 && ids[0] == self.claim.to_string() && asked.iter().eq([&self.agent])
+    }
+
     /// As a line of a list.
     pub(super) fn line(&self, now: Timestamp) -> String {
         let Self { claim, agent, read_at } = self;

@@ -11,21 +11,26 @@ use super::markdown::{
     section, standing,
 };
 use super::{Answer, ViewError, awaited, claims, ran, to_json, versions};
-use crate::domain::claim::{ClaimType, Grade, Relation, Status, Tier};
+use crate::domain::claim::{ClaimType, ContradictionKind, Grade, Relation, Status, Tier};
 use crate::domain::decide::HELD;
 use crate::domain::event::{CommandRan, Event, ScopesLocked, ScopesReleased};
 use crate::domain::experiment::{Prediction, RunState};
 use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
-use crate::domain::time::Timestamp;
+use crate::domain::time::{Span, Timestamp};
 use crate::reads::Reads;
 use crate::session_news::SessionNews;
 use crate::store::{
-    Answered, ClaimSummary, ClaimView, Contradiction, DecisionView, Evidence, PlaceNow, Reader, StoreError,
+    Answered, ClaimSummary, ClaimView, Contradiction, DecisionView, Evidence, PlaceNow, Reader, StatusChange,
+    StoreError,
 };
 
 /// Number of shown digits of a hash: enough to tell two files apart. JSON has all digits.
 const HASH_CHARS: usize = 12;
+/// Maximum length of the reason of a challenge of an earlier claim, in characters. That claim shows the rest.
+const BEFORE_CHARS: usize = 240;
+/// The end of a claim is shown when it is so near, in milliseconds: a day.
+const ENDS_SOON_MS: i64 = 24 * 3_600_000;
 
 /// The claim. Facts from the ledger are missing if the ledger cannot be read.
 pub(super) fn answer(asking: &mut Asking<'_>, id: ClaimId) -> Result<Answer, ViewError> {
@@ -49,6 +54,7 @@ pub(super) fn answer(asking: &mut Asking<'_>, id: ClaimId) -> Result<Answer, Vie
         claim.proof_ran = proof_ran(asked.store, asked.workspace.root(), &claim.summary)?;
         asked.store.mark_at_now(std::iter::once(&mut claim.summary))?;
         asked.store.mark_changed_values(std::iter::once(&mut claim.summary))?;
+        asked.store.mark_names_over(std::iter::once(&mut claim.summary))?;
         let json = || {
             let mut json = claims::with_trust(to_json(&claim), &claim.summary, asked.now);
             if !ran.is_empty() {
@@ -115,6 +121,9 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
     if let Some(later) = summary.changed_by {
         fact("a value in it", &format!("changed by `{later}`"));
     }
+    if let Some(over) = summary.names_over {
+        fact("it names", &over.to_string());
+    }
     if let Some(changed) = versions::changed(&summary.changed_since) {
         fact("changed since", &changed);
     }
@@ -160,8 +169,12 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
     }
     for before in &claim.challenged_before {
         let reason = before.reason.as_deref().unwrap_or("no reason given");
-        let told =
-            format!("{} challenged `{}`: {}", name(&before.agent), before.claim_id, inline(reason, 2_000));
+        let told = format!(
+            "{} challenged `{}`: {}",
+            name(&before.agent),
+            before.claim_id,
+            inline(reason, BEFORE_CHARS)
+        );
         fact("not answered", &told);
     }
     for (what, others) in [("mentions", &claim.mentions), ("mentioned by", &claim.mentioned_by)] {
@@ -169,8 +182,8 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
             fact(what, &joined(others, ", "));
         }
     }
-    if let Some(hours) = claim.ttl_hours {
-        fact("expires", &format!("{hours} h after creation"));
+    if let Some(ends) = ends_soon(claim, now) {
+        fact("expires", &ends);
     }
     if let Some(current) = claim.successors.last() {
         fact(&format!("{} by", replaced(summary)), &joined(&claim.successors, " -> "));
@@ -224,13 +237,13 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
                 let below = ran.get(&item.evidence_ref).map(ran::below).unwrap_or_default();
                 let below: String = below.iter().map(|line| format!("\n    {line}")).collect();
                 format!(
-                    "event `{}`{} {} ({}{}, weight {:.2}, by {}){}{}{below}",
+                    "event `{}`{} {} ({}{}{}, by {}){}{}{below}",
                     item.evidence_ref,
                     item.place.as_ref().map(place).unwrap_or_default(),
                     item.relation,
                     item.grade,
                     if item.stale_since.is_some() { ", stale: its files were edited since" } else { "" },
-                    item.weight,
+                    weight(item),
                     name(&item.added_by),
                     behind(item),
                     note.unwrap_or_default()
@@ -256,33 +269,37 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
     section(
         &mut text,
         "Contradictions",
-        claim.contradictions.iter().filter(|found| found.tier == Tier::Strong).map(|found| {
-            let other = if found.left.claim_id == summary.id { &found.right } else { &found.left };
-            let other = if other.claim_id == summary.id {
-                name(&other.agent)
-            } else {
-                let statement = other.statement.as_deref().unwrap_or("(erased)");
-                format!(
-                    "`{}` {} {}",
-                    other.claim_id,
-                    format_args!("of {}{}", owner_of(other), held_by(other)),
-                    inline(statement, LIST_FIELD_CHARS)
-                )
-            };
-            let ended = found.cause.map_or_else(|| "open".to_owned(), |cause| format!("over: {cause}"));
-            format!("{} ({ended}): {other}", found.kind)
-        }),
+        claim.contradictions.iter().filter(|found| found.tier == Tier::Strong && !is_position(found)).map(
+            |found| {
+                let other = if found.left.claim_id == summary.id { &found.right } else { &found.left };
+                let other = if other.claim_id == summary.id {
+                    name(&other.agent)
+                } else {
+                    let statement = other.statement.as_deref().unwrap_or("(erased)");
+                    format!(
+                        "`{}` {} {}",
+                        other.claim_id,
+                        format_args!("of {}{}", owner_of(other), held_by(other)),
+                        inline(statement, LIST_FIELD_CHARS)
+                    )
+                };
+                let ended = found.cause.map_or_else(|| "open".to_owned(), |cause| format!("over: {cause}"));
+                format!("{} ({ended}): {other}", found.kind)
+            },
+        ),
     );
     let weak = claim.contradictions.iter().filter(|found| found.tier == Tier::Weak).count();
     if weak > 0 {
         let all = format!("`hivemind://claims/{}?format=json`", summary.id);
         let _ = writeln!(text, "\nLooks a little like the opposite of {weak} more: {all} names them.");
     }
+    // Its creation is told above, and a history of positions that are shown says nothing new.
+    let changes = || claim.history.iter().filter(|change| change.from.is_some());
+    let says_more = changes().any(|change| !is_of_position(claim, change));
     section(
         &mut text,
         "History",
-        // Its creation is told above.
-        claim.history.iter().filter(|change| change.from.is_some()).map(|change| {
+        changes().filter(|_| says_more).map(|change| {
             let reason = change.reason.as_deref().map(|reason| format!(": {}", inline(reason, 2_000)));
             let by = if change.by_run { "a run".to_owned() } else { name(&change.by) };
             format!(
@@ -295,6 +312,39 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
         }),
     );
     text
+}
+
+/// The end of a claim by its time to live, if that is at most a day away.
+fn ends_soon(claim: &ClaimView, now: Timestamp) -> Option<String> {
+    let left = claim.summary.created_at + i64::from(claim.ttl_hours?) * 3_600_000 - now.ms();
+    let is_over = claim.summary.status == Status::Deprecated;
+    (!is_over && (0..=ENDS_SOON_MS).contains(&left)).then(|| format!("in {}", Span(left)))
+}
+
+/// The weight of a piece of evidence, if it is not the usual one.
+fn weight(item: &Evidence) -> String {
+    let weight = format!("{:.2}", item.weight);
+    if weight == "1.00" { String::new() } else { format!(", weight {weight}") }
+}
+
+/// Whether a contradiction is a challenge that the positions show.
+fn is_position(found: &Contradiction) -> bool {
+    found.kind == ContradictionKind::Position
+        && found.cause.is_none()
+        && found.left.claim_id == found.right.claim_id
+}
+
+/// Whether a new status follows from a position that is shown and still held.
+fn is_of_position(claim: &ClaimView, change: &StatusChange) -> bool {
+    let Some(reason) = &change.reason else { return false };
+    claim.positions.iter().any(|held| {
+        held.agent == change.by
+            && matches!(
+                (change.to.as_str(), held.position.as_str()),
+                ("confirmed", "support") | ("contested", "challenge")
+            )
+            && (reason.starts_with("supported by ") || reason.starts_with("challenged by "))
+    })
 }
 
 /// Where the proof of a claim ran, if a reader at `root` may have other files.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::asking::Asking;
 use super::names::shortened;
-use super::rows::{self, Latest, Room, Stage, place, rows};
+use super::rows::{self, Latest, Room, RowReader, Stage, place, rows};
 use super::unshown::unshown;
 use super::{Answer, DEFAULT_LIMIT, ViewError, last_change, markdown, to_json};
 use crate::domain::agent::AgentId;
@@ -40,7 +40,10 @@ pub(super) fn answer(asking: &mut Asking<'_>, filter: &ClaimFilter) -> Result<An
             return "No claims match.\n".to_owned();
         }
         let mut names = |text: &str| shortened(asking.reads, text).into_owned();
-        rows::in_markdown(rows(page.claims.iter(), None, Room::Pipe, now, &mut names), &found.held)
+        rows::in_markdown(
+            rows(page.claims.iter(), &RowReader::default(), Room::Pipe, now, &mut names),
+            &found.held,
+        )
     };
     let answer = Answer::of(asking.format, found.seq, || listed(page, now), text);
     Ok(answer.followed_by("cursor", page.next).without(found.left_out))
@@ -77,6 +80,7 @@ pub(super) fn list(
         let held = asked.mark(&mut page.claims.iter_mut().collect::<Vec<_>>(), reader)?;
         asked.store.mark_amended(&mut page.claims)?;
         asked.store.mark_changed_values(page.claims.iter_mut())?;
+        asked.store.mark_names_over(page.claims.iter_mut())?;
         let ids: Vec<ClaimId> = page.claims.iter().map(|claim| claim.id).collect();
         Ok((page, held, older, asked.seq, asked.store.asserted_evidence(&ids)?))
     })?;

@@ -88,8 +88,8 @@ fn answer_without(
         if let Some(told) = told {
             let started = found.session.as_ref().map_or(u64::MAX, |session| session.seq);
             let left_out = leave_out(&mut entries, told, &of.agent, started);
-            // What the session has already counts, but what is new for it gets half of the room at least.
-            budget = budget.saturating_sub(left_out).max(budget / 2);
+            // What the session has already counts, but what is new for it gets a third of the room at least.
+            budget = budget.saturating_sub(left_out).max(budget / 3);
         }
         let pack::Packed { text, whole, in_part, claims, anchors } =
             pack::pack_and_shown(&entries, budget, asked.now, &names);

@@ -57,7 +57,8 @@ fn with_sides(store: &Reader, both: Contradiction, now: Timestamp) -> Result<Str
     // Both sides may have the same claim: one for it, one against it.
     let sides = BTreeSet::from([both.left.claim_id, both.right.claim_id]);
     let page = ContradictionPage { contradictions: vec![both], next: None };
-    let mut text = text(&page, now);
+    // The page of a challenged claim has the reason of the challenge.
+    let mut text = if sides.len() == 1 { head(&page.contradictions[0], now) } else { text(&page, now) };
     for side in sides {
         if let Some(claim) = store.claim(side)? {
             let _ = write!(text, "\n{}", claim::text(&claim, &BTreeMap::new(), now));
@@ -66,33 +67,45 @@ fn with_sides(store: &Reader, both: Contradiction, now: Timestamp) -> Result<Str
     Ok(text)
 }
 
+/// A contradiction without the texts of its sides: when it was found, and who settles it with what.
+fn head(found: &Contradiction, now: Timestamp) -> String {
+    let own = if found.is_own { ", both of one agent" } else { "" };
+    let ended = found.cause.map(|cause| format!(", over: {cause}"));
+    let challenger = [&found.left, &found.right].into_iter().find(|side| side.challenge.is_some());
+    let what = match challenger {
+        Some(side) => {
+            let does = if found.cause.is_none() { "challenges" } else { "challenged" };
+            format!("{} {does} `{}`,", name(&side.agent), side.claim_id)
+        }
+        None => format!("{} {}", found.tier, found.kind),
+    };
+    let found_at = age(found.detected_at, now);
+    let mut text =
+        format!("- {what} found {found_at} ago{own}{} `{}`\n", ended.unwrap_or_default(), found.id);
+    if found.cause.is_none() && found.tier == Tier::Strong {
+        let command = |command: &String| format!("`{}`", inline(command, attention::COMMAND_CHARS));
+        for (agent, settle) in attention::moves_of(found) {
+            let settle: Vec<String> = settle.iter().map(command).collect();
+            let _ = writeln!(text, "  - {}'s move: {}", name(&agent), settle.join(" or "));
+        }
+        if let Some(side) = challenger {
+            let back: Vec<String> = attention::ends_challenge(side.claim_id).iter().map(command).collect();
+            let _ = writeln!(text, "  - {} ends it by {}", name(&side.agent), back.join(" or "));
+        }
+    }
+    text
+}
+
 fn text(page: &ContradictionPage, now: Timestamp) -> String {
     let mut text = String::new();
     for found in &page.contradictions {
-        let own = if found.is_own { ", both of one agent" } else { "" };
-        let ended = found.cause.map(|cause| format!(", over: {cause}"));
-        let _ = writeln!(
-            text,
-            "- {} {} found {} ago{own}{} `{}`",
-            found.tier,
-            found.kind,
-            age(found.detected_at, now),
-            ended.unwrap_or_default(),
-            found.id
-        );
-        if found.cause.is_none() && found.tier == Tier::Strong {
-            for (agent, settle) in attention::moves_of(found) {
-                let settle =
-                    settle.iter().map(|command| format!("`{}`", inline(command, attention::COMMAND_CHARS)));
-                let _ = writeln!(
-                    text,
-                    "  - {}'s move: {}",
-                    name(&agent),
-                    settle.collect::<Vec<_>>().join(" or ")
-                );
-            }
-        }
+        text.push_str(&head(found, now));
         for side in [&found.left, &found.right] {
+            if let Some(reason) = &side.challenge {
+                let reason = inline(reason, LIST_FIELD_CHARS);
+                let _ = writeln!(text, "  - challenged by {}: {reason}", name(&side.agent));
+                continue;
+            }
             let status = side.status.map(|status| format!(" {}", with_basis(status.as_str(), side.basis)));
             let status = status.unwrap_or_default();
             let _ = writeln!(
@@ -102,11 +115,7 @@ fn text(page: &ContradictionPage, now: Timestamp) -> String {
                 owner_of(side),
                 held_by(side),
                 inline(&side.scopes.join(", "), 80),
-                match (&side.challenge, &side.statement) {
-                    (Some(reason), _) =>
-                        format!("challenged by {}: {}", name(&side.agent), inline(reason, LIST_FIELD_CHARS)),
-                    (None, said) => inline(said.as_deref().unwrap_or("(erased)"), LIST_FIELD_CHARS),
-                }
+                inline(side.statement.as_deref().unwrap_or("(erased)"), LIST_FIELD_CHARS)
             );
         }
     }

@@ -1,26 +1,24 @@
 //! What is said to a session between its packs: what others did since.
 
 mod bodies;
+mod commits;
 mod happened;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::about::About as Work;
-use super::context::{ContextOf, about, anchor, contradiction, question};
+use super::context::{ContextOf, about, anchor, contradiction};
 use super::{MAX_LIMIT, ViewError};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{SearchMode, Tier};
-use crate::domain::clean::cut_words;
 use crate::domain::event;
-use crate::domain::ids::{ClaimId, RunId};
+use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::scope::{Mentioned, Scope};
 use crate::domain::session::Role;
 use crate::domain::text::Worktree;
 use crate::domain::time::{Moment, Timestamp};
 use crate::ledger;
-use crate::pack::{
-    self, About, Body, Concern, DeltaOf, KNOWN_CHARS, News, Occasion, Told, ToldEdit, Waiting,
-};
+use crate::pack::{self, About, Body, Concern, DeltaOf, News, Occasion, Told, ToldEdit, Waiting};
 use crate::reads::Reads;
 use crate::session_news::SessionNews;
 use crate::store::{
@@ -28,6 +26,7 @@ use crate::store::{
     StoreError,
 };
 use crate::workspace::Workspace;
+use commits::Committed;
 use happened::Happened;
 
 /// Events of each kind that one delta looks at, the oldest; the next one goes on after them.
@@ -39,9 +38,10 @@ const MAX_FOUND: usize = 40;
 const MAX_EDITS: usize = 500;
 
 /// The kinds of events that are news, or say what the session knows.
-const KINDS: [&str; 17] = [
+const KINDS: [&str; 18] = [
     event::AnchorSaved::KIND,
     event::ClaimCreated::KIND,
+    event::CommitSeen::KIND,
     event::StatusChanged::KIND,
     event::ClaimSuperseded::KIND,
     event::ContradictionDetected::KIND,
@@ -216,10 +216,11 @@ pub fn delta_with(
     for waiting in seen.waiting.values().filter(|waiting| edited(waiting)) {
         edited_at.extend(ledger.at(waiting.seq)?.map(|at| (waiting.seq, at)));
     }
+    let commits = commits::commits(ledger, &seen, of)?;
     let here = reads.workspace().clone();
     let (news, _) = reads.ask(now, |store| {
         let asked = Asked::of(store, of, &seen, (occasion, &here, known), now)?;
-        let news = seen.waiting.values().map(|waiting| asked.news(waiting, &edited_at));
+        let news = seen.waiting.values().map(|waiting| asked.news(waiting, &edited_at, &commits));
         news.filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()
     })?;
     let mut news = news.unwrap_or_default();
@@ -404,6 +405,7 @@ impl<'a> Asked<'a> {
                 | About::Locks(_)
                 | About::Peer(_)
                 | About::Edits { .. }
+                | About::Commit(_)
                 | About::Merged { .. } => {}
             }
         }
@@ -443,19 +445,14 @@ impl<'a> Asked<'a> {
         &self,
         waiting: &Waiting,
         edited_at: &BTreeMap<u64, Timestamp>,
+        commits: &BTreeMap<EventId, Committed>,
     ) -> Result<Option<News>, StoreError> {
         let told = match &waiting.about {
             About::Intent => self.intent(waiting)?,
             About::Claim(id) => self.claim(*id, waiting)?,
             About::Question(id) => {
                 let asked = self.questions.iter().find(|asked| asked.claim.id == *id);
-                asked.map(|asked| {
-                    let mut asked = question(asked, self.now);
-                    if self.has_whole(&asked.claim) {
-                        asked.statement = cut_words(&asked.statement, KNOWN_CHARS);
-                    }
-                    (Concern::Asks, 0, Body::Question(asked))
-                })
+                asked.map(|asked| self.question(asked)).transpose()?
             }
             About::Contradiction(id) => {
                 let both = self.contradictions.iter().find(|both| both.id == *id);
@@ -467,7 +464,7 @@ impl<'a> Asked<'a> {
                 })
             }
             About::Run(id) => self.run(*id)?,
-            About::Task(id) => self.store.task(*id)?.and_then(|task| self.task(task)),
+            About::Task(id) => self.store.task(*id)?.and_then(|task| self.task(waiting, task)),
             About::Anchor(key) => {
                 let kept = self.store.anchor_history(key.as_str())?.into_iter().next();
                 let kept = kept.filter(|kept| kept.agent != self.of.agent.as_str());
@@ -484,6 +481,7 @@ impl<'a> Asked<'a> {
                 here.concern = Concern::Touches;
                 return Ok((!here.paths.is_empty()).then_some(News { waiting: here, rank: 4, body }));
             }
+            About::Commit(id) => return self.commit(waiting, commits.get(id)),
             About::Merged { agent, worktree, branch } => {
                 let session = self.of.session.as_deref();
                 let session = session.map(|id| self.store.session(id)).transpose()?.flatten();

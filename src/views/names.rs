@@ -180,7 +180,10 @@ pub fn notice(reads: &mut Reads, text: &str) -> Result<Uuid, Rejection> {
 pub fn evidence(reads: &mut Reads, argument: &str, text: &str) -> Result<EvidenceName, Rejection> {
     let given = names::pasted(text);
     let name = given.parse::<EvidenceName>();
-    if let Ok(name @ (EvidenceName::Last | EvidenceName::Id(_) | EvidenceName::At(_))) = name {
+    if let Ok(
+        name @ (EvidenceName::Last | EvidenceName::LastWith(_) | EvidenceName::Id(_) | EvidenceName::At(_)),
+    ) = name
+    {
         return Ok(name);
     }
     match event_called(reads, given)? {

@@ -11,6 +11,7 @@ use crate::domain::ids::{ClaimId, RunId, SessionId};
 use crate::domain::receipt::{Acceptance, AtClaim, Cited, Receipt, WarningCode};
 use crate::domain::time::Timestamp;
 use crate::reads::Reads;
+use crate::session_news::SessionNews;
 
 /// What a receipt says of who is at a claim is cut here.
 const MAX_AT_NOW_CHARS: usize = 240;
@@ -61,6 +62,24 @@ pub fn without_known(receipt: &mut Receipt, opened: &BTreeMap<String, u64>) {
     receipt.warnings.retain(|warning| {
         warning.code != WarningCode::RecentClaim || !warning.claim_id.is_some_and(is_known)
     });
+}
+
+/// Leaves out of the receipt of a task the next step that its session was told for another task. Returns the name under
+/// which the session knows the step.
+pub fn without_known_hint(
+    receipt: &mut Receipt,
+    command: &str,
+    opened: &BTreeMap<String, u64>,
+) -> Option<String> {
+    let next =
+        receipt.next.as_ref().filter(|_| ["add_task", "claim_task", "update_task"].contains(&command))?;
+    // The steps for two tasks differ in their names alone.
+    let step: String = next.chars().filter(|c| !c.is_ascii_digit()).collect();
+    let known = SessionNews::step(&step);
+    if opened.contains_key(&known) {
+        receipt.next = None;
+    }
+    Some(known)
 }
 
 /// What was done to what, and whether it stands: `support 0190…: committed at seq 12`. What was not done is not the

@@ -1,5 +1,7 @@
 //! Claims as rows of a list: the statement first, as long as the list has room for, then a few short marks.
 
+use std::collections::BTreeSet;
+
 use super::markdown::inline;
 use super::versions::MARKED;
 use crate::domain::agent::AgentId;
@@ -115,10 +117,19 @@ pub struct Rows {
     pub cut: Vec<String>,
 }
 
+/// The reader of rows.
+#[derive(Debug, Clone, Default)]
+pub struct RowReader {
+    /// The agent.
+    pub agent: Option<AgentId>,
+    /// The ids of the claims whose whole texts its session was shown: in a pipe their rows have the begin.
+    pub has_whole: BTreeSet<String>,
+}
+
 /// Claims as rows for a reader. `names` replaces ids by names.
 pub fn rows<'c>(
     claims: impl Iterator<Item = &'c ClaimSummary>,
-    reader: Option<&AgentId>,
+    reader: &RowReader,
     room: Room,
     now: Timestamp,
     names: &mut dyn FnMut(&str) -> String,
@@ -132,9 +143,11 @@ pub fn rows<'c>(
     } else {
         (None, "changed since")
     };
-    let reader = reader.map(AgentId::as_str);
+    let agent = reader.agent.as_ref().map(AgentId::as_str);
     let rows: Vec<(&ClaimSummary, String)> =
-        claims.into_iter().map(|claim| (claim, marks(claim, mark, reader, (now, &mut *names)))).collect();
+        claims.into_iter().map(|claim| (claim, marks(claim, mark, agent, (now, &mut *names)))).collect();
+    let is_known =
+        |claim: &ClaimSummary| room == Room::Pipe && reader.has_whole.contains(&claim.id.to_string());
     let most = match room {
         Room::Whole => usize::MAX,
         Room::Screen => SCREEN_CHARS,
@@ -142,12 +155,19 @@ pub fn rows<'c>(
             let marked: usize =
                 rows.iter().map(|(claim, marks)| label(claim).len() + marks.chars().count() + 5).sum();
             let room = (ROW_CHARS * rows.len().max(ROWS)).saturating_sub(marked);
-            share(rows.iter().map(|(claim, _)| claim.statement.chars().count()), room)
-                .clamp(LEAST_CHARS, MOST_CHARS)
+            let length = |claim: &ClaimSummary| match claim.statement.chars().count() {
+                length if is_known(claim) => length.min(LEAST_CHARS),
+                length => length,
+            };
+            share(rows.iter().map(|(claim, _)| length(claim)), room).clamp(LEAST_CHARS, MOST_CHARS)
         }
     };
     let mut cut = Vec::new();
     let line = |(claim, marks): (&ClaimSummary, String)| {
+        if is_known(claim) {
+            let begin = clean::cut_words(&claim.statement, LEAST_CHARS);
+            return (label(claim), format!("{} ({marks})", clean::untagged(&begin)));
+        }
         let is_short = claim.statement.chars().count() <= WHOLE_CHARS;
         let most = if is_short { WHOLE_CHARS.max(most) } else { most };
         if claim.statement.chars().count() > most {
@@ -226,9 +246,11 @@ fn marks(
     let last = last.map(|last| changed_last(last, now));
     let amends = claim.amends.map(|old| names(&format!("amends {old}")));
     let changed_by = claim.changed_by.map(|by| names(&format!("changed by {by}")));
+    let over = claim.names_over.map(|over| names(&format!("names {over}")));
     let shown = claim.shows_nothing.then(|| "evidence shows nothing".to_owned());
     let kind = kind.into_iter().chain(amends);
-    let standing = [claim.short_standing()].into_iter().chain(changed_by).chain(proof).chain(shown);
+    let standing =
+        [claim.short_standing()].into_iter().chain(changed_by).chain(over).chain(proof).chain(shown);
     let marks = kind.chain(standing).chain([owner]).chain(changed);
     marks.chain(tested).chain(last).collect::<Vec<_>>().join(", ")
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::asking::Asking;
 use super::claims::{Listed, with_trust};
 use super::names::shortened;
-use super::rows::{self, Room, rows};
+use super::rows::{self, Room, RowReader, rows};
 use super::{Answer, ViewError, to_json};
 use crate::domain::agent::AgentId;
 use crate::domain::event::Event;
@@ -26,7 +26,8 @@ pub(super) fn answer(asking: &mut Asking<'_>, search: &Search) -> Result<Answer,
         }
         let mut names = |text: &str| shortened(asking.reads, text).into_owned();
         let claims = page.hits.iter().map(|hit| &hit.claim);
-        let text = rows::in_markdown(rows(claims, None, Room::Pipe, now, &mut names), &found.held);
+        let text =
+            rows::in_markdown(rows(claims, &RowReader::default(), Room::Pipe, now, &mut names), &found.held);
         found_through(page).fold(text, |text, line| text + &line + "\n") + &note
     };
     let answer = Answer::of(asking.format, found.seq, || listed(page, now), text);

@@ -91,6 +91,8 @@ pub(super) struct Background {
     result_rx: Receiver<Done>,
     cursors: BTreeMap<&'static str, u64>,
     recordings: VecDeque<Recording>,
+    /// Ledger position of the last command that made a commit and was followed by a look at the commits.
+    committed_seq: u64,
     /// Jobs that run again once nothing waits to be recorded.
     unfinished: BTreeSet<&'static str>,
     stop: Arc<AtomicBool>,
@@ -153,6 +155,7 @@ impl Background {
             result_rx,
             cursors: BTreeMap::new(),
             recordings: VecDeque::new(),
+            committed_seq: 0,
             unfinished: BTreeSet::new(),
             stop,
             thread: Some(thread),
@@ -183,6 +186,11 @@ impl Background {
             for name in std::mem::take(&mut self.unfinished) {
                 self.schedule.ask_for(name, 0, system::now());
             }
+        }
+        // The team hears of a commit at once, and not at the next look some minutes later.
+        let committed_seq = committer.state().committed_seq();
+        if committed_seq > std::mem::replace(&mut self.committed_seq, committed_seq) {
+            self.schedule.ask_for("git", 0, system::now());
         }
         for name in self.schedule.due(system::now()) {
             let Some(job) = JOBS.iter().find(|job| job.name == name) else { continue };

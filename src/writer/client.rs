@@ -248,9 +248,24 @@ impl Front {
             None => Default::default(),
             Some(looks) => self.look(looks).await,
         };
-        let unversioned =
+        let mut warnings: Vec<Warning> =
             unversioned.into_iter().filter(|_| is_to_be_proved(&submission.command)).take(1).collect();
-        (Submission { checkout, versions, ..submission }, unversioned)
+        if let Command::LockScopes(lock) = &submission.command {
+            warnings.extend(lock.scopes.iter().filter_map(|scope| self.not_there(scope)));
+        }
+        (Submission { checkout, versions, ..submission }, warnings)
+    }
+
+    /// Warns of a locked word that is no file here: the caller may mean a machine or another thing without a file.
+    fn not_there(&self, scope: &Scope) -> Option<Warning> {
+        let is_word =
+            scope.is_path() && !scope.is_whole() && !scope.as_str().contains(['/', '.', '*', '?', '[']);
+        let is_there = self.shared.workspace.root().join(scope.as_str()).exists();
+        let message = format!(
+            "`{scope}` is locked as a path, and no file or directory here has that name; a thing that is no file is \
+             locked as `tag:{scope}`"
+        );
+        (is_word && !is_there).then_some(Warning { code: WarningCode::ScopeMissing, message, claim_id: None })
     }
 
     /// Refuses a write from inside a run of this memory: a run is evidence, and its code takes no positions. A researcher

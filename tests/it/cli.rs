@@ -81,13 +81,7 @@ fn a_claim_lives_and_ends() {
 
             ## Contradictions
 
-            - position (open): analyst
             - explicit (open): `C2` of devops retries go through the pool
-
-            ## History
-
-            - #4 confirmed by reviewer AGE ago: supported by reviewer
-            - #6 contested by analyst AGE ago: challenged by analyst
             $ hm --agent ana claim abstain C1
             abstained C1: committed at seq 12
             next: the challenge by analyst is over; the claim is confirmed
@@ -144,12 +138,11 @@ fn a_dead_end_warns_and_a_successor_takes_over() {
             - warns when: {"paths":["src/tls"],"commands":["cargo vendor"],"symbols":["openssl::init"],
                 "error_signature":"cannot find -lssl"}
             $ hm claim show C2
-            # deprecated hypothesis `C2`
+            # replaced hypothesis `C2`
 
             > tls is static
 
             - by analyst AGE ago; about src/tls/mod.rs; no evidence
-            - expires: 24 h after creation
             - superseded by: C3
             - current truth: `hm claim show C3`
 

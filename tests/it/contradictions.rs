@@ -384,10 +384,11 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
             next: settled when analyst deprecates it, or every challenger supports or abstains; cite what you
                 saw: `hm claim evidence C2 --ref EVENT --relation contradicts`
             $ hm contradictions
-            - strong position found AGE ago `X2`
+            - devops challenges `C2`, found AGE ago `X2`
               - analyst's move: `hm claim deprecate C2 --reason REASON`
+              - devops ends it by `hm claim support C2` or `hm claim abstain C2`
               - `C2` analyst contested [src/db] the pool holds 30 connections
-              - `C2` analyst contested [src/db] challenged by devops: the file says 20
+              - challenged by devops: the file says 20
             - strong value found AGE ago `X1`
               - analyst's move: `hm claim deprecate C2 --reason REASON`
               - devops's move: `hm claim deprecate C1 --reason REASON`
@@ -405,9 +406,9 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
 
             Found by the form of the words: a pair that is not listed may contradict all the same.
             $ hm contradictions --resolved
-            - strong position found AGE ago, over: position_changed `X2`
+            - devops challenged `C2`, found AGE ago, over: position_changed `X2`
               - `C2` analyst deprecated [src/db] the pool holds 30 connections
-              - `C2` analyst deprecated [src/db] challenged by devops: the file says 20
+              - challenged by devops: the file says 20
             - strong value found AGE ago, over: deprecated `X1`
               - `C1` devops proposed [src/db/pool.rs] the pool holds 20 connections
               - `C2` analyst deprecated [src/db] the pool holds 30 connections

@@ -136,6 +136,7 @@ mod tamper;
 mod team;
 #[cfg(unix)]
 mod terminal;
+mod terse;
 mod traces;
 mod travel;
 

@@ -232,15 +232,7 @@ async fn four_panes_share_one_memory() {
 
         - event `#5` contradicts (asserted, weight 0.50, by reviewer)
 
-        ## Contradictions
-
-        - position (open): reviewer
-
         Looks a little like the opposite of 1 more: `hivemind://claims/C2?format=json` names them.
-
-        ## History
-
-        - #7 contested by reviewer AGE ago: challenged by reviewer
     "#]]
     .assert_eq(&masked(&page, &[]));
 

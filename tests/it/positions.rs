@@ -160,7 +160,7 @@ fn people_and_agents_see_that_a_decision_was_turned_down() {
     assert_eq!(context.matches("C2").count(), 1, "it is no entry of its own: {context}");
     let page = done(&shell, &format!("hm claim show {rival}"));
     for words in [
-        "# deprecated decision",
+        "# replaced decision",
         "superseded by: C1",
         "turned down: the operator keeps C1: one machine is enough",
     ] {

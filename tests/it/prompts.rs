@@ -91,7 +91,7 @@ async fn each_prompt_is_about_what_it_was_asked() {
     );
     says(
         "resolve-contradiction",
-        &[&format!("Contradiction `{contradiction}`"), "> - strong position found", "> # contested fact"],
+        &[&format!("Contradiction `{contradiction}`"), "> - analyst challenges", "> # contested fact"],
     );
     says("post-mortem", &[&format!("`origin_task_id` `{task}`"), &format!("> - `{claim}` contested fact")]);
     for (name, text) in &all {

@@ -46,6 +46,7 @@ pub(super) fn named(
             ended(state, *id)
         }
         EvidenceName::Last => ended(state, last(state, session)?),
+        EvidenceName::LastWith(word) => last_with(state, session, word),
         EvidenceName::At(place) => Err(Rejection::new(
             Code::UnknownEvidence,
             format!("{place} is no event of the ledger"),
@@ -126,6 +127,26 @@ fn last(state: &State, session: Option<&SessionId>) -> Result<EventId, Rejection
     })
 }
 
+/// The last command of the session whose line contains a text.
+fn last_with(state: &State, session: Option<&SessionId>, word: &str) -> Result<EventId, Rejection> {
+    let last = last(state, session)?;
+    let done = session.map(|session| state.commands(session)).unwrap_or_default();
+    let found = done.iter().find(|(_, line)| line.as_str().contains(word));
+    found.map(|(id, _)| *id).ok_or_else(|| {
+        let lines: Vec<String> = done
+            .iter()
+            .take(MAX_CANDIDATES)
+            .map(|(_, line)| quoted(line.as_str(), MAX_QUOTED_CHARS))
+            .collect();
+        let lines = if lines.is_empty() { last.to_string() } else { lines.join(", ") };
+        Rejection::new(
+            Code::UnknownEvidence,
+            format!("no command of this session that can show something contains `{word}`"),
+            format!("its last ones: {lines}"),
+        )
+    })
+}
+
 /// The event that ended the run, if `id` queued a run. Otherwise the event itself.
 fn ended(state: &State, id: EventId) -> Result<EventId, Rejection> {
     let run_id = RunId::from_uuid(id.uuid());
@@ -147,19 +168,17 @@ fn ended(state: &State, id: EventId) -> Result<EventId, Rejection> {
 ///
 /// # Errors
 /// `unknown_evidence`.
-/// `unknown_evidence`.
 pub fn check_last(
     state: &State,
     session: Option<&SessionId>,
     command: &Command,
     said: CommandId,
 ) -> Result<(), Rejection> {
-    if !command.evidence_names().contains(&&EvidenceName::Last) {
-        return Ok(());
-    }
+    let names = command.evidence_names();
+    let Some(name) = names.iter().find(|name| name.is_last()) else { return Ok(()) };
     // Version 7 ids begin with their time in milliseconds. Tests use other ids.
     let ms = |id: uuid::Uuid| (id.get_version_num() == 7).then(|| id.as_u128() >> 80);
-    let done = named(state, session, &EvidenceName::Last)?;
+    let done = named(state, session, name)?;
     match (ms(done.uuid()), ms(said.uuid())) {
         (Some(done_ms), Some(said_ms)) if done_ms > said_ms => Err(Rejection::new(
             Code::UnknownEvidence,
@@ -242,20 +261,23 @@ fn called(state: &State, event: EventId) -> Option<String> {
     Some(format!("`{}`", quoted(line.as_str(), MAX_QUOTED_CHARS)))
 }
 
-/// Quotes in the receipt the command that `last` meant.
+/// Quotes in the receipt the commands that `last` and `last:WORD` meant.
 pub(super) fn quote_last(
     state: &State,
     session: Option<&SessionId>,
     command: &Command,
     decision: &mut Accepted,
 ) {
-    if decision.cited.is_empty() || !command.evidence_names().contains(&&EvidenceName::Last) {
+    if decision.cited.is_empty() {
         return;
     }
-    let Ok(event) = named(state, session, &EvidenceName::Last) else { return };
-    let Some(called) = called(state, event) else { return };
-    for cited in decision.cited.iter_mut().filter(|cited| cited.evidence_ref == event) {
-        cited.why = if cited.why.is_empty() { called.clone() } else { format!("{called}: {}", cited.why) };
+    for name in command.evidence_names().into_iter().filter(|name| name.is_last()) {
+        let Ok(event) = named(state, session, name) else { continue };
+        let Some(called) = called(state, event) else { continue };
+        for cited in decision.cited.iter_mut().filter(|cited| cited.evidence_ref == event) {
+            cited.why =
+                if cited.why.is_empty() { called.clone() } else { format!("{called}: {}", cited.why) };
+        }
     }
 }
 

@@ -128,8 +128,9 @@ fn only_plan(state: &State) -> Result<PlanId, Rejection> {
     }
 }
 
-/// Warns of open tasks with a similar title.
-fn same_tasks(state: &State, title: &Title, now: Timestamp) -> Vec<Warning> {
+/// Warns of open tasks with a similar title, and of those of other agents with a scope of the new one.
+fn same_tasks(state: &State, agent: &AgentId, add: &AddTask, now: Timestamp) -> Vec<Warning> {
+    let title = &add.title;
     let words = |title: &Title| tokens(title.as_str());
     let (new, reading) = (words(title), Reading::of(title.as_str()));
     let likeness = |task: &Task| {
@@ -141,14 +142,20 @@ fn same_tasks(state: &State, title: &Title, now: Timestamp) -> Vec<Warning> {
             .then_some("nearly the same")
     };
     let warning = |(id, task): (TaskId, &Task)| {
-        let says = likeness(task)?;
+        let is_anothers =
+            task.added_by != *agent || task.hold.as_ref().is_some_and(|hold| hold.agent != *agent);
+        let shared = || task.scopes.iter().find(|scope| !scope.is_whole() && add.scopes.contains(scope));
+        let says = match likeness(task) {
+            Some(likeness) => format!("says {likeness}"),
+            None => format!("is about {} too", shared().filter(|_| is_anothers)?),
+        };
         let (called, title) = (name(state, id), first_line(task.title.as_str()));
         let hold = task.hold.as_ref().filter(|hold| hold.until >= now);
         let by = hold.map_or_else(
             || format!("no session holds it: {}", claim(&called)),
             |hold| format!("{} holds it", hold.agent),
         );
-        let message = format!("{called} ({title}) says {says}; {by}");
+        let message = format!("{called} ({title}) {says}; {by}");
         Some(Warning { code: WarningCode::SimilarTask, message, claim_id: None })
     };
     state.work().open_tasks().filter_map(warning).take(MAX_SAME).collect()
@@ -156,12 +163,12 @@ fn same_tasks(state: &State, title: &Title, now: Timestamp) -> Vec<Warning> {
 
 pub(super) fn add_task(
     state: &State,
-    session: Option<&SessionId>,
+    (agent, session): (&AgentId, Option<&SessionId>),
     add: &AddTask,
     now: Timestamp,
 ) -> Result<Accepted, Rejection> {
     let mut decision = task_added(state, session, add)?;
-    decision.warnings.extend(same_tasks(state, &add.title, now));
+    decision.warnings.extend(same_tasks(state, agent, add, now));
     Ok(decision)
 }
 

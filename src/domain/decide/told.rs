@@ -122,7 +122,9 @@ fn made(command: &Command) -> Option<(ClaimId, BTreeSet<ClaimId>)> {
     if let Command::CreateClaim(create) = command {
         let cited = create.evidence_refs.iter().filter_map(|name| match name {
             EvidenceName::Id(id) => Some(id.as_claim()),
-            EvidenceName::Last | EvidenceName::End(_) | EvidenceName::At(_) => None,
+            EvidenceName::Last | EvidenceName::LastWith(_) | EvidenceName::End(_) | EvidenceName::At(_) => {
+                None
+            }
         });
         Some((create.claim_id, cited.chain(create.supersedes).collect()))
     } else if let Command::RecordDecision(record) = command {

@@ -8,6 +8,9 @@ use crate::domain::event::{CommandRan, ErrorCounted, Event, PolicyChanged, Recor
 use crate::domain::names::Named;
 use crate::domain::reflection::Cause;
 
+/// Number of commands of a session among which evidence is found by a word.
+const MAX_COMMANDS: usize = 40;
+
 impl State {
     /// Folds one event. An erased event has no payload: its id becomes known, and nothing else changes.
     pub fn evolve(&mut self, recorded: &Recorded) {
@@ -138,8 +141,16 @@ impl State {
     /// A hook saw a command run.
     fn observe(&mut self, recorded: &Recorded, ran: &CommandRan) {
         let deed = Deed::of(ran);
+        if ran.command.as_str().contains("git commit") {
+            self.committed_seq = recorded.seq;
+        }
         if let Some(session) = recorded.session.as_ref().filter(|_| deed.shows_something()) {
             self.last_done.insert(session.clone(), (recorded.seq, recorded.id));
+            let done = self.commands.entry(session.clone()).or_default();
+            done.push_back(recorded.id);
+            if done.len() > MAX_COMMANDS {
+                done.pop_front();
+            }
         }
         self.observed.insert(recorded.id, deed);
     }

@@ -246,7 +246,9 @@ impl Work {
             let depends_on = added.depends_on.clone();
             let (title, phase_id) = (added.title.clone(), added.phase_id);
             let status = TaskStatus::Open;
-            let task = Task { title, status, phase_id, depends_on, last_token: 0, hold: None };
+            let (scopes, added_by) = (added.scopes.clone(), recorded.agent.clone());
+            let (last_token, hold) = (0, None);
+            let task = Task { title, status, phase_id, depends_on, scopes, added_by, last_token, hold };
             self.tasks.insert(added.task_id, task);
         } else if let Event::TaskClaimed(claimed) = event {
             self.claim(claimed, recorded);

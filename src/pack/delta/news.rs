@@ -7,6 +7,7 @@ use super::super::xml::{Tag, chars, line, word_end};
 use super::super::{Claim, DeadEnd, How, MAX_GLANCE_CHARS, MAX_NAME_CHARS, Side, beside, claim, lock};
 use super::{Body, Form, GLANCE_CHARS, News, WHY_CHARS, Waiting};
 use crate::domain::claim::Status;
+use crate::domain::commit::short;
 use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
 
@@ -103,6 +104,15 @@ pub(super) fn written(news: &News, form: Form, now: Timestamp) -> String {
                 .with("by", by)
                 .with_any("worktree", worktree.as_ref())
                 .text(&format!("merged {} ({files})", glance(branch)))
+        }
+        (Body::Commit { by, commit }, _) => {
+            let files: Vec<&str> = paths.iter().map(Scope::as_str).collect();
+            let subject = commit.subject.as_deref().unwrap_or("a commit without a message");
+            Tag::open("commit")
+                .with("sha", short(&commit.sha))
+                .with_any("by", by.as_ref().or(commit.author.as_ref()))
+                .with("files", line(&files.join(" "), GLANCE_CHARS))
+                .text(&glance(subject))
         }
         (Body::Edits { by, worktree, at }, form) => {
             let room = if matches!(form, Form::Line) { GLANCE_CHARS } else { MAX_WARNING_CHARS };

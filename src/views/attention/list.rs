@@ -46,7 +46,7 @@ pub(super) fn chosen(mut needs: Vec<Need>, agent: Option<&AgentId>) -> (Vec<Need
 }
 
 pub(super) fn text(
-    needs: &[Need],
+    needs: &[&Need],
     counts: &BTreeMap<Kind, usize>,
     agent: Option<&AgentId>,
     now: Timestamp,

@@ -55,6 +55,11 @@ pub(in crate::views) fn moves_of(both: &Contradiction) -> Moves {
     }
 }
 
+/// The commands by which a challenger ends its challenge of a claim.
+pub(in crate::views) fn ends_challenge(id: ClaimId) -> [String; 2] {
+    ["support", "abstain"].map(|tool| position(tool, id))
+}
+
 /// A contradiction for programs, with the agents that must act and their commands.
 #[derive(Debug, Serialize)]
 pub(in crate::views) struct WithMoves<'a> {

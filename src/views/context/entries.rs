@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::ContextOf;
-use super::found::{EXPIRES_SOON_MS, Found, sides};
+use super::found::{EXPIRES_SOON_MS, Ended, Found, sides};
 use crate::domain::agent::AgentId;
 use crate::domain::amendment::Change;
 use crate::domain::claim::{ClaimType, Status};
@@ -238,12 +238,12 @@ pub(in crate::views) fn pack_dead_end(claim: pack::Claim, warning: Option<&DeadE
     }
 }
 
-fn over((claim, why): &(ClaimSummary, Option<String>)) -> pack::Over {
+fn over(Ended { claim, was, now, why }: &Ended) -> pack::Over {
     pack::Over {
         id: claim.id.to_string(),
         by: claim.owner.clone(),
-        was: claim.statement.clone(),
-        now: claim.superseded_by.map(|now| now.to_string()),
+        was: was.clone(),
+        now: now.map(|now| now.to_string()),
         why: why.clone(),
     }
 }
@@ -329,6 +329,7 @@ pub(in crate::views) fn claim_for(summary: &ClaimSummary, about: &About, now: Ti
         evidence_stale: summary.stale,
         shows_nothing: summary.shows_nothing,
         changed_by: summary.changed_by.map(|by| by.to_string()),
+        names_over: summary.names_over.map(|over| over.to_string()),
         changed: versions::changed(&summary.changed_since).filter(|_| summary.is_changed()),
         doubt: summary.doubt(),
         by_now: by_now(&summary.by_now),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::ContextOf;
 use crate::domain::agent::AgentId;
+use crate::domain::amendment::Change;
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::ids::{ClaimId, TaskId};
 use crate::domain::plan::TaskStatus;
@@ -58,6 +59,18 @@ const MAX_TITLES: usize = 8;
 /// The words that two titles of like tasks share at least.
 const SHARED_WORDS: usize = 2;
 
+/// A claim that ended, as a new session is told of it.
+#[derive(Debug)]
+pub(in crate::views) struct Ended {
+    pub(in crate::views) claim: ClaimSummary,
+    /// What holds no more: its statement, or the sentence of it that was amended.
+    pub(in crate::views) was: String,
+    /// The claim that holds in its place.
+    pub(in crate::views) now: Option<ClaimId>,
+    /// The reason of its end, if no claim replaced it.
+    pub(in crate::views) why: Option<String>,
+}
+
 /// The results of the queries.
 #[derive(Debug, Default)]
 pub(in crate::views) struct Found {
@@ -100,7 +113,7 @@ pub(in crate::views) struct Found {
     pub(in crate::views) peers: Vec<Peer>,
     /// Claims that ended without a successor among `claims`, each with the reason. Empty after the session's first task or
     /// claim.
-    pub(in crate::views) over: Vec<(ClaimSummary, Option<String>)>,
+    pub(in crate::views) over: Vec<Ended>,
     /// The accepted playbook that fits the session's work.
     pub(in crate::views) playbook: Option<PlaybookView>,
     pub(in crate::views) unseen_claims: u64,
@@ -226,6 +239,7 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
         versions::mark_changed(store, shown, worktree.as_ref(), now_there)
     });
     asking.ask(|store| store.mark_changed_values(shown.iter_mut().map(|claim| &mut **claim)));
+    asking.ask(|store| store.mark_names_over(shown.iter_mut().map(|claim| &mut **claim)));
     let reader = Some(of.agent.as_str());
     let at_now = asking.ask(|store| store.at_now());
     at_now.mark_news(shown.into_iter(), reader);
@@ -338,7 +352,7 @@ fn named_out_of_force(
 
 /// The claims that agents ended last, without options that no decision chose and claims whose successors are shown. A
 /// claim whose term is over is no longer shown anywhere.
-fn over(store: &Reader, shown: &[ClaimSummary]) -> Result<Vec<(ClaimSummary, Option<String>)>, StoreError> {
+fn over(store: &Reader, shown: &[ClaimSummary]) -> Result<Vec<Ended>, StoreError> {
     let ended = ClaimFilter { status: vec![Status::Deprecated], limit: MAX_ENDED, ..ClaimFilter::default() };
     let mut ended = store.claims(&ended)?.claims;
     let is_told = |claim: &ClaimSummary| {
@@ -348,15 +362,33 @@ fn over(store: &Reader, shown: &[ClaimSummary]) -> Result<Vec<(ClaimSummary, Opt
     let mut over = Vec::new();
     for claim in ended {
         if claim.superseded_by.is_some() {
-            over.push((claim, None));
+            over.extend(replaced(store, claim)?);
         } else if let Some(end) = store.end(claim.id)?.filter(|end| end.by != AgentId::system().as_str()) {
-            over.push((claim, end.said()));
+            let was = claim.statement.clone();
+            over.push(Ended { was, now: None, why: end.said(), claim });
         }
         if over.len() == MAX_OVER {
             break;
         }
     }
     Ok(over)
+}
+
+/// A replaced claim with the one that holds in its place. Of a decision that was amended, the sentence that differs is
+/// what holds no more. `None` where the words hold again.
+fn replaced(store: &Reader, claim: ClaimSummary) -> Result<Option<Ended>, StoreError> {
+    let Some(now) = store.holds_now(claim.id)? else { return Ok(None) };
+    let was = match (claim.claim_type, now.claim_type) {
+        (ClaimType::Decision, ClaimType::Decision) => {
+            match Change::old_words(&claim.statement, &now.statement) {
+                Some(words) if words.is_empty() => return Ok(None),
+                Some(words) => words,
+                None => claim.statement.clone(),
+            }
+        }
+        _ => claim.statement.clone(),
+    };
+    Ok(Some(Ended { was, now: Some(now.id), why: None, claim }))
 }
 
 /// Whether the session has neither a task nor a claim yet.

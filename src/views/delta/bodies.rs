@@ -3,17 +3,23 @@
 use std::collections::BTreeSet;
 use std::mem;
 
-use super::{Asked, MAX_LIMIT, peer_key};
+use super::{Asked, Committed, MAX_LIMIT, peer_key};
 use crate::domain::agent::AgentId;
+use crate::domain::amendment::Change;
 use crate::domain::claim::{Basis, ClaimType, Position, Status};
 use crate::domain::clean::cut_words;
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
-use crate::pack::{self, Body, Concern, KNOWN_CHARS, Moved, RunEnd, TaskMove, Waiting};
-use crate::store::{ClaimFilter, ClaimSummary, LockView, PositionHeld, SessionView, StoreError, TaskView};
-use crate::views::context::{claim_for, pack_dead_end, pack_lock, pack_peer, replaced_by};
+use crate::pack::{self, Body, Concern, KNOWN_CHARS, Moved, News, RunEnd, TaskMove, Waiting};
+use crate::store::{
+    ClaimFilter, ClaimSummary, LockView, PositionHeld, Question, SessionView, StoreError, TaskView,
+};
+use crate::views::context::{claim_for, pack_dead_end, pack_lock, pack_peer, question, replaced_by};
 use crate::views::versions::mark_changed;
+
+/// Maximum number of decisions that are looked at for the last one whose text the reader knows.
+const MOST_AMENDED: usize = 8;
 
 impl Asked<'_> {
     pub(super) fn intent(&self, waiting: &Waiting) -> Result<Option<(Concern, usize, Body)>, StoreError> {
@@ -72,8 +78,8 @@ impl Asked<'_> {
         {
             let old = replaced_by(&replaced, &summary.statement);
             // A reader of the old text needs the change alone.
-            if old.how == pack::How::Amended && self.has_whole(&old.id) {
-                claim.statement = format!("amends {}: {}", old.id, old.was);
+            if let Some((old, change)) = self.amends_known(&summary)? {
+                claim.statement = format!("amends {old}: {change}");
             } else {
                 claim.replaced = Some(old);
             }
@@ -121,6 +127,7 @@ impl Asked<'_> {
                 by: (!is_own).then(|| summary.owner.clone()),
                 said: if is_own { why() } else { summary.statement.clone() },
                 why: ended.clone().filter(|_| !is_own),
+                is_awaited: is_own && (status != Status::Confirmed || self.has_asked(id)?),
             })
         } else if is_dead_end {
             let warning = self.store.dead_end_details([&summary])?;
@@ -129,6 +136,37 @@ impl Asked<'_> {
             Body::Claim(claim)
         };
         Ok(Some((concern, rank, body)))
+    }
+
+    /// A question, without the text that the reader knows.
+    pub(super) fn question(&self, asked: &Question) -> Result<(Concern, usize, Body), StoreError> {
+        let mut shown = question(asked, self.now);
+        if self.has_whole(&shown.claim) {
+            shown.statement = cut_words(&shown.statement, KNOWN_CHARS);
+        } else if asked.amended.is_none()
+            && let Some((old, change)) = self.amends_known(&asked.claim)?
+        {
+            shown.statement = format!("{old} amended: {change}");
+        }
+        Ok((Concern::Asks, 0, Body::Question(shown)))
+    }
+
+    /// The last decision before this one whose whole text the reader knows, with the change since. `None` without such
+    /// a decision, and if most of its text changed.
+    fn amends_known(&self, claim: &ClaimSummary) -> Result<Option<(ClaimId, String)>, StoreError> {
+        let mut at = claim.id;
+        for _ in 0..MOST_AMENDED {
+            let Some(before) = self.store.replaced_by(&[at])?.remove(&at) else { return Ok(None) };
+            if before.claim_type != ClaimType::Decision || before.mended {
+                return Ok(None);
+            }
+            if self.has_whole(&before.id.to_string()) {
+                let change = Change::said(&before.statement, &claim.statement);
+                return Ok(change.map(|change| (before.id, change)));
+            }
+            at = before.id;
+        }
+        Ok(None)
     }
 
     /// Compares the files of a confirmed claim. The status of another one is no reason to rely on it.
@@ -171,6 +209,11 @@ impl Asked<'_> {
         let peer =
             self.store.peers(self.of.agent.as_str())?.into_iter().find(|it| it.agent == agent.as_str());
         Ok(peer.map(|it| (Concern::Other, 4, Body::Peer(pack_peer(&it)))))
+    }
+
+    /// Whether a claim asks an agent for a position.
+    fn has_asked(&self, id: ClaimId) -> Result<bool, StoreError> {
+        Ok(self.store.claim(id)?.is_some_and(|claim| !claim.asks.is_empty()))
     }
 
     /// Whether the reader has this position on a claim.
@@ -225,7 +268,31 @@ impl Asked<'_> {
         Ok((!shown.is_empty()).then_some((concern, 3, Body::Locks(shown))))
     }
 
-    pub(super) fn task(&self, task: TaskView) -> Option<(Concern, usize, Body)> {
+    /// A commit of another agent to files that the reader holds, or that its claims are about.
+    pub(super) fn commit(
+        &self,
+        waiting: &Waiting,
+        commit: Option<&Committed>,
+    ) -> Result<Option<News>, StoreError> {
+        let Some(Committed { by, commit }) = commit else { return Ok(None) };
+        let mut here = waiting.clone();
+        here.paths.retain(|path| path.is_at(&self.places));
+        here.concern = Concern::Touches;
+        if here.paths.is_empty() {
+            let owner = Some(self.of.agent.to_string());
+            let own = ClaimFilter { owner, in_force: true, limit: MAX_LIMIT, ..ClaimFilter::default() };
+            let own = self.store.claims(&own)?.claims;
+            let scopes =
+                own.iter().flat_map(|claim| &claim.scopes).filter_map(|scope| scope.parse::<Scope>().ok());
+            let scopes: Vec<Scope> = scopes.filter(|scope| scope.is_path() && !scope.is_whole()).collect();
+            here.paths = waiting.paths.iter().filter(|path| path.is_at(&scopes)).cloned().collect();
+            here.concern = Concern::Other;
+        }
+        let body = Body::Commit { by: by.clone(), commit: commit.clone() };
+        Ok((!here.paths.is_empty()).then_some(News { waiting: here, rank: 4, body }))
+    }
+
+    pub(super) fn task(&self, waiting: &Waiting, mut task: TaskView) -> Option<(Concern, usize, Body)> {
         if task.session.is_some() && task.session.as_deref() == self.of.session.as_deref() {
             return None;
         }
@@ -233,6 +300,10 @@ impl Asked<'_> {
         let locks: Vec<String> = task.file_locks.iter().filter(|lock| overlaps(lock)).cloned().collect();
         let is_mine = self.work.tasks.contains(&task.id);
         let concern = if is_mine || !locks.is_empty() { Concern::Touches } else { Concern::Other };
+        // The reader knows the title of a task that it added or was told of.
+        if !waiting.is_new || task.added_by == self.of.agent.as_str() {
+            task.title = cut_words(&task.title, KNOWN_CHARS);
+        }
         let (status, to) = (task.status.to_string(), task.holder);
         Some((concern, 3, Body::Task(TaskMove { id: task.name, title: task.title, status, to, locks })))
     }

@@ -105,6 +105,8 @@ impl Happened {
             } else {
                 self.edited(&edited.paths, &edited.checkout, stored);
             }
+        } else if let Event::CommitSeen(commit) = event {
+            self.about(About::Commit(stored.id), seq).paths.extend(commit.files.iter().cloned());
         } else if let Event::EventReported(reported) = event {
             if reported.kind == ReportKind::FileEdited {
                 self.edited(&reported.paths, &reported.checkout, stored);
@@ -120,7 +122,7 @@ impl Happened {
 
     pub(super) fn waiting_task(&mut self, event: &Event, seq: u64) {
         if let Some(task) = event.task_id() {
-            self.about(About::Task(task), seq);
+            self.about(About::Task(task), seq).is_new |= matches!(event, Event::TaskAdded(_));
         }
     }
 
