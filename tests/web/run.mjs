@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { attack } from "./attack.mjs";
 import { axe, failures } from "./check.mjs";
 import { demo } from "./demo.mjs";
+import { empty } from "./empty.mjs";
 import { speed } from "./speed.mjs";
 
 const [hm, scratch, tools, chromium, claims, only, pictures] = process.argv.slice(2);
@@ -18,6 +19,7 @@ const browser = await driver.launch({
 const given = { hm, scratch, browser, axe: axe(tools), pictures };
 const runs = (part) => only === "" || only === part;
 if (runs("demo")) await demo(given);
+if (runs("empty")) await empty(given);
 if (runs("attack")) await attack(given);
 await browser.close();
 if (runs("speed")) await speed({ hm, scratch, claims: Number(claims) });
