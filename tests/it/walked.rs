@@ -146,7 +146,7 @@ fn word(placeholder: &str) -> &'static str {
         "OUTCOME" => "success",
         "PROFILE" | "NAME" => "git-grep",
         "SPACE" => "project",
-        _ => "'because it is so at night'",
+        _ => "\"because it is so at night\"",
     }
 }
 
@@ -158,9 +158,9 @@ fn needed(verb: &str, option: &str) -> &'static str {
         | "hm claim retract-evidence"
         | "hm plan abandon"
         | "hm pattern dismiss"
-        | "hm forget" => " --reason 'it is so'",
+        | "hm forget" => " --reason \"it is so\"",
         "hm decision amend" => " --replace night --with day",
-        "hm decision record" => " 'we keep the ring'",
+        "hm decision record" => " \"we keep the ring\"",
         "hm experiment run" => " git-grep --arg pattern=x",
         _ => "",
     }
