@@ -2,10 +2,11 @@
 # Makes what a release hands out, from programs that are built already; it publishes nothing.
 #   plugin/release.sh OUT URL TARGET=FILE [TARGET=FILE ...]
 #   plugin/release.sh out https://example.org/hm x86_64-unknown-linux-musl=target/x86_64-unknown-linux-musl/dist/hm
-# OUT then has hm-TARGET.tar.gz with its .sha256, install.sh, which fetches them from URL, and the packages for npm.
+# OUT then has hm-TARGET.tar.gz with its .sha256, install.sh and install.ps1, which fetch them from URL, the formula for
+# Homebrew, and the packages for npm. It prints the command that hands out each.
 set -eu
 
-[ $# -ge 3 ] || { sed -n '2,5s/^# *//p' "$0" >&2; exit 2; }
+[ $# -ge 3 ] || { sed -n '2,6s/^# *//p' "$0" >&2; exit 2; }
 plugin=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 out=$(cd "$1" && pwd)
@@ -37,6 +38,27 @@ npm_pack() { # of a directory; the license goes into each
     (cd "$out" && npm pack --silent --ignore-scripts "$1")
 }
 
+# The part of the formula for an archive. Homebrew has no Windows.
+brewed() { # target, SHA-256
+    case $1 in
+    x86_64-unknown-linux-musl) on="on_linux on_intel" ;;
+    aarch64-unknown-linux-musl) on="on_linux on_arm" ;;
+    x86_64-apple-darwin) on="on_macos on_intel" ;;
+    aarch64-apple-darwin) on="on_macos on_arm" ;;
+    *) return 0 ;;
+    esac
+    cat <<RUBY
+  ${on% *} do
+    ${on#* } do
+      url "$url/hm-$1.tar.gz"
+      sha256 "$2"
+    end
+  end
+
+RUBY
+}
+
+: >"$scratch/formula"
 for built; do
     target=${built%%=*}
     npm=$(platform "$target")
@@ -47,7 +69,9 @@ for built; do
     cp "${built#*=}" "$dir/$file"
     chmod 755 "$dir/$file"
     tar -czf "$out/hm-$target.tar.gz" -C "$dir" "$file"
-    (cd "$out" && echo "$(sha256 <"hm-$target.tar.gz" | cut -d' ' -f1)  hm-$target.tar.gz" >"hm-$target.tar.gz.sha256")
+    sum=$(sha256 <"$out/hm-$target.tar.gz" | cut -d' ' -f1)
+    echo "$sum  hm-$target.tar.gz" >"$out/hm-$target.tar.gz.sha256"
+    brewed "$target" "$sum" >>"$scratch/formula"
     cat >"$dir/package.json" <<JSON
 {
   "name": "hivemind-mcp-$system-$processor",
@@ -68,4 +92,32 @@ mkdir "$scratch/npm"
 cp "$plugin/npm/package.json" "$plugin/npm/hm.js" "$plugin/../README.md" "$scratch/npm"
 npm_pack "$scratch/npm"
 sed "s|^URL=\$|URL=$url|" "$plugin/install.sh" >"$out/install.sh"
+sed "s|^    \$url = ''\$|    \$url = '$url'|" "$plugin/install.ps1" >"$out/install.ps1"
+cat >"$out/hivemind-mcp.rb" <<RUBY
+class HivemindMcp < Formula
+  desc "Shared, evidence-backed memory for a team of coding agents"
+  homepage "$url"
+  version "$version"
+  license any_of: ["MIT", "Apache-2.0"]
+
+$(cat "$scratch/formula")
+
+  def install
+    bin.install "hm"
+  end
+
+  test do
+    assert_match version.to_s, shell_output("#{bin}/hm --version")
+  end
+end
+RUBY
 ls "$out"
+cat <<TEXT
+
+What hands it out, from $out:
+  the archives and installers   upload hm-* and install.* to $url
+  npm, platforms first          for package in hivemind-mcp-*-*-$version.tgz hivemind-mcp-$version.tgz; do npm publish "\$package"; done
+  the MCP registry, after npm   mcp-publisher publish $plugin/server.json
+  crates.io, from the clone     cargo publish
+  Homebrew, in a clone of a tap cp $out/hivemind-mcp.rb Formula/ && git add Formula && git commit -m "hivemind-mcp $version" && git push
+TEXT

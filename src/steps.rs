@@ -256,6 +256,31 @@ fn is_not_offered(word: &str, is_offered: &dyn Fn(&str) -> bool) -> bool {
     VERBS.iter().any(|(tool, ..)| *tool == word) && !is_offered(word)
 }
 
+/// A text whose steps between back-quotes name their tools without the arguments.
+pub(crate) fn without_arguments(text: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('`') {
+        let (before, from) = rest.split_at(at + 1);
+        shown.push_str(before);
+        rest = from;
+        if let Some((tool, length)) = called(from).filter(|(_, length)| from[*length..].starts_with('`')) {
+            shown.push_str(tool);
+            rest = &from[length..];
+        }
+    }
+    shown + rest
+}
+
+/// The tool that a text begins with, and how many bytes its call takes there.
+fn called(text: &str) -> Option<(&str, usize)> {
+    let (tool, rest) =
+        text.split_once(' ').filter(|(tool, _)| VERBS.iter().any(|(name, ..)| name == tool))?;
+    let mut given = serde_json::Deserializer::from_str(rest).into_iter::<Map<String, Value>>();
+    given.next()?.ok()?;
+    Some((tool, tool.len() + 1 + given.byte_offset()))
+}
+
 fn with_lines<'t>(text: &'t str, lines: &Lines<'_>) -> Cow<'t, str> {
     let mut shown = String::new();
     let mut rest = text;
@@ -431,6 +456,12 @@ mod tests {
         );
         check("<a read=\"hivemind://negative\">", expect!["<a read=\"hm claim list --type negative\">"]);
         check("`hivemind://claims/C1?format=json`", expect!["`hm claim show C1 --json`"]);
+    }
+
+    #[test]
+    fn a_step_without_its_arguments_is_the_tool() {
+        let text = "a `b`; next: cite it: `add_evidence {\"claim_id\":\"C1\",\"note\":\"a ` in it\"}`, or `shrug {}`";
+        assert_eq!(super::without_arguments(text), "a `b`; next: cite it: `add_evidence`, or `shrug {}`");
     }
 
     #[test]

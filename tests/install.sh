@@ -6,7 +6,7 @@
 # With `clients`, it also types a person's first minutes, and prints them: npm install, hm init, a claim in Claude Code, and
 # Codex reads it. Their model is a script on loopback (tests/clients/model.mjs).
 # Exits 1 unless each installed hm says its version, makes a claim and reads it, a changed archive is refused, and the crate
-# fits crates.io.
+# fits crates.io. PowerShell and Homebrew are not there: what is made for them is looked at as text.
 set -eu
 
 self=$(cd "$(dirname "$0")" && pwd)/$(basename "$0")
@@ -60,7 +60,7 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 target=$(uname -m)-unknown-linux-musl # a dynamic hm takes its libraries along, below
 cp "$hm" "$scratch/built"
 strip --strip-debug "$scratch/built"
-plugin/release.sh "$scratch/release" http://127.0.0.1/nowhere "$target=$scratch/built" >/dev/null
+plugin/release.sh "$scratch/release" http://127.0.0.1/nowhere "$target=$scratch/built" "aarch64-apple-darwin=$scratch/built" >"$scratch/handed"
 node "$beside/mirror.mjs" "$scratch/release" "$scratch/address" &
 until [ -s "$scratch/address" ]; do sleep 0.1; done
 url=$(cat "$scratch/address")
@@ -90,6 +90,17 @@ echo "exit $code" >"$scratch/said"
 if [ "$code" = 2 ]; then passed "its exit code arrives"; else failed "its exit code arrives"; fi
 rm -r "$scratch/prefix/lib/node_modules/hivemind-mcp/node_modules"
 refuses "without its platform package it says which" "hivemind-mcp-linux" user hm --version
+
+# What cannot run here: the text has the address and the checksum of each archive.
+for archive in "$target" aarch64-apple-darwin; do
+    sum=$(cut -d' ' -f1 "$scratch/release/hm-$archive.tar.gz.sha256")
+    says "the formula has the archive for $archive" "hm-$archive.tar.gz\"" grep -B1 "sha256 \"$sum\"" "$scratch/release/hivemind-mcp.rb"
+done
+if command -v ruby >/dev/null; then says "the formula is Ruby" "Syntax OK" ruby -c "$scratch/release/hivemind-mcp.rb"; fi
+says "the PowerShell installer has the address" "url = 'http://127.0.0.1/nowhere'" cat "$scratch/release/install.ps1"
+for last in "upload hm-" "npm publish" "mcp-publisher publish" "cargo publish" "git add Formula"; do
+    says "the release names what hands it out: $last" "$last" cat "$scratch/handed"
+done
 
 chroot=$(PATH=$PATH:/usr/sbin:/sbin command -v chroot)
 says "curl URL/install.sh | sh" "^hm $version is $scratch/curl/hm" \

@@ -13,7 +13,7 @@ use crate::views::{self, Body, EventView, MAX_LIMIT, View};
 
 /// Default number of events: about one screen.
 const DEFAULT_EVENTS: u64 = 20;
-/// Maximum length of a line of the list, in columns.
+/// Maximum length of an event of the list, in columns. A narrower screen has it on several lines.
 const LINE_CHARS: usize = 160;
 /// Events in one read while following.
 const FOLLOW_CHUNK: usize = 500;
@@ -70,7 +70,7 @@ impl Log {
             Body::Json(json) => output::print_json(&json),
             Body::Markdown(text) | Body::Xml(text) => {
                 let text = super::names::shortened(&text);
-                let lines = text.lines().map(|line| output::cut(line, LINE_CHARS) + "\n");
+                let lines = text.lines().map(|line| output::row(&output::cut(line, LINE_CHARS)));
                 output::print_text(&(lines.collect::<String>() + &next))
             }
         }

@@ -93,7 +93,7 @@ fn list(context: &Context, tokens: &Tokens) -> Result<(), Failure> {
         .iter()
         .map(|token| {
             let may = roles::of_token(token.role);
-            format!("{:<24} {:<14} {:<8} {may}\n", token.name, token.agent, token.role.as_str())
+            output::row(&format!("{:<24} {:<14} {:<8} {may}", token.name, token.agent, token.role.as_str()))
         })
         .collect();
     if text.is_empty() {

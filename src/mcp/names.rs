@@ -13,6 +13,9 @@ use crate::views;
 /// Fields of answers that hold a sentence for models. Fields with paths and commands keep their ids.
 const SENTENCES: [&str; 7] = ["hint", "meaning", "message", "next", "report", "undecided", "why"];
 
+/// The longest receipt that shows its next step with the arguments, in characters.
+const RECEIPT_CHARS: usize = 160;
+
 /// The kind of entity that an argument names, by argument name.
 enum Names {
     Of(Sort),
@@ -46,6 +49,15 @@ impl Names {
     }
 }
 
+/// A receipt whose next step is a tool alone where it would be long. A model has the schemas of the tools, and the
+/// structured content has the whole step.
+fn brief(receipt: &str) -> String {
+    match receipt.rfind("; next: ").filter(|_| receipt.chars().count() > RECEIPT_CHARS) {
+        Some(at) => receipt[..at].to_owned() + &steps::without_arguments(&receipt[at..]),
+        None => receipt.to_owned(),
+    }
+}
+
 impl Server {
     /// A text for a model, with short names in place of ids.
     pub(super) fn shortened(&self, text: &str) -> String {
@@ -64,6 +76,8 @@ impl Server {
         is_offered: &dyn Fn(&str) -> bool,
     ) -> CallToolResponse {
         if let CallToolResponse::Complete(result) = &mut answer {
+            let body = result.structured_content.as_ref().filter(|_| result.is_error != Some(true));
+            let is_receipt = body.is_some_and(|body| body.get("state").is_some());
             if let Some(body) = &mut result.structured_content {
                 *body = steps::where_not_offered_json(body, is_offered);
                 self.name_sentences(body);
@@ -71,6 +85,9 @@ impl Server {
             for block in &mut result.content {
                 if let ContentBlock::Text(said) = block {
                     said.text = self.shortened(&steps::where_not_offered(&said.text, is_offered));
+                    if is_receipt {
+                        said.text = brief(&said.text);
+                    }
                 }
             }
         }

@@ -114,7 +114,7 @@ impl Reader {
         Ok(agents)
     }
 
-    fn expired_of(&self, wanted: impl Fn(&Expired) -> bool) -> u64 {
+    pub(super) fn expired_of(&self, wanted: impl Fn(&Expired) -> bool) -> u64 {
         let asked = self.asked.borrow();
         let expired = asked.iter().flat_map(|asked| asked.expired.values());
         expired.filter(|claim| wanted(claim)).count() as u64

@@ -20,7 +20,7 @@ pub(super) fn show(page: &mut Page<'_>) -> Result<Shown, Rejection> {
             tbody {
                 @for space in Space::ALL {
                     @let (owner, holds) = about(*space);
-                    tr { th scope="row" { (space) } td { (owner) } td { (holds) }
+                    tr { th scope="row" { @match listed(*space) { Some(path) => (page.to(path, &space.to_string())), None => (space) } } td { (owner) } td { (holds) }
                         td { (command(&format!("hm memory list --space {space}"))) } }
                 }
             }
@@ -36,6 +36,15 @@ pub(super) fn show(page: &mut Page<'_>) -> Result<Shown, Rejection> {
         (anchors(page, &found))
     };
     Ok(Shown::new("Spaces", main))
+}
+
+/// The page that lists the content of a space. Without a link, the keyboard could not scroll a wide table of this page.
+const fn listed(space: Space) -> Option<&'static str> {
+    match space {
+        Space::Session => Some("/sessions"),
+        Space::Project => Some("/claims"),
+        Space::User | Space::System => None,
+    }
 }
 
 /// The owner of a space, and its content.

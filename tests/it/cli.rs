@@ -781,7 +781,7 @@ fn every_line_fits_the_page_and_no_id_is_shown() {
             text
         };
         for line in text.lines() {
-            // An event is one line, which is cut and not wrapped.
+            // In a pipe, an event is one line, which is cut and not wrapped.
             let width = if verb.starts_with("log") { 160 } else { 100 };
             assert!(textwrap::core::display_width(line) <= width, "{verb}: {line}");
         }

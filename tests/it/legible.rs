@@ -1,6 +1,7 @@
 //! Reads tell the truth: what cannot be read is counted and never called empty, what time ended has ended, and a
 //! memory of another version says which.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Output;
 use std::sync::atomic::AtomicBool;
@@ -326,12 +327,24 @@ fn what_time_ends_has_ended_whether_a_writer_says_so_or_not() {
         };
         views.iter().map(said).collect()
     };
+    // The numbers behind the filters of a page.
+    let counted = |now: Timestamp| {
+        let (found, _) =
+            Reads::of(workspace.clone()).ask(now, |store| store.claim_counts(None)).expect("a store");
+        let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+        for count in found.expect("a store").into_iter().filter(|count| count.claims > 0) {
+            let of = format!("{} {} {}", count.owner, count.claim_type.as_str(), count.status.as_str());
+            *sums.entry(of).or_default() += count.claims;
+        }
+        sums
+    };
     let minutes = |minutes: i64| Timestamp::from_ms(start.ms() + minutes * 60_000);
     let fresh = told(minutes(10));
+    assert!(!counted(minutes(10)).keys().any(|of| of.ends_with("deprecated")));
     for now in [minutes(16), minutes(3 * 60)] {
         let bytes = || (dump(&workspace.ledger()), dump(&workspace.team_memory()));
         let before = bytes();
-        let without = told(now);
+        let (without, counts) = (told(now), counted(now));
         assert!(before == bytes(), "a read wrote");
         assert_ne!(without, fresh);
         {
@@ -342,7 +355,9 @@ fn what_time_ends_has_ended_whether_a_writer_says_so_or_not() {
         for (at, (without, with)) in without.iter().zip(told(now)).enumerate() {
             assert_eq!(*without, with, "{:?} at {now}", views[at]);
         }
+        assert_eq!(counts, counted(now), "at {now}");
     }
+    assert!(counted(minutes(3 * 60)).keys().any(|of| of.ends_with("deprecated")));
     workspace.assert_sound();
     let ready = ask(&workspace, &View::ReadyTasks, minutes(16)).expect("an answer").text;
     assert!(ready.contains("mend the pool"), "{ready}");

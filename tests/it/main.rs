@@ -147,6 +147,7 @@ mod unseen;
 mod verbs;
 mod verdicts;
 mod versions;
+mod walked;
 mod walls;
 mod warned;
 mod watch;

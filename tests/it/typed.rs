@@ -14,7 +14,7 @@ const HARMLESS: [&str; 8] =
     ["claim", "contradictions", "decision", "experiment", "intent", "lock", "session", "task"];
 
 /// Every verb, and its whole page.
-fn pages(shell: &Shell) -> Vec<(String, String)> {
+pub(crate) fn pages(shell: &Shell) -> Vec<(String, String)> {
     let mut pages: Vec<(String, String)> = Vec::new();
     let mut asked = vec!["hm".to_owned()];
     while let Some(verb) = asked.pop() {

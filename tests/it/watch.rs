@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use expect_test::{Expect, expect};
 use hivemind::domain::agent::AgentId;
-use hivemind::domain::event::{ClaimCreated, PositionTaken};
+use hivemind::domain::event::{ClaimCreated, ExperimentQueued, PositionTaken, StatusChanged};
 use hivemind::ledger::{Cursor, Reader, Stored};
 
 use crate::harness::wait_until;
@@ -273,6 +273,36 @@ fn a_key_of_the_operator_asks_once_and_does_what_its_command_does() {
     wait_until("the proposal is gone", || !screen.text().contains("proposal C2"));
     assert!(of_operator(&shell, "override.dismissed")[0].contains("one file it is"), "the typed reason");
     assert!(of_operator(&shell, "operator.overridden").is_empty(), "a human needs no override");
+}
+
+#[test]
+fn a_small_screen_without_colour_accepts_a_proposal_and_runs_a_profile() {
+    let shell = team();
+    let dir = shell.workspace().marker_dir().join("profiles");
+    std::fs::create_dir_all(&dir).expect("a directory");
+    let passes = "description = \"a test\"\nargv = [\"true\"]\nscopes = [\"src/**\"]\ntimeout_ms = 20000\n[expect]\nexit = 0\n";
+    std::fs::write(dir.join("passes.toml"), passes).expect("a profile");
+    let trusted = shell.run("hm --agent operator profile trust passes --yes");
+    assert!(trusted.status.success(), "{trusted:?}");
+    let mut screen = watch(&shell, "hm watch --no-color", SMALL);
+    screen.wait_for("> proposal C2");
+    screen.press("a");
+    screen.wait_for("hm claim deprecate C2");
+    screen.press("a server is there\r");
+    screen.wait_for("committed at seq");
+    wait_until("the proposal is gone", || !screen.text().contains("proposal C2"));
+    assert!(of_operator(&shell, StatusChanged::KIND)[0].contains("a server is there"), "the typed reason");
+    screen.press("/pool\r");
+    screen.wait_for("Search: pool (1)");
+    screen.press("r");
+    screen.wait_for("hm experiment run passes");
+    screen.press("n");
+    screen.wait_for("nothing was done");
+    screen.press("r");
+    screen.wait_for("hm experiment run passes");
+    screen.press("y");
+    wait_until("the run is asked for", || !of_operator(&shell, ExperimentQueued::KIND).is_empty());
+    assert!(of_operator(&shell, ExperimentQueued::KIND)[0].contains("passes"));
 }
 
 #[test]

@@ -18,23 +18,36 @@ export async function attack({ hm, scratch, browser, axe }) {
     await page.goto(pages.url);
     const asked = ["/claims?q=", "/claims?scope=", "/dead-ends?scope=", "/told?agent=", "/ledger?type=", "/claims?at=", "/claim/", "/event/", "/"];
     const addresses = all.slice(0, 25).flatMap((text) => asked.map((start) => start + encodeURIComponent(text.slice(0, 500))));
-    const lists = [...PAGES, "/ledger?after=0", "/claims?cursor=", "/decisions?all=yes", "/disagreements?show=weak", "/told?agent=devops&budget=100000"];
+    const lists = [
+        ...PAGES, "/ledger?after=0", "/ledger?before=200", "/claims?cursor=", "/claims?status=all&type=negative&owner=devops", "/decisions?all=yes",
+        "/disagreements?show=weak", "/told?agent=devops&budget=100000", "/plan?at=900",
+    ];
     const claims = all.map((_, at) => `/claim/C${at + 1}`);
     const events = all.slice(0, 25).map((_, at) => `/event/${at + 1}`);
     const found = { out: [], changed: [], unsaid: [] };
+    await page.goto(`${pages.origin}/plan`);
+    await check("the drawing of the tasks and the table beside it have the same hostile rows", async () => {
+        const rows = await page.locator("section[aria-labelledby=order] tbody tr").count();
+        assert.deepEqual([await page.locator("svg rect").count(), rows], [25, 25]);
+    });
     for (const path of [...lists, ...claims, ...events, ...addresses]) {
         await page.goto(pages.origin + path);
-        const { title, ran, names, mains } = await page.evaluate(() => ({
+        const { title, ran, names, away, hidden, mains } = await page.evaluate(() => ({
             title: document.title,
             ran: window.ran ?? null,
             names: [...document.querySelectorAll("script, iframe, img, object, embed, base, meta[http-equiv], style, [style], [onclick], [onload], [onerror]")].map(
                 (each) => each.outerHTML.slice(0, 80),
             ),
+            away: [...document.querySelectorAll("[href], [src], [action]")]
+                .map((each) => each.getAttribute("href") ?? each.getAttribute("src") ?? each.getAttribute("action"))
+                .filter((to) => !/^(\/(?!\/)|#main$)/.test(to)),
+            // A line separator, a soft hyphen, and what turns, joins or is not seen.
+            hidden: document.documentElement.textContent.match(/[\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu) ?? [],
             mains: document.querySelectorAll("main").length,
         }));
         const strange = names.filter((name) => !/^<script src="\/live-[0-9a-f]+\.js"/.test(name));
-        if (!title.endsWith("· hivemind") || title.includes("taken") || ran !== null || strange.length || mains !== 1) {
-            found.changed.push(`${path.slice(0, 60)}: ${JSON.stringify({ title, ran, strange, mains })}`);
+        if (!title.endsWith("· hivemind") || title.includes("taken") || ran !== null || strange.length || away.length || hidden.length || mains !== 1) {
+            found.changed.push(`${path.slice(0, 60)}: ${JSON.stringify({ title, ran, strange, away, hidden, mains })}`);
         }
         const number = path.match(/^\/claim\/C(\d+)$/)?.[1];
         if (number && !(await page.locator("p.statement").innerText()).includes(end(number))) found.unsaid.push(path);
@@ -50,7 +63,7 @@ export async function attack({ hm, scratch, browser, axe }) {
     await check(`no hostile text sticks out at ${WIDTHS.join(" and ")} px`, () => assert.equal(found.out.length, 0, found.out.join("\n")));
     await check("axe-core finds nothing serious on hostile pages", async () => {
         const grave = [];
-        for (const path of ["/", "/claims", "/dead-ends", "/plan", "/disagreements", "/decisions", ...claims.slice(0, 25)]) {
+        for (const path of [...lists, ...claims.slice(0, 25)]) {
             await page.goto(pages.origin + path);
             for (const line of await axe(page)) grave.push(`${path}: ${line}`);
         }
@@ -60,7 +73,7 @@ export async function attack({ hm, scratch, browser, axe }) {
     await pages.end();
 }
 
-/** Claims, dead ends with triggers, positions, decisions, tasks and intents, each with hostile texts. */
+/** Claims, dead ends with triggers, positions, decisions, tasks in a row, intents, anchors and guards, each with hostile texts. */
 async function fill(workspace, all) {
     const [agent, other] = await Promise.all(["devops", "analyst"].map((name) => new Agent(workspace, name).open()));
     for (const [at, statement] of all.entries()) {
@@ -73,7 +86,10 @@ async function fill(workspace, all) {
         const short = text.slice(0, 400);
         await other.call("challenge", { claim_id: `C${at + 1}`, reason: short });
         await agent.call("record_decision", { statement: `${short} chosen`, target: `a <b>${at}`, rationale: short, context: short });
-        await agent.call("add_task", { title: short.slice(0, 150), description: short, scopes: [`src/<i>${at}`] });
+        const depends_on = at > 0 ? [`T${at}`] : undefined;
+        await agent.call("add_task", { title: short.slice(0, 150), description: short, scopes: [`src/<i>${at}`], depends_on });
+        workspace.run(["anchor", "save", `KEY${at}`, short], "devops");
+        workspace.run(["--operator-override", "the test of the pages", "guard", "accept", "--includes", short.slice(0, 100), "--text", short]);
         await other.call("declare_intent", { intent: short.slice(0, 400) });
     }
     agent.close();

@@ -81,6 +81,22 @@ export async function sticking(page, width) {
     );
 }
 
+/** What a page lacks of what each has: one main part and heading, titled tables, the menu, the slider, one live region, commands at buttons. */
+export function frame(page) {
+    return page.evaluate((menu) => {
+        const all = (what) => [...document.querySelectorAll(what)];
+        const name = (each) => each.outerHTML.slice(0, 120);
+        const one = ["main", "h1", "nav", "a.skip", "input[type=range][name=at]", "input[type=text][name=at]", "#live[aria-live=polite]:not(main *)"];
+        const missing = one.filter((what) => all(what).length !== 1).map((what) => `${all(what).length} of ${what}`);
+        const loud = all("[aria-live]:not(#live), [role=alert]").map(name);
+        const untitled = all("table").filter((table) => !table.caption?.innerText.trim() || !table.querySelector("th[scope=col]")).map(name);
+        const wordless = all(".status").filter((status) => !/[a-z]/.test(status.innerText)).map(name);
+        const bare = all("form[method=post]").filter((form) => !form.querySelector(".command")).map(name);
+        const pages = all("nav a").length === menu ? [] : [`${all("nav a").length} pages in the menu`];
+        return [...missing, ...loud, ...untitled, ...wordless, ...bare, ...pages];
+    }, PAGES.length);
+}
+
 /** What axe-core finds that is serious, one line each. */
 export function axe(tools) {
     const source = readFileSync(join(tools, "node_modules/axe-core/axe.min.js"), "utf8");

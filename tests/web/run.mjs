@@ -1,13 +1,14 @@
 // Opens the pages of hm web in a real browser, and says what is not as it should be.
-//   node run.mjs HM SCRATCH TOOLS CHROMIUM CLAIMS ONLY [PICTURES]
+//   node run.mjs HM SCRATCH TOOLS CHROMIUM CLAIMS WITHIN ONLY [PICTURES]
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { attack } from "./attack.mjs";
 import { axe, failures } from "./check.mjs";
 import { demo } from "./demo.mjs";
+import { empty } from "./empty.mjs";
 import { speed } from "./speed.mjs";
 
-const [hm, scratch, tools, chromium, claims, only, pictures] = process.argv.slice(2);
+const [hm, scratch, tools, chromium, claims, within, only, pictures] = process.argv.slice(2);
 const { chromium: driver } = createRequire(join(tools, "package.json"))("playwright-core");
 const browser = await driver.launch({
     executablePath: chromium,
@@ -18,7 +19,8 @@ const browser = await driver.launch({
 const given = { hm, scratch, browser, axe: axe(tools), pictures };
 const runs = (part) => only === "" || only === part;
 if (runs("demo")) await demo(given);
+if (runs("empty")) await empty(given);
 if (runs("attack")) await attack(given);
 await browser.close();
-if (runs("speed")) await speed({ hm, scratch, claims: Number(claims) });
+if (runs("speed")) await speed({ hm, scratch, claims: Number(claims), within: Number(within) });
 process.exit(failures() ? 1 : 0);
