@@ -425,6 +425,36 @@ mod tests {
     }
 
     #[test]
+    fn two_ways_of_the_same_tasks_are_two_and_a_part_of_one_is_none() {
+        let other = ["edit docs/a.md", "mdbook build", "mdbook serve", "git push origin main"];
+        let mut some = three();
+        some.extend((4..7).map(|nth| tried(nth, &nth.to_string(), i64::from(nth), true, &other)));
+        assert_eq!(mine(&some, &[]).len(), 2);
+
+        let tasks = || vec![0, 1, 2];
+        let found =
+            [vec![1, 3], vec![4, 5, 6], vec![1, 2, 3], vec![3, 1]].map(|sequence| (sequence, tasks()));
+        let kept: Vec<Sequence> = closed(found.to_vec()).into_iter().map(|(sequence, _)| sequence).collect();
+        assert_eq!(kept, [vec![4, 5, 6], vec![1, 2, 3], vec![3, 1]]);
+    }
+
+    #[test]
+    fn sequences_with_half_of_the_shorter_one_in_common_are_alike() {
+        let steps = |lines: &[&str]| lines.iter().filter_map(|line| Step::run(line)).collect::<Vec<_>>();
+        let way = steps(&["make a", "make b", "make c", "make d"]);
+        for (other, expected) in [
+            (&["make a", "make b", "x run", "y run"][..], true),
+            (&["make a", "x run", "y run", "z run"], false),
+            (&["make a", "x run"], true),
+            (&["make a", "x run", "y run"], false),
+            (&["x run"], false),
+        ] {
+            assert_eq!(are_alike(&way, &steps(other)), expected, "{other:?}");
+            assert_eq!(are_alike(&steps(other), &way), expected, "{other:?}");
+        }
+    }
+
+    #[test]
     fn each_limit_counts() {
         let few = &three()[..2];
         assert!(mine(few, &[]).is_empty(), "two tasks");
@@ -459,7 +489,14 @@ mod tests {
         assert_eq!(Step::run("ls src"), None);
         assert_eq!(Step::run("git status"), None);
         assert_eq!(Step::run("git commit -m one"), Step::run("git commit -m 'two words'"));
-        assert_eq!(Step::edit("README"), Some(Step::Edit("README".parse().expect("a path"))));
+        for (path, glob) in [
+            ("README", "README"),
+            (".gitignore", ".gitignore"),
+            ("a.rs", "*.rs"),
+            ("src/b/.env", "src/b/.env"),
+        ] {
+            assert_eq!(Step::edit(path), Some(Step::Edit(glob.parse().expect("a path"))));
+        }
     }
 
     #[test]
