@@ -466,6 +466,12 @@ mod tests {
         let mut one_of_four_failed = three();
         one_of_four_failed.push(tried(4, "c", 3, false, &WAY));
         assert!(mine(&one_of_four_failed, &[]).is_empty(), "three of four are less than 80 %");
+        let mut one_of_five_failed = one_of_four_failed.clone();
+        one_of_five_failed.push(tried(5, "d", 4, true, &WAY));
+        assert!(mine(&one_of_five_failed, &[]).is_empty(), "four of five may be chance");
+        let five_of_twenty_failed: Vec<Tried> =
+            (0..20).map(|nth| tried(nth, &nth.to_string(), i64::from(nth), nth >= 5, &WAY)).collect();
+        assert!(mine(&five_of_twenty_failed, &[]).is_empty(), "three of four, however many");
         let mut one_of_seven: Vec<Tried> =
             (1..=6).map(|nth| tried(nth, "ab", i64::from(nth), true, &WAY)).collect();
         one_of_seven[0].sessions = BTreeSet::from(["b".to_owned()]);
@@ -482,6 +488,13 @@ mod tests {
         assert!(lower_bound(3, 3) >= MIN_BOUND && lower_bound(2, 2) < MIN_BOUND, "{}", lower_bound(3, 3));
         assert!(lower_bound(8, 10) >= MIN_BOUND && lower_bound(4, 5) < MIN_BOUND);
         assert_eq!(lower_bound(0, 0), 0.0);
+        for (good, all, expected) in [(3, 3, 0.525_76), (4, 5, 0.435_26), (15, 20, 0.567_78)] {
+            assert!(
+                (lower_bound(good, all) - expected).abs() < 1e-5,
+                "{good} of {all}: {}",
+                lower_bound(good, all)
+            );
+        }
     }
 
     #[test]
@@ -509,6 +522,8 @@ mod tests {
         );
         assert!(text.lines().count() <= 30);
         assert_eq!(slug(&found[0].steps), "cargo-fmt-cargo-test-git-commit");
+        let spelled = ["./run --all", "make _it_"].map(|line| Step::run(line).expect("a step"));
+        assert_eq!(slug(&spelled), "run-all-make-it");
     }
 
     #[test]

@@ -44,10 +44,14 @@ fn given(state: &State, finding: &Mined) -> Vec<String> {
         nth += 1;
         id(nth)
     });
-    let said = events.iter().map(|event| match event {
-        Event::StatusChanged(change) => format!("{} to {}", change.claim_id, change.to),
-        Event::PlaybookFollowed(followed) => format!("helpful: {}", followed.helpful),
-        other => other.kind().to_owned(),
+    let said = events.iter().map(|event| {
+        if let Event::StatusChanged(change) = event {
+            format!("{} to {}", change.claim_id, change.to)
+        } else if let Event::PlaybookFollowed(followed) = event {
+            format!("helpful: {}", followed.helpful)
+        } else {
+            event.kind().to_owned()
+        }
     });
     said.collect()
 }
