@@ -439,6 +439,16 @@ mod tests {
     }
 
     #[test]
+    fn the_way_with_the_most_steps_in_all_tasks_together_is_the_best() {
+        let long = ["make a", "make b", "make c", "make d", "make e", "make f", "make g"];
+        let of = |nth: u8| if nth < 5 { &long[..] } else { &long[..3] };
+        let some: Vec<Tried> =
+            (0..10).map(|nth| tried(nth, &nth.to_string(), i64::from(nth), true, of(nth))).collect();
+        let found = mine(&some, &[]);
+        assert_eq!(found.iter().map(|one| (one.steps.len(), one.of)).collect::<Vec<_>>(), [(7, 5)]);
+    }
+
+    #[test]
     fn sequences_with_half_of_the_shorter_one_in_common_are_alike() {
         let steps = |lines: &[&str]| lines.iter().filter_map(|line| Step::run(line)).collect::<Vec<_>>();
         let way = steps(&["make a", "make b", "make c", "make d"]);

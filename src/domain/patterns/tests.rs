@@ -206,6 +206,24 @@ fn a_dismissed_loop_is_raised_again_a_day_later_only() {
 }
 
 #[test]
+fn a_dismissal_leaves_the_changes_of_other_patterns() {
+    let mut team = Team::default();
+    let fails = |team: &mut Team, agent: &str| {
+        for _ in 0..3 {
+            team.runs(agent, "cargo test", 101, "error: pool timed out");
+        }
+    };
+    fails(&mut team, "ana");
+    assert_eq!(team.mine(), ["loop cargo test"]);
+    let pattern = *team.state.patterns().book.recorded.keys().next().expect("a pattern");
+    team.says("ana", "task.updated", json!({ "task_id": id(9), "from": "active", "to": "done" }));
+    fails(&mut team, "qa");
+    team.says("ana", "pattern.dismissed", json!({ "pattern_id": pattern, "reason": "on purpose" }));
+    assert_eq!(team.mine(), ["loop cargo test"], "that of the other session");
+    assert_eq!(team.mine(), [""; 0]);
+}
+
+#[test]
 fn a_change_that_nobody_recorded_for_a_day_is_forgotten() {
     let mut team = Team::default();
     assert!(!team.state.patterns().has_news());
