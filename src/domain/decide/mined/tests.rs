@@ -163,7 +163,7 @@ fn a_playbook_is_proposed_once_and_counts_each_task_after_its_acceptance_once() 
         "evidence": [10] }),
     );
     assert_eq!(given(&state(&[]), &found), ["playbook.proposed"]);
-    let known = state(&[proposed.clone()]);
+    let known = state(std::slice::from_ref(&proposed));
     assert_eq!(given(&known, &found), [""; 0], "it is known");
     assert_eq!(given(&known, &ended(5, true, steps())), [""; 0], "nobody accepted it");
     let in_force = [proposed.clone(), accepted.clone()];
