@@ -520,6 +520,12 @@ mod tests {
     }
 
     #[test]
+    fn an_event_that_says_nothing_of_an_action_decides_nothing() {
+        let muted = serde_json::json!({ "guard": { "rule": "0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47" } });
+        assert!(!decides(&Event::decode("guard.muted", &muted.to_string()).expect("an event")));
+    }
+
+    #[test]
     fn an_outcome_escalates_where_the_session_did_what_the_guard_warned_of() {
         let escalate = [Outcome::Followed, Outcome::Ignored, Outcome::ProvedWrong, Outcome::ProvedRight];
         assert_eq!(escalate.map(Outcome::escalates), [false, true, false, true]);

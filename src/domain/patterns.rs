@@ -7,6 +7,8 @@ mod looping;
 mod polls;
 mod spiral;
 mod stall;
+#[cfg(test)]
+mod tests;
 mod unstable;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -425,6 +425,46 @@ mod tests {
     }
 
     #[test]
+    fn two_ways_of_the_same_tasks_are_two_and_a_part_of_one_is_none() {
+        let other = ["edit docs/a.md", "mdbook build", "mdbook serve", "git push origin main"];
+        let mut some = three();
+        some.extend((4..7).map(|nth| tried(nth, &nth.to_string(), i64::from(nth), true, &other)));
+        assert_eq!(mine(&some, &[]).len(), 2);
+
+        let tasks = || vec![0, 1, 2];
+        let found =
+            [vec![1, 3], vec![4, 5, 6], vec![1, 2, 3], vec![3, 1]].map(|sequence| (sequence, tasks()));
+        let kept: Vec<Sequence> = closed(found.to_vec()).into_iter().map(|(sequence, _)| sequence).collect();
+        assert_eq!(kept, [vec![4, 5, 6], vec![1, 2, 3], vec![3, 1]]);
+    }
+
+    #[test]
+    fn the_way_with_the_most_steps_in_all_tasks_together_is_the_best() {
+        let long = ["make a", "make b", "make c", "make d", "make e", "make f", "make g"];
+        let of = |nth: u8| if nth < 5 { &long[..] } else { &long[..3] };
+        let some: Vec<Tried> =
+            (0..10).map(|nth| tried(nth, &nth.to_string(), i64::from(nth), true, of(nth))).collect();
+        let found = mine(&some, &[]);
+        assert_eq!(found.iter().map(|one| (one.steps.len(), one.of)).collect::<Vec<_>>(), [(7, 5)]);
+    }
+
+    #[test]
+    fn sequences_with_half_of_the_shorter_one_in_common_are_alike() {
+        let steps = |lines: &[&str]| lines.iter().filter_map(|line| Step::run(line)).collect::<Vec<_>>();
+        let way = steps(&["make a", "make b", "make c", "make d"]);
+        for (other, expected) in [
+            (&["make a", "make b", "x run", "y run"][..], true),
+            (&["make a", "x run", "y run", "z run"], false),
+            (&["make a", "x run"], true),
+            (&["make a", "x run", "y run"], false),
+            (&["x run"], false),
+        ] {
+            assert_eq!(are_alike(&way, &steps(other)), expected, "{other:?}");
+            assert_eq!(are_alike(&steps(other), &way), expected, "{other:?}");
+        }
+    }
+
+    #[test]
     fn each_limit_counts() {
         let few = &three()[..2];
         assert!(mine(few, &[]).is_empty(), "two tasks");
@@ -436,6 +476,12 @@ mod tests {
         let mut one_of_four_failed = three();
         one_of_four_failed.push(tried(4, "c", 3, false, &WAY));
         assert!(mine(&one_of_four_failed, &[]).is_empty(), "three of four are less than 80 %");
+        let mut one_of_five_failed = one_of_four_failed.clone();
+        one_of_five_failed.push(tried(5, "d", 4, true, &WAY));
+        assert!(mine(&one_of_five_failed, &[]).is_empty(), "four of five may be chance");
+        let five_of_twenty_failed: Vec<Tried> =
+            (0..20).map(|nth| tried(nth, &nth.to_string(), i64::from(nth), nth >= 5, &WAY)).collect();
+        assert!(mine(&five_of_twenty_failed, &[]).is_empty(), "three of four, however many");
         let mut one_of_seven: Vec<Tried> =
             (1..=6).map(|nth| tried(nth, "ab", i64::from(nth), true, &WAY)).collect();
         one_of_seven[0].sessions = BTreeSet::from(["b".to_owned()]);
@@ -452,6 +498,13 @@ mod tests {
         assert!(lower_bound(3, 3) >= MIN_BOUND && lower_bound(2, 2) < MIN_BOUND, "{}", lower_bound(3, 3));
         assert!(lower_bound(8, 10) >= MIN_BOUND && lower_bound(4, 5) < MIN_BOUND);
         assert_eq!(lower_bound(0, 0), 0.0);
+        for (good, all, expected) in [(3, 3, 0.525_76), (4, 5, 0.435_26), (15, 20, 0.567_78)] {
+            assert!(
+                (lower_bound(good, all) - expected).abs() < 1e-5,
+                "{good} of {all}: {}",
+                lower_bound(good, all)
+            );
+        }
     }
 
     #[test]
@@ -459,7 +512,14 @@ mod tests {
         assert_eq!(Step::run("ls src"), None);
         assert_eq!(Step::run("git status"), None);
         assert_eq!(Step::run("git commit -m one"), Step::run("git commit -m 'two words'"));
-        assert_eq!(Step::edit("README"), Some(Step::Edit("README".parse().expect("a path"))));
+        for (path, glob) in [
+            ("README", "README"),
+            (".gitignore", ".gitignore"),
+            ("a.rs", "*.rs"),
+            ("src/b/.env", "src/b/.env"),
+        ] {
+            assert_eq!(Step::edit(path), Some(Step::Edit(glob.parse().expect("a path"))));
+        }
     }
 
     #[test]
@@ -472,6 +532,8 @@ mod tests {
         );
         assert!(text.lines().count() <= 30);
         assert_eq!(slug(&found[0].steps), "cargo-fmt-cargo-test-git-commit");
+        let spelled = ["./run --all", "make _it_"].map(|line| Step::run(line).expect("a step"));
+        assert_eq!(slug(&spelled), "run-all-make-it");
     }
 
     #[test]

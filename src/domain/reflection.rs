@@ -226,6 +226,16 @@ mod tests {
     }
 
     #[test]
+    fn counts_add_up_field_by_field_and_failures_are_the_evidence() {
+        let counts = |failures, passes, passes_after_edit| Counts { failures, passes, passes_after_edit };
+        assert_eq!(counts(1, 2, 3).plus(counts(4, 5, 6)), counts(5, 7, 9));
+        assert!(Counts::default().is_empty());
+        assert!(!counts(0, 0, 1).is_empty());
+        let found = clusters([ran(1, "a", Some("e")), ran(2, "b", Some("e")), ran(3, "b", Some("e"))]);
+        assert_eq!(found[0].evidence(), [1, 2, 3]);
+    }
+
+    #[test]
     fn three_failures_of_two_sessions_are_enough_and_of_one_are_not() {
         let of = |sessions: [&'static str; 3]| {
             let acted = sessions.iter().zip(1..).map(|(session, seq)| ran(seq, session, Some("E1")));

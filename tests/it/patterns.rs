@@ -1,7 +1,9 @@
 //! Patterns: every form is found, every exception is silent, and the fold finds the same in any portions.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
+use expect_test::expect_file;
 use hivemind::domain::event::Event;
 use hivemind::domain::pattern::PatternKind;
 use hivemind::domain::patterns::PatternPolicy;
@@ -14,6 +16,7 @@ use crate::hook;
 use crate::shell::Shell;
 use crate::traces::generate::{NEGATIVE, POSITIVE, trace};
 use crate::traces::replay::{Replay, Step, Trace};
+use crate::traces::stored;
 
 /// Each form stands for a rule or for an exception: without it this test is red.
 #[test]
@@ -120,6 +123,52 @@ fn any_portions_and_any_number_of_looks_find_the_same() {
         assert!(folded == each.state, "a rebuilt state is the live one");
     }
     assert!(all > 50, "the histories hold {all} patterns");
+}
+
+/// What a trace raises, one line a pattern: all that the detectors say of it, apart from ids.
+fn raised(name: &str, trace: &Trace) -> String {
+    let replay = Replay::of(trace);
+    let opened = replay.events.iter().filter_map(|recorded| match &recorded.event {
+        Some(Event::PatternOpened(opened)) => Some((opened, recorded.at)),
+        _ => None,
+    });
+    let mut lines = String::new();
+    for (raised, (opened, at)) in replay.raised.iter().zip(opened) {
+        let repeats = &opened.repeats;
+        let about = if opened.task.is_some() { "a task" } else { opened.about.as_str() };
+        let list = |texts: &mut dyn Iterator<Item = String>| texts.collect::<Vec<_>>().join(", ");
+        let _ = writeln!(
+            lines,
+            "{name}, step {}: {} {} of {about:?} by [{}] in [{}], {} times in rounds of {:?} since {} s, {} grounds, \
+             error {:?}, closed {:?}",
+            raised.step,
+            raised.kind,
+            raised.episode,
+            list(&mut opened.agents.iter().map(ToString::to_string)),
+            list(&mut opened.scopes.iter().map(ToString::to_string)),
+            repeats.count,
+            repeats.period,
+            (at.ms() - repeats.since.ms()) / 1_000,
+            opened.rests_on.len(),
+            repeats.error.as_ref().map(|error| error.as_str()),
+            raised.why,
+        );
+    }
+    if lines.is_empty() { format!("{name}: nothing\n") } else { lines }
+}
+
+/// Any change of a rule shows here, and whoever makes it reads what else it changes.
+#[test]
+fn each_trace_raises_what_the_list_says() {
+    let forms = [POSITIVE, NEGATIVE].concat();
+    let generated = forms.iter().flat_map(|(name, form)| {
+        (0..3).map(move |seed| (format!("{name} {seed}"), trace(name, *form, seed)))
+    });
+    let stored = stored("hand").into_iter().map(|trace| (trace.header.trace.clone(), trace));
+    let histories = (0..4).map(|seed| (format!("history {seed}"), history(seed)));
+    let told: String =
+        generated.chain(stored).chain(histories).map(|(name, trace)| raised(&name, &trace)).collect();
+    expect_file!["../corpora/traces/raised.txt"].assert_eq(&told);
 }
 
 fn one(name: &str, policy: PatternPolicy) -> Replay {

@@ -131,7 +131,7 @@ fn generated(seeds: std::ops::Range<u64>) -> Vec<Trace> {
 }
 
 /// The traces of a directory of the corpus.
-fn stored(part: &str) -> Vec<Trace> {
+pub(crate) fn stored(part: &str) -> Vec<Trace> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpora/traces").join(part);
     let entries = std::fs::read_dir(&dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display()));
     let files = entries.map(|entry| entry.expect("an entry").path());

@@ -320,3 +320,6 @@ fn subject_of(
 fn one(event: Event) -> Accepted {
     Accepted { events: vec![event], ..Accepted::default() }
 }
+
+#[cfg(test)]
+mod tests;

@@ -216,3 +216,6 @@ pub(super) fn dismiss(
         )),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -636,3 +636,6 @@ impl Round {
         Self { acts: acts.iter().map(|ran| (*ran).clone()).collect(), count: acts.len() as u32, period: None }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -135,7 +135,16 @@ pub(super) fn waits_for_a_child(line: &str, command: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_poll;
+    use super::{is_poll, searches, waits_for_a_child};
+
+    #[test]
+    fn searches_and_questions_to_a_server_wait_for_a_child_and_work_does_not() {
+        assert!(searches("cd src && rg pool"));
+        assert!(!searches("cargo build"));
+        assert!(waits_for_a_child("cargo build", "rg pool"));
+        assert!(waits_for_a_child("curl localhost", "curl localhost"));
+        assert!(!waits_for_a_child("cargo build", "cargo build"));
+    }
 
     #[test]
     fn what_waits_is_told_from_what_works() {
