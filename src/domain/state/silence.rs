@@ -207,7 +207,7 @@ mod tests {
     use serde_json::{Value, json};
     use uuid::Uuid;
 
-    use super::{Claim, State};
+    use super::State;
     use crate::domain::agent::AgentId;
     use crate::domain::event::{Event, Recorded};
     use crate::domain::ids::{ClaimId, CommandId, EventId};
