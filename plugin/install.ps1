@@ -23,7 +23,8 @@ function Install-Hm {
         $wanted = ((Get-Content "$file.sha256" -Raw) -split '\s')[0]
         $found = (Get-FileHash -Algorithm SHA256 $file).Hash.ToLowerInvariant()
         if ($found -ne $wanted) { throw "hm is not installed: $archive has the SHA-256 $found, and not $wanted" }
-        tar -xzf $file -C $scratch hm.exe
+        # Another tar of the search path may take the drive for a host.
+        & "$env:SystemRoot\System32\tar.exe" -xzf $file -C $scratch hm.exe
         if ($LASTEXITCODE -ne 0) { throw "hm is not installed: $archive cannot be unpacked" }
         New-Item -ItemType Directory -Force $dir | Out-Null
         Move-Item -Force (Join-Path $scratch 'hm.exe') $dir

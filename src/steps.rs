@@ -256,7 +256,8 @@ fn is_not_offered(word: &str, is_offered: &dyn Fn(&str) -> bool) -> bool {
     VERBS.iter().any(|(tool, ..)| *tool == word) && !is_offered(word)
 }
 
-/// A text whose steps between back-quotes name their tools without the arguments.
+/// A text whose steps between back-quotes name their tools without the arguments. Runs keep theirs: no schema tells the
+/// profile that settles a claim.
 pub(crate) fn without_arguments(text: &str) -> String {
     let mut shown = String::new();
     let mut rest = text;
@@ -264,7 +265,8 @@ pub(crate) fn without_arguments(text: &str) -> String {
         let (before, from) = rest.split_at(at + 1);
         shown.push_str(before);
         rest = from;
-        if let Some((tool, length)) = called(from).filter(|(_, length)| from[*length..].starts_with('`')) {
+        let step = called(from).filter(|(_, length)| from[*length..].starts_with('`'));
+        if let Some((tool, length)) = step.filter(|(tool, _)| *tool != "run_experiment") {
             shown.push_str(tool);
             rest = &from[length..];
         }
@@ -462,6 +464,8 @@ mod tests {
     fn a_step_without_its_arguments_is_the_tool() {
         let text = "a `b`; next: cite it: `add_evidence {\"claim_id\":\"C1\",\"note\":\"a ` in it\"}`, or `shrug {}`";
         assert_eq!(super::without_arguments(text), "a `b`; next: cite it: `add_evidence`, or `shrug {}`");
+        let run = "run it: `run_experiment {\"profile\":\"t\"}`";
+        assert_eq!(super::without_arguments(run), run);
     }
 
     #[test]

@@ -17,7 +17,7 @@ mod volatile;
 pub use advice::{DeadEnd, MAX_TOLD, advise, age, edited_since, first_line, quoted};
 pub use error::{error_in, error_signature};
 pub use looks::only_looks;
-pub use normal::{NormalCommand, bare, inside_shell, normalise};
+pub use normal::{NormalCommand, bare, inside_shell, makes_commits, normalise};
 pub use own::is_own_call;
 pub use pipe::{Piped, piped};
 pub use reads::without_reading;

@@ -1,6 +1,6 @@
 //! A model behind an OpenAI-compatible address. A text goes there only after the rules about secrets passed it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use ureq::Agent;
@@ -8,6 +8,7 @@ use ureq::Agent;
 use crate::config::Endpoint;
 use crate::domain::privacy::{Secrets, scan};
 use crate::domain::vectors::Meaning;
+use crate::system;
 
 /// The most bytes of an answer: 16 texts of 4,096 numbers, with room to spare.
 const MAX_ANSWER_BYTES: u64 = 4 * 1024 * 1024;
@@ -42,6 +43,18 @@ pub enum Problem {
     /// The rules about secrets hold the text back.
     #[error("the text holds what looks like a secret (rule {0}), so it was not sent")]
     Secret(String),
+}
+
+impl Problem {
+    /// Whether the endpoint refuses a text, and not the request.
+    fn is_of_a_text(&self) -> bool {
+        matches!(self, Self::Status(status) if REFUSES_A_TEXT.contains(status))
+    }
+}
+
+/// The time until then. A request without any fails at once.
+fn left(until: Instant) -> Duration {
+    until.saturating_duration_since(system::instant()).max(Duration::from_millis(1))
 }
 
 /// A key. No log and no message shows it.
@@ -104,20 +117,31 @@ impl Allowed {
     /// The meanings of texts. A text that the endpoint refuses, such as one that is too long for its model, is like no
     /// other one and keeps no other text from its meaning.
     fn of_each(&self, texts: &[&str], within: Duration) -> Result<Vec<Meaning>, Problem> {
+        let until = system::instant() + within;
         let refused = match self.ask(texts, within) {
-            Err(Problem::Status(status)) if REFUSES_A_TEXT.contains(&status) => Problem::Status(status),
+            Err(refused) if refused.is_of_a_text() => refused,
             answer => return answer,
         };
         // Where it refuses every text, the cause is no text.
-        let Some(plain) = self.ask(&[WITHHELD], within).ok().and_then(|mut plain| plain.pop()) else {
+        let Some(plain) = self.ask(&[WITHHELD], left(until)).ok().and_then(|mut plain| plain.pop()) else {
             return Err(refused);
         };
+        self.without_refused(texts, plain.dimensions(), until)
+    }
+
+    /// The meanings of texts of which at least one is refused.
+    fn without_refused(&self, texts: &[&str], dimensions: usize, until: Instant) -> Result<Vec<Meaning>, Problem> {
         if texts.len() == 1 {
-            return Ok(vec![Meaning::none(plain.dimensions())]);
+            return Ok(vec![Meaning::none(dimensions)]);
         }
         let (first, second) = texts.split_at(texts.len() / 2);
-        let mut meanings = self.of_each(first, within)?;
-        meanings.extend(self.of_each(second, within)?);
+        let mut meanings = Vec::with_capacity(texts.len());
+        for half in [first, second] {
+            meanings.extend(match self.ask(half, left(until)) {
+                Err(refused) if refused.is_of_a_text() => self.without_refused(half, dimensions, until)?,
+                answer => answer?,
+            });
+        }
         Ok(meanings)
     }
 

@@ -48,13 +48,16 @@ pub type Supported = (ClaimId, String);
 pub struct NamedOver {
     /// The named claim.
     pub named: ClaimId,
-    /// The claim in its place.
-    pub now: ClaimId,
+    /// The claim in its place. `None` if that is over, too.
+    pub now: Option<ClaimId>,
 }
 
 impl fmt::Display for NamedOver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, which is {} now", self.named, self.now)
+        match self.now {
+            Some(now) => write!(f, "{}, which is {now} now", self.named),
+            None => write!(f, "{}, which is over", self.named),
+        }
     }
 }
 
@@ -109,13 +112,13 @@ impl Reader {
         Ok(())
     }
 
-    /// The claim that holds in the place of a replaced one. `None` if no claim replaced it.
+    /// The claim that holds in the place of a replaced one. `None` if no claim replaced it, or that one is over, too.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn holds_now(&self, id: ClaimId) -> Result<Option<ClaimSummary>, StoreError> {
         match ranking::successors(id, |id| self.successor(id))?.last() {
-            Some(now) => self.claim_summary(*now),
+            Some(now) => Ok(self.claim_summary(*now)?.filter(|now| now.status != Status::Deprecated)),
             None => Ok(None),
         }
     }
@@ -135,10 +138,12 @@ impl Reader {
                 let Some(now) = successors.last().filter(|_| !successors.contains(&claim.id)) else {
                     continue;
                 };
-                if self.claim_summary(*now)?.is_some_and(|now| now.created_seq > claim.created_seq) {
-                    claim.names_over = Some(NamedOver { named, now: *now });
-                    break;
-                }
+                let Some(now) = self.claim_summary(*now)?.filter(|now| now.created_seq > claim.created_seq) else {
+                    continue;
+                };
+                let now = (now.status != Status::Deprecated).then_some(now.id);
+                claim.names_over = Some(NamedOver { named, now });
+                break;
             }
         }
         Ok(())

@@ -186,7 +186,7 @@ pub(super) fn answer(asking: &mut Asking<'_>, agent: Option<&AgentId>) -> Result
             };
             let shown: Vec<&Need> = needs.iter().filter(|need| !is_awaited(need)).collect();
             let awaited: String = awaited.iter().map(|awaited| awaited.line(asked.now)).collect();
-            let waits = if needs.is_empty() { open(&waits) } else { String::new() };
+            let waits = if shown.is_empty() { open(&waits) } else { String::new() };
             text(&shown, &counts, agent, asked.now) + &waits + &awaited
         };
         Ok(asked.answer(json, text))

@@ -333,7 +333,7 @@ pub(super) fn status(status: &str) -> Markup {
 /// What speaks against a claim as it stands, in words.
 pub(super) fn doubts(claim: &Claim) -> Vec<&'static str> {
     [
-        (claim.failed_since.is_some(), "a run contradicts it since it was confirmed"),
+        (claim.failed_since.is_some(), "a run has contradicted it since it was confirmed"),
         (claim.unstable, "equal runs passed and failed"),
         (!claim.changed_since.is_empty(), "its files changed since"),
         (claim.stale, "the files of its evidence were edited since"),

@@ -323,10 +323,13 @@ fn silence_confirms_nothing_that_anything_stands_against() {
     let answered = make(&mut team, "the limit is 3", &["analyst"]);
     let answer = format!("C{} is wrong, it is 5", 6);
     team.does(&request("analyst", Command::CreateClaim(fact(&answer))));
+    let agreed_after = make(&mut team, "the pool is 4", &["analyst"]);
+    team.does(&request("analyst", Command::CreateClaim(fact("C8 is more than I thought"))));
+    team.takes("analyst", agreed_after, Position::Abstain);
     let supported = make(&mut team, "it has a support", &["analyst"]);
     team.takes("analyst", supported, Position::Support);
     team.at_minute(30);
-    assert_eq!(team.sweeps(), 2);
+    assert_eq!(team.sweeps(), 3);
     let of = |team: &Team, id| (team.status(id), team.claim(id).summary.agreed_by_silence);
     assert_eq!(of(&team, contested), (Status::Contested, false));
     assert_eq!(of(&team, withdrawn), (Status::Proposed, false), "it did object");
@@ -334,6 +337,7 @@ fn silence_confirms_nothing_that_anything_stands_against() {
     assert_eq!(of(&team, gone), (Status::Deprecated, false));
     assert_eq!(of(&team, abstained), (Status::Confirmed, true), "no objection");
     assert_eq!(of(&team, answered), (Status::Proposed, false), "it was answered");
+    assert_eq!(of(&team, agreed_after), (Status::Confirmed, true), "its answer was followed by a position");
     assert_eq!(of(&team, supported), (Status::Confirmed, false));
     // What ended otherwise after the time stays so.
     team.takes("analyst", supported, Position::Abstain);

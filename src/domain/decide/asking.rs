@@ -216,7 +216,10 @@ fn stands_against(state: &State, id: ClaimId, claim: &Claim) -> Option<String> {
     if let Some(proposal) = state.proposals(id).next() {
         return Some(format!("{} asked the operator to {} it", proposal.agent, proposal.asks));
     }
-    if let Some((answer, agent)) = state.heard_of(id).and_then(Heard::answered) {
+    let stands = |(answer, _): &&(ClaimId, AgentId)| {
+        state.claim(*answer).is_some_and(|answer| answer.status != Status::Deprecated)
+    };
+    if let Some((answer, agent)) = state.heard_of(id).and_then(Heard::answered).filter(stands) {
         return Some(format!("{agent} answered with claim {answer}"));
     }
     if let Some((scope, agent)) = state.heard_of(id).and_then(Heard::changed) {

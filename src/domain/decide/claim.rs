@@ -100,9 +100,13 @@ pub(super) fn create_claim(
     };
     let knows_how = state.recent(now).any(made_one);
     decision.next = asking::next(agent, create, waits_for, policy, knows_how);
-    let mut answered = state.answers(create.statement.as_str(), (agent, session));
-    if let Some(name) = answered.next() {
-        let ends = format!("your answer ends the silence on {name}: it is agreed only once you support it");
+    let answered: Vec<String> =
+        state.answers(create.statement.as_str(), (agent, session)).map(|name| name.to_string()).collect();
+    if !answered.is_empty() {
+        let ends = format!(
+            "your answer ends the silence on {}: it is agreed only once you support it",
+            answered.join(" and ")
+        );
         decision.next = Some(decision.next.map_or(ends.clone(), |next| format!("{ends}; {next}")));
     }
     Ok(decision)

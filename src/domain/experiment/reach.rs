@@ -262,19 +262,26 @@ fn is_python(name: &str) -> bool {
 /// What `env` runs in another directory (`-C`) or from one word (`-S`), and that directory below the top of the work tree.
 fn in_another_place(words: &[String], dir: &str) -> Option<(Vec<String>, String)> {
     let (first, rest) = words.split_first().filter(|(first, _)| first.rsplit('/').next() == Some("env"))?;
-    let at = rest.iter().position(|word| matches!(word.as_str(), "-C" | "-S"))?;
-    if rest[..at].iter().any(|word| !word.starts_with('-') && !word.contains('=')) {
-        return None;
-    }
-    let (value, after) = rest[at + 1..].split_first()?;
+    let mut at = 0;
+    let (option, value, after) = loop {
+        let (word, more) = rest.get(at..)?.split_first()?;
+        at += match word.split_once('=') {
+            Some((option @ ("--chdir" | "--split-string"), value)) => break (option, value, more),
+            None if matches!(word.as_str(), "-C" | "--chdir" | "-S" | "--split-string") => {
+                let (value, more) = more.split_first()?;
+                break (word, value, more);
+            }
+            None if matches!(word.as_str(), "-u" | "--unset") => 2,
+            None if !word.starts_with('-') => return None,
+            _ => 1,
+        };
+    };
     let before = std::iter::once(first).chain(&rest[..at]).cloned();
-    match rest[at].as_str() {
-        "-C" => Some((before.chain(after.iter().cloned()).collect(), below(value, dir))),
-        _ => {
-            let line = shell_words::split(value).ok()?;
-            Some((before.chain(line).chain(after.iter().cloned()).collect(), dir.to_owned()))
-        }
+    if matches!(option, "-C" | "--chdir") {
+        return Some((before.chain(after.iter().cloned()).collect(), below(value, dir)));
     }
+    let line = shell_words::split(value).ok()?;
+    Some((before.chain(line).chain(after.iter().cloned()).collect(), dir.to_owned()))
 }
 
 /// The options of Python with a module that is written onto its option: `-mpytest`, `-Bmpytest`.
@@ -391,6 +398,7 @@ mod tests {
             ("sh t.sh", "env -C . sh t.sh", Same),
             ("a: sh t.sh", "env -i -C a sh t.sh", Same),
             ("sh t.sh", "env -S 'sh t.sh'", Same),
+            ("a: sh t.sh", "env -u CI --chdir=a A=1 sh t.sh", Same),
             ("sh t.sh", "flock -w 5 lock taskset -c 0 chrt -b 0 sh t.sh", Same),
             ("sh t.sh", "xargs -r -n 1 ./t.sh", Same),
         ] {

@@ -218,7 +218,7 @@ impl Pages {
             let both = self.runs.get(&run).zip(self.runs.get(&page.proof?));
             both.map(|(run, proof)| run.is_alike(proof))
         };
-        let is_hidden = |link: &super::Link| link.is_unstable && page.unstable_at.is_some();
+        let is_hidden = |link: &super::Link| link.is_unstable && page.is_proven && page.unstable_at.is_some();
         let against = links().filter(|link| link.relation == Relation::Contradicts && !is_hidden(link));
         let against = against.filter(|link| !is_over(link));
         let last = against.filter(|link| link.run_id().is_some_and(|run| is_alike(run) != Some(true)));

@@ -1,6 +1,7 @@
 //! The fold: one arm for each type of event.
 
 use super::{Deed, State};
+use crate::domain::action::makes_commits;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Share;
 use crate::domain::decide::Policy;
@@ -141,7 +142,7 @@ impl State {
     /// A hook saw a command run.
     fn observe(&mut self, recorded: &Recorded, ran: &CommandRan) {
         let deed = Deed::of(ran);
-        if ran.command.as_str().contains("git commit") {
+        if makes_commits(ran.command.as_str()) {
             self.committed_seq = recorded.seq;
         }
         if let Some(session) = recorded.session.as_ref().filter(|_| deed.shows_something()) {

@@ -27,7 +27,7 @@ pub(in crate::domain) struct Heard {
     changed: Option<(Scope, AgentId)>,
     /// The claim's short name.
     name: Name,
-    /// The first claim of an agent that may object which names this one, and that agent.
+    /// The last claim with which an agent that may object answered, and that agent.
     answered: Option<(ClaimId, AgentId)>,
 }
 
@@ -129,7 +129,7 @@ impl State {
                 && is_another
                 && heard.is_answered(claim, &recorded.agent, created.statement.as_str())
             {
-                heard.answered.get_or_insert((created.claim_id, recorded.agent.clone()));
+                heard.answered = Some((created.claim_id, recorded.agent.clone()));
             }
             // The owner of a decision edits the files to carry it out.
             let is_its_doing = claim.claim_type == ClaimType::Decision && !is_another;
@@ -141,6 +141,8 @@ impl State {
             if let Some(Event::PositionTaken(taken)) = &recorded.event
                 && taken.claim_id == *id
             {
+                // A position says more than the answer before it.
+                heard.answered.take_if(|(_, by)| *by == recorded.agent && !taken.still);
                 if taken.still {
                     heard.versions.clone_from(&taken.versions);
                     heard.changed = None;

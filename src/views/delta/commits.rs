@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::happened::Happened;
+use crate::domain::action::makes_commits;
 use crate::domain::commit::CommitName;
-use crate::domain::event::{self, CommitSeen, Event};
+use crate::domain::event::{self, Event};
 use crate::domain::ids::EventId;
 use crate::ledger::{Filter, LedgerError, Reader, Stored};
 use crate::pack::About;
@@ -38,18 +39,18 @@ pub(super) fn commits(
     }
     let kind = Some(event::CommandRan::KIND.to_owned());
     let ran = ledger.list(&Filter { kind, limit: MAX_COMMANDS, newest: true, ..Filter::default() })?;
-    let ran: Vec<(Stored, String)> = ran.into_iter().rev().filter_map(commits_with).collect();
+    let ran: Vec<(Stored, String)> = ran.into_iter().filter_map(commits_with).collect();
     let is_own = |stored: &Stored| match &of.session {
         Some(own) => stored.session.as_ref().is_some_and(|session| session.as_str() == own),
         None => stored.agent == of.agent,
     };
     for id in ids {
-        let Some(Event::CommitSeen(commit)) =
-            ledger.event(id)?.and_then(|stored| stored.recorded().ok()?.event)
-        else {
-            continue;
-        };
-        let made = ran.iter().find(|(_, line)| made(line, &commit)).map(|(stored, _)| stored);
+        let Some(seen) = ledger.event(id)? else { continue };
+        let seq = seen.seq;
+        let Some(Event::CommitSeen(commit)) = seen.recorded().ok().and_then(|seen| seen.event) else { continue };
+        let subject = commit.subject.as_ref().map(ToString::to_string).unwrap_or_default();
+        let before = |(stored, line): &&(Stored, String)| stored.seq < seq && made(line, &subject);
+        let made = ran.iter().filter(before).max_by_key(|(stored, _)| stored.seq).map(|(stored, _)| stored);
         let may_be_own = made.is_none_or(is_own) && ran.iter().any(|(stored, _)| is_own(stored));
         if commit.parents <= 1 && !may_be_own {
             let by = made.map(|stored| stored.agent.to_string());
@@ -63,12 +64,46 @@ pub(super) fn commits(
 fn commits_with(stored: Stored) -> Option<(Stored, String)> {
     let Some(Event::CommandRan(ran)) = stored.recorded().ok()?.event else { return None };
     let line = ran.command.to_string();
-    (line.contains("git") && line.contains("commit")).then_some((stored, line))
+    makes_commits(&line).then_some((stored, line))
 }
 
-/// Whether a command made a commit: it names the begin of its subject.
-fn made(line: &str, commit: &CommitSeen) -> bool {
-    let subject = commit.subject.as_ref().map(ToString::to_string).unwrap_or_default();
+/// Whether a command made a commit: a word of it is the subject, or begins with the first line or the begin of a long one.
+fn made(line: &str, subject: &str) -> bool {
     let begin: String = subject.chars().take(SUBJECT_CHARS).collect();
-    !begin.is_empty() && line.contains(&begin)
+    let is_cut = begin != subject;
+    !begin.is_empty()
+        && line.match_indices(&begin).any(|(at, _)| {
+            let (before, after) = (line[..at].chars().next_back(), line[at + begin.len()..].chars().next());
+            let is_quoted = before.is_some_and(|c| matches!(c, '"' | '\'' | '\n'));
+            let ends = |c: char| matches!(c, '"' | '\'' | '\n' | '\\') || !is_quoted && c.is_whitespace();
+            let begins = is_quoted || before.is_some_and(|c| c.is_whitespace() || c == '=');
+            begins && (is_cut || after.is_none_or(ends))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::made;
+
+    /// Red before: a commit called `fix` was that of whoever had committed `fix the pool`.
+    #[test]
+    fn a_commit_is_known_by_its_whole_subject() {
+        for (line, subject) in [
+            ("git commit -m 'fix the pool'", "fix the pool"),
+            ("git commit -qam fix", "fix"),
+            ("git commit --message=fix", "fix"),
+            ("git commit -m 'fix\n\nIt leaked.'", "fix"),
+            ("git commit -m 'a subject that is longer than what is", "a subject that is longer than what is compared"),
+        ] {
+            assert!(made(line, subject), "{line}");
+        }
+        for (line, subject) in [
+            ("git commit -m 'fix the pool'", "fix"),
+            ("git commit -m 'prefix'", "fix"),
+            ("git commit -m 'mend'", "fix"),
+            ("git commit -m 'fix'", ""),
+        ] {
+            assert!(!made(line, subject), "{line}");
+        }
+    }
 }
