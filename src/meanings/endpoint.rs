@@ -130,7 +130,12 @@ impl Allowed {
     }
 
     /// The meanings of texts of which at least one is refused.
-    fn without_refused(&self, texts: &[&str], dimensions: usize, until: Instant) -> Result<Vec<Meaning>, Problem> {
+    fn without_refused(
+        &self,
+        texts: &[&str],
+        dimensions: usize,
+        until: Instant,
+    ) -> Result<Vec<Meaning>, Problem> {
         if texts.len() == 1 {
             return Ok(vec![Meaning::none(dimensions)]);
         }

@@ -138,7 +138,8 @@ impl Reader {
                 let Some(now) = successors.last().filter(|_| !successors.contains(&claim.id)) else {
                     continue;
                 };
-                let Some(now) = self.claim_summary(*now)?.filter(|now| now.created_seq > claim.created_seq) else {
+                let Some(now) = self.claim_summary(*now)?.filter(|now| now.created_seq > claim.created_seq)
+                else {
                     continue;
                 };
                 let now = (now.status != Status::Deprecated).then_some(now.id);

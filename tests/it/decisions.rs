@@ -73,7 +73,7 @@ async fn one_decision_stands_for_each_target() {
             record_decision C3: committed at seq 8; next: C1 is out of force as a whole: what still holds of it and is not said here is to be decided again; confirmed once another agent supports it
             record_outcome C3: committed at seq 9
             duplicate_outcome: the outcome of decision C3 is partial already; nothing to do: it is on record
-            record_outcome C3: committed at seq 10; next: spare others the dead end: `create_claim {"claim_type":"negative","scopes":["target:database"],"statement":"decision C3 failed: two outages"}`
+            record_outcome C3: committed at seq 10; next: spare others the dead end: `create_claim`
             no_decision: claim C4 is not on record as a decision; record it first: `record_decision {"claim_id":"C4","rationale":"WHY, IN A SENTENCE"}`, or name one of `hivemind://decisions`
             target_conflict: decision C3 on target:database is in force; `support {"claim_id":"C3"}`, or `challenge {"claim_id":"C3","reason":"WHY, IN A SENTENCE"}`, or ask architect to decide anew"#]],
     );

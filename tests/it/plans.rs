@@ -103,6 +103,12 @@ const ALLOWED: &[Allowed] = &[
     Allowed { statement: "SELECT id FROM events WHERE substr", scan: "SCAN events", because: Because::All },
     Allowed { statement: "SELECT p.event_id, p.claim_id", scan: "SCAN p", because: Because::Ends },
     Allowed { statement: "SELECT c.id, c.statement", scan: "SCAN c", because: Because::Ends },
+    // Each run that contradicts a claim, and no other evidence.
+    Allowed {
+        statement: "SELECT c.id, c.statement",
+        scan: "SCAN f USING INDEX claim_evidence_against",
+        because: Because::All,
+    },
     Allowed {
         statement: "SELECT command_id, agent, kind",
         scan: "SCAN rejected_commands",

@@ -305,19 +305,23 @@ pub fn bare(words: &[String]) -> Vec<String> {
 /// Whether a line runs `git commit`.
 pub fn makes_commits(line: &str) -> bool {
     // Most lines are ruled out before they are taken apart.
-    line.contains("git") && line.contains("commit") && normalise(line, "/", "/").iter().any(|command| {
-        let [program, arguments @ ..] = command.words() else { return false };
-        let mut arguments = arguments.iter();
-        while program == "git" && let Some(argument) = arguments.next() {
-            match argument.as_str() {
-                "-C" | "-c" => drop(arguments.next()),
-                "commit" => return true,
-                option if option.starts_with('-') => {}
-                _ => return false,
+    line.contains("git")
+        && line.contains("commit")
+        && normalise(line, "/", "/").iter().any(|command| {
+            let [program, arguments @ ..] = command.words() else { return false };
+            let mut arguments = arguments.iter();
+            while program == "git"
+                && let Some(argument) = arguments.next()
+            {
+                match argument.as_str() {
+                    "-C" | "-c" => drop(arguments.next()),
+                    "commit" => return true,
+                    option if option.starts_with('-') => {}
+                    _ => return false,
+                }
             }
-        }
-        false
-    })
+            false
+        })
 }
 
 /// The command of a line that a shell gets as an argument, as in `sh -c './check.sh'`, run in `dir` below the root.

@@ -47,7 +47,9 @@ pub(super) fn commits(
     for id in ids {
         let Some(seen) = ledger.event(id)? else { continue };
         let seq = seen.seq;
-        let Some(Event::CommitSeen(commit)) = seen.recorded().ok().and_then(|seen| seen.event) else { continue };
+        let Some(Event::CommitSeen(commit)) = seen.recorded().ok().and_then(|seen| seen.event) else {
+            continue;
+        };
         let subject = commit.subject.as_ref().map(ToString::to_string).unwrap_or_default();
         let before = |(stored, line): &&(Stored, String)| stored.seq < seq && made(line, &subject);
         let made = ran.iter().filter(before).max_by_key(|(stored, _)| stored.seq).map(|(stored, _)| stored);
@@ -93,7 +95,10 @@ mod tests {
             ("git commit -qam fix", "fix"),
             ("git commit --message=fix", "fix"),
             ("git commit -m 'fix\n\nIt leaked.'", "fix"),
-            ("git commit -m 'a subject that is longer than what is", "a subject that is longer than what is compared"),
+            (
+                "git commit -m 'a subject that is longer than what is",
+                "a subject that is longer than what is compared",
+            ),
         ] {
             assert!(made(line, subject), "{line}");
         }
