@@ -57,7 +57,7 @@ Prove   hm profile list; hm experiment run PROFILE --claim C47
 Open    hm attention                           what waits for you, and the command that settles each
 
 The last command or run is the evidence `last`, and `last:WORD` the last command with that word.
-More of a verb: hm claim create -h, all of it: --help.
+The page of a verb: hm claim create -h, all of it: --help.
 ";
 
 /// The page of any other verb.

@@ -96,7 +96,7 @@ mod tests {
             ("git commit --message=fix", "fix"),
             ("git commit -m 'fix\n\nIt leaked.'", "fix"),
             (
-                "git commit -m 'a subject that is longer than what is",
+                "git commit -m 'a subject that is longer than what is compa",
                 "a subject that is longer than what is compared",
             ),
         ] {
