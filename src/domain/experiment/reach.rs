@@ -416,6 +416,7 @@ mod tests {
             ("sh -c 'test -e a'", "sh -c 'test -e b'"),
             ("grep -q a src/a.rs", "grep -q b src/a.rs"),
             ("npm test", "pytest"),
+            ("sh t.sh", "sh -c '! ./t.sh'"),
         ] {
             assert_eq!(reach(failed).kinship(&reach(other)), None, "{failed} | {other}");
             assert_eq!(reach(other).kinship(&reach(failed)), None, "{other} | {failed}");
