@@ -2,7 +2,6 @@
 //! shows it.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
@@ -258,41 +257,29 @@ fn is_not_offered(word: &str, is_offered: &dyn Fn(&str) -> bool) -> bool {
 
 /// A text whose steps between back-quotes name their tools without the arguments. Runs keep theirs: no schema tells the
 /// profile that settles a claim.
-pub(crate) fn without_arguments(text: &str) -> String {
-    let mut shown = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find('`') {
-        let (before, from) = rest.split_at(at + 1);
-        shown.push_str(before);
-        rest = from;
-        let step = called(from).filter(|(_, length)| from[*length..].starts_with('`'));
-        if let Some((tool, length)) = step.filter(|(tool, _)| *tool != "run_experiment") {
-            shown.push_str(tool);
-            rest = &from[length..];
-        }
-    }
-    shown + rest
-}
-
-/// The tool that a text begins with, and how many bytes its call takes there.
-fn called(text: &str) -> Option<(&str, usize)> {
-    let (tool, rest) =
-        text.split_once(' ').filter(|(tool, _)| VERBS.iter().any(|(name, ..)| name == tool))?;
-    let mut given = serde_json::Deserializer::from_str(rest).into_iter::<Map<String, Value>>();
-    given.next()?.ok()?;
-    Some((tool, tool.len() + 1 + given.byte_offset()))
+pub(crate) fn without_arguments(text: &str) -> Cow<'_, str> {
+    with_steps(text, "", |from| {
+        let ((tool, ..), _, length) = called(from)?;
+        (*tool != "run_experiment").then(|| ((*tool).to_owned(), length))
+    })
 }
 
 fn with_lines<'t>(text: &'t str, lines: &Lines<'_>) -> Cow<'t, str> {
+    with_steps(text, lines.lead, |from| lines.step(from))
+}
+
+/// A text with other words for its steps between back-quotes. `said` has the words for the step that a text begins with, and
+/// how many bytes the step takes there. `lead` is said before each.
+fn with_steps<'t>(text: &'t str, lead: &str, said: impl Fn(&str) -> Option<(String, usize)>) -> Cow<'t, str> {
     let mut shown = String::new();
     let mut rest = text;
     while let Some(at) = rest.find('`') {
         let (before, from) = rest.split_at(at + 1);
         shown.push_str(before);
         rest = from;
-        let step = lines.step(from).filter(|(_, length)| from[*length..].starts_with('`'));
+        let step = said(from).filter(|(_, length)| from[*length..].starts_with('`'));
         if let Some((line, length)) = step {
-            shown.insert_str(shown.len() - 1, lines.lead);
+            shown.insert_str(shown.len() - 1, lead);
             shown.push_str(&line);
             shown.push('`');
             rest = &from[length + 1..];
@@ -334,16 +321,22 @@ fn hints(value: &Value, lines: &Lines<'_>) -> Value {
     }
 }
 
+/// The tool that a text begins with, the arguments that it is called with, and how many bytes the call takes there.
+fn called(text: &str) -> Option<(&'static Verb, Map<String, Value>, usize)> {
+    let (tool, rest) = text.split_once(' ')?;
+    let verb = VERBS.iter().find(|(name, ..)| *name == tool)?;
+    let mut given = serde_json::Deserializer::from_str(rest).into_iter::<Map<String, Value>>();
+    let arguments = given.next()?.ok()?;
+    Some((verb, arguments, tool.len() + 1 + given.byte_offset()))
+}
+
 /// The command line of the step that a text begins with, and how many bytes the step takes there.
 fn step(text: &str, root: &str) -> Option<(String, usize)> {
     if let Some(address) = text.strip_prefix("hivemind://") {
         let length = address.find(['`', ' ', ',', ';']).unwrap_or(address.len());
         return Some((shows(&address[..length], root)?, text.len() - address.len() + length));
     }
-    let (tool, rest) = text.split_once(' ')?;
-    let (_, verb, takes) = VERBS.iter().find(|(name, ..)| *name == tool)?;
-    let mut given = serde_json::Deserializer::from_str(rest).into_iter::<Map<String, Value>>();
-    let arguments: HashMap<String, Value> = given.next()?.ok()?.into_iter().collect();
+    let ((_, verb, takes), arguments, length) = called(text)?;
     if arguments.keys().any(|name| !takes.iter().any(|(known, _)| known == name)) {
         return None;
     }
@@ -366,7 +359,7 @@ fn step(text: &str, root: &str) -> Option<(String, usize)> {
             }
         }
     }
-    Some((line, tool.len() + 1 + given.byte_offset()))
+    Some((line, length))
 }
 
 fn listed(value: &Value) -> &[Value] {

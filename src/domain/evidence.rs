@@ -55,7 +55,8 @@ impl fmt::Display for IdEnd {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{given}` names no event: use `last` (the last command or run of your session), `last:WORD` (its last command with \
-     that word), the id of a run or an event, the last {SHORTEST_END} characters of an id or more, or lines of a file as path:line or path:from-to"
+     that word), the id of a run or an event, the last {SHORTEST_END} characters of an id or more, or lines of a file as \
+     path:line or path:from-to"
 )]
 pub struct BadName {
     given: String,

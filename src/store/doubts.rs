@@ -42,11 +42,10 @@ pub(super) fn ran(db: &Connection, at: &Recorded, body: &ExperimentCompleted) ->
         let (claim, failed): (String, Option<String>) = (row.get("claim")?, row.get("failed_run")?);
         let Some(proof) = run(&row.get::<_, String>("proof_run")?)? else { continue };
         let failed = failed.map(|failed| run(&failed)).transpose()?.flatten();
-        match new.word_on(&proof, failed.as_ref()) {
+        match new.word_on(&proof, failed.as_ref(), body.unstable.is_some()) {
             Some(Word::Against) => marks.push((claim, Some(id.clone()))),
-            // A pass and a failure on one content take nothing back.
-            Some(Word::Restored) if body.unstable.is_none() => marks.push((claim, None)),
-            Some(Word::Restored) | None => {}
+            Some(Word::Restored) => marks.push((claim, None)),
+            None => {}
         }
     }
     for (claim, failed) in marks {

@@ -322,6 +322,8 @@ struct Asked<'a> {
     /// What it works on, and all places of that.
     work: Work,
     places: Vec<Scope>,
+    /// The paths of its own claims. `None` without news of a commit.
+    claimed: Option<Vec<Scope>>,
     /// What its prompts, its intent and its tasks name.
     mentioned: Mentioned,
     questions: Vec<Question>,
@@ -363,6 +365,7 @@ impl<'a> Asked<'a> {
             is_command: occasion == Occasion::Command,
             work,
             places,
+            claimed: None,
             mentioned,
             questions: Vec::new(),
             contradictions: Vec::new(),
@@ -395,6 +398,7 @@ impl<'a> Asked<'a> {
                         |run: &ExperimentView| run.series.as_ref().map_or(run.run_id, |series| series.first);
                     asked.runs.extend(run.filter(|run| series.insert(first(run))).map(|run| (*id, run)));
                 }
+                About::Commit(_) if asked.claimed.is_none() => asked.claimed = Some(asked.paths_of_claims()?),
                 About::Intent
                 | About::Claim(_)
                 | About::Question(_)
@@ -481,7 +485,7 @@ impl<'a> Asked<'a> {
                 here.concern = Concern::Touches;
                 return Ok((!here.paths.is_empty()).then_some(News { waiting: here, rank: 4, body }));
             }
-            About::Commit(id) => return self.commit(waiting, commits.get(id)),
+            About::Commit(id) => return Ok(self.commit(waiting, commits.get(id))),
             About::Merged { agent, worktree, branch } => {
                 let session = self.of.session.as_deref();
                 let session = session.map(|id| self.store.session(id)).transpose()?.flatten();

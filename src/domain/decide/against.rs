@@ -197,16 +197,25 @@ pub(super) fn alike_under_other_prediction<'a>(
 ) -> Option<(RunId, &'a Run)> {
     let alike = state.runs().filter(|(id, other)| {
         *id != run_id
-            && other.claim == Some(claim_id)
+            && is_under_other_prediction((claim_id, claim), other, prediction)
             && other.state == run.state
-            && other.prediction.is_some_and(|other| other != prediction)
-            && other.undecided.is_none()
-            && other.cannot_settle(&claim.scopes, prediction).is_none()
             && !are_of_one_request(run, other)
             && is_same_test(other, run)
             && matches!(likeness(claim, other, run), Likeness::Same)
     });
     alike.max_by_key(|(id, _)| *id)
+}
+
+/// Whether a run about a claim that can settle it predicted another outcome.
+fn is_under_other_prediction(
+    (claim_id, claim): (ClaimId, &Claim),
+    other: &Run,
+    prediction: Prediction,
+) -> bool {
+    other.claim == Some(claim_id)
+        && other.prediction.is_some_and(|other| other != prediction)
+        && other.undecided.is_none()
+        && other.cannot_settle(&claim.scopes, prediction).is_none()
 }
 
 /// How both of two runs tell that they decide nothing: `run` is the other one.
@@ -284,12 +293,9 @@ pub(super) fn last_of_other_prediction(
 ) -> Option<(RunId, RunState)> {
     let check = Some(plan.check());
     let others = state.runs().filter(|(_, run)| {
-        run.claim == Some(claim_id)
-            && run.state.is_conclusive()
+        run.state.is_conclusive()
             && run.check == check
-            && run.prediction.is_some_and(|other| other != prediction)
-            && run.undecided.is_none()
-            && run.cannot_settle(&claim.scopes, prediction).is_none()
+            && is_under_other_prediction((claim_id, claim), run, prediction)
     });
     others.max_by_key(|(id, _)| *id).map(|(id, run)| (id, run.state))
 }
@@ -380,15 +386,11 @@ fn known_before(
     if run.prediction != Some(Prediction::Fails) {
         return None;
     }
-    let is_predicted = |other: &Run| other.claim == Some(claim_id) && other.prediction == run.prediction;
     let known = state.runs().filter(|(id, other)| {
         *id != run_id
-            && other.state == RunState::Failed
+            && is_known_failure(state, (claim_id, claim), (*id, other))
             && is_same_test(other, run)
-            && !is_predicted(other)
-            && other.ended < Some(claim.sights.last_meant())
             && !differ(&run.saw.versions, &other.saw.versions)
-            && state.held_at_failure(*id).is_some()
             && !has_other_files(state, *id, run)
     });
     known.map(|(id, _)| id).max()
@@ -401,15 +403,19 @@ pub(super) fn known_before_plan(
     plan: &Plan,
 ) -> Option<RunId> {
     let check = Some(plan.check());
-    let is_predicted = |run: &Run| run.claim == Some(claim_id) && run.prediction == Some(Prediction::Fails);
-    let known = state.runs().filter(|(id, run)| {
-        run.state == RunState::Failed
-            && run.check == check
-            && !is_predicted(run)
-            && run.ended < Some(claim.sights.last_meant())
-            && state.held_at_failure(*id).is_some()
-    });
+    let known = state
+        .runs()
+        .filter(|(id, run)| run.check == check && is_known_failure(state, (claim_id, claim), (*id, run)));
     known.map(|(id, _)| id).max()
+}
+
+/// Whether a failure was on record before a claim was made, or said to be still meant, and no prediction of this claim.
+fn is_known_failure(state: &State, (claim_id, claim): (ClaimId, &Claim), (id, run): (RunId, &Run)) -> bool {
+    let is_predicted = run.claim == Some(claim_id) && run.prediction == Some(Prediction::Fails);
+    run.state == RunState::Failed
+        && !is_predicted
+        && run.ended < Some(claim.sights.last_meant())
+        && state.held_at_failure(id).is_some()
 }
 
 /// The last run of the same check that had no outcome, how it ended, and on what may be the content of this run.

@@ -218,7 +218,8 @@ fn about_deprecated(id: ClaimId, claim: &Claim) -> Rejection {
 }
 
 /// What may prevent that the next runs prove a claim: both outcomes of the check, the last run on record that contradicts
-/// the claim or predicted the other outcome, or one of the same check that was interrupted. What it is worth depends on the content, which is known once the run is over.
+/// the claim or predicted the other outcome, or one of the same check that was interrupted. What it is worth depends on the
+/// content, which is known once the run is over.
 fn unless(
     state: &State,
     (claim_id, claim): (ClaimId, &Claim),

@@ -33,8 +33,9 @@ impl Finished {
         Self { top, reach: Reach::of(&words, dir), test, state }
     }
 
-    /// What this run says about an earlier proof. `failed` is the run that speaks against the proof so far.
-    pub fn word_on(&self, proof: &Self, failed: Option<&Self>) -> Option<Word> {
+    /// What this run says about an earlier proof. `failed` is the run that speaks against the proof so far. `is_unstable`
+    /// tells whether the test of this run passed and failed: then it takes nothing back.
+    pub fn word_on(&self, proof: &Self, failed: Option<&Self>, is_unstable: bool) -> Option<Word> {
         if proof.top != self.top {
             return None;
         }
@@ -42,6 +43,7 @@ impl Finished {
             return self.speaks_against(proof).then_some(Word::Against);
         }
         // It came out as the proof did.
+        let failed = failed.filter(|_| !is_unstable);
         failed.filter(|failed| self.includes(failed) || self.includes(proof)).map(|_| Word::Restored)
     }
 

@@ -123,11 +123,10 @@ impl Pages {
             let is_own = proof.state != new.state && new.claim() == Some(*id) && ended.undecided.is_none();
             let Some(proof) = proof.finished.as_ref().filter(|_| is_earlier && !is_own) else { continue };
             let failed = page.failed.and_then(|failed| runs.get(&failed)?.finished.as_ref());
-            match finished.word_on(proof, failed) {
+            match finished.word_on(proof, failed, ended.unstable.is_some()) {
                 Some(Word::Against) => page.failed = Some(ended.run_id),
-                // A pass and a failure on one content take nothing back.
-                Some(Word::Restored) if ended.unstable.is_none() => page.failed = None,
-                Some(Word::Restored) | None => {}
+                Some(Word::Restored) => page.failed = None,
+                None => {}
             }
         }
     }

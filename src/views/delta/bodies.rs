@@ -269,27 +269,28 @@ impl Asked<'_> {
     }
 
     /// A commit of another agent to files that the reader holds, or that its claims are about.
-    pub(super) fn commit(
-        &self,
-        waiting: &Waiting,
-        commit: Option<&Committed>,
-    ) -> Result<Option<News>, StoreError> {
-        let Some(Committed { by, commit }) = commit else { return Ok(None) };
+    pub(super) fn commit(&self, waiting: &Waiting, commit: Option<&Committed>) -> Option<News> {
+        let Committed { by, commit } = commit?;
         let mut here = waiting.clone();
         here.paths.retain(|path| path.is_at(&self.places));
         here.concern = Concern::Touches;
         if here.paths.is_empty() {
-            let owner = Some(self.of.agent.to_string());
-            let own = ClaimFilter { owner, in_force: true, limit: MAX_LIMIT, ..ClaimFilter::default() };
-            let own = self.store.claims(&own)?.claims;
-            let scopes =
-                own.iter().flat_map(|claim| &claim.scopes).filter_map(|scope| scope.parse::<Scope>().ok());
-            let scopes: Vec<Scope> = scopes.filter(|scope| scope.is_path() && !scope.is_whole()).collect();
-            here.paths = waiting.paths.iter().filter(|path| path.is_at(&scopes)).cloned().collect();
+            let claimed = self.claimed.as_deref().unwrap_or_default();
+            here.paths = waiting.paths.iter().filter(|path| path.is_at(claimed)).cloned().collect();
             here.concern = Concern::Other;
         }
         let body = Body::Commit { by: by.clone(), commit: commit.clone() };
-        Ok((!here.paths.is_empty()).then_some(News { waiting: here, rank: 4, body }))
+        (!here.paths.is_empty()).then_some(News { waiting: here, rank: 4, body })
+    }
+
+    /// The paths of the reader's own claims.
+    pub(super) fn paths_of_claims(&self) -> Result<Vec<Scope>, StoreError> {
+        let owner = Some(self.of.agent.to_string());
+        let own = ClaimFilter { owner, in_force: true, limit: MAX_LIMIT, ..ClaimFilter::default() };
+        let own = self.store.claims(&own)?.claims;
+        let scopes =
+            own.iter().flat_map(|claim| &claim.scopes).filter_map(|scope| scope.parse::<Scope>().ok());
+        Ok(scopes.filter(|scope| scope.is_path() && !scope.is_whole()).collect())
     }
 
     pub(super) fn task(&self, waiting: &Waiting, mut task: TaskView) -> Option<(Concern, usize, Body)> {
