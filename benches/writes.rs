@@ -93,7 +93,12 @@ struct One {
     fsync: Vec<Vec<Duration>>,
     fdatasync: Vec<Vec<Duration>>,
     create: Vec<Vec<Duration>>,
+    /// Claims about a file that exists, whose content is stored with the claim.
+    at_file: Vec<Vec<Duration>>,
 }
+
+/// The length of a file that a claim is about, in bytes: that of an ordinary source file.
+const FILE_BYTES: usize = 20_000;
 
 impl One {
     fn measure(&mut self, space: &Space, calls: usize) {
@@ -103,9 +108,12 @@ impl One {
         client.create_claim(0);
         let mut file = baseline_file(space);
         append(&mut file, File::sync_all);
-        let (mut fsync, mut fdatasync, mut create) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut fsync, mut fdatasync, mut create, mut at_file) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for index in 1..=calls {
-            create.push(client.create_claim(index));
+            create.push(client.create_claim(2 * index - 1));
+            make_file(space, 2 * index);
+            at_file.push(client.create_claim(2 * index));
             // The disk's mood changes within a second: the baseline is taken in the same one.
             if index % TURN == 0 || index == calls {
                 let turn = create.len() - fsync.len();
@@ -116,6 +124,7 @@ impl One {
         self.fsync.push(fsync);
         self.fdatasync.push(fdatasync);
         self.create.push(create);
+        self.at_file.push(at_file);
     }
 
     fn table(&self) -> Table {
@@ -136,10 +145,23 @@ impl One {
         table.rounds("create_claim p50 us", &p50, "");
         table.rounds("create_claim p95 us", &p(&self.create, 95), "");
         table.rounds("create_claim p99 us", &p99, "");
+        let at_file = p(&self.at_file, 50);
+        let more: Vec<f64> = at_file.iter().zip(&p50).map(|(with, without)| with - without).collect();
+        table.rounds("create_claim p50 us, about a file that exists", &at_file, "");
+        table.rounds("create_claim p50 us, what the file costs", &more, "<= 100");
         table.rounds("create_claim p50 / fsync p50", &times(&p50), "<= 2");
         table.rounds("create_claim p99 / fsync p50", &times(&p99), "<= 10");
         table
     }
+}
+
+/// Makes the file that a claim is about.
+fn make_file(space: &Space, index: usize) {
+    let scopes = claim(index, ClaimType::Fact).scopes;
+    let path = scopes.iter().find(|scope| scope.is_path()).expect("a path");
+    let path = space.root().join(path.as_str());
+    std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+    std::fs::write(path, vec![b'x'; FILE_BYTES]).expect("a file");
 }
 
 fn append(file: &mut File, sync: impl Fn(&File) -> std::io::Result<()>) -> Duration {

@@ -324,16 +324,20 @@ pub fn makes_commits(line: &str) -> bool {
         })
 }
 
-/// The command of a line that a shell gets as an argument, as in `sh -c './check.sh'`, run in `dir` below the root.
+/// The command of a line that a shell gets as an argument, as in `sh -c './check.sh'` and `eval ./check.sh`, run in `dir`
+/// below the root.
 /// `None` without such a line, and where it runs several commands or turns their outcome around.
 pub fn inside_shell(words: &[String], dir: &str) -> Option<NormalCommand> {
     let [program, arguments @ ..] = words else { return None };
-    let line = line_for_shell(arguments).filter(|_| SHELLS.contains(&name(program)))?;
+    let line = match program.as_str() {
+        "eval" => arguments.join(" "),
+        program => line_for_shell(arguments).filter(|_| SHELLS.contains(&name(program)))?.to_owned(),
+    };
     // `! check` fails where the check passes.
     if line.split_whitespace().any(|word| word == "!") {
         return None;
     }
-    let mut commands = normalise(line, &format!("/{dir}"), "/").into_iter();
+    let mut commands = normalise(&line, &format!("/{dir}"), "/").into_iter();
     commands.next().filter(|_| commands.next().is_none())
 }
 

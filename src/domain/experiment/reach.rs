@@ -41,7 +41,8 @@ const FETCHERS: [&str; 3] = ["bunx", "npx", "uvx"];
 /// Options of `xargs` with a value.
 const OF_XARGS: [&str; 8] = ["-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s"];
 /// Programs that run a script.
-const INTERPRETERS: [&str; 9] = ["bash", "dash", "ksh", "node", "perl", "php", "ruby", "sh", "zsh"];
+const INTERPRETERS: [&str; 11] =
+    [".", "bash", "dash", "ksh", "node", "perl", "php", "ruby", "sh", "source", "zsh"];
 
 /// What a check reaches.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -365,6 +366,10 @@ mod tests {
             ("python3 -m pytest", "pytest -q -- t.py", Wider),
             (".venv/bin/pytest -vv", "env A=1 python3.12 -B -m pytest -q", Same),
             ("uv run pytest -q", "coverage run -m pytest", Same),
+            ("eval 'pytest -q'", "pytest -q", Same),
+            ("eval pytest -q t.py", "pytest -q", Narrower),
+            (". ./check.sh", "sh check.sh", Same),
+            ("source check.sh", "bash ./check.sh", Same),
             ("pytest t.py::test_a[1]", "pytest -- ./t.py::test_a", Narrower),
             ("pytest -p no:cacheprovider", "pytest -q", Narrower),
             ("pytest -k fast", "pytest -k slow", Alike),
