@@ -180,7 +180,9 @@ async fn a_pane_in_a_work_tree_named_after_an_agent_is_that_agent() {
     git(&trees.root("main"), &["worktree", "add", "-q", "../devops"]);
     let mut owners = Vec::new();
     let mut panes = Vec::new();
-    for (number, tree) in ["analyst", "devops", "devops", "wt"].into_iter().enumerate() {
+    git(&trees.root("main"), &["worktree", "add", "-q", "../repo-reviewer"]);
+    let all = ["analyst", "devops", "devops", "wt", "repo-reviewer"];
+    for (number, tree) in all.into_iter().enumerate() {
         let mut command = trees.command(tree, &["serve"]);
         command.env("HM_SESSION", trees.id(&format!("s-{number}")));
         let pane = Pane::run(command.into(), Era::Modern).await.expect("a pane");
@@ -191,10 +193,12 @@ async fn a_pane_in_a_work_tree_named_after_an_agent_is_that_agent() {
         owners.push(owner.as_str().unwrap_or_default().to_owned());
         panes.push(pane);
     }
-    let [analyst, devops, second, other] = &owners[..] else { panic!("{owners:?}") };
+    let [analyst, devops, second, other, within] = &owners[..] else { panic!("{owners:?}") };
     assert_eq!((analyst.as_str(), devops.as_str()), ("analyst", "devops"));
     assert!(second.ends_with("-2"), "the seat is taken: {owners:?}");
     assert!(other.contains('-') && other != second, "`wt` is no agent: {owners:?}");
+    // Red before: `repo-reviewer` was no name of an agent.
+    assert_eq!(within, "reviewer", "{owners:?}");
 }
 
 /// Red before: the name was asked as it is, and nothing said that no agent answers to it.
@@ -219,7 +223,8 @@ async fn the_name_of_a_work_tree_asks_its_agent_and_one_without_a_session_is_tol
         assert!(told.contains("claude-2 is asked for a position"), "{told}");
     }
     let told = create("the cache is cold", "devops");
-    let wanted = "warning: no session of devops is here; here are: claude-2 (work tree `wt`): ask again";
+    let wanted =
+        "warning: no session of devops is here; here are: claude-2 (work tree `wt`): ask again";
     assert!(told.contains(wanted) && told.contains("devops is asked for a position"), "{told}");
     let again = create("the index is wide", "devops");
     assert!(!again.contains("is here") && again.contains("devops is asked for a position"), "{again}");
