@@ -10,15 +10,20 @@ use crate::domain::event::{Recorded, TaskAdded, TaskClaimed, TaskReleased, TaskU
 use crate::domain::ids::{PhaseId, PlanId, SessionId, TaskId};
 use crate::domain::plan::TaskStatus;
 
-/// Extends the leases of a session at each of its events. An expired lease stays expired.
+/// Extends the leases of a session at each of its events. An expired lease stays expired. A pane with a seat is shown under
+/// the name that it used last.
 pub(super) fn heartbeat(db: &Connection, at: &Recorded) -> Result<(), StoreError> {
     let Some(session) = at.session.as_ref().map(SessionId::as_str) else { return Ok(()) };
     db.prepare_cached(
         "UPDATE tasks SET lease_until = ?2 + lease_ms WHERE session = ?1 AND lease_until >= ?2",
     )?
     .execute(params![session, at.at])?;
-    db.prepare_cached("UPDATE session_states SET last_seen_at = ?2 WHERE session = ?1 AND ended_at IS NULL")?
-        .execute(params![session, at.at])?;
+    let speaker = (!at.agent.is_reserved()).then_some(&at.agent);
+    db.prepare_cached(
+        "UPDATE session_states SET last_seen_at = ?2, speaks_as = iif(?3 IS NULL OR seat IS NULL, speaks_as, nullif(?3, agent)) \
+         WHERE session = ?1 AND ended_at IS NULL",
+    )?
+    .execute(params![session, at.at, speaker])?;
     Ok(())
 }
 

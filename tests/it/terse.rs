@@ -347,3 +347,25 @@ fn a_list_has_the_begin_of_what_its_session_was_told_whole() {
     assert!(said(&shell, "hm --agent reviewer claim list").contains("so says the last figure"));
     assert!(within(&shell, &devops, "hm claim list --whole").contains("so says the last figure"));
 }
+
+/// Red before: an agent that was alone waited for the others, and asked one that had never been there.
+#[test]
+fn an_agent_that_is_alone_is_told_so() {
+    let shell = Shell::new();
+    let devops = claude(&shell, "s-1", "devops");
+    let told = devops.start();
+    assert!(told.starts_with("hivemind: you are devops · no other agent has been here yet"), "{told}");
+    let waited = within(&shell, &devops, "hm news --wait 1s");
+    assert!(waited.contains("nothing new in 1s\nno other agent has been here yet\n"), "{waited}");
+    let asked = "hm claim create \"the pool holds 20\" --scope src/pool.rs --ask architect";
+    let receipt = flat(&within(&shell, &devops, asked));
+    assert!(receipt.contains("no session of architect has been here yet"), "{receipt}");
+
+    let analyst = claude(&shell, "s-2", "analyst");
+    assert!(analyst.start().contains("you are analyst · 1 peer: devops"));
+    assert!(!within(&shell, &devops, "hm news --wait 1s").contains("nobody else"));
+    analyst.told("SessionEnd", json!({ "reason": "exit" }));
+    spool_is_empty(&shell);
+    let waited = within(&shell, &devops, "hm news --wait 1s");
+    assert!(waited.contains("nobody else is here now; analyst was, "), "{waited}");
+}
