@@ -134,7 +134,7 @@ pub fn decide(
         // These are about the ledger and not about the work of the team.
         return Ok(decision);
     }
-    evidence::quote_last(state, session, command, &mut decision);
+    evidence::quote_last(state, session, command, now, &mut decision);
     decision.warnings.extend(lock::warnings(state, (agent, session), checkout, command, now));
     decision.events.iter_mut().for_each(|event| event.happened_in(checkout));
     decision.events.extend(contradiction::ended_by(state, agent, &decision.events));

@@ -369,3 +369,22 @@ fn an_agent_that_is_alone_is_told_so() {
     let waited = within(&shell, &devops, "hm news --wait 1s");
     assert!(waited.contains("nobody else is here now; analyst was, "), "{waited}");
 }
+
+/// Red before: the receipt had no age, and a command that a late hook had not told yet was taken for the last one.
+#[test]
+fn evidence_by_the_word_last_has_its_command_and_its_age() {
+    let shell = Shell::new();
+    let devops = claude(&shell, "s-1", "devops");
+    devops.start();
+    ran(&shell, &devops, "pytest tests/test_pool.py");
+    let claim = "hm claim create \"the pool is tested\" --scope tests/test_pool.py --evidence last";
+    let receipt = within(&shell, &devops, claim);
+    let seconds =
+        receipt.split("`pytest tests/test_pool.py`, ").nth(1).and_then(|rest| rest.split("s ago").next());
+    assert!(seconds.is_some_and(|seconds| seconds.parse::<u32>().is_ok()), "{receipt}");
+    ran(&shell, &devops, "pytest tests/test_queue.py");
+    let support = "hm --agent analyst claim create \"the queue is tested\" --scope tests/test_queue.py";
+    said(&shell, support);
+    let receipt = within(&shell, &devops, "hm claim support C2 \"ran it\" --evidence last");
+    assert!(receipt.contains("`pytest tests/test_queue.py`, "), "{receipt}");
+}
