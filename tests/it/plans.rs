@@ -452,6 +452,7 @@ fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
         let intent = format!("look at part {index}").parse().expect("an intent");
         let trajectory = Trajectory { intent, plan_id: Some(plan_id), phase_id: None, task_ids: Vec::new() };
         let add = AddTask {
+            meant_for: None,
             task_id,
             title: title("a task"),
             description: None,

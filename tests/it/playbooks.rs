@@ -123,6 +123,7 @@ impl Team {
             by,
             session,
             Command::AddTask(AddTask {
+                meant_for: None,
                 task_id,
                 title: title.parse().expect("a title"),
                 description: None,

@@ -388,3 +388,24 @@ fn evidence_by_the_word_last_has_its_command_and_its_age() {
     let receipt = within(&shell, &devops, "hm claim support C2 \"ran it\" --evidence last");
     assert!(receipt.contains("`pytest tests/test_queue.py`, "), "{receipt}");
 }
+
+/// Red before: a task was for whom its title named, and nobody was told.
+#[test]
+fn a_task_for_an_agent_is_news_to_it() {
+    let shell = Shell::new();
+    let (devops, analyst) = (claude(&shell, "s-1", "devops"), claude(&shell, "s-2", "analyst"));
+    devops.start();
+    analyst.start();
+    within(&shell, &analyst, "hm news");
+    let receipt = flat(&within(&shell, &devops, "hm task add \"measure the pool\" --for ana"));
+    assert!(receipt.contains("analyst is told of it"), "{receipt}");
+    assert!(said(&shell, "hm task list").contains("open, for analyst: measure the pool"));
+    let told = analyst.prompt("go on");
+    assert!(told.contains("for=\"analyst\">measure the pool"), "{told}");
+    let first = told.find("<asks_you").map(|at| &told[at..]);
+    assert!(first.is_some_and(|asks| asks.contains("measure the pool")), "{told}");
+    within(&shell, &analyst, "hm task claim T1");
+    assert!(!said(&shell, "hm task list").contains("for analyst"));
+    let unknown = refused(&shell, &devops, "hm task add \"measure the queue\" --for nobody");
+    assert!(unknown.contains("no agent is called `nobody`"), "{unknown}");
+}
