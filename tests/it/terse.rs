@@ -409,3 +409,13 @@ fn a_task_for_an_agent_is_news_to_it() {
     let unknown = refused(&shell, &devops, "hm task add \"measure the queue\" --for nobody");
     assert!(unknown.contains("no agent is called `nobody`"), "{unknown}");
 }
+
+/// Red before: the support that put a successor in force said nothing of the claim that it ended.
+#[test]
+fn a_support_that_ends_another_claim_names_it() {
+    let shell = Shell::new();
+    said(&shell, "hm --agent devops claim create \"the pool holds 20\" --scope src/pool.rs");
+    said(&shell, "hm --agent analyst claim create \"the pool holds 30\" --scope src/pool.rs --supersedes C1");
+    let receipt = flat(&said(&shell, "hm --agent reviewer claim support C2"));
+    assert!(receipt.contains("confirmed: agreed by reviewer; claim C1 is superseded by it"), "{receipt}");
+}
