@@ -35,6 +35,7 @@ mod verdict;
 
 pub(crate) use against::{INTERRUPTED, ONLY_OPERATOR, REPEATS_AFTER_A_TOUCH};
 pub use asking::{HELD, agree};
+pub use claim::ways_to_end;
 pub use erasure::Erasure;
 pub use evidence::check_last;
 pub use facts::{Facts, GuardRuns, Mission, PlannedRun};

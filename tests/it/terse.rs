@@ -419,3 +419,29 @@ fn a_support_that_ends_another_claim_names_it() {
     let receipt = flat(&said(&shell, "hm --agent reviewer claim support C2"));
     assert!(receipt.contains("confirmed: agreed by reviewer; claim C1 is superseded by it"), "{receipt}");
 }
+
+/// Red before: the verb ended nothing and said `withdrawn from C1`, and the other verb did not name the way.
+#[test]
+fn the_claim_of_another_agent_is_ended_by_the_command_that_the_refusal_names() {
+    let shell = Shell::new();
+    said(&shell, "hm --agent devops claim create \"devops works on the queue\" --scope src/queue.rs");
+    let analyst = claude(&shell, "s-2", "analyst");
+    analyst.start();
+    for verb in ["withdraw", "deprecate"] {
+        let refused = refused(&shell, &analyst, &format!("hm claim {verb} C1 \"it is finished\""));
+        assert!(refused.contains("devops") && refused.contains("`hm claim create "), "{refused}");
+        let named = refused.split("`hm claim create ").nth(1).and_then(|rest| rest.split('`').next());
+        let named = format!("hm claim create {}", named.expect("a command"));
+        if verb == "deprecate" {
+            within(&shell, &analyst, &named.replace("STATEMENT", "\"the queue is finished\""));
+        }
+    }
+    said(&shell, "hm --agent reviewer claim support C2");
+    assert_eq!(shell.json("hm claim show C1 --json")["status"], "deprecated");
+    // A position of its own is taken back as before.
+    within(&shell, &analyst, "hm claim create \"the pool holds 20\" --scope src/pool.rs");
+    said(&shell, "hm --agent reviewer claim challenge C3 \"it holds 30\"");
+    assert!(
+        said(&shell, "hm --agent reviewer claim withdraw C3 \"I misread it\"").contains("withdrawn from C3")
+    );
+}
