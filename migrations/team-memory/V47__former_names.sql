@@ -2,3 +2,5 @@
 ALTER TABLE session_states ADD COLUMN seat TEXT;
 ALTER TABLE session_states ADD COLUMN speaks_as TEXT;
 ALTER TABLE session_states ADD COLUMN formerly TEXT;
+CREATE INDEX session_states_agent ON session_states (agent);
+CREATE INDEX session_states_renamed ON session_states (started_seq) WHERE formerly IS NOT NULL;

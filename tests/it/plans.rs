@@ -149,7 +149,7 @@ const ALLOWED: &[Allowed] = &[
     Allowed { statement: "SELECT key, value, agent", scan: "SCAN anchors", because: Because::All },
     // Only those that are under way stand in that index.
     Allowed {
-        statement: "SELECT session, agent, client",
+        statement: "SELECT session, coalesce(speaks_as, agent) AS agent",
         scan: "SCAN session_states USING INDEX session_states_alive",
         because: Because::All,
     },
