@@ -117,8 +117,10 @@ impl Hook {
             }
         }
         say(&call, &answer);
-        if let Some(hooked) = hooked {
+        if let Some(mut hooked) = hooked {
             hooked.was_said();
+            // The process ends: closing the databases and freeing what was read would only keep the client waiting.
+            std::mem::forget(hooked);
         }
         Ok(())
     }
@@ -276,7 +278,7 @@ impl Hooked {
     }
 
     /// The answer was printed in time: records what it told. A failure costs the record only.
-    fn was_said(mut self) {
+    fn was_said(&mut self) {
         if let Some(news) = self.news() {
             let _ = news.open(&self.patterns, 0);
         }

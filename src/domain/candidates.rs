@@ -1,6 +1,6 @@
 //! Selects the claims that are worth comparing with a new claim: those that share its rarer words.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::domain::ids::ClaimId;
@@ -18,6 +18,9 @@ const MAX_PER_WORD: usize = 128;
 /// The most claims whose scopes are checked for one text, starting with the rarest word. This takes some
 /// microseconds.
 const MAX_LOOKED_AT: usize = 8_192;
+/// The most claims in overlapping scopes among which the shared words are looked for, in place of the holders of each word:
+/// as many as a statement of eight words is compared with at most.
+const MAX_BESIDE: usize = 8 * MAX_PER_WORD;
 /// A comparison needs at least a third of the words in common. So each pair worth comparing shares one of the
 /// rarest two thirds of the words.
 const UNSHARED_PART: usize = 3;
@@ -33,6 +36,8 @@ pub(super) struct Candidates {
     scopes: ScopeMap<u32>,
     number_of_scopes: u32,
     scopes_of: Vec<Box<[u32]>>,
+    /// The claims of each scope, oldest first.
+    claims_at: Vec<Vec<u32>>,
 }
 
 impl Candidates {
@@ -45,19 +50,23 @@ impl Candidates {
         }
         self.ids.push(id);
         self.words.push(words);
-        let scopes = scopes.iter().map(|scope| self.number_of(scope)).collect();
-        self.scopes_of.push(scopes);
+        let scopes: BTreeSet<u32> = scopes.iter().map(|scope| self.number_of(scope)).collect();
+        for scope in &scopes {
+            self.claims_at[*scope as usize].push(place);
+        }
+        self.scopes_of.push(scopes.into_iter().collect());
         self.places.insert(id, place);
     }
 
     /// Removes a claim.
     pub(super) fn remove(&mut self, id: ClaimId) {
         let Some(place) = self.places.remove(&id) else { return };
+        for scope in &self.scopes_of[place as usize] {
+            take_out(&mut self.claims_at[*scope as usize], place);
+        }
         for word in std::mem::take(&mut self.words[place as usize]) {
             let Some(holders) = self.holders.get_mut(&word) else { continue };
-            if let Ok(at) = holders.binary_search(&place) {
-                holders.remove(at);
-            }
+            take_out(holders, place);
             if holders.is_empty() {
                 self.holders.remove(&word);
             }
@@ -73,7 +82,23 @@ impl Candidates {
         let next = self.number_of_scopes;
         let number = *self.scopes.get_or_insert_with(scope, || next);
         self.number_of_scopes = next.max(number + 1);
+        self.claims_at.resize(self.number_of_scopes as usize, Vec::new());
         number
+    }
+
+    /// The claims in these scopes that hold one of some words, by the claims that hold each word, the rarest first.
+    fn with_words<'h>(&self, holders: impl Iterator<Item = &'h [u32]>, scopes: &HashSet<u32>) -> Vec<u32> {
+        let overlaps =
+            |place: &u32| self.scopes_of[*place as usize].iter().any(|theirs| scopes.contains(theirs));
+        let mut left_to_look_at = MAX_LOOKED_AT;
+        let mut found = Vec::new();
+        for holders in holders {
+            let looked_at = holders.len().min(left_to_look_at);
+            left_to_look_at -= looked_at;
+            let newest = holders.iter().rev().take(looked_at).copied();
+            found.extend(newest.filter(overlaps).take(MAX_PER_WORD));
+        }
+        found
     }
 
     /// The claims in overlapping scopes that are most like a text. The most alike come first; of equal ones the
@@ -81,22 +106,21 @@ impl Candidates {
     pub(super) fn near(&self, reading: &Reading, scopes: &[Scope]) -> Vec<ClaimId> {
         let overlapping: HashSet<u32> =
             scopes.iter().flat_map(|scope| self.scopes.at(scope)).copied().collect();
-        let overlaps =
-            |place: u32| self.scopes_of[place as usize].iter().any(|theirs| overlapping.contains(theirs));
-        let mut left_to_look_at = MAX_LOOKED_AT;
-
         let mut words = hashes(reading).into_vec();
-        let number_of_holders = |word: &u32| self.holders.get(word).map_or(0, Vec::len);
-        words.sort_by_key(|word| (number_of_holders(word), *word));
-        let prefix = words.len() - words.len() / UNSHARED_PART;
-        let mut found: Vec<u32> = Vec::new();
-        for word in &words[..prefix] {
-            let holders = self.holders.get(word).map_or(&[][..], Vec::as_slice);
-            let looked_at = holders.len().min(left_to_look_at);
-            left_to_look_at -= looked_at;
-            let newest = holders.iter().rev().take(looked_at).copied();
-            found.extend(newest.filter(|place| overlaps(*place)).take(MAX_PER_WORD));
-        }
+        let holders_of = |word: &u32| self.holders.get(word).map_or(&[][..], Vec::as_slice);
+        words.sort_by_key(|word| (holders_of(word).len(), *word));
+        let rarest = &words[..words.len() - words.len() / UNSHARED_PART];
+        let in_scopes: usize = overlapping.iter().map(|scope| self.claims_at[*scope as usize].len()).sum();
+        let with_words: usize = rarest.iter().map(|word| holders_of(word).len()).sum();
+        let mut found: Vec<u32> = if in_scopes <= with_words.min(MAX_BESIDE) {
+            let has_one = |place: &u32| {
+                rarest.iter().any(|word| self.words[*place as usize].binary_search(word).is_ok())
+            };
+            let beside = overlapping.iter().flat_map(|scope| &self.claims_at[*scope as usize]);
+            beside.copied().filter(has_one).collect()
+        } else {
+            self.with_words(rarest.iter().map(holders_of), &overlapping)
+        };
         found.sort_unstable();
         found.dedup();
         words.sort_unstable();
@@ -115,6 +139,13 @@ impl Candidates {
             }
         }
         best.into_values().rev().collect()
+    }
+}
+
+/// Takes a claim out of a list that is sorted by age.
+fn take_out(claims: &mut Vec<u32>, place: u32) {
+    if let Ok(at) = claims.binary_search(&place) {
+        claims.remove(at);
     }
 }
 
@@ -154,4 +185,29 @@ fn hashes_of<'a>(words: impl Iterator<Item = &'a str>) -> Box<[u32]> {
     hashes.sort_unstable();
     hashes.dedup();
     hashes.into_boxed_slice()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scopes(of: &str) -> Vec<Scope> {
+        vec![of.parse().expect("a scope")]
+    }
+
+    #[test]
+    fn a_claim_at_the_same_file_is_found_among_any_number_of_claims_with_its_words_elsewhere() {
+        let mut candidates = Candidates::default();
+        let reading = Reading::of("the pool of the billing service holds 20 connections");
+        let ids: Vec<ClaimId> = (0..=MAX_LOOKED_AT as u128)
+            .map(|number| ClaimId::from_uuid(uuid::Uuid::from_u128(number)))
+            .collect();
+        for (number, id) in ids.iter().enumerate() {
+            let place = if number == 0 { "src/pool.rs".to_owned() } else { format!("src/other{number}.rs") };
+            candidates.add(*id, &reading, &scopes(&place));
+        }
+        assert_eq!(candidates.near(&reading, &scopes("src/pool.rs")), [ids[0]]);
+        candidates.remove(ids[0]);
+        assert_eq!(candidates.near(&reading, &scopes("src/pool.rs")), []);
+    }
 }

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::claims::ClaimFilter;
-use super::rows::{Json, json, only};
+use super::rows::{InOrder, Json, json, only};
 use super::search::{Search, Seen};
 use super::{ClaimSummary, Reader, StoreError};
 use crate::domain::amendment::Change;
-use crate::domain::claim::{ClaimType, SearchMode, Status};
+use crate::domain::claim::{ClaimType, SearchMode};
 use crate::domain::ids::ClaimId;
 use crate::domain::kin::{Kin, Member};
 use crate::domain::ranking::{self, Candidate, Weights};
@@ -30,10 +30,10 @@ const MEMBERS: &str = "SELECT c.created_seq, c.previous, c.tokens, c.scopes, d.r
      LEFT JOIN decisions d ON c.claim_type = 'decision' AND d.claim_id = c.id";
 const NEWEST_AT: &str =
     "SELECT rowid FROM claim_index WHERE claim_index MATCH ?1 ORDER BY rowid DESC LIMIT ?2";
-const SETTLED: &str = "SELECT c.id, c.confidence, c.scopes, c.created_seq FROM claims c WHERE c.status = ?1 \
-     ORDER BY c.created_seq DESC LIMIT ?2";
+const SETTLED: &str = "SELECT c.id, c.confidence, c.scopes, c.created_seq FROM claims c INDEXED BY claims_standing \
+     WHERE c.status = 'confirmed' AND c.created_seq > 0 ORDER BY c.created_seq DESC LIMIT ?1";
 const DECIDED: &str = "SELECT c.id, c.confidence, c.scopes, c.created_seq FROM decisions d CROSS JOIN claims c \
-     ON c.id = d.claim_id WHERE d.created_seq > 0 AND c.status <> ?1 ORDER BY d.created_seq DESC LIMIT ?2";
+     ON c.id = d.claim_id WHERE d.created_seq > 0 AND c.status <> 'deprecated' ORDER BY d.created_seq DESC LIMIT ?1";
 const ALTERNATIVES: &str = "SELECT a.decision_id, c.statement, a.rejection_reason FROM json_each(?1) \
      CROSS JOIN decision_alternatives a ON a.decision_id = json_each.value \
      CROSS JOIN claims c ON c.id = a.alternative_id ORDER BY a.decision_id, a.seq, a.alternative_id";
@@ -185,12 +185,13 @@ impl Reader {
     /// [`StoreError`].
     pub fn standing(&self, limit: usize) -> Result<Vec<ClaimSummary>, StoreError> {
         let mut rows: BTreeMap<ClaimId, (i64, i64, i64)> = BTreeMap::new();
-        for (sql, status) in [(SETTLED, Status::Confirmed), (DECIDED, Status::Deprecated)] {
+        for sql in [SETTLED, DECIDED] {
             let mut statement = self.db.prepare_cached(sql)?;
-            let found = self.kept_of(statement.query(rusqlite::params![status, STANDING])?, |row| {
-                let scopes: Vec<String> = json(row, "scopes")?;
-                let trust = (row.get::<_, f64>("confidence")? * 100.0).round() as i64;
-                Ok::<_, StoreError>((row.get("id")?, (trust, reach(&scopes), row.get("created_seq")?)))
+            let found = self.kept_of(statement.query([STANDING])?, |row| {
+                let row = InOrder::of(row);
+                let (id, trust) = (row.get("id")?, (row.get::<f64>("confidence")? * 100.0).round() as i64);
+                let scopes: Vec<String> = row.json("scopes")?;
+                Ok::<_, StoreError>((id, (trust, reach(&scopes), row.get("created_seq")?)))
             })?;
             rows.extend(found.into_iter().filter(|(id, _)| !self.is_expired(*id)));
         }

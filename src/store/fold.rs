@@ -61,7 +61,7 @@ mod migrations {
 }
 
 /// The number of the last file in `migrations/team-memory`.
-const LAST_MIGRATION: i64 = 48;
+const LAST_MIGRATION: i64 = 49;
 
 /// The writer's handle on the read models.
 #[derive(Debug)]

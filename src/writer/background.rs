@@ -122,6 +122,7 @@ impl Background {
         let stop = Arc::new(AtomicBool::new(false));
         let (workspace, stopped) = (workspace.clone(), Arc::clone(&stop));
         let thread = std::thread::Builder::new().name("background".to_owned()).spawn(move || {
+            system::go_last();
             for request in request_rx {
                 match request {
                     Request::Run(..) if stopped.load(Ordering::Relaxed) => {}

@@ -11,9 +11,10 @@ use hivemind::domain::command::{
     UpdateTask,
 };
 use hivemind::domain::decide::Policy;
-use hivemind::domain::event::{CommandRan, Event, FileEdited};
+use hivemind::domain::event::{CommandRan, Event, FileEdited, ToolUsed};
 use hivemind::domain::ids::{ClaimId, EventId, PlaybookId, TaskId};
 use hivemind::domain::plan::TaskStatus;
+use hivemind::domain::policy::{MemoryPolicy, WritePolicy};
 use hivemind::domain::rejection::Code;
 use hivemind::domain::time::Timestamp;
 use hivemind::mcp::{Era, Pane};
@@ -116,6 +117,14 @@ impl Team {
         self.does(by, session, Command::Observe(Observe { event_id, seen }));
     }
 
+    /// A tool call that failed.
+    fn used(&mut self, by: &str, session: &str, tool: &str) {
+        let tool = tool.to_owned().try_into().expect("a tool");
+        let seen = Seen::Tool(ToolUsed { tool, failed: true, input_sha256: None, answer_sha256: None });
+        let event_id = EventId::from_uuid(system::new_id());
+        self.does(by, session, Command::Observe(Observe { event_id, seen }));
+    }
+
     /// A task from its claim to its end, with the same four steps each time, and noise that differs.
     pub(crate) fn task(&mut self, by: &str, session: &str, title: &str, end: TaskStatus) -> TaskId {
         let task_id = TaskId::from_uuid(system::new_id());
@@ -189,9 +198,10 @@ fn hooks_fill_observations_and_the_task_that_was_held() {
     let mut team = Team::in_workspace(&workspace);
     let task = team.task("devops", "s-1", "mend the pool", TaskStatus::Done);
     team.ran("devops", "s-1", "cargo doc", None);
+    team.used("devops", "s-1", "WebFetch");
     let reader = Reader::open(&workspace.team_memory()).expect("read models").expect("some");
     let seen = reader.observations(0, 100).expect("observations");
-    assert_eq!(seen.len(), 9);
+    assert_eq!(seen.len(), 10);
     let failed = &seen[3];
     assert_eq!(
         (failed.kind, failed.action.as_slice()),
@@ -210,9 +220,34 @@ fn hooks_fill_observations_and_the_task_that_was_held() {
         (ObservedKind::Edit, ["src/db/s-1.rs".to_owned()].as_slice())
     );
     assert_eq!(seen[8].task, None, "the task was over");
+    let used = &seen[9];
+    assert_eq!(
+        (used.kind, used.action.as_slice(), used.failed),
+        (ObservedKind::Tool, ["WebFetch".to_owned()].as_slice(), true)
+    );
     assert_eq!(reader.observations_of(task, 100).expect("of the task").len(), 8);
     drop((reader, team));
     workspace.assert_sound();
+}
+
+#[test]
+fn a_memory_that_takes_nothing_records_no_pattern() {
+    let workspace = TempWorkspace::new();
+    let mut team = Team::in_workspace(&workspace);
+    (0..5).for_each(|_| team.ran_alike("analyst", "s-1", "cargo bench"));
+    team.look_for_patterns();
+    let patterns = || {
+        let of_pattern = |event: &Event| matches!(event, Event::PatternOpened(_) | Event::PatternClosed(_));
+        events(&workspace).iter().filter(|(_, event)| of_pattern(event)).count()
+    };
+    assert_eq!(patterns(), 1, "a loop");
+    team.ran("analyst", "s-1", "cargo bench", None);
+    let nothing = MemoryPolicy { write_policy: WritePolicy::Nothing, ..MemoryPolicy::default() };
+    for (policy, recorded) in [(nothing, 1), (MemoryPolicy::default(), 2)] {
+        team.committer = team.committer.governed(policy);
+        team.look_for_patterns();
+        assert_eq!(patterns(), recorded, "its end waits until the memory takes something");
+    }
 }
 
 #[test]
