@@ -71,7 +71,16 @@ fn of_task(nth: usize) -> Vec<Submission> {
     let title = format!("task {nth} of kind {kind}").parse().expect("a title");
     let (description, phase_id, parent_task_id) = (None, None, None);
     let (depends_on, scopes) = (Vec::new(), Vec::new());
-    let add = AddTask { task_id, title, description, phase_id, parent_task_id, depends_on, scopes };
+    let add = AddTask {
+        task_id,
+        title,
+        description,
+        phase_id,
+        parent_task_id,
+        depends_on,
+        scopes,
+        meant_for: None,
+    };
     let claim = ClaimTask { task_id, lease_minutes: Some(24 * 60), file_locks: Vec::new() };
     let end = UpdateTask {
         task_id,

@@ -124,6 +124,20 @@ fn seats_of(first_seats: &BTreeMap<Client, AgentId>, of_work_tree: Option<&Agent
     }
 }
 
+/// The agent whose name a work tree has, or else the only agent whose name is a word of it, such as `wt.devops`.
+fn named_in<'r>(roster: &'r Roster, worktree: &str) -> Option<&'r AgentId> {
+    // An agent may have more than one word, such as `db-admin`.
+    let words = |text: &str| {
+        let words: Vec<&str> = text.split(|at: char| !at.is_alphanumeric()).collect();
+        format!("-{}-", words.join("-").to_lowercase())
+    };
+    let tree = words(worktree);
+    let is_exact = |agent: &&AgentId| words(agent.as_str()) == tree;
+    let mut within = roster.panes().filter(|agent| tree.contains(&words(agent.as_str())));
+    let only = within.next().filter(|_| within.next().is_none());
+    roster.panes().find(is_exact).or(only)
+}
+
 impl Caller {
     /// The caller of a front. `agent` pins it (`--agent`, `HM_AGENT`); without it, the caller is the agent of
     /// its session.
@@ -160,12 +174,11 @@ impl Caller {
         })
     }
 
-    /// Sets the first seat of each client, and the work tree of the pane. In a linked work tree with the name of an agent
-    /// of the roster, such as `devops`, that agent is the first seat.
+    /// Sets the first seat of each client, and the linked work tree of the pane. Where the name of that work tree holds one
+    /// agent of the roster, such as `devops-tree`, that agent is the first seat.
     #[must_use]
     pub fn seated_by(self, first_seats: BTreeMap<Client, AgentId>, worktree: Option<&Worktree>) -> Self {
-        let named = |agent: &&AgentId| worktree.is_some_and(|worktree| worktree.as_str() == agent.as_str());
-        let of_work_tree = self.roster.panes().find(named).cloned();
+        let of_work_tree = worktree.and_then(|worktree| named_in(&self.roster, worktree.as_str())).cloned();
         Self { first_seats, of_work_tree, ..self }
     }
 
@@ -335,7 +348,7 @@ mod tests {
     use expect_test::expect;
 
     use super::{Caller, Role, Speaker, Surroundings};
-    use crate::domain::agent::Roster;
+    use crate::domain::agent::{AgentId, Roster};
     use crate::domain::seat::Unpinned;
 
     #[test]
@@ -356,6 +369,34 @@ mod tests {
             only a human at a terminal is the operator, and CLAUDECODE is set
             only a human at a terminal is the operator, and HM_SESSION is set"#]]
         .assert_eq(&told.join("\n"));
+    }
+
+    /// Red before: only the whole name of a work tree was that of an agent.
+    #[test]
+    fn a_work_tree_is_named_after_the_one_agent_that_its_name_holds() {
+        let of =
+            |tree: &str| super::named_in(&Roster::default(), tree).map_or("-", AgentId::as_str).to_owned();
+        let trees = [
+            "devops",
+            "devops-tree",
+            "repo-devops",
+            "wt.devops",
+            "DevOps_2",
+            "devopstree",
+            "architect-devops",
+            "wt",
+        ];
+        let of = trees.map(|tree| format!("{tree}: {}", of(tree)));
+        expect![[r#"
+            devops: devops
+            devops-tree: devops
+            repo-devops: devops
+            wt.devops: devops
+            DevOps_2: devops
+            devopstree: -
+            architect-devops: -
+            wt: -"#]]
+        .assert_eq(&of.join("\n"));
     }
 
     #[test]

@@ -94,7 +94,7 @@ pub use receipt::{cited_lines, mark_at_now, receipt_json, receipt_line, without_
 pub use rows::{Latest, ROWS, Room, RowReader, Rows, Stage, held as held_row, rows, shows_cut};
 pub use search::{found_because, found_through};
 pub use traces::{TraceFilter, plain_traces, policy_on_record};
-pub use unfinished::{gate, peers, presence, unproven};
+pub use unfinished::{alone, gate, peers, presence, unproven};
 pub use why::why;
 
 /// Default number of entries on a list page: some 4,000 tokens.

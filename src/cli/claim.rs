@@ -7,11 +7,13 @@ use super::names::Called;
 use super::output::{self, Failure};
 use super::search::Search;
 use super::{Context, NOTE_TOO, REASON_TOO, note_damage, parse, parse_all, parse_optional};
+use crate::domain::agent::AgentId;
 use crate::domain::claim::{Basis, ClaimType, Position, Share, Status, Trigger};
 use crate::domain::command::{
     AcceptMerge, AddEvidence, AffirmClaim, Command, CreateClaim, DeclineMerge, DeprecateClaim, KeepClaim,
     RetractEvidence, TakePosition,
 };
+use crate::domain::decide::ways_to_end;
 use crate::domain::ids::ClaimId;
 use crate::domain::merge::STAYS;
 use crate::domain::names::names_in;
@@ -344,7 +346,7 @@ impl Claim {
                 let reason: Reason = claims.needed_reason("withdraw")?;
                 claims.each(context, |id| {
                     let (claim_id, reason) = (context.claim_named(id)?, reason.clone());
-                    if context.owns(claim_id)? {
+                    if context.takes_back_all_of(claim_id)? {
                         let command = DeprecateClaim { claim_id, reason };
                         return context.submit("withdrawn", Command::DeprecateClaim(command), None);
                     }
@@ -514,12 +516,30 @@ impl Challenge {
 }
 
 impl Context {
-    /// Whether the speaker is the owner of a claim, by name.
-    fn owns(&self, claim: ClaimId) -> Result<bool, Failure> {
+    /// Whether the speaker takes back the claim itself, and not only a position on it. Refused where it has neither.
+    fn takes_back_all_of(&self, id: ClaimId) -> Result<bool, Failure> {
         let (me, _) = self.who()?;
         let mut reads = self.models()?;
-        let found = reads.store()?.map(|store| store.claim(claim)).transpose()?.flatten();
-        Ok(found.is_some_and(|claim| claim.summary.owner == me.as_str()))
+        let Some(store) = reads.store()? else { return Ok(false) };
+        let Some(claim) = store.claim(id)? else { return Ok(false) };
+        if claim.summary.owner == me.as_str() {
+            return Ok(true);
+        }
+        let renamed = store.gone()?.renamed;
+        let is_mine = |agent: &String| renamed.get(agent).unwrap_or(agent) == me.as_str();
+        if claim.positions.iter().any(|held| is_mine(&held.agent)) || is_mine(&claim.summary.owner) {
+            return Ok(false);
+        }
+        Err(Rejection::new(
+            Code::NotAllowed,
+            format!("claim {id} is {}'s, and you have no position on it to take back", claim.summary.owner),
+            ways_to_end(
+                id,
+                (claim.summary.claim_type, &claim.summary.scopes),
+                &AgentId::recorded(claim.summary.owner),
+            ),
+        )
+        .into())
     }
 }
 

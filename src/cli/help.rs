@@ -38,23 +38,23 @@ Example: hm claim search connection pool; in a new project: hm init, hm demo
 pub(super) const AGENT: &str = "\
 hm is the memory of your team. C47 is a claim, T7 a task, R11 a run: each name goes into any verb.
 
-Know    hm news                                what is new for you; hm news --wait 5m (poll no list)
-        hm context --intent \"mend the pool\"    what the team knows about it
+Know    hm news  what is new for you; hm news --wait 5m (poll no list)
+        hm context --intent \"mend the pool\"  what the team knows about it
 Find    hm claim search connection pool
-        hm claim show C47 C48                  whole, with reasons; hm claim list --scope src/db
-        hm decision list                       the design in force
+        hm claim show C47 C48  whole, with reasons; hm claim list --scope src/db
+        hm decision list  the design in force
 Say     hm claim create \"the pool holds 20\" --scope src/db/pool.rs --ask NAME
         hm claim create \"a retry deadlocks\" --type negative --scope src/db --trigger-path src/db/retry.rs
         hm claim create \"it no longer leaks\" --supersedes C47 --mends
 Answer  hm claim support C47 C48 \"I counted\"
         hm claim challenge C47 \"it is 50 since v2\" --evidence last
-        hm claim withdraw C47 \"I misread\"     your own claim, or your position on another
+        hm claim withdraw C47 \"I misread\"  your own claim, or your position on another
 Decide  hm decision record \"one file\" --target storage --rationale \"no server to run\" --not-chosen \"Postgres: a server\"
-Work    hm task add \"mend the pool\" --scope src/db
-        hm task claim T7                       hold it; then hm task done T7 \"42 tests\"
+Work    hm task add \"mend the pool\" --scope src/db --for NAME
+        hm task claim T7  hold it; then hm task done T7 \"42 tests\"
         hm lock src/db --for 10m --why \"a migration\"
 Prove   hm profile list; hm experiment run PROFILE --claim C47
-Open    hm attention                           what waits for you, and the command that settles each
+Open    hm attention  what waits for you, and the command that settles each
 
 The last command or run is the evidence `last`, and `last:WORD` the last command with that word.
 The page of a verb: hm claim create -h, all of it: --help.
@@ -72,7 +72,7 @@ const PAGE: &str = "\
 pub(super) fn parsed(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let words: Vec<OsString> = words.into_iter().collect();
     let is_brief = words.iter().take_while(|word| *word != "--").any(|word| word == "-h");
-    let mut command = with_pages(Cli::command(), "hm", is_brief).help_template(VERBS);
+    let mut command = with_pages(Cli::command(), "hm", is_brief, &words).help_template(VERBS);
     // The page of roles is made of all tools and verbs, which costs more than any verb that does not show it.
     if words.iter().any(|word| word == "roles") {
         command = command.mut_subcommand("roles", |verb| verb.override_help(roles::page()));
@@ -85,24 +85,26 @@ pub(super) fn parsed(words: impl IntoIterator<Item = OsString>) -> Result<Cli, c
 }
 
 /// Gives a command and its subcommands our help pages. No page spends a line on `--help`, and long pages have the
-/// form of short ones: an option in a line.
-fn with_pages(command: Command, line: &str, is_brief: bool) -> Command {
+/// form of short ones: an option in a line. The page of a group has one short line for each verb: only a verb among the
+/// `words` of the command line says more.
+fn with_pages(command: Command, line: &str, is_brief: bool, words: &[OsString]) -> Command {
     let help =
         Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).hide(true).help("Print help");
     let command = command.disable_help_flag(true).disable_help_subcommand(line != "hm");
-    let has_more = |command: &Command| command.get_long_about().is_some();
-    let is_cut = has_more(&command)
+    let is_cut = command.get_long_about().is_some()
         || command.get_after_long_help().is_some()
-        || command.get_arguments().any(Arg::is_hide_short_help_set)
-        || command.get_subcommands().any(has_more);
+        || command.get_arguments().any(Arg::is_hide_short_help_set);
+    let is_named = |name: &str| line == "hm" || words.iter().any(|word| word == name);
+    let is_listed = !is_named(command.get_name()) && !command.get_all_aliases().any(is_named);
     let command = match is_brief {
+        _ if is_listed => command.long_about(None::<&'static str>).help_template(PAGE),
         true if is_cut => command.help_template(format!("{PAGE}All of it: {line} --help\n")),
         true => command.help_template(PAGE),
         false => whole(command.help_template(PAGE)),
     };
     command.arg(help).mut_subcommands(|verb| {
         let line = format!("{line} {}", verb.get_name());
-        with_pages(verb, &line, is_brief)
+        with_pages(verb, &line, is_brief, words)
     })
 }
 

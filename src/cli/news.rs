@@ -73,7 +73,8 @@ impl News {
         let mut json = recipient.json(&delta);
         if delta.text.is_empty() {
             let peers = views::peers(&mut recipient.reads, recipient.agent.as_str(), system::now())?;
-            text.extend(peers.iter().map(|peer| format!("{peer}\n")));
+            let alone = views::alone(&mut recipient.reads, recipient.agent.as_str(), system::now())?;
+            text.extend(peers.iter().chain(&alone).map(|line| format!("{line}\n")));
             json["peers"] = json!(peers);
         }
         output::print(context.global.json, &text, &json)?;

@@ -174,6 +174,9 @@ pub(super) struct Add {
     /// Scope of the task; repeatable
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<String>,
+    /// Agent it is meant for, which is told of it
+    #[arg(long = "for", value_name = "AGENT")]
+    meant_for: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -344,6 +347,7 @@ impl Add {
             parent_task_id: context.task_named(self.parent.as_deref())?,
             depends_on: context.tasks_named(&self.after)?,
             scopes: scopes(context, "scope", &self.scopes)?,
+            meant_for: self.meant_for.as_deref().map(|name| context.agent("for", name)).transpose()?,
         })
     }
 }

@@ -110,6 +110,7 @@ impl Seed<'_> {
             Becomes::Claim(claim_type) => claim_type,
             Becomes::Task => {
                 return Ok(Command::AddTask(AddTask {
+                    meant_for: None,
                     task_id: TaskId::from_uuid(id),
                     title: self.text.parse().map_err(|problem| Rejection::invalid("title", problem))?,
                     description: None,

@@ -35,6 +35,7 @@ mod verdict;
 
 pub(crate) use against::{INTERRUPTED, ONLY_OPERATOR, REPEATS_AFTER_A_TOUCH};
 pub use asking::{HELD, agree};
+pub use claim::ways_to_end;
 pub use erasure::Erasure;
 pub use evidence::check_last;
 pub use facts::{Facts, GuardRuns, Mission, PlannedRun};
@@ -134,7 +135,7 @@ pub fn decide(
         // These are about the ledger and not about the work of the team.
         return Ok(decision);
     }
-    evidence::quote_last(state, session, command, &mut decision);
+    evidence::quote_last(state, session, command, now, &mut decision);
     decision.warnings.extend(lock::warnings(state, (agent, session), checkout, command, now));
     decision.events.iter_mut().for_each(|event| event.happened_in(checkout));
     decision.events.extend(contradiction::ended_by(state, agent, &decision.events));

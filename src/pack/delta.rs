@@ -480,6 +480,8 @@ pub struct TaskMove {
     pub status: String,
     /// The holder.
     pub to: Option<String>,
+    /// The agent that the open task is meant for.
+    pub meant_for: Option<String>,
     /// Locks of the task that touch the reader's work.
     pub locks: Vec<String>,
 }

@@ -83,6 +83,8 @@ pub struct Presence {
     pub agent: String,
     /// Names of other agents with a running session.
     pub peers: Vec<String>,
+    /// The line about the absence of all other agents. None while one of them is here.
+    pub alone: Option<String>,
     /// Number of open contradictions.
     pub contradictions: u64,
     /// Number of tasks that can be claimed.
@@ -109,6 +111,9 @@ pub fn banner(presence: &Presence) -> String {
         ),
     ];
     let mut banner = format!("hivemind: you are {}", line(&presence.agent, MAX_NAME_CHARS));
+    if let Some(alone) = &presence.alone {
+        banner.push_str(&format!(" · {}", line(alone, MAX_GLANCE_CHARS)));
+    }
     for (count, one, many) in counts.into_iter().filter(|(count, ..)| *count > 0) {
         banner.push_str(&format!(" · {count} {}", if count == 1 { one } else { many }));
         if one == "peer" {
@@ -159,6 +164,7 @@ mod tests {
         let presence = Presence {
             agent: "devops".to_owned(),
             peers: ["analyst", "architect", "claude-2"].map(str::to_owned).to_vec(),
+            alone: None,
             contradictions: 1,
             ready: 2,
             proposals: 0,
@@ -177,6 +183,11 @@ mod tests {
         );
         let alone = Presence { peers: Vec::new(), contradictions: 0, ready: 1, ..presence };
         assert_eq!(banner(&alone), "hivemind: you are devops · 1 task ready");
+        let left = Presence { alone: Some("no other agent has been here yet".to_owned()), ..alone.clone() };
+        assert_eq!(
+            banner(&left),
+            "hivemind: you are devops · no other agent has been here yet · 1 task ready"
+        );
         let approving = Presence { agent: "operator".to_owned(), to_review: 2, ..Presence::default() };
         assert_eq!(banner(&approving), "hivemind: you are operator · 2 proposals to review: hm review");
         let checkout = Checkout { worktree: Some("wt".parse().expect("a name")), ..alone.checkout.clone() };

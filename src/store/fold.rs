@@ -30,7 +30,7 @@ const CHUNK: usize = 2_000;
 /// and reflections, 17 spaces, promotions, phases, the rules of `[policy]` that became looser, and vectors of statements,
 /// 18 the messages of a summary, 19 the failed runs since a proof, terms of retention, who ended a
 /// task, and proposals to merge claims, 20 whether the agreement to a claim is of older content alone.
-pub const FOLD_VERSION: u32 = 20;
+pub const FOLD_VERSION: u32 = 21;
 
 /// Read models without any event, in memory.
 pub(super) fn empty() -> Result<Connection, StoreError> {
@@ -61,7 +61,7 @@ mod migrations {
 }
 
 /// The number of the last file in `migrations/team-memory`.
-const LAST_MIGRATION: i64 = 47;
+const LAST_MIGRATION: i64 = 49;
 
 /// The writer's handle on the read models.
 #[derive(Debug)]

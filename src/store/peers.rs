@@ -1,10 +1,10 @@
 //! The other agents with a running session: their work trees and their goals.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::sessions::{MAX_LIVE, SessionView};
+use super::sessions::{GOES_ON, MAX_LIVE, SessionView};
 use super::{Reader, StoreError};
 use crate::domain::session::Role;
 
@@ -44,7 +44,65 @@ pub struct Peer {
     pub wants: Option<String>,
 }
 
+/// Agents without a running session, and names that no agent has any more.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Gone {
+    /// Agents whose sessions ended, each with the time of its last event, epoch ms. The latest comes first.
+    pub left: Vec<(String, i64)>,
+    /// The same for agents that never had a session, such as those of a shell alone.
+    pub without_session: Vec<(String, i64)>,
+    /// Former names of panes, each with the present one.
+    pub renamed: BTreeMap<String, String>,
+}
+
 impl Reader {
+    /// The agents without a running session, and the former names of panes.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn gone(&self) -> Result<Gone, StoreError> {
+        let live = self.live_agents()?;
+        // A pane that speaks under another name, one that goes on in another session, and names before the present one.
+        let mut named = self.db.prepare_cached(&format!(
+            "SELECT coalesce(speaks_as, (SELECT later.agent {GOES_ON})) AS agent, agent AS formerly, started_seq \
+             FROM session_states WHERE ended_at IS NULL AND seat IS NOT NULL UNION ALL \
+             SELECT agent, formerly, started_seq FROM session_states WHERE formerly IS NOT NULL ORDER BY 3"
+        ))?;
+        let named = self.kept_of(named.query([])?, |row| {
+            Ok::<_, rusqlite::Error>((
+                row.get::<_, Option<String>>("agent")?,
+                row.get::<_, String>("formerly")?,
+            ))
+        })?;
+        let mut renamed = BTreeMap::new();
+        for (agent, formerly) in &named {
+            let Some(agent) = agent else { continue };
+            let former = formerly.split(',').filter(|name| name != agent && !live.contains(*name));
+            renamed.extend(former.map(|name| (name.to_owned(), agent.clone())));
+        }
+        let mut last = self.db.prepare_cached(
+            "SELECT agents.agent, agents.last_seen_at, \
+             EXISTS (SELECT 1 FROM session_states WHERE session_states.agent = agents.agent) AS sat \
+             FROM agents ORDER BY agents.seq DESC",
+        )?;
+        let last = self.kept_of(last.query([])?, |row| {
+            let sat: bool = row.get("sat")?;
+            Ok::<_, rusqlite::Error>((
+                row.get::<_, String>("agent")?,
+                row.get::<_, i64>("last_seen_at")?,
+                sat,
+            ))
+        })?;
+        let mut gone = Gone { renamed, ..Gone::default() };
+        for (agent, at, sat) in last {
+            if !live.contains(&agent) && !gone.renamed.contains_key(&agent) {
+                let of = if sat { &mut gone.left } else { &mut gone.without_session };
+                of.push((agent, at));
+            }
+        }
+        Ok(gone)
+    }
+
     /// The agents with a running session, except `agent`. The latest session comes first.
     ///
     /// # Errors

@@ -20,14 +20,17 @@ use crate::domain::session::{
 };
 use crate::domain::text::UserName;
 
+/// Keeps the name that a session had before its new agent, which is parameter 2.
+const FORMERLY: &str = "CASE WHEN agent = ?2 THEN formerly ELSE coalesce(formerly || ',', '') || agent END";
+
 pub(super) fn started(db: &Connection, at: &Recorded, body: &SessionStarted) -> Result<(), StoreError> {
-    db.prepare_cached(
+    db.prepare_cached(&format!(
         "INSERT INTO session_states (session, agent, client, source, parent_session, started_at, last_seen_at, \
          started_seq, seq, told_seq, worktree, branch) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?7, ?7, ?8, ?9) \
-         ON CONFLICT (session) DO UPDATE SET agent = ?2, client = coalesce(?3, client), source = ?4, \
-         parent_session = coalesce(?5, parent_session), last_seen_at = ?6, ended_at = NULL, end_cause = NULL, \
-         seq = ?7, told_seq = ?7, worktree = ?8, branch = ?9",
-    )?
+         ON CONFLICT (session) DO UPDATE SET formerly = {FORMERLY}, agent = ?2, seat = iif(seat = ?2, seat, NULL), \
+         speaks_as = NULL, client = coalesce(?3, client), source = ?4, parent_session = coalesce(?5, parent_session), \
+         last_seen_at = ?6, ended_at = NULL, end_cause = NULL, seq = ?7, told_seq = ?7, worktree = ?8, branch = ?9",
+    ))?
     .execute(params![
         body.session,
         at.agent,
@@ -44,11 +47,11 @@ pub(super) fn started(db: &Connection, at: &Recorded, body: &SessionStarted) -> 
 
 /// Adds a session that took a seat, even if its client reports no start.
 pub(super) fn seated(db: &Connection, at: &Recorded, body: &AgentSeated) -> Result<(), StoreError> {
-    db.prepare_cached(
-        "INSERT INTO session_states (session, agent, client, source, started_at, last_seen_at, started_seq, seq) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?6) ON CONFLICT (session) DO UPDATE SET agent = ?2, \
-         client = coalesce(client, ?3), ended_at = NULL, end_cause = NULL",
-    )?
+    db.prepare_cached(&format!(
+        "INSERT INTO session_states (session, agent, client, source, started_at, last_seen_at, started_seq, seq, seat) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?6, ?2) ON CONFLICT (session) DO UPDATE SET formerly = {FORMERLY}, \
+         agent = ?2, seat = ?2, speaks_as = NULL, client = coalesce(client, ?3), ended_at = NULL, end_cause = NULL",
+    ))?
     .execute(params![
         body.session,
         body.agent,
@@ -428,6 +431,13 @@ fn split_view(row: &Row<'_>) -> rusqlite::Result<SplitView> {
     })
 }
 
+/// The session of a pinned agent that began in the linked work tree of a seated one after the last event there: the client
+/// was started again under another name.
+pub(super) const GOES_ON: &str = "FROM session_states later WHERE later.ended_at IS NULL AND later.seat IS NULL AND session_states.seat IS NOT NULL \
+     AND later.worktree = session_states.worktree AND later.agent <> session_states.agent \
+     AND later.parent_session IS NULL AND NOT EXISTS (SELECT 1 FROM researchers WHERE child = later.session) \
+     AND later.started_seq > session_states.seq AND later.started_at > session_states.last_seen_at";
+
 /// The most running sessions that are read. A team has some dozens.
 pub(super) const MAX_LIVE: usize = 500;
 
@@ -438,10 +448,13 @@ impl Reader {
         self.kept_one(one.query([id])?, session)
     }
 
-    /// Running sessions, newest first.
+    /// Running sessions, newest first. Each has the name that its pane used last. Sessions whose pane goes on in another
+    /// one are left out.
     pub fn alive_sessions(&self, limit: usize) -> Result<Vec<SessionView>, StoreError> {
+        let alive = SESSION.replacen("agent", "coalesce(speaks_as, agent) AS agent", 1);
         let mut found = self.db.prepare_cached(&format!(
-            "{SESSION} WHERE ended_at IS NULL ORDER BY started_seq DESC LIMIT ?1"
+            "{alive} WHERE ended_at IS NULL AND NOT EXISTS (SELECT 1 {GOES_ON}) \
+             ORDER BY started_seq DESC LIMIT ?1"
         ))?;
         self.kept_of(found.query([bound(limit)])?, session)
     }

@@ -10,23 +10,28 @@ use crate::domain::event::{Recorded, TaskAdded, TaskClaimed, TaskReleased, TaskU
 use crate::domain::ids::{PhaseId, PlanId, SessionId, TaskId};
 use crate::domain::plan::TaskStatus;
 
-/// Extends the leases of a session at each of its events. An expired lease stays expired.
+/// Extends the leases of a session at each of its events. An expired lease stays expired. A pane with a seat is shown under
+/// the name that it used last.
 pub(super) fn heartbeat(db: &Connection, at: &Recorded) -> Result<(), StoreError> {
     let Some(session) = at.session.as_ref().map(SessionId::as_str) else { return Ok(()) };
     db.prepare_cached(
         "UPDATE tasks SET lease_until = ?2 + lease_ms WHERE session = ?1 AND lease_until >= ?2",
     )?
     .execute(params![session, at.at])?;
-    db.prepare_cached("UPDATE session_states SET last_seen_at = ?2 WHERE session = ?1 AND ended_at IS NULL")?
-        .execute(params![session, at.at])?;
+    let speaker = (!at.agent.is_reserved()).then_some(&at.agent);
+    db.prepare_cached(
+        "UPDATE session_states SET last_seen_at = ?2, speaks_as = iif(?3 IS NULL OR seat IS NULL, speaks_as, nullif(?3, agent)) \
+         WHERE session = ?1 AND ended_at IS NULL",
+    )?
+    .execute(params![session, at.at, speaker])?;
     Ok(())
 }
 
 pub(super) fn task_added(db: &Connection, at: &Recorded, body: &TaskAdded) -> Result<(), StoreError> {
     db.prepare_cached(
         "INSERT INTO tasks (id, phase_id, parent_task_id, title, status, depends_on, scopes, added_by, \
-         created_at, touched_at, created_seq, seq, description) \
-         VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?8, ?9, ?9, ?10)",
+         created_at, touched_at, created_seq, seq, description, meant_for) \
+         VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?8, ?9, ?9, ?10, ?11)",
     )?
     .execute(params![
         body.task_id,
@@ -38,7 +43,8 @@ pub(super) fn task_added(db: &Connection, at: &Recorded, body: &TaskAdded) -> Re
         at.agent,
         at.at,
         at.seq,
-        body.description
+        body.description,
+        body.meant_for
     ])?;
     Ok(())
 }
@@ -126,6 +132,9 @@ pub struct TaskView {
     pub scopes: Vec<String>,
     /// The agent that added it.
     pub added_by: String,
+    /// The agent that it is meant for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meant_for: Option<String>,
     /// The last note.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -176,7 +185,7 @@ pub struct TaskFilter {
 /// Reads tasks. A malformed list makes only its own row unreadable, not the whole query.
 pub(super) const TASK: &str = "SELECT id, phase_id, parent_task_id, title, status, depends_on, scopes, added_by, note, holder, ended_by, \
      session, worktree, token, lease_until, file_locks, created_at, touched_at, created_seq, seq, \
-     description, coalesce((SELECT letter || number FROM names WHERE names.id = tasks.id), tasks.id) AS name, \
+     description, meant_for, coalesce((SELECT letter || number FROM names WHERE names.id = tasks.id), tasks.id) AS name, \
      (SELECT letter || number FROM names WHERE names.id = tasks.phase_id) AS phase, \
      (SELECT json_group_array(n.letter || n.number) FROM json_each(iif(json_valid(tasks.depends_on), tasks.depends_on, '[]')) \
       JOIN tasks t ON t.id = json_each.value JOIN names n ON n.id = t.id \
@@ -203,6 +212,7 @@ pub(super) fn task(row: &Row<'_>) -> rusqlite::Result<TaskView> {
         dropped: json(row, "dropped")?,
         scopes: json(row, "scopes")?,
         added_by: row.get("added_by")?,
+        meant_for: row.get("meant_for")?,
         note: row.get("note")?,
         holder: row.get("holder")?,
         ended_by: row.get("ended_by")?,

@@ -17,6 +17,8 @@ const MAX_SESSIONS: usize = 500;
 const MAX_NAMED: usize = 8;
 /// Maximum number of open questions to an absent agent that are searched for one of the asker.
 const MAX_QUESTIONS: usize = 50;
+/// The most absent agents that a line names.
+const MAX_LEFT: usize = 3;
 /// Maximum length of a quoted name of a work tree or branch, in characters.
 const QUOTED_CHARS: usize = 60;
 
@@ -26,20 +28,24 @@ struct Team {
     alive: Vec<SessionView>,
     /// Every agent with an event, and the time of its last one.
     heard: BTreeMap<String, i64>,
+    /// Former names of panes, each with the present one.
+    renamed: BTreeMap<String, String>,
     now: Timestamp,
 }
 
 impl Team {
     fn of(store: &Reader, now: Timestamp) -> Result<Self, StoreError> {
         let heard = store.agents()?.into_iter().map(|agent| (agent.agent, agent.last_seen_at)).collect();
-        Ok(Self { alive: store.alive_sessions(MAX_SESSIONS)?, heard, now })
+        let renamed = store.gone()?.renamed;
+        Ok(Self { alive: store.alive_sessions(MAX_SESSIONS)?, heard, renamed, now })
     }
 
     /// Whether an agent has a session or a recent event. Some clients do not report the start of a session.
     fn is_here(&self, agent: &AgentId) -> bool {
         let has_session = self.alive.iter().any(|session| session.agent == agent.as_str());
         let is_recent = |at: &i64| self.now.ms() - at <= VANISHED_AFTER_MINUTES * 60_000;
-        has_session || self.heard.get(agent.as_str()).is_some_and(is_recent)
+        let is_former = self.renamed.contains_key(agent.as_str());
+        has_session || (!is_former && self.heard.get(agent.as_str()).is_some_and(is_recent))
     }
 
     /// The agent of a work tree or branch, with one of its sessions. `None` if the sessions there have several
@@ -126,10 +132,11 @@ pub fn asked(
             continue;
         }
         let agent = known?;
-        // The asker heard it with its first question to this agent, which still waits.
+        // The asker heard it with its first question to this agent, which still waits. A new name is told each time.
         let waits = reads.ask(now, |store| store.questions(Some(agent.as_str()), MAX_QUESTIONS)).ok();
         let mut waiting = waits.and_then(|(questions, _)| questions).into_iter().flatten();
-        if me.is_some_and(|me| waiting.any(|question| question.claim.owner == me.as_str())) {
+        let is_former = team.renamed.contains_key(agent.as_str());
+        if !is_former && me.is_some_and(|me| waiting.any(|question| question.claim.owner == me.as_str())) {
             agents.push(agent);
             continue;
         }
@@ -140,11 +147,52 @@ pub fn asked(
             let others = others.join(", ");
             format!("; here are: {others}: ask again with their names, in a claim that supersedes this one")
         };
-        let message = format!("no session of {agent} is here{here}");
+        let message = match team.renamed.get(agent.as_str()) {
+            Some(now) if me.is_some_and(|me| me.as_str() == now) => {
+                format!("{agent} is a former name of yours{here}")
+            }
+            Some(now) => format!("{agent} is {now} now{here}"),
+            None if team.heard.contains_key(agent.as_str()) => format!("no session of {agent} is here{here}"),
+            None => format!("no session of {agent} has been here yet{here}"),
+        };
         warnings.push(Warning { code: WarningCode::NotHere, message, claim_id: None });
         agents.push(agent);
     }
     Ok((agents, warnings))
+}
+
+/// A line about the absence of all other agents. `None` while one of them is here, or was heard lately without a session.
+///
+/// # Errors
+/// [`StoreError`].
+pub(super) fn alone(store: &Reader, me: &str, now: Timestamp) -> Result<Option<String>, StoreError> {
+    let is_other = |agent: &str| agent != me && !AgentId::recorded(agent).is_reserved();
+    if AgentId::recorded(me).is_reserved() || store.live_agents()?.iter().any(|agent| is_other(agent)) {
+        return Ok(None);
+    }
+    let gone = store.gone()?;
+    let lately = now.ms() - VANISHED_AFTER_MINUTES * 60_000;
+    if gone.without_session.iter().any(|(agent, at)| is_other(agent) && *at >= lately) {
+        return Ok(None);
+    }
+    let mut were: Vec<_> = gone.left.into_iter().chain(gone.without_session).collect();
+    were.retain(|(agent, _)| is_other(agent));
+    were.sort_by_key(|(_, at)| std::cmp::Reverse(*at));
+    let Some(last) = were.iter().map(|(_, at)| Timestamp::from_ms(*at).age(now)).next() else {
+        return Ok(Some("no other agent has been here yet".to_owned()));
+    };
+    let more = were.len().saturating_sub(MAX_LEFT);
+    let mut names: Vec<String> =
+        were.into_iter().take(MAX_LEFT).map(|(agent, _)| super::inline(&agent, QUOTED_CHARS)).collect();
+    if more > 0 {
+        names.push(format!("{more} more"));
+    }
+    let verb = if names.len() == 1 { "was" } else { "were" };
+    let named = match names.split_last() {
+        Some((last, first)) if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => names.concat(),
+    };
+    Ok(Some(format!("nobody else is here now; {named} {verb}, {last} ago")))
 }
 
 /// The agent that a filter names, with a note. A name without any event stands for the one agent in the work tree or

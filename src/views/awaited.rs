@@ -20,6 +20,8 @@ pub(super) struct Awaited {
     claim: ClaimId,
     agent: String,
     read_at: Option<Timestamp>,
+    /// The present name of the pane that had the asked one.
+    now: Option<String>,
 }
 
 /// An agent's own questions without an answer. Only this machine knows which session was shown a question; no event
@@ -36,11 +38,13 @@ pub(super) fn of(asked: &Asked<'_>, state_home: &Path, agent: &AgentId) -> Resul
             Some((&session.agent, news.first_opened()))
         })
         .collect();
+    let renamed = if own.is_empty() { BTreeMap::new() } else { asked.store.gone()?.renamed };
     let awaited = own.into_iter().map(|question| {
+        let now = renamed.get(&question.agent).cloned();
         let id = question.claim.id.to_string();
         let by_asked = opened.iter().filter(|(agent, _)| **agent == question.agent);
         let read_at = by_asked.filter_map(|(_, opened)| opened.get(&id).copied().flatten()).min();
-        Awaited { read_at, claim: question.claim.id, agent: question.agent }
+        Awaited { read_at, now, claim: question.claim.id, agent: question.agent }
     });
     Ok(awaited.collect())
 }
@@ -83,10 +87,11 @@ impl Awaited {
 
     /// As a line of a list.
     pub(super) fn line(&self, now: Timestamp) -> String {
-        let Self { claim, agent, read_at } = self;
-        let read = match read_at {
-            Some(at) => format!("{agent} has read it {} ago, no answer yet", at.age(now)),
-            None => format!("{agent} has not read it yet"),
+        let Self { claim, agent, read_at, now: renamed } = self;
+        let read = match (read_at, renamed) {
+            (_, Some(renamed)) => format!("{agent} is {renamed} now"),
+            (Some(at), None) => format!("{agent} has read it {} ago, no answer yet", at.age(now)),
+            (None, None) => format!("{agent} has not read it yet"),
         };
         format!("- your question `{claim}`: {read}\n")
     }

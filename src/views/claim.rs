@@ -21,7 +21,7 @@ use crate::domain::time::{Span, Timestamp};
 use crate::reads::Reads;
 use crate::session_news::SessionNews;
 use crate::store::{
-    Answered, ClaimSummary, ClaimView, Contradiction, DecisionView, Evidence, PlaceNow, Reader, StatusChange,
+    ClaimSummary, ClaimView, Contradiction, DecisionView, Evidence, PlaceNow, Reader, StatusChange,
     StoreError,
 };
 
@@ -150,9 +150,9 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
     if !asks.is_empty() {
         fact("asks", &inline(&asks.join(", "), 400));
     }
-    for Answered { agent, by } in &claim.answered {
-        let by = by.map_or_else(|| "by a position".to_owned(), |by| format!("by `{by}`"));
-        fact("asked", &format!("{}, answered {by}", inline(agent, 40)));
+    // An answer by a position stands below, among the positions.
+    for (agent, by) in claim.answered.iter().filter_map(|answered| Some((&answered.agent, answered.by?))) {
+        fact("asked", &format!("{}, answered by `{by}`", inline(agent, 40)));
     }
     if let Some(told) = &claim.told {
         fact("told", told);
@@ -185,11 +185,8 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
     if let Some(ends) = ends_soon(claim, now) {
         fact("expires", &ends);
     }
-    if let Some(current) = claim.successors.last() {
+    if !claim.successors.is_empty() {
         fact(&format!("{} by", replaced(summary)), &joined(&claim.successors, " -> "));
-        if claim.amended.is_none() {
-            fact("current truth", &format!("`hivemind://claims/{current}`"));
-        }
     }
     if let Some(trigger) = &claim.trigger {
         let json = serde_json::to_string(trigger).unwrap_or_default();

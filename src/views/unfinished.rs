@@ -118,6 +118,15 @@ pub fn peers(reads: &mut Reads, agent: &str, now: Timestamp) -> Result<Vec<Strin
     Ok(peers.unwrap_or_default().iter().map(doing).collect())
 }
 
+/// A line about the absence of all other agents. `None` while one of them is here.
+///
+/// # Errors
+/// [`ViewError`].
+pub fn alone(reads: &mut Reads, agent: &str, now: Timestamp) -> Result<Option<String>, ViewError> {
+    let (alone, _) = reads.ask(now, |store| super::asked::alone(store, agent, now))?;
+    Ok(alone.flatten())
+}
+
 /// The other agents, and the open work.
 ///
 /// # Errors
@@ -127,6 +136,7 @@ pub fn presence(store: &Reader, agent: &str, now: Timestamp) -> Result<Presence,
     Ok(Presence {
         agent: agent.to_owned(),
         peers: live.into_iter().filter(|peer| peer != agent).collect(),
+        alone: super::asked::alone(store, agent, now)?,
         contradictions: store.open_contradictions()?,
         ready: store.ready_tasks(super::MAX_LIMIT)?.len() as u64,
         proposals: super::attention::waiting(store, agent)?,

@@ -103,7 +103,9 @@ fn lease(task: &TaskView, now: Timestamp) -> String {
 pub(super) fn task_line(task: &TaskView, now: Timestamp) -> String {
     let ended = task.ended_by.as_ref().map(|by| format!(" by {}", name(by))).unwrap_or_default();
     let (title, lease) = (inline(&task.title, LIST_CHARS), lease(task, now));
-    let mut line = format!("- `{}` {}{ended}{lease}: {title}", task.name, task.status);
+    let meant_for = task.meant_for.as_ref().filter(|_| task.holder.is_none() && !task.status.is_over());
+    let meant_for = meant_for.map(|agent| format!(", for {}", name(agent))).unwrap_or_default();
+    let mut line = format!("- `{}` {}{ended}{lease}{meant_for}: {title}", task.name, task.status);
     let waits = (!task.waits_for.is_empty() && !task.status.is_over())
         .then(|| format!("waits for {}", several(&task.waits_for)));
     let dropped = (!task.dropped.is_empty()).then(|| format!("invalidated: {}", several(&task.dropped)));

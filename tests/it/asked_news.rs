@@ -41,7 +41,7 @@ fn news_is_told_once_by_the_verb_or_by_a_hook_and_never_what_the_reader_made_or_
     devops.prompt("go");
     spool_is_empty(&shell);
     let news = || said(&shell, "s-1", "hm --agent devops news");
-    assert_eq!(news(), "nothing new\n", "its own claim");
+    assert!(news().starts_with("nothing new\n"), "its own claim");
 
     let reason = long("config.toml says 40", 380);
     let challenge = format!("hm --json --agent analyst claim challenge {mine} --reason \"{reason}\"");
@@ -76,7 +76,7 @@ fn a_wait_ends_with_the_first_news_or_says_that_there_was_none() {
     let shell = Shell::new();
     claude(&shell, "s-1", "devops").start();
     spool_is_empty(&shell);
-    assert_eq!(said(&shell, "s-1", "hm --agent devops news --wait 1s"), "nothing new in 1s\n");
+    assert!(said(&shell, "s-1", "hm --agent devops news --wait 1s").starts_with("nothing new in 1s\n"));
     std::thread::scope(|scope| {
         let waits = scope.spawn(|| said(&shell, "s-1", "hm --agent devops news --wait 5m"));
         // What the reader does itself ends no wait.
@@ -85,7 +85,7 @@ fn a_wait_ends_with_the_first_news_or_says_that_there_was_none() {
         let told = waits.join().expect("hm ends");
         assert!(told.contains("the menu opens at once") && !told.contains("the queue"), "{told}");
     });
-    assert_eq!(said(&shell, "s-1", "hm --agent devops news --wait 1s"), "nothing new in 1s\n");
+    assert!(said(&shell, "s-1", "hm --agent devops news --wait 1s").starts_with("nothing new in 1s\n"));
     for wait in ["11m", "0s", "soon"] {
         let refused = shell.run(&format!("hm --agent devops news --wait {wait}"));
         let text = String::from_utf8_lossy(&refused.stderr).into_owned();
@@ -164,7 +164,7 @@ fn without_a_session_the_last_hour_is_shown_and_told_to_no_session() {
     let told = |line: &str| String::from_utf8(shell.run(line).stdout).expect("UTF-8");
     assert!(told("hm --agent reviewer news").contains("the menu opens at once"));
     assert_eq!(told("hm --agent reviewer news"), "nothing since what you were told last (C1)\n");
-    assert_eq!(told("hm --agent analyst news"), "nothing new\n", "it made it");
+    assert!(told("hm --agent analyst news").starts_with("nothing new\n"), "it made it");
 }
 
 /// Red before: a decision on the file that the first prompt names was told with the next prompt, as one line of many.

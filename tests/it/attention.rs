@@ -84,6 +84,7 @@ fn trouble() -> (TempWorkspace, Timestamp, Names) {
         let title = title.parse().expect("a title");
         let (depends_on, scopes) = (Vec::new(), Vec::new());
         let add = AddTask {
+            meant_for: None,
             task_id,
             title,
             description: None,

@@ -144,7 +144,6 @@ fn a_dead_end_warns_and_a_successor_takes_over() {
 
             - by analyst AGE ago; about src/tls/mod.rs; no evidence
             - superseded by: C3
-            - current truth: `hm claim show C3`
 
             ## History
 
@@ -200,7 +199,7 @@ fn refusals_say_what_to_do_and_set_the_exit_code() {
             hm: a challenge says why; correct `reason` and run it again
             [exit 2]
             $ hm --agent ana claim deprecate C1 --reason "not mine"
-            hm: claim C1 belongs to devops; `hm claim challenge C1 --reason 'WHY, IN A SENTENCE'`, or ask devops or the architect to end it
+            hm: claim C1 belongs to devops; if it holds no longer, say what does, and the support of another agent puts that in its place: `hm claim create STATEMENT --type fact --scope src/db/pool.rs --supersedes C1`; if it was never true: `hm claim challenge C1 --reason 'WHY, IN A SENTENCE'`; or ask devops or the architect to end it
             [exit 1]
             $ hm --agent grok claim support C1
             hm: no agent is called `grok`; the roster is: architect, devops, analyst, frontend, reviewer, operator; use a name of the roster, or add one under [agents] in .hivemind/config.toml

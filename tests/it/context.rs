@@ -71,6 +71,7 @@ fn claims(
 fn task(committer: &mut Committer, title: &str, at: &str) -> TaskId {
     let task_id = TaskId::from_uuid(system::new_id());
     let add = AddTask {
+        meant_for: None,
         task_id,
         title: title.parse().expect("a title"),
         description: None,

@@ -278,6 +278,7 @@ impl Team {
     fn working<T>(&mut self, session: &str, work: &Work, asked: impl FnOnce(&Self) -> T) -> T {
         let task_id = TaskId::from_uuid(hivemind::system::new_id());
         let add = AddTask {
+            meant_for: None,
             task_id,
             title: work.task.parse().expect("a title"),
             description: None,

@@ -230,6 +230,7 @@ fn what_time_ends_has_ended_whether_a_writer_says_so_or_not() {
         ..Trigger::default()
     });
     let add = AddTask {
+        meant_for: None,
         task_id: task,
         phase_id: None,
         parent_task_id: None,

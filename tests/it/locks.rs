@@ -301,6 +301,7 @@ fn command() -> BoxedStrategy<Command> {
         })),
         1 => Just(turn("go on")),
         2 => task().prop_map(|task_id| Command::AddTask(AddTask {
+            meant_for: None,
             task_id,
             title: "mend the pool".parse().expect("a title"),
             description: None,

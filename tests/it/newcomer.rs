@@ -502,6 +502,7 @@ fn a_bug_says_each_mend_on_record_and_which_claim_may_be_one() {
     team.does(
         "devops",
         Command::AddTask(AddTask {
+            meant_for: None,
             task_id,
             title: "mend close()".parse().expect("a title"),
             description: None,

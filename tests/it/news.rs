@@ -71,7 +71,14 @@ fn body(about: &About) -> Body {
     let by = || "analyst".to_owned();
     if let About::Task(_) = about {
         let (status, locks) = ("active".to_owned(), Vec::new());
-        Body::Task(TaskMove { id, title: "mend it ".repeat(length / 8), status, to: Some(by()), locks })
+        Body::Task(TaskMove {
+            meant_for: None,
+            id,
+            title: "mend it ".repeat(length / 8),
+            status,
+            to: Some(by()),
+            locks,
+        })
     } else if let About::Question(_) = about {
         Body::Question(Question {
             claim: id,

@@ -668,6 +668,7 @@ fn body(dice: &mut Dice, at: usize) -> (About, Body) {
         }
         4 => {
             let task = TaskMove {
+                meant_for: None,
                 id: format!("task-{at}"),
                 title: words(dice),
                 status: "active".to_owned(),
@@ -1037,6 +1038,7 @@ fn a_delta_reads_like_this() {
     };
     let Attention::Contradiction(dispute) = dispute() else { panic!("a contradiction") };
     let task = TaskMove {
+        meant_for: None,
         id: "T1".to_owned(),
         title: "bench the pool".to_owned(),
         status: "active".to_owned(),

@@ -149,7 +149,7 @@ const ALLOWED: &[Allowed] = &[
     Allowed { statement: "SELECT key, value, agent", scan: "SCAN anchors", because: Because::All },
     // Only those that are under way stand in that index.
     Allowed {
-        statement: "SELECT session, agent, client",
+        statement: "SELECT session, coalesce(speaks_as, agent) AS agent",
         scan: "SCAN session_states USING INDEX session_states_alive",
         because: Because::All,
     },
@@ -452,6 +452,7 @@ fn write_work(committer: &mut Committer, claims: &[ClaimId]) {
         let intent = format!("look at part {index}").parse().expect("an intent");
         let trajectory = Trajectory { intent, plan_id: Some(plan_id), phase_id: None, task_ids: Vec::new() };
         let add = AddTask {
+            meant_for: None,
             task_id,
             title: title("a task"),
             description: None,

@@ -132,6 +132,7 @@ impl Team {
             by,
             session,
             Command::AddTask(AddTask {
+                meant_for: None,
                 task_id,
                 title: title.parse().expect("a title"),
                 description: None,

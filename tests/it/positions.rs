@@ -330,6 +330,7 @@ fn a_page_tells_which_supports_are_about_other_content() {
 fn task(committer: &mut Committer) -> TaskId {
     let task_id = TaskId::from_uuid(system::new_id());
     let add = AddTask {
+        meant_for: None,
         task_id,
         title: "mend the pool".parse().expect("a title"),
         description: None,

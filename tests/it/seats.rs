@@ -1180,6 +1180,53 @@ fn status(shell: &Shell, claim: &str) -> String {
     shell.json(&format!("hm claim show {claim} --json"))["status"].as_str().expect("a status").to_owned()
 }
 
+/// Red before: the name of the seat stayed as a peer that was silent, and as one who had read a question.
+#[test]
+fn a_pane_that_goes_on_under_another_name_leaves_its_seat() {
+    let shell = Shell::new();
+    let pane = Pane::start(&shell, "s-one", "");
+    assert_eq!(pane.is("startup"), "architect");
+    let flat = |output: std::process::Output| {
+        let text =
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let analyst = |line: &str| {
+        let mut command = shell.command(&line.replacen("hm ", "hm --agent analyst ", 1));
+        flat(command.env("HM_SESSION", "s-two").output().expect("hm runs"))
+    };
+    analyst("hm session start");
+    analyst("hm claim create \"the pool holds 20 connections\" --scope src --ask architect");
+    crate::hook::spool_is_empty(&shell);
+    let told = pane.hook("UserPromptSubmit", json!({ "prompt": "go on" }));
+    assert!(told.contains("the pool holds 20"), "{told}");
+    assert!(analyst("hm attention").contains("architect has read it"), "{}", analyst("hm attention"));
+    assert!(analyst("hm status").contains("peer: architect"), "{}", analyst("hm status"));
+
+    let goes_on = |agent: &str, line: &str| {
+        let mut command = shell.command(line);
+        command.env("HM_SESSION", "s-one").env("HM_AGENT", agent);
+        assert!(command.output().expect("hm runs").status.success(), "{line}");
+    };
+    goes_on("devops", "hm claim create \"the queue is bounded\" --scope src");
+
+    let attention = analyst("hm attention");
+    assert!(
+        attention.contains("architect is devops now") && !attention.contains("has read it"),
+        "{attention}"
+    );
+    let status = analyst("hm status");
+    assert!(status.contains("1 peer: devops") && !status.contains("architect"), "{status}");
+    assert!(!analyst("hm claim show C1").contains("architect 0s ago"), "{}", analyst("hm claim show C1"));
+    let asked = analyst("hm claim create \"the cache is cold\" --scope src --ask frontend --ask architect");
+    assert!(asked.contains("no session of frontend has been here yet; here are: devops"), "{asked}");
+    assert!(asked.contains("architect is devops now; here are: devops"), "{asked}");
+    // The name counts again once the pane speaks under it.
+    pane.hook("UserPromptSubmit", json!({ "prompt": "go on" }));
+    crate::hook::spool_is_empty(&shell);
+    assert!(analyst("hm status").contains("1 peer: architect"), "{}", analyst("hm status"));
+}
+
 /// Red before: the server of the pane that came back was another agent, which could support the pane's own claims.
 #[test]
 fn a_pane_that_comes_back_with_a_prompt_alone_is_who_it_was() {

@@ -347,3 +347,101 @@ fn a_list_has_the_begin_of_what_its_session_was_told_whole() {
     assert!(said(&shell, "hm --agent reviewer claim list").contains("so says the last figure"));
     assert!(within(&shell, &devops, "hm claim list --whole").contains("so says the last figure"));
 }
+
+/// Red before: an agent that was alone waited for the others, and asked one that had never been there.
+#[test]
+fn an_agent_that_is_alone_is_told_so() {
+    let shell = Shell::new();
+    let devops = claude(&shell, "s-1", "devops");
+    let told = devops.start();
+    assert!(told.starts_with("hivemind: you are devops · no other agent has been here yet"), "{told}");
+    let waited = within(&shell, &devops, "hm news --wait 1s");
+    assert!(waited.contains("nothing new in 1s\nno other agent has been here yet\n"), "{waited}");
+    let asked = "hm claim create \"the pool holds 20\" --scope src/pool.rs --ask architect";
+    let receipt = flat(&within(&shell, &devops, asked));
+    assert!(receipt.contains("no session of architect has been here yet"), "{receipt}");
+
+    let analyst = claude(&shell, "s-2", "analyst");
+    assert!(analyst.start().contains("you are analyst · 1 peer: devops"));
+    assert!(!within(&shell, &devops, "hm news --wait 1s").contains("nobody else"));
+    analyst.told("SessionEnd", json!({ "reason": "exit" }));
+    spool_is_empty(&shell);
+    let waited = within(&shell, &devops, "hm news --wait 1s");
+    assert!(waited.contains("nobody else is here now; analyst was, "), "{waited}");
+}
+
+/// Red before: the receipt had no age, and a command that a late hook had not told yet was taken for the last one.
+#[test]
+fn evidence_by_the_word_last_has_its_command_and_its_age() {
+    let shell = Shell::new();
+    let devops = claude(&shell, "s-1", "devops");
+    devops.start();
+    ran(&shell, &devops, "pytest tests/test_pool.py");
+    let claim = "hm claim create \"the pool is tested\" --scope tests/test_pool.py --evidence last";
+    let receipt = within(&shell, &devops, claim);
+    let seconds =
+        receipt.split("`pytest tests/test_pool.py`, ").nth(1).and_then(|rest| rest.split("s ago").next());
+    assert!(seconds.is_some_and(|seconds| seconds.parse::<u32>().is_ok()), "{receipt}");
+    ran(&shell, &devops, "pytest tests/test_queue.py");
+    let support = "hm --agent analyst claim create \"the queue is tested\" --scope tests/test_queue.py";
+    said(&shell, support);
+    let receipt = within(&shell, &devops, "hm claim support C2 \"ran it\" --evidence last");
+    assert!(receipt.contains("`pytest tests/test_queue.py`, "), "{receipt}");
+}
+
+/// Red before: a task was for whom its title named, and nobody was told.
+#[test]
+fn a_task_for_an_agent_is_news_to_it() {
+    let shell = Shell::new();
+    let (devops, analyst) = (claude(&shell, "s-1", "devops"), claude(&shell, "s-2", "analyst"));
+    devops.start();
+    analyst.start();
+    within(&shell, &analyst, "hm news");
+    let receipt = flat(&within(&shell, &devops, "hm task add \"measure the pool\" --for ana"));
+    assert!(receipt.contains("analyst is told of it"), "{receipt}");
+    assert!(said(&shell, "hm task list").contains("open, for analyst: measure the pool"));
+    let told = analyst.prompt("go on");
+    assert!(told.contains("for=\"analyst\">measure the pool"), "{told}");
+    let first = told.find("<asks_you").map(|at| &told[at..]);
+    assert!(first.is_some_and(|asks| asks.contains("measure the pool")), "{told}");
+    within(&shell, &analyst, "hm task claim T1");
+    assert!(!said(&shell, "hm task list").contains("for analyst"));
+    let unknown = refused(&shell, &devops, "hm task add \"measure the queue\" --for nobody");
+    assert!(unknown.contains("no agent is called `nobody`"), "{unknown}");
+}
+
+/// Red before: the support that put a successor in force said nothing of the claim that it ended.
+#[test]
+fn a_support_that_ends_another_claim_names_it() {
+    let shell = Shell::new();
+    said(&shell, "hm --agent devops claim create \"the pool holds 20\" --scope src/pool.rs");
+    said(&shell, "hm --agent analyst claim create \"the pool holds 30\" --scope src/pool.rs --supersedes C1");
+    let receipt = flat(&said(&shell, "hm --agent reviewer claim support C2"));
+    assert!(receipt.contains("confirmed: agreed by reviewer; claim C1 is superseded by it"), "{receipt}");
+}
+
+/// Red before: the verb ended nothing and said `withdrawn from C1`, and the other verb did not name the way.
+#[test]
+fn the_claim_of_another_agent_is_ended_by_the_command_that_the_refusal_names() {
+    let shell = Shell::new();
+    said(&shell, "hm --agent devops claim create \"devops works on the queue\" --scope src/queue.rs");
+    let analyst = claude(&shell, "s-2", "analyst");
+    analyst.start();
+    for verb in ["withdraw", "deprecate"] {
+        let refused = refused(&shell, &analyst, &format!("hm claim {verb} C1 \"it is finished\""));
+        assert!(refused.contains("devops") && refused.contains("`hm claim create "), "{refused}");
+        let named = refused.split("`hm claim create ").nth(1).and_then(|rest| rest.split('`').next());
+        let named = format!("hm claim create {}", named.expect("a command"));
+        if verb == "deprecate" {
+            within(&shell, &analyst, &named.replace("STATEMENT", "\"the queue is finished\""));
+        }
+    }
+    said(&shell, "hm --agent reviewer claim support C2");
+    assert_eq!(shell.json("hm claim show C1 --json")["status"], "deprecated");
+    // A position of its own is taken back as before.
+    within(&shell, &analyst, "hm claim create \"the pool holds 20\" --scope src/pool.rs");
+    said(&shell, "hm --agent reviewer claim challenge C3 \"it holds 30\"");
+    assert!(
+        said(&shell, "hm --agent reviewer claim withdraw C3 \"I misread it\"").contains("withdrawn from C3")
+    );
+}

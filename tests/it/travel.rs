@@ -121,6 +121,7 @@ fn the_past_is_judged_by_the_clock_of_then() {
     let hypothesis = request("devops", Command::CreateClaim(hypothesis));
     let guess = claim_of(&hypothesis);
     let task = AddTask {
+        meant_for: None,
         task_id: held,
         phase_id: None,
         parent_task_id: None,

@@ -180,7 +180,9 @@ async fn a_pane_in_a_work_tree_named_after_an_agent_is_that_agent() {
     git(&trees.root("main"), &["worktree", "add", "-q", "../devops"]);
     let mut owners = Vec::new();
     let mut panes = Vec::new();
-    for (number, tree) in ["analyst", "devops", "devops", "wt"].into_iter().enumerate() {
+    git(&trees.root("main"), &["worktree", "add", "-q", "../repo-reviewer"]);
+    let all = ["analyst", "devops", "devops", "wt", "repo-reviewer"];
+    for (number, tree) in all.into_iter().enumerate() {
         let mut command = trees.command(tree, &["serve"]);
         command.env("HM_SESSION", trees.id(&format!("s-{number}")));
         let pane = Pane::run(command.into(), Era::Modern).await.expect("a pane");
@@ -191,10 +193,12 @@ async fn a_pane_in_a_work_tree_named_after_an_agent_is_that_agent() {
         owners.push(owner.as_str().unwrap_or_default().to_owned());
         panes.push(pane);
     }
-    let [analyst, devops, second, other] = &owners[..] else { panic!("{owners:?}") };
+    let [analyst, devops, second, other, within] = &owners[..] else { panic!("{owners:?}") };
     assert_eq!((analyst.as_str(), devops.as_str()), ("analyst", "devops"));
     assert!(second.ends_with("-2"), "the seat is taken: {owners:?}");
     assert!(other.contains('-') && other != second, "`wt` is no agent: {owners:?}");
+    // Red before: `repo-reviewer` was no name of an agent.
+    assert_eq!(within, "reviewer", "{owners:?}");
 }
 
 /// Red before: the name was asked as it is, and nothing said that no agent answers to it.
@@ -219,10 +223,11 @@ async fn the_name_of_a_work_tree_asks_its_agent_and_one_without_a_session_is_tol
         assert!(told.contains("claude-2 is asked for a position"), "{told}");
     }
     let told = create("the cache is cold", "devops");
-    let wanted = "warning: no session of devops is here; here are: claude-2 (work tree `wt`): ask again";
+    let wanted =
+        "warning: no session of devops has been here yet; here are: claude-2 (work tree `wt`): ask again";
     assert!(told.contains(wanted) && told.contains("devops is asked for a position"), "{told}");
     let again = create("the index is wide", "devops");
-    assert!(!again.contains("is here") && again.contains("devops is asked for a position"), "{again}");
+    assert!(!again.contains("no session") && again.contains("devops is asked for a position"), "{again}");
     assert!(!create("the log is long", "claude-2").contains("is here"), "an agent that is there");
     assert!(create("the menu is slow", "nobody").contains("no agent is called `nobody`"));
     // Its own place is no other agent.
@@ -240,7 +245,7 @@ async fn the_name_of_a_work_tree_asks_its_agent_and_one_without_a_session_is_tol
         "--ask",
         "analyst",
     ]);
-    assert!(told.contains("no session of analyst is here; here are: claude-2"), "{told}");
+    assert!(told.contains("no session of analyst has been here yet; here are: claude-2"), "{told}");
     let pane = trees.pane("main", "claude-1").await;
     let ask = |text: &str, asked: &str| json!({ "statement": text, "claim_type": "fact", "scopes": ["src"], "asks": [asked] });
     let answer = accepted(&pane, "create_claim", ask("the tree is deep", "wt")).await;
@@ -656,4 +661,34 @@ async fn a_claim_is_compared_with_the_files_of_the_work_tree_that_asks_or_runs()
     let answer = accepted(&there, "run_experiment", run).await;
     assert!(!answer.text.contains("it supports claim"), "{}", answer.text);
     assert!(shown("main").contains("contested"), "{}", shown("main"));
+}
+
+/// Red before: the client that was started again under another name had its old one as a silent peer for half an hour.
+#[tokio::test]
+async fn a_pane_that_goes_on_in_another_session_of_its_work_tree_is_no_peer_of_itself() {
+    let trees = Trees::new();
+    let hook = |session: &str, agent: Option<&str>| {
+        let payload = json!({
+            "hook_event_name": "SessionStart", "source": "startup", "session_id": trees.id(session),
+            "cwd": trees.root("wt"),
+        });
+        let mut hook = trees.command("wt", &["hook", "claude"]);
+        hook.envs(agent.map(|agent| ("HM_AGENT", agent)));
+        let mut hook = hook.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("hm starts");
+        let _ = hook.stdin.take().expect("a pipe").write_all(payload.to_string().as_bytes());
+        let said = hook.wait_with_output().expect("hm ends").stdout;
+        trees.settle();
+        String::from_utf8(said).expect("UTF-8")
+    };
+    let status = || {
+        let output = trees.hm("main", "s-main", &["--agent", "analyst", "status"]);
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    assert!(hook("s-first", None).contains("you are architect"));
+    assert!(status().contains("1 peer: architect"), "{}", status());
+    assert!(hook("s-second", Some("devops")).contains("you are devops · no other agent"));
+    assert!(status().contains("1 peer: devops"), "{}", status());
+    // An agent of another work tree stays one.
+    assert!(trees.starts("main", "s-other").contains("1 peer: devops"));
+    assert!(status().contains("1 peer: devops"), "{}", status());
 }

@@ -125,6 +125,7 @@ pub(crate) fn by(session: &str, command: Command) -> Submission {
 
 fn add(task_id: TaskId, depends_on: &[TaskId]) -> AddTask {
     AddTask {
+        meant_for: None,
         task_id,
         title: "mend the pool".parse().expect("a title"),
         description: None,

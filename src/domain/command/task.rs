@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::agent::AgentId;
 use crate::domain::ids::{PhaseId, PlanId, TaskId};
 use crate::domain::plan::{TaskStatus, Trajectory};
 use crate::domain::scope::Scope;
@@ -77,6 +78,9 @@ pub struct AddTask {
     /// The scopes of the task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<Scope>,
+    /// The agent that the task is meant for. Any agent may take it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meant_for: Option<AgentId>,
 }
 
 /// Take a task, or extend its lease.

@@ -3,6 +3,9 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use serde::Serialize;
+use serde_json::json;
+
 use super::evidence::About;
 use super::quorum::Policy;
 use super::supersession::{Successor, Supersession, supersede};
@@ -24,6 +27,7 @@ use crate::domain::scope::{MAX_SCOPES, Scope};
 use crate::domain::state::{Claim, Fingerprint, State};
 use crate::domain::time::{Hours, Timestamp};
 use crate::domain::versions::Versions;
+use crate::domain::way;
 
 /// The most dead ends a receipt names; more would be noise.
 const MAX_DEAD_END_WARNINGS: usize = 2;
@@ -319,6 +323,26 @@ pub(super) fn quotation(state: &State, id: ClaimId) -> String {
     format!("{} (`hivemind://claims/{id}`)", action::first_line(said))
 }
 
+/// The ways forward for an agent that may not end the claim of another one.
+pub fn ways_to_end(
+    id: ClaimId,
+    (claim_type, scopes): (ClaimType, &[impl Serialize]),
+    owner: &AgentId,
+) -> String {
+    let (challenge, owner) = (challenge(id), decision::with_architect(owner));
+    if claim_type == ClaimType::Decision {
+        return format!("{challenge}, or ask {owner} to end it");
+    }
+    let instead = json!({
+        "statement": way::STATEMENT, "claim_type": claim_type, "scopes": scopes, "supersedes": id,
+    });
+    format!(
+        "if it holds no longer, say what does, and the support of another agent puts that in its place: {}; if it was never \
+         true: {challenge}; or ask {owner} to end it",
+        way::call("create_claim", &instead)
+    )
+}
+
 pub(super) fn deprecate_claim(
     state: &State,
     (agent, session): Speaker<'_>,
@@ -339,11 +363,7 @@ pub(super) fn deprecate_claim(
         return Err(Rejection::new(
             Code::NotAllowed,
             format!("claim {} belongs to {}", deprecate.claim_id, claim.owner),
-            format!(
-                "{}, or ask {} to end it",
-                challenge(deprecate.claim_id),
-                decision::with_architect(&claim.owner)
-            ),
+            ways_to_end(deprecate.claim_id, (claim.claim_type, &claim.scopes), &claim.owner),
         ));
     }
     if overrule::stands(agent, claim, policy) {

@@ -15,7 +15,7 @@ use crate::domain::receipt::Cited;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, Deed, State};
-use crate::domain::time::Timestamp;
+use crate::domain::time::{Span, Timestamp};
 use crate::domain::versions::Versions;
 use crate::domain::way;
 
@@ -255,17 +255,29 @@ pub(super) fn check_support(
     ))
 }
 
-/// The command line that a hook saw, in back-quotes.
+/// The command line that a hook saw, or that of a run, in back-quotes.
 fn called(state: &State, event: EventId) -> Option<String> {
-    let Some(Deed::Command { line, .. }) = state.deed(event) else { return None };
-    Some(format!("`{}`", quoted(line.as_str(), MAX_QUOTED_CHARS)))
+    let line = match state.deed(event) {
+        Some(Deed::Command { line, .. }) => line.as_str(),
+        _ => state.run_that_ended_with(event)?.1.command.as_str(),
+    };
+    Some(format!("`{}`", quoted(line, MAX_QUOTED_CHARS)))
 }
 
-/// Quotes in the receipt the commands that `last` and `last:WORD` meant.
+/// The age of an event, from the time in its id. Other ids than those of version 7 have none.
+fn age(event: EventId, now: Timestamp) -> Option<Span> {
+    let id = event.uuid();
+    let ms = i64::try_from(id.as_u128() >> 80).ok().filter(|_| id.get_version_num() == 7)?;
+    Some(Timestamp::from_ms(ms).age(now))
+}
+
+/// Quotes in the receipt the commands that `last` and `last:WORD` meant, each with its age: a hook may be late, and another
+/// command is the last one then.
 pub(super) fn quote_last(
     state: &State,
     session: Option<&SessionId>,
     command: &Command,
+    now: Timestamp,
     decision: &mut Accepted,
 ) {
     if decision.cited.is_empty() {
@@ -274,9 +286,13 @@ pub(super) fn quote_last(
     for name in command.evidence_names().into_iter().filter(|name| name.is_last()) {
         let Ok(event) = named(state, session, name) else { continue };
         let Some(called) = called(state, event) else { continue };
+        let aged = age(event, now).map_or_else(|| called.clone(), |age| format!("{called}, {age} ago"));
         for cited in decision.cited.iter_mut().filter(|cited| cited.evidence_ref == event) {
-            cited.why =
-                if cited.why.is_empty() { called.clone() } else { format!("{called}: {}", cited.why) };
+            cited.why = match cited.why.as_str() {
+                "" => aged.clone(),
+                why if why.contains(&called) => why.replacen(&called, &aged, 1),
+                why => format!("{aged}: {why}"),
+            };
         }
     }
 }

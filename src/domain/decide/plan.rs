@@ -183,7 +183,7 @@ pub(super) fn task_added(
     if add.scopes.len() > MAX_SCOPES {
         return Err(Rejection::invalid("scopes", format!("a task has at most {MAX_SCOPES} scopes")));
     }
-    let AddTask { task_id, title, description, phase_id, parent_task_id, mut depends_on, scopes } =
+    let AddTask { task_id, title, description, phase_id, parent_task_id, mut depends_on, scopes, meant_for } =
         add.clone();
     if let Some(phase) = phase_id {
         check_goes_on(state, state.work().plan_of(phase).ok_or_else(|| unknown(Sort::Phase, phase))?)?;
@@ -218,11 +218,13 @@ pub(super) fn task_added(
         open.first().copied().filter(|_| open.len() == 1)
     });
     let warnings = invalidated(state, &depends_on);
-    let added = TaskAdded { task_id, title, description, phase_id, parent_task_id, depends_on, scopes };
-    let next = format!(
-        "{inbox}before working on it: {}",
-        claim(&state.work().names().next(Named::Task).to_string())
-    );
+    let claim = claim(&state.work().names().next(Named::Task).to_string());
+    let next = match &meant_for {
+        Some(agent) => format!("{inbox}{agent} is told of it, and takes it by {claim}"),
+        None => format!("{inbox}before working on it: {claim}"),
+    };
+    let added =
+        TaskAdded { task_id, title, description, phase_id, parent_task_id, depends_on, scopes, meant_for };
     Ok(Accepted { warnings, ..decided(vec![added.into()], next) })
 }
 

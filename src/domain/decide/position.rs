@@ -11,7 +11,7 @@ use super::{
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Override, Position, Status};
 use crate::domain::command::TakePosition;
-use crate::domain::event::PositionTaken;
+use crate::domain::event::{Event, PositionTaken};
 use crate::domain::experiment::{Prediction, RunState};
 use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::receipt::Cited;
@@ -70,12 +70,16 @@ pub(super) fn take_position(
     if take.position == Position::Challenge {
         decision.events.extend(contradiction::on_challenge(state, agent, take.claim_id, claim));
     }
+    let mut replaced = None;
     let counting = counting(state, &after, policy);
     let counts = take.position == Position::Support && counting.contains(&agent);
     // Only a vote for a claim, or its confirmation, lets it supersede another claim.
     if status == Status::Confirmed && (claim.status != Status::Confirmed || counts) {
         let by_silence = after.by_silence && counting.is_empty();
         let (events, warning) = take_place(state, (take.claim_id, &after), by_silence, policy);
+        replaced = events.iter().find_map(|event| {
+            if let Event::ClaimSuperseded(superseded) = event { Some(superseded.claim_id) } else { None }
+        });
         decision.events.extend(events);
         decision.warnings.extend(warning);
     }
@@ -84,6 +88,10 @@ pub(super) fn take_position(
     } else {
         next_step(state, agent, take.position, (take.claim_id, &after, status), now, policy)
     };
+    if let (Some(old), Some(next)) = (replaced, &mut decision.next) {
+        let ends = if after.mends { "mended" } else { "superseded" };
+        next.push_str(&format!("; claim {old} is {ends} by it"));
+    }
     if take.position == Position::Support {
         decision.warnings.extend(contradiction::on_support(state, (agent, session), take.claim_id));
     }

@@ -33,6 +33,7 @@ pub(super) fn spawn(
     let split = SplitSession { child: child.clone(), reason, used_tokens: None, window_tokens: None, turn0 };
     let split = session::handed_over(state, parent, &split)?;
     let add = AddTask {
+        meant_for: None,
         task_id,
         title,
         description: None,

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::agent::AgentId;
 use crate::domain::ids::{PhaseId, PlanId, SessionId, TaskId};
 use crate::domain::plan::{ReleaseCause, TaskStatus, Trajectory};
 use crate::domain::scope::Scope;
@@ -76,6 +77,9 @@ pub struct TaskAdded {
     /// The scopes of the task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<Scope>,
+    /// The agent that the task is meant for. Any agent may take it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meant_for: Option<AgentId>,
 }
 
 /// A session took a task, or extended its lease. The task is active.

@@ -71,6 +71,7 @@ impl Server {
         self.run(call, |given: AddTaskArguments, id| {
             let AddTaskArguments { title, description, phase_id, parent_task_id, depends_on, scopes } = given;
             Ok(Command::AddTask(AddTask {
+                meant_for: None,
                 task_id: TaskId::from_uuid(id),
                 title,
                 description,

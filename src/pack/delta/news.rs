@@ -80,6 +80,7 @@ pub(super) fn written(news: &News, form: Form, now: Timestamp) -> String {
                 .with("id", &task.id)
                 .with("status", &task.status)
                 .with_any("to", task.to.as_ref())
+                .with_any("for", task.meant_for.as_ref())
                 .with_any("locks", (!task.locks.is_empty()).then(|| task.locks.join(" ")));
             match form {
                 Form::Line => tag.text(&glance(&task.title)),

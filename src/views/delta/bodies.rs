@@ -300,12 +300,19 @@ impl Asked<'_> {
         let overlaps = |lock: &String| lock.parse::<Scope>().is_ok_and(|lock| lock.is_at(&self.places));
         let locks: Vec<String> = task.file_locks.iter().filter(|lock| overlaps(lock)).cloned().collect();
         let is_mine = self.work.tasks.contains(&task.id);
-        let concern = if is_mine || !locks.is_empty() { Concern::Touches } else { Concern::Other };
+        let is_open = task.holder.is_none() && !task.status.is_over();
+        let meant_for = task.meant_for.take().filter(|_| is_open);
+        let concern = match &meant_for {
+            _ if is_mine || !locks.is_empty() => Concern::Touches,
+            Some(agent) if *agent == self.of.agent.as_str() => Concern::Asks,
+            _ => Concern::Other,
+        };
         // The reader knows the title of a task that it added or was told of.
         if !waiting.is_new || task.added_by == self.of.agent.as_str() {
             task.title = cut_words(&task.title, KNOWN_CHARS);
         }
         let (status, to) = (task.status.to_string(), task.holder);
-        Some((concern, 3, Body::Task(TaskMove { id: task.name, title: task.title, status, to, locks })))
+        let moved = TaskMove { id: task.name, title: task.title, status, to, meant_for, locks };
+        Some((concern, 3, Body::Task(moved)))
     }
 }
