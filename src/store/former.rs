@@ -14,15 +14,19 @@ const SHOWN: usize = 8;
 /// The columns of a [`PositionHeld`].
 pub(super) const FORMER: &str = "SELECT agent, position, reason, evidence_ref, created_at, claim_id, seq, 0 AS before_change FROM former_positions";
 
-/// Stores the positions that a new one replaces.
+/// Stores the positions that a new one replaces. Mostly there is none, and an `INSERT … SELECT` of nothing costs as much as
+/// in [`super::names::count`].
 pub(super) fn replaced(db: &Connection, at: &Recorded, body: &PositionTaken) -> Result<(), StoreError> {
+    let mut held = db.prepare_cached("SELECT 1 FROM consensus WHERE claim_id = ?1 AND agent = ?2")?;
     let mut keep = db.prepare_cached(
         "INSERT INTO former_positions (claim_id, agent, position, reason, evidence_ref, created_at, seq, ended_seq) \
          SELECT claim_id, agent, position, reason, evidence_ref, created_at, seq, ?3 FROM consensus \
          WHERE claim_id = ?1 AND agent = ?2",
     )?;
     for name in body.instead_of.iter().chain([&at.agent]) {
-        keep.execute(params![body.claim_id, name, at.seq])?;
+        if held.exists(params![body.claim_id, name])? {
+            keep.execute(params![body.claim_id, name, at.seq])?;
+        }
     }
     Ok(())
 }

@@ -30,13 +30,14 @@ pub(super) fn count(db: &Connection, recorded: &Recorded) -> Result<(), StoreErr
     Named::of(recorded).map_or(Ok(()), |of| give(db, of, &recorded.id.to_string()))
 }
 
-/// Gives the next name of a series to an id.
+/// Gives the next name of a series to an id. Two statements: before an `INSERT … SELECT`, FTS5 writes the entries that it
+/// keeps in memory, so a transaction of many claims would write a part of the search index for each of them.
 fn give(db: &Connection, of: Named, id: &str) -> Result<(), StoreError> {
-    db.prepare_cached(
-        "INSERT INTO names (letter, number, id, reversed) \
-         SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3 FROM names WHERE letter = ?1",
-    )?
-    .execute(params![of.letter(), id, reversed(id)])?;
+    let number: i64 = db
+        .prepare_cached("SELECT coalesce(max(number), 0) + 1 FROM names WHERE letter = ?1")?
+        .query_row([of.letter()], only)?;
+    db.prepare_cached("INSERT INTO names (letter, number, id, reversed) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![of.letter(), number, id, reversed(id)])?;
     Ok(())
 }
 

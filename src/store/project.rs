@@ -412,10 +412,13 @@ fn contradiction_detected(
     at: &Recorded,
     body: &ContradictionDetected,
 ) -> Result<(), StoreError> {
+    let mut known = db.prepare_cached("SELECT 1 FROM claims WHERE id = ?1")?;
+    if !known.exists([body.left.claim_id])? || !known.exists([body.right.claim_id])? {
+        return Ok(());
+    }
     db.prepare_cached(
         "INSERT INTO belief_contradictions (id, kind, tier, left_claim, left_agent, right_claim, right_agent, \
-         status, detected_at, created_seq, seq) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, 'open', ?8, ?9, ?9 \
-         WHERE EXISTS (SELECT 1 FROM claims WHERE id = ?4) AND EXISTS (SELECT 1 FROM claims WHERE id = ?6)",
+         status, detected_at, created_seq, seq) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'open', ?8, ?9, ?9)",
     )?
     .execute(params![
         at.id,

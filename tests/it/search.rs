@@ -29,7 +29,7 @@ use serde::Deserialize;
 use tempfile::TempDir;
 use uuid::Uuid;
 
-use crate::harness::{Dice, dump, long};
+use crate::harness::{Dice, TempWorkspace, claim_of, creation, dump, long, position};
 
 /// A claim of the corpus.
 #[derive(Debug, Clone, Deserialize)]
@@ -581,4 +581,34 @@ fn positions_and_evidence_move_a_claim_a_little() {
     library.submit("reviewer", None, Command::TakePosition(take));
     let after = library.search(&ask("connections pool holds")).hits[0].score;
     assert!((after / before - 0.98).abs() < 1e-5, "confidence 1.0 -> 0.8 takes 2 %: {before} -> {after}");
+}
+
+/// Red before: a name was counted by an `INSERT … SELECT`, before which FTS5 writes what it keeps in memory. So each claim
+/// wrote a part of the index, and the parts were merged again: a quarter of the time of a fold.
+#[test]
+fn claims_of_one_transaction_are_one_part_of_the_index() {
+    let workspace = TempWorkspace::new();
+    let said = [
+        "the pool holds twenty",
+        "a worker waits",
+        "retries end",
+        "caches drop",
+        "locks are kept",
+        "queues fill",
+    ];
+    let mut group: Vec<Submission> = said.map(|text| creation("devops", text)).into();
+    let claims: Vec<ClaimId> = group.iter().map(claim_of).collect();
+    for (at, claim) in claims.iter().enumerate() {
+        let how = if at % 3 == 0 { Position::Challenge } else { Position::Support };
+        // Each between two claims, as in a busy team.
+        group.insert(at * 2 + 1, position("analyst", *claim, how));
+    }
+    for outcome in workspace.committer(1).commit(&group).expect("a commit") {
+        outcome.expect("nothing is refused");
+    }
+    let db = Connection::open(workspace.team_memory()).expect("read models");
+    let parts: u64 = db
+        .query_row("SELECT count(DISTINCT segid) FROM claim_index_idx", [], |row| row.get(0))
+        .expect("a number");
+    assert_eq!(parts, 1);
 }
