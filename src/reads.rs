@@ -1,8 +1,9 @@
 //! Read-only handles on both databases, opened when first needed and again when a file was replaced.
 
-use std::path::{Path, PathBuf};
+mod past;
 
-use tempfile::TempDir;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::domain::text::UserName;
 use crate::domain::time::{Moment, Timestamp};
@@ -11,6 +12,9 @@ use crate::ledger;
 use crate::standing::{self, Standing};
 use crate::store::{self, LeftOut, StoreError};
 use crate::workspace::Workspace;
+
+use self::past::Folded;
+pub use self::past::Pasts;
 
 /// What a front reads from. Reading never writes and never waits for the writer.
 #[derive(Debug)]
@@ -28,10 +32,10 @@ pub struct Reads {
     past: Option<Past>,
 }
 
-/// Read models folded up to a place in the past, in a directory that goes with them.
+/// A moment in the past, and its read models.
 #[derive(Debug)]
 struct Past {
-    dir: TempDir,
+    folded: Arc<Folded>,
     seq: u64,
     /// What the clock showed then.
     at: Timestamp,
@@ -155,11 +159,22 @@ impl Reads {
     /// [`TravelError`].
     pub fn at(&mut self, moment: Moment, now: Timestamp) -> Result<Self, TravelError> {
         let (seq, at) = self.place_of(moment, now)?;
-        let dir = tempfile::tempdir()?;
-        if let Some(ledger) = self.ledger()? {
-            store::Projection::open(&past_store(&dir))?.fold_until(ledger, seq)?;
-        }
-        Ok(Self {
+        let folded = Arc::new(Folded::until(self.ledger()?, seq, None)?);
+        Ok(self.showing(Past { folded, seq, at }))
+    }
+
+    /// [`Reads::at`], folded from the nearest state that was kept.
+    ///
+    /// # Errors
+    /// [`TravelError`].
+    pub fn at_from(&mut self, pasts: &Pasts, moment: Moment, now: Timestamp) -> Result<Self, TravelError> {
+        let (seq, at) = self.place_of(moment, now)?;
+        let folded = pasts.at(self, seq)?;
+        Ok(self.showing(Past { folded, seq, at }))
+    }
+
+    fn showing(&self, past: Past) -> Self {
+        Self {
             workspace: self.workspace.clone(),
             memory: self.memory.clone(),
             state_home: self.state_home.clone(),
@@ -167,8 +182,8 @@ impl Reads {
             is_quick: false,
             ledger: None,
             store: None,
-            past: Some(Past { dir, seq, at }),
-        })
+            past: Some(past),
+        }
     }
 
     /// The last event at a moment, and what the clock showed then.
@@ -271,7 +286,7 @@ impl Reads {
     /// good, because only a newer version can fold what follows.
     pub fn store(&mut self) -> Result<Option<&store::Reader>, StoreError> {
         let path = match &self.past {
-            Some(past) => past_store(&past.dir),
+            Some(past) => past.folded.store(),
             None => self.workspace.team_memory(),
         };
         let id = file_id(&path);
@@ -321,10 +336,6 @@ impl Reads {
     fn events(&mut self) -> Result<u64, ledger::LedgerError> {
         Ok(self.ledger()?.map(ledger::Reader::head).transpose()?.map_or(0, |head| head.seq))
     }
-}
-
-fn past_store(dir: &TempDir) -> PathBuf {
-    dir.path().join("team-memory.sqlite")
 }
 
 /// Tells a file from another one put in its place.

@@ -39,6 +39,8 @@ pub(crate) enum Durability {
     EveryCommit,
     /// At the next checkpoint: a power cut may take the last commits.
     Checkpoints,
+    /// Never: the file is temporary, and one process uses it.
+    Never,
 }
 
 /// Opens or creates a database for its only writer.
@@ -46,13 +48,16 @@ pub(crate) fn open(path: &Path, durability: Durability) -> Result<Connection, Er
     refuse_links(path)?;
     let db = Connection::open(path)?;
     db.busy_timeout(BUSY_TIMEOUT)?;
-    db.pragma_update(None, "journal_mode", "WAL")?;
+    // A log would hold each page of a temporary file a second time.
+    let journal = if durability == Durability::Never { "MEMORY" } else { "WAL" };
+    db.pragma_update(None, "journal_mode", journal)?;
     match durability {
         Durability::EveryCommit => {
             db.pragma_update(None, "synchronous", "FULL")?;
             db.pragma_update(None, "fullfsync", cfg!(target_os = "macos"))?;
         }
         Durability::Checkpoints => db.pragma_update(None, "synchronous", "NORMAL")?,
+        Durability::Never => db.pragma_update(None, "synchronous", "OFF")?,
     }
     db.pragma_update(None, "wal_autocheckpoint", AUTOCHECKPOINT_PAGES)?;
     harden(&db)?;

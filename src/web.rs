@@ -18,7 +18,7 @@ mod work;
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Weak};
 use std::time::Duration;
 
 use axum::Router;
@@ -41,7 +41,7 @@ use crate::domain::rejection::{Code, Rejection};
 use crate::domain::text::UserName;
 use crate::domain::time::{Moment, Timestamp};
 use crate::mcp::{Limited, Places, Seat, while_it_lasts};
-use crate::reads::Reads;
+use crate::reads::{Pasts, Reads};
 use crate::steps::in_shell;
 use crate::system;
 use crate::views::ViewError;
@@ -70,6 +70,8 @@ const MAX_FORM_BYTES: usize = 65_536;
 const FORM_WITHIN: Duration = Duration::from_secs(10);
 /// Time between two comments on a stream without news. A connection without any byte is closed after a minute.
 const STILL_THERE: Duration = Duration::from_secs(15);
+/// Time between two looks for states of the past that are missing.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 /// What a browser may do with an answer.
 static HEADERS: [(header::HeaderName, &str); 5] = [
     (
@@ -142,9 +144,8 @@ struct Site {
     door: Door,
     actor: Option<Actor>,
     head: watch::Receiver<u64>,
-    /// The last past state that a page showed, with its moment and the head of the ledger then: an erasure after that
-    /// is about its texts too. Folding it costs more than a page.
-    past: Mutex<Option<(Moment, u64, Reads)>>,
+    /// States of the past: folding one from the first event costs more than a page.
+    pasts: Pasts,
 }
 
 impl Web {
@@ -159,8 +160,18 @@ impl Web {
         let Memory { workspace, config, state_home, user, acts } = memory;
         let actor = acts.map(|program| Actor::new(program, workspace.root().to_owned()));
         let (door, head) = (Door::new(address.port(), &token, secret), followed(front));
-        let site = Site { workspace, config, state_home, user, door, actor, head, past: Mutex::default() };
-        Ok(Self { listener, address, token, site: Arc::new(site) })
+        let site = Arc::new(Site {
+            workspace,
+            config,
+            state_home,
+            user,
+            door,
+            actor,
+            head,
+            pasts: Pasts::default(),
+        });
+        tokio::spawn(prepared(Arc::downgrade(&site), site.head.clone()));
+        Ok(Self { listener, address, token, site })
     }
 
     /// The address with the token, which works once.
@@ -199,29 +210,35 @@ fn followed(front: Front) -> watch::Receiver<u64> {
     receiver
 }
 
+/// Prepares states of the past, and more of them as the ledger grows. One at a time, so that the process can end between
+/// two.
+async fn prepared(site: Weak<Site>, mut head: watch::Receiver<u64>) {
+    loop {
+        let Some(site) = site.upgrade() else { return };
+        let one = tokio::task::spawn_blocking(move || site.pasts.prepare(&mut site.reads()));
+        match one.await {
+            Ok(Ok(true)) => continue,
+            Ok(Ok(false)) => {}
+            // The page of such a moment says it to whoever asks for it.
+            Ok(Err(error)) => tracing::debug!(%error, "cannot prepare the past"),
+            Err(_) => return,
+        }
+        if head.changed().await.is_err() {
+            return;
+        }
+        tokio::time::sleep(BETWEEN_LOOKS).await;
+    }
+}
+
 impl Site {
     /// The memory at the present moment.
     fn reads(&self) -> Reads {
         Reads::of(self.workspace.clone()).knowing(self.state_home.clone()).seen_by(self.user.clone())
     }
 
-    /// The memory at a moment, while the ledger ends at `head`.
-    fn past(
-        &self,
-        mut present: Reads,
-        (moment, head): (Moment, u64),
-        now: Timestamp,
-    ) -> Result<Reads, Rejection> {
-        let kept = self.past.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match kept {
-            Some((of, then, reads)) if (of, then) == (moment, head) => Ok(reads),
-            _ => Ok(present.at(moment, now).map_err(ViewError::from)?),
-        }
-    }
-
-    /// Keeps a past state for the next page.
-    fn keep(&self, moment: Moment, head: u64, reads: Reads) {
-        *self.past.lock().unwrap_or_else(PoisonError::into_inner) = Some((moment, head, reads));
+    /// The memory at a moment.
+    fn past(&self, mut present: Reads, moment: Moment, now: Timestamp) -> Result<Reads, Rejection> {
+        Ok(present.at_from(&self.pasts, moment, now).map_err(ViewError::from)?)
     }
 
     /// The hidden field of forms; none if the pages only show.
@@ -354,15 +371,10 @@ fn made(site: &Site, path: &str, query: &str) -> Response {
     }
 }
 
-/// Makes a document, and keeps a past state for the next one.
 fn finished(site: &Site, mut page: Page<'_>) -> Result<String, Rejection> {
     let shown = found(&mut page)?;
     let said = page.said.as_deref().and_then(|key| site.actor.as_ref()?.said(key));
-    let document = page.document(&shown, said.as_deref()).into_string();
-    if let Some(moment) = page.moment {
-        site.keep(moment, page.head, page.reads);
-    }
-    Ok(document)
+    Ok(page.document(&shown, said.as_deref()).into_string())
 }
 
 /// The page at an address.

@@ -80,20 +80,28 @@ impl Projection {
     /// # Errors
     /// [`StoreError::Open`] or [`StoreError::Newer`].
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        match Self::open_as_is(path) {
+        match Self::open_as_is(path, Durability::Checkpoints) {
             Err(StoreError::Open { source, .. } | StoreError::Query(source)) if is_damage(&source) => {
                 tracing::warn!(path = %path.display(), %source, "dropping damaged read models");
                 drop_files(path);
-                Self::open_as_is(path)
+                Self::open_as_is(path, Durability::Checkpoints)
             }
             other => other,
         }
     }
 
-    fn open_as_is(path: &Path) -> Result<Self, StoreError> {
+    /// Opens or creates temporary read models, for [`Self::fold_until`].
+    ///
+    /// # Errors
+    /// [`StoreError::Open`].
+    pub fn temporary(path: &Path) -> Result<Self, StoreError> {
+        Self::open_as_is(path, Durability::Never)
+    }
+
+    fn open_as_is(path: &Path, durability: Durability) -> Result<Self, StoreError> {
         let failed = |source| StoreError::Open { path: path.display().to_string(), source };
         // A power cut may lose the last folds. The next open folds those events again.
-        let mut db = sqlite::open(path, Durability::Checkpoints).map_err(failed)?;
+        let mut db = sqlite::open(path, durability).map_err(failed)?;
         db.set_prepared_statement_cache_capacity(64);
         migrate(&mut db, path)?;
         let mut folded = folded(&db)?;
@@ -129,7 +137,7 @@ impl Projection {
     pub fn start_over(&mut self) -> Result<(), StoreError> {
         let path = self.db.path().map(std::path::PathBuf::from).unwrap_or_default();
         drop_files(&path);
-        *self = Self::open_as_is(&path)?;
+        *self = Self::open_as_is(&path, Durability::Checkpoints)?;
         Ok(())
     }
 
@@ -187,29 +195,31 @@ impl Projection {
             tracing::warn!(seq = self.folded.seq, "read models belong to another history: rebuilding");
             return self.rebuild(ledger, |_| ());
         }
-        while self.folded.seq < ledger.head().seq {
-            let stored = ledger.read_from(self.folded, CHUNK)?;
-            let Some(last) = stored.last().map(crate::ledger::Stored::cursor) else {
-                break;
-            };
-            let events = recorded(&stored)?;
-            self.apply(&events, last)?;
-        }
-        Ok(())
+        self.extend(|at| ledger.read_from(at, CHUNK))
     }
 
-    /// Folds the ledger up to an event: the state at that time.
+    /// Folds the ledger up to an event: the state at that time. What is folded before that event stays.
     ///
     /// # Errors
     /// [`StoreError`].
     pub fn fold_until(&mut self, ledger: &crate::ledger::Reader, seq: u64) -> Result<(), StoreError> {
-        self.fill(
-            |at| {
-                let left = seq.saturating_sub(at.seq);
-                ledger.read_from(at, CHUNK.min(usize::try_from(left).unwrap_or(CHUNK)))
-            },
-            |_| (),
-        )
+        let read = |at: Cursor| {
+            let left = seq.saturating_sub(at.seq);
+            ledger.read_from(at, CHUNK.min(usize::try_from(left).unwrap_or(CHUNK)))
+        };
+        if self.folded == Cursor::GENESIS { self.fill(read, |_| ()) } else { self.extend(read) }
+    }
+
+    /// Folds all events of `read` behind those that are folded.
+    fn extend(
+        &mut self,
+        read: impl Fn(Cursor) -> Result<Vec<Stored>, LedgerError>,
+    ) -> Result<(), StoreError> {
+        loop {
+            let stored = read(self.folded)?;
+            let Some(last) = stored.last().map(Stored::cursor) else { return Ok(()) };
+            self.apply(&recorded(&stored)?, last)?;
+        }
     }
 
     /// Drops every projection and folds the ledger again, in one transaction: readers see the old
@@ -224,7 +234,7 @@ impl Projection {
                 // Closed before its files go.
                 self.db = Connection::open_in_memory()?;
                 drop_files(&self.path);
-                *self = Self::open_as_is(&self.path)?;
+                *self = Self::open_as_is(&self.path, Durability::Checkpoints)?;
                 self.fill(|at| ledger.read_from(at, CHUNK), &mut progress)
             }
             other => other,

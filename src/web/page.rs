@@ -74,7 +74,7 @@ impl<'a> Page<'a> {
         let at = query.iter().find(|(name, value)| name == AT && !value.trim().is_empty());
         let moment = at.map(|(_, text)| moment(text, now)).transpose()?;
         if let Some(moment) = moment {
-            reads = site.past(reads, (moment, head), now)?;
+            reads = site.past(reads, moment, now)?;
         }
         let form = site.forms().filter(|_| moment.is_none());
         let now = reads.clock(now);

@@ -1,17 +1,17 @@
 //! Time travel: a question answered as of then, by folding the ledger up to there and no further.
 
 use hivemind::config::Config;
-use hivemind::domain::claim::{ClaimType, Position};
-use hivemind::domain::command::{AddTask, ClaimTask, Command};
-use hivemind::domain::ids::TaskId;
+use hivemind::domain::claim::{ClaimType, Position, SearchMode};
+use hivemind::domain::command::{AddTask, ClaimTask, Command, Forget, Submission};
+use hivemind::domain::ids::{EventId, TaskId};
 use hivemind::domain::time::{Hours, Moment, Timestamp};
 use hivemind::mcp::Era;
-use hivemind::reads::Reads;
-use hivemind::store::ClaimFilter;
+use hivemind::reads::{Pasts, Reads};
+use hivemind::store::{ClaimFilter, Search, Seen};
 use hivemind::views::{ContextOf, View};
 use serde_json::{Value, json};
 
-use crate::answers::answer_at;
+use crate::answers::{answer, answer_at};
 use crate::bench::Bench;
 use crate::harness::{TempWorkspace, agent, claim_of, creation, fact, position, request};
 
@@ -215,6 +215,91 @@ fn a_context_of_then_is_the_same_bytes_whenever_it_is_asked_for() {
     }
     assert!(first.contains("the pool holds 20"), "{first}");
     assert_eq!(first, ask());
+}
+
+/// A team that says more than a prepared state is apart from the next, about a word of its own each time.
+fn many(committer: &mut hivemind::writer::Committer) -> Vec<Submission> {
+    let mut said = Vec::new();
+    for at in 0..280 {
+        let claim = creation("devops", &format!("the pool of shard{at} holds its connections"));
+        let support = position("analyst", claim_of(&claim), Position::Support);
+        said.extend([claim, support].into_iter().take(1 + at % 2));
+    }
+    for outcome in committer.commit(&said).expect("a ledger") {
+        outcome.expect("accepted");
+    }
+    said
+}
+
+#[test]
+fn a_past_has_the_same_answers_wherever_it_is_folded_from() {
+    let workspace = TempWorkspace::new();
+    let said = many(&mut workspace.committer(1));
+    let (head, now) = (workspace.ledger_reader().head().expect("a head").seq, hivemind::system::now());
+    assert!(head > 512, "{head}");
+    let (mut reads, pasts) = (Reads::of(workspace.clone()), Pasts::default());
+    assert!(pasts.prepare(&mut reads).expect("a fold"), "one state");
+    assert!(!pasts.prepare(&mut reads).expect("a fold"), "and no other");
+    let search = Search {
+        query: "which connections does shard277 hold".to_owned(),
+        mode: SearchMode::Balanced,
+        filter: ClaimFilter { limit: 20, ..ClaimFilter::default() },
+        seen: Seen::default(),
+        explain: false,
+    };
+    let views = [
+        View::Status,
+        View::Claims(ClaimFilter { limit: 500, ..ClaimFilter::default() }),
+        View::Search(search),
+        View::Claim(claim_of(&said[said.len() - 2])),
+    ];
+    // Before the prepared state, at it, from it, from what was looked at, and again.
+    for seq in [300, 512, head, 540, head - 1, 301, 540] {
+        let moment = Moment::Seq(seq);
+        let (mut whole, mut part) =
+            (reads.at(moment, now).expect("a past"), reads.at_from(&pasts, moment, now).expect("a past"));
+        assert_eq!((whole.horizon(), whole.clock(now)), (part.horizon(), part.clock(now)));
+        for view in &views {
+            let [whole, part] = [&mut whole, &mut part].map(|reads| {
+                let now = reads.clock(now);
+                let json = answer(reads, &config(), view, now);
+                json.map(|answer| answer.json.to_string()).map_err(|error| error.to_string())
+            });
+            assert_eq!(whole, part, "{view:?} at {seq}");
+        }
+    }
+}
+
+/// Red while a kept state was used whatever was erased since.
+#[test]
+fn what_was_erased_is_in_no_kept_past() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let claim = creation("devops", "the pool holds 20");
+    for submission in [&claim, &creation("devops", "after it"), &creation("devops", "after that")] {
+        committer.commit(&[submission.clone()]).expect("a ledger").remove(0).expect("accepted");
+    }
+    let (mut reads, pasts, now) = (Reads::of(workspace.clone()), Pasts::default(), hivemind::system::now());
+    let mut told = |seq: u64| {
+        let mut past = reads.at_from(&pasts, Moment::Seq(seq), now).expect("a past");
+        let all = View::Claims(ClaimFilter { limit: 50, ..ClaimFilter::default() });
+        let now = past.clock(now);
+        answer(&mut past, &config(), &all, now).expect("an answer").json.to_string()
+    };
+    assert!(told(2).contains("the pool holds 20") && told(1).contains("the pool holds 20"));
+    let forget = Forget {
+        event_id: EventId::from_uuid(claim_of(&claim).into()),
+        reason: "asked to".parse().expect("a reason"),
+        with_quotes: false,
+    };
+    committer
+        .commit(&[request("operator", Command::Forget(forget))])
+        .expect("a ledger")
+        .remove(0)
+        .expect("done");
+    for seq in [2, 3, 1] {
+        assert!(!told(seq).contains("the pool holds 20"), "{}", told(seq));
+    }
 }
 
 fn config() -> Config {
