@@ -277,7 +277,7 @@ fn what_was_erased_is_in_no_kept_past() {
     let mut committer = workspace.committer(1);
     let claim = creation("devops", "the pool holds 20");
     for submission in [&claim, &creation("devops", "after it"), &creation("devops", "after that")] {
-        committer.commit(&[submission.clone()]).expect("a ledger").remove(0).expect("accepted");
+        committer.commit(std::slice::from_ref(submission)).expect("a ledger").remove(0).expect("accepted");
     }
     let (mut reads, pasts, now) = (Reads::of(workspace.clone()), Pasts::default(), hivemind::system::now());
     let mut told = |seq: u64| {
