@@ -238,8 +238,8 @@ async function plain({ browser, context, pages, workspace, go, page }) {
     const still = await browser.newContext({ javaScriptEnabled: false, storageState: await context.storageState() });
     try {
         const reader = await still.newPage();
-        // Times pass between two readings.
-        const settled = (text) => text.replace(/\d+/g, "0").replace(/\s+/g, " ");
+        // Times pass between two readings: 59s become 1m.
+        const settled = (text) => text.replace(/\d+[smhdw] ago/g, "0 ago").replace(/\d+/g, "0").replace(/\s+/g, " ");
         for (const path of [...PAGES, ...MORE]) {
             await go(path);
             await reader.goto(pages.origin + path);
