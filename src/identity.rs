@@ -124,7 +124,8 @@ fn seats_of(first_seats: &BTreeMap<Client, AgentId>, of_work_tree: Option<&Agent
     }
 }
 
-/// The agent whose name a work tree has, or else the only agent whose name is a word of it, such as `wt.devops`.
+/// The agent whose name a work tree has, or else the only agent whose name is its first or last word, such as `wt.devops`.
+/// What the architect may end is no pane's by such a guess.
 fn named_in<'r>(roster: &'r Roster, worktree: &str) -> Option<&'r AgentId> {
     // An agent may have more than one word, such as `db-admin`.
     let words = |text: &str| {
@@ -133,8 +134,17 @@ fn named_in<'r>(roster: &'r Roster, worktree: &str) -> Option<&'r AgentId> {
     };
     let tree = words(worktree);
     let is_exact = |agent: &&AgentId| words(agent.as_str()) == tree;
-    let mut within = roster.panes().filter(|agent| tree.contains(&words(agent.as_str())));
-    let only = within.next().filter(|_| within.next().is_none());
+    let is_at_an_end = |agent: &&AgentId| {
+        let name = words(agent.as_str());
+        **agent != AgentId::architect() && (tree.starts_with(&name) || tree.ends_with(&name))
+    };
+    let mut within: Vec<&AgentId> = roster.panes().filter(is_at_an_end).collect();
+    // `db-admin-tree` is that of `db-admin`, and not of `db`.
+    let all = within.clone();
+    let is_part =
+        |of: &AgentId, agent: &AgentId| of != agent && words(of.as_str()).contains(&words(agent.as_str()));
+    within.retain(|agent| !all.iter().any(|other| is_part(other, agent)));
+    let only = within.pop().filter(|_| within.is_empty());
     roster.panes().find(is_exact).or(only)
 }
 

@@ -338,7 +338,7 @@ fn above() -> &'static [Above] {
     })
 }
 
-/// How much the nice value of [`go_last`] is above that of the process: a thread that answers somebody gets nine tenths of a
+/// How much the nice value of [`go_last`] is above that of the process: a thread that answers an agent gets nine tenths of a
 /// shared core.
 #[cfg(target_os = "linux")]
 const LAST: i32 = 10;

@@ -16,6 +16,7 @@ mod told;
 mod work;
 
 use std::convert::Infallible;
+use std::io::IsTerminal;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Weak};
@@ -194,6 +195,8 @@ impl Web {
             served = async { serving.await } => served,
             // Every action is a process of its own, and is finished without this one.
             () = system::stop_signal() => Ok(()),
+            // The states of the past are in temporary files, which go with the process only if it ends by itself.
+            () = system::hang_up(), if std::io::stdin().is_terminal() => Ok(()),
         }
     }
 }
@@ -219,7 +222,7 @@ async fn prepared(site: Weak<Site>, mut head: watch::Receiver<u64>) {
         match one.await {
             Ok(Ok(true)) => continue,
             Ok(Ok(false)) => {}
-            // The page of such a moment says it to whoever asks for it.
+            // The page of such a moment says it.
             Ok(Err(error)) => tracing::debug!(%error, "cannot prepare the past"),
             Err(_) => return,
         }

@@ -174,7 +174,7 @@ pub(super) struct Add {
     /// Scope of the task; repeatable
     #[arg(long = "scope", value_name = "SCOPE")]
     scopes: Vec<String>,
-    /// Agent it is meant for, which is told of it
+    /// Agent it is meant for, which hears of it in its next news
     #[arg(long = "for", value_name = "AGENT")]
     meant_for: Option<String>,
 }

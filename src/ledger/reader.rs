@@ -134,18 +134,30 @@ impl Reader {
         Ok(forgetting::repeats_in(text, &self.promoted()?.starts))
     }
 
-    fn promoted(&self) -> Result<Promoted, LedgerError> {
-        let mut promoted = Promoted::default();
-        let Eyes::Of(user) = &self.eyes else { return Ok(promoted) };
+    /// The messages that were promoted into the spaces of other persons than the reader, by their positions, each with the
+    /// position of its promotion.
+    pub fn withheld(&self) -> Result<Vec<(u64, u64)>, LedgerError> {
+        let Eyes::Of(user) = &self.eyes else { return Ok(Vec::new()) };
         let of_kind = format!("SELECT {COLUMNS} WHERE e.type = ?1 ORDER BY e.seq");
-        let at = format!("SELECT {COLUMNS} WHERE e.seq = ?1");
+        let mut withheld = Vec::new();
         for stored in select(&self.db, &of_kind, [MemoryPromoted::KIND])? {
             let event = stored.recorded().ok().and_then(|recorded| recorded.event);
             let Some(Event::MemoryPromoted(of)) = event else { continue };
-            if of.to_space != Space::User || of.user == *user || !promoted.seqs.insert(of.source_seq) {
+            if of.to_space == Space::User && of.user != *user {
+                withheld.push((of.source_seq, stored.seq));
+            }
+        }
+        Ok(withheld)
+    }
+
+    fn promoted(&self) -> Result<Promoted, LedgerError> {
+        let mut promoted = Promoted::default();
+        let at = format!("SELECT {COLUMNS} WHERE e.seq = ?1");
+        for (source_seq, _) in self.withheld()? {
+            if !promoted.seqs.insert(source_seq) {
                 continue;
             }
-            for source in select(&self.db, &at, [bound(of.source_seq)])? {
+            for source in select(&self.db, &at, [bound(source_seq)])? {
                 let event = source.recorded().ok().and_then(|recorded| recorded.event);
                 let Some(Event::TurnRecorded(turn)) = event else { continue };
                 promoted.starts.push(forgetting::start(turn.text.as_str()));

@@ -23,8 +23,8 @@ pub(super) struct Folded {
     dir: TempDir,
     end: Cursor,
     bytes: u64,
-    /// The last event of the ledger before it was folded: no erasure up to there concerns its texts any more. None while
-    /// an erasure was not done yet.
+    /// The last event of the ledger before it was folded: no erasure up to there concerns its texts any more, and no
+    /// promotion into the space of another person. None while an erasure was not done yet.
     head: Option<u64>,
 }
 
@@ -40,6 +40,8 @@ impl Folded {
             let head = ledger.head()?.seq;
             folded.head = (!ledger.file().owes_erasure()?).then_some(head);
             if let Some(from) = from {
+                // An erasure since may be in the ledger and not in that copy.
+                folded.head = folded.head.and_then(|head| Some(head.min(from.head?)));
                 std::fs::copy(from.store(), folded.store())?;
             }
             let mut projection = store::Projection::temporary(&folded.store())?;
@@ -77,7 +79,7 @@ impl Pasts {
         Ok(folded)
     }
 
-    /// Drops what was erased since, and folds one more state in advance: they lie the further apart the larger the memory
+    /// Drops what was erased or withheld since, and folds one more state in advance: they lie the further apart the larger the memory
     /// is. False if none is missing.
     ///
     /// # Errors
@@ -125,16 +127,17 @@ impl Pasts {
     }
 
     fn drop_erased(&self, ledger: &ledger::Reader) -> Result<(), LedgerError> {
-        let erasures = ledger.erasures()?;
+        let mut gone = ledger.erasures()?;
+        gone.extend(ledger.withheld()?);
         self.kept().retain(|end, folded| {
-            !erasures.iter().any(|(erased, at)| erased <= end && folded.head.is_none_or(|head| *at > head))
+            !gone.iter().any(|(erased, at)| erased <= end && folded.head.is_none_or(|head| *at > head))
         });
         Ok(())
     }
 
-    /// Keeps a state. Those that save the fewest events make room for it.
+    /// Keeps a state. Those that save the fewest events make room for it, and the last one is kept at any size.
     fn keep(&self, folded: &Arc<Folded>) {
-        if folded.head.is_none() || folded.bytes > MOST_BYTES {
+        if folded.head.is_none() {
             return;
         }
         let mut kept = self.kept();

@@ -29,7 +29,8 @@ const CHUNK: usize = 2_000;
 /// held no more, and short names of claims, runs, contradictions and sessions, 16 observations of hooks, playbooks
 /// and reflections, 17 spaces, promotions, phases, the rules of `[policy]` that became looser, and vectors of statements,
 /// 18 the messages of a summary, 19 the failed runs since a proof, terms of retention, who ended a
-/// task, and proposals to merge claims, 20 whether the agreement to a claim is of older content alone.
+/// task, and proposals to merge claims, 20 whether the agreement to a claim is of older content alone, 21 the names that
+/// panes had before, and the agents that tasks are meant for.
 pub const FOLD_VERSION: u32 = 21;
 
 /// Read models without any event, in memory.
@@ -54,7 +55,7 @@ const FILL_CACHE_KIB: i64 = -32 * 1024;
 /// The page cache otherwise: SQLite's default.
 const USUAL_CACHE_KIB: i64 = -2_000;
 /// Indexes that the fold does not read. A fill from the beginning creates them after all rows.
-const MADE_LAST: [&str; 1] = ["claims_status"];
+const MADE_LAST: [&str; 2] = ["claims_status", "claims_standing"];
 
 mod migrations {
     refinery::embed_migrations!("migrations/team-memory");

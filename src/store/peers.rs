@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::sessions::{GOES_ON, MAX_LIVE, SessionView};
+use super::sessions::{MAX_LIVE, SessionView};
 use super::{Reader, StoreError};
 use crate::domain::session::Role;
 
@@ -62,12 +62,13 @@ impl Reader {
     /// [`StoreError`].
     pub fn gone(&self) -> Result<Gone, StoreError> {
         let live = self.live_agents()?;
-        // A pane that speaks under another name, one that goes on in another session, and names before the present one.
-        let mut named = self.db.prepare_cached(&format!(
-            "SELECT coalesce(speaks_as, (SELECT later.agent {GOES_ON})) AS agent, agent AS formerly, started_seq \
+        // A running pane that speaks under another name, and the names that it had before the present one.
+        let mut named = self.db.prepare_cached(
+            "SELECT speaks_as AS agent, agent AS formerly, started_seq \
              FROM session_states WHERE ended_at IS NULL AND seat IS NOT NULL UNION ALL \
-             SELECT agent, formerly, started_seq FROM session_states WHERE formerly IS NOT NULL ORDER BY 3"
-        ))?;
+             SELECT agent, formerly, started_seq FROM session_states WHERE ended_at IS NULL AND formerly IS NOT NULL \
+             ORDER BY 3",
+        )?;
         let named = self.kept_of(named.query([])?, |row| {
             Ok::<_, rusqlite::Error>((
                 row.get::<_, Option<String>>("agent")?,

@@ -21,7 +21,8 @@ use crate::domain::session::{
 use crate::domain::text::UserName;
 
 /// Keeps the name that a session had before its new agent, which is parameter 2.
-const FORMERLY: &str = "CASE WHEN agent = ?2 THEN formerly ELSE coalesce(formerly || ',', '') || agent END";
+const FORMERLY: &str = "CASE WHEN agent = ?2 OR instr(',' || coalesce(formerly, '') || ',', ',' || agent || ',') \
+     THEN formerly ELSE coalesce(formerly || ',', '') || agent END";
 
 pub(super) fn started(db: &Connection, at: &Recorded, body: &SessionStarted) -> Result<(), StoreError> {
     db.prepare_cached(&format!(
@@ -70,12 +71,12 @@ pub(super) fn split_off(
     agent: &AgentId,
     (parent, child): (&SessionId, &SessionId),
 ) -> Result<(), StoreError> {
-    db.prepare_cached(
+    db.prepare_cached(&format!(
         "INSERT INTO session_states (session, agent, source, parent_session, started_at, last_seen_at, started_seq, \
-         seq) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?6) ON CONFLICT (session) DO UPDATE SET agent = ?2, source = ?3, \
-         parent_session = ?4, last_seen_at = ?5, ended_at = NULL, end_cause = NULL, seq = ?6 \
-         WHERE ended_at IS NOT NULL",
-    )?
+         seq) VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?6) ON CONFLICT (session) DO UPDATE SET formerly = {FORMERLY}, \
+         agent = ?2, seat = NULL, speaks_as = NULL, source = ?3, parent_session = ?4, last_seen_at = ?5, \
+         ended_at = NULL, end_cause = NULL, seq = ?6 WHERE ended_at IS NOT NULL",
+    ))?
     .execute(params![
         child,
         agent,
@@ -431,13 +432,6 @@ fn split_view(row: &Row<'_>) -> rusqlite::Result<SplitView> {
     })
 }
 
-/// The session of a pinned agent that began in the linked work tree of a seated one after the last event there: the client
-/// was started again under another name.
-pub(super) const GOES_ON: &str = "FROM session_states later WHERE later.ended_at IS NULL AND later.seat IS NULL AND session_states.seat IS NOT NULL \
-     AND later.worktree = session_states.worktree AND later.agent <> session_states.agent \
-     AND later.parent_session IS NULL AND NOT EXISTS (SELECT 1 FROM researchers WHERE child = later.session) \
-     AND later.started_seq > session_states.seq AND later.started_at > session_states.last_seen_at";
-
 /// The most running sessions that are read. A team has some dozens.
 pub(super) const MAX_LIVE: usize = 500;
 
@@ -448,14 +442,12 @@ impl Reader {
         self.kept_one(one.query([id])?, session)
     }
 
-    /// Running sessions, newest first. Each has the name that its pane used last. Sessions whose pane goes on in another
-    /// one are left out.
+    /// Running sessions, newest first. Each has the name that its pane used last.
     pub fn alive_sessions(&self, limit: usize) -> Result<Vec<SessionView>, StoreError> {
         let alive = SESSION.replacen("agent", "coalesce(speaks_as, agent) AS agent", 1);
-        let mut found = self.db.prepare_cached(&format!(
-            "{alive} WHERE ended_at IS NULL AND NOT EXISTS (SELECT 1 {GOES_ON}) \
-             ORDER BY started_seq DESC LIMIT ?1"
-        ))?;
+        let mut found = self
+            .db
+            .prepare_cached(&format!("{alive} WHERE ended_at IS NULL ORDER BY started_seq DESC LIMIT ?1"))?;
         self.kept_of(found.query([bound(limit)])?, session)
     }
 

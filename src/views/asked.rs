@@ -192,7 +192,7 @@ pub(super) fn alone(store: &Reader, me: &str, now: Timestamp) -> Result<Option<S
         Some((last, first)) if !first.is_empty() => format!("{} and {last}", first.join(", ")),
         _ => names.concat(),
     };
-    Ok(Some(format!("nobody else is here now; {named} {verb}, {last} ago")))
+    Ok(Some(format!("no other agent is here now; {named} {verb}, {last} ago")))
 }
 
 /// The agent that a filter names, with a note. A name without any event stands for the one agent in the work tree or

@@ -88,14 +88,12 @@ const named = new RegExp(`\\b${name}\\b`);
 const about = (call) => /tool/i.test(event(call)) && named.test(told(call) ?? "");
 const warnings = hooks.filter(about);
 const moments = warnings.map(event).join(", ");
+// Once a turn, and each of the two runs is one.
+check(warnings.length === 1, `the dead end is told once, by ${moments}`, `it is told ${warnings.length} times`);
 if (how === "new") {
-    check(warnings.length === 1, `the dead end is told once, by ${moments}`, `it is told ${warnings.length} times`);
     const warning = warnings.length ? told(warnings[0]) : name;
     const heard = bodies.findIndex((body) => strings(body).some((text) => text.includes(warning)));
     check(heard > 0, `the model is warned in request ${heard + 1} of ${bodies.length}`, "it hears nothing");
-} else {
-    // Its conversation holds what it was told.
-    check(warnings.length === 0, "the dead end is not told a second time in the session", `by ${moments}`);
 }
 
 // What the model says last is in a later request only if something made the turn go on: the claim without evidence must not.

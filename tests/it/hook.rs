@@ -214,7 +214,7 @@ fn a_project_reached_through_a_link_is_the_same_project() {
     devops.start();
     let sessions = std::cell::Cell::new(1);
     let before = |cwd: &str, tool: &str, input: Value| {
-        // A dead end warns once a session.
+        // A dead end warns once a turn.
         sessions.set(sessions.get() + 1);
         let id = format!("s-{}", sessions.get());
         let call = json!({ "session_id": id, "cwd": cwd, "tool_name": tool, "tool_input": input });

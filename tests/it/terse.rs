@@ -367,7 +367,7 @@ fn an_agent_that_is_alone_is_told_so() {
     analyst.told("SessionEnd", json!({ "reason": "exit" }));
     spool_is_empty(&shell);
     let waited = within(&shell, &devops, "hm news --wait 1s");
-    assert!(waited.contains("nobody else is here now; analyst was, "), "{waited}");
+    assert!(waited.contains("no other agent is here now; analyst was, "), "{waited}");
 }
 
 /// Red before: the receipt had no age, and a command that a late hook had not told yet was taken for the last one.
@@ -398,7 +398,7 @@ fn a_task_for_an_agent_is_news_to_it() {
     analyst.start();
     within(&shell, &analyst, "hm news");
     let receipt = flat(&within(&shell, &devops, "hm task add \"measure the pool\" --for ana"));
-    assert!(receipt.contains("analyst is told of it"), "{receipt}");
+    assert!(receipt.contains("meant for analyst: "), "{receipt}");
     assert!(said(&shell, "hm task list").contains("open, for analyst: measure the pool"));
     let told = analyst.prompt("go on");
     assert!(told.contains("for=\"analyst\">measure the pool"), "{told}");

@@ -662,33 +662,3 @@ async fn a_claim_is_compared_with_the_files_of_the_work_tree_that_asks_or_runs()
     assert!(!answer.text.contains("it supports claim"), "{}", answer.text);
     assert!(shown("main").contains("contested"), "{}", shown("main"));
 }
-
-/// Red before: the client that was started again under another name had its old one as a silent peer for half an hour.
-#[tokio::test]
-async fn a_pane_that_goes_on_in_another_session_of_its_work_tree_is_no_peer_of_itself() {
-    let trees = Trees::new();
-    let hook = |session: &str, agent: Option<&str>| {
-        let payload = json!({
-            "hook_event_name": "SessionStart", "source": "startup", "session_id": trees.id(session),
-            "cwd": trees.root("wt"),
-        });
-        let mut hook = trees.command("wt", &["hook", "claude"]);
-        hook.envs(agent.map(|agent| ("HM_AGENT", agent)));
-        let mut hook = hook.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("hm starts");
-        let _ = hook.stdin.take().expect("a pipe").write_all(payload.to_string().as_bytes());
-        let said = hook.wait_with_output().expect("hm ends").stdout;
-        trees.settle();
-        String::from_utf8(said).expect("UTF-8")
-    };
-    let status = || {
-        let output = trees.hm("main", "s-main", &["--agent", "analyst", "status"]);
-        String::from_utf8(output.stdout).expect("UTF-8")
-    };
-    assert!(hook("s-first", None).contains("you are architect"));
-    assert!(status().contains("1 peer: architect"), "{}", status());
-    assert!(hook("s-second", Some("devops")).contains("you are devops · no other agent"));
-    assert!(status().contains("1 peer: devops"), "{}", status());
-    // An agent of another work tree stays one.
-    assert!(trees.starts("main", "s-other").contains("1 peer: devops"));
-    assert!(status().contains("1 peer: devops"), "{}", status());
-}

@@ -220,7 +220,7 @@ pub(super) fn task_added(
     let warnings = invalidated(state, &depends_on);
     let claim = claim(&state.work().names().next(Named::Task).to_string());
     let next = match &meant_for {
-        Some(agent) => format!("{inbox}{agent} is told of it, and takes it by {claim}"),
+        Some(agent) => format!("{inbox}meant for {agent}: {claim}"),
         None => format!("{inbox}before working on it: {claim}"),
     };
     let added =
