@@ -1,8 +1,8 @@
 //! The meaning of a text as a vector: the mean of the rows that a static table has for its word pieces. Integers only,
 //! so that every machine computes the same numbers.
 //!
-//! `benches/distil.py` makes the table and describes its format. A change of the table or of [`vector`] needs a new
-//! `store::FOLD_VERSION`.
+//! `benches/distil.py` makes the table and describes its format. A change of the table needs a new name ([`MODEL`]), and
+//! one of [`vector`] a new `store::FOLD_VERSION`: read models are folded anew then.
 
 use std::cmp::Ordering;
 
@@ -12,7 +12,7 @@ use super::tokens::words;
 /// and a row for each.
 static TABLE: &[u8] = include_bytes!("vectors/table.bin");
 /// The name of the table, stored beside the vectors that were made with it.
-pub const MODEL: &str = "static-minilm-l6-v2-1";
+pub const MODEL: &str = "static-minilm-l6-v2-2";
 /// Numbers of a vector.
 pub const DIMENSIONS: usize = 256;
 /// The length of every vector. With it, the numbers of nearly all texts fit into a byte.

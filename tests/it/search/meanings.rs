@@ -106,7 +106,8 @@ fn the_table_is_what_the_script_makes() {
     assert!(script.contains(&hex::encode(Sha256::digest(table))), "run benches/distil.py");
 }
 
-/// A change of these bytes changes stored vectors: raise `store::FOLD_VERSION` with it.
+/// A change of these bytes changes stored vectors: another table needs another name, and another way to make vectors a
+/// new `store::FOLD_VERSION`.
 #[test]
 fn texts_have_the_same_vectors_everywhere() {
     let texts = [
@@ -118,7 +119,7 @@ fn texts_have_the_same_vectors_everywhere() {
     ];
     let mut hash = Sha256::new();
     texts.iter().for_each(|text| hash.update(vector(text).expect("a text with words").bytes()));
-    expect!["ef94edc2ba35ef3d92b4f446293a4c6883dd1e3db495d2fcf45d3cd692686e23"]
+    expect!["3d55936cfa052fb83d9bd04aa3fda5cc2ba88044aecc356c7b1f7bfb0605d325"]
         .assert_eq(&hex::encode(hash.finalize()));
     for text in ["", "is it the", "🙂 -- ???"] {
         assert_eq!(vector(text), None, "{text}");
@@ -179,12 +180,12 @@ fn a_scan_compares_every_claim_exactly() {
             let why = hit.why.as_ref().expect("grounds");
             let expected = question.map(|_| (cosine(&hit.claim.statement) * 1_000.0).round() / 1_000.0);
             assert_eq!(why.cosine, expected, "{}: {}", asked.q, hit.claim.statement);
-            assert!(!why.words.is_empty() || why.cosine >= Some(0.4), "{}: {why:?}", asked.q);
+            assert!(!why.words.is_empty() || why.cosine >= Some(0.33), "{}: {why:?}", asked.q);
         }
         let found: BTreeSet<_> = hits.iter().map(|hit| hit.claim.id).collect();
         let reader = library.reader();
         let page = reader.claims(&ClaimFilter { limit: 1_000, ..ClaimFilter::default() }).expect("claims");
-        let alike = page.claims.iter().filter(|claim| cosine(&claim.statement) > 0.401);
+        let alike = page.claims.iter().filter(|claim| cosine(&claim.statement) > 0.331);
         let alike: Vec<_> = alike.collect();
         assert!(alike.len() > 100 || alike.iter().all(|claim| found.contains(&claim.id)), "{}", asked.q);
     }
