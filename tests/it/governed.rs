@@ -33,7 +33,7 @@ fn govern(shell: &Shell, text: &str) {
     std::fs::rename(&new, config).expect("a config file");
 }
 
-fn on_one_line(text: &str) -> String {
+pub(crate) fn on_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -25,6 +25,7 @@ use hivemind::writer::{Committer, Miner, propose};
 use serde_json::Value;
 
 use crate::bench::Bench;
+use crate::governed::on_one_line;
 use crate::harness::{TempWorkspace, body, fixed_sources, request};
 use crate::shell::Shell;
 
@@ -450,7 +451,7 @@ fn a_human_sees_accepts_and_exports_a_playbook() {
     );
     let shown = said("hm playbook show B1");
     assert!(shown.contains("3. run `cargo test`") && shown.contains("Evidence: #"), "{shown}");
-    let status = said("hm status --agent architect");
+    let status = on_one_line(&said("hm status --agent architect"));
     assert!(status.contains("1 proposal waits for you"), "{status}");
     assert!(!said("hm status --agent devops").contains("waits for you"));
     let attention = said("hm attention --agent architect");

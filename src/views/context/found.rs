@@ -24,9 +24,9 @@ use crate::views::digest::Digest;
 use crate::views::versions;
 use crate::workspace::Workspace;
 
-/// Number of characters of the budget for which one claim of each kind is considered: the element of a claim with a
-/// statement of ten words takes as many.
-const CANDIDATE_CHARS: usize = 150;
+/// Number of characters of the budget for which one claim of each kind is considered. The element of a claim with a
+/// short name and a short statement takes as many.
+const CANDIDATE_CHARS: usize = 105;
 /// Minimum number of considered claims of each kind, for a small budget.
 const MIN_CANDIDATES: usize = 40;
 /// Maximum number of considered claims of each kind, for a large budget: more would take longer than reading them.
