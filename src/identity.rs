@@ -136,7 +136,7 @@ fn named_in<'r>(roster: &'r Roster, worktree: &str) -> Option<&'r AgentId> {
     let is_exact = |agent: &&AgentId| words(agent.as_str()) == tree;
     let is_at_an_end = |agent: &&AgentId| {
         let name = words(agent.as_str());
-        **agent != AgentId::architect() && (tree.starts_with(&name) || tree.ends_with(&name))
+        tree.starts_with(&name) || tree.ends_with(&name)
     };
     let mut within: Vec<&AgentId> = roster.panes().filter(is_at_an_end).collect();
     // `db-admin-tree` is that of `db-admin`, and not of `db`.
@@ -144,7 +144,7 @@ fn named_in<'r>(roster: &'r Roster, worktree: &str) -> Option<&'r AgentId> {
     let is_part =
         |of: &AgentId, agent: &AgentId| of != agent && words(of.as_str()).contains(&words(agent.as_str()));
     within.retain(|agent| !all.iter().any(|other| is_part(other, agent)));
-    let only = within.pop().filter(|_| within.is_empty());
+    let only = within.pop().filter(|only| within.is_empty() && **only != AgentId::architect());
     roster.panes().find(is_exact).or(only)
 }
 
@@ -394,6 +394,8 @@ mod tests {
             "DevOps_2",
             "devopstree",
             "architect-devops",
+            "wt.architect",
+            "the-devops-menu",
             "wt",
         ];
         let of = trees.map(|tree| format!("{tree}: {}", of(tree)));
@@ -405,6 +407,8 @@ mod tests {
             DevOps_2: devops
             devopstree: -
             architect-devops: -
+            wt.architect: -
+            the-devops-menu: -
             wt: -"#]]
         .assert_eq(&of.join("\n"));
     }

@@ -155,7 +155,7 @@ mod tests {
         assert!(AGENT.chars().count() <= 2_000, "{}", AGENT.chars().count());
         let lines = AGENT.lines().flat_map(|line| line.split_inclusive("; ")).filter_map(|line| {
             let line = line.split_once("hm ").filter(|_| !line.starts_with(['h', 'T']))?.1;
-            Some(line.split("   ").next().unwrap_or_default().trim_end_matches([' ', ';']))
+            Some(line.split("  ").next().unwrap_or_default().trim_end_matches([' ', ';']))
         });
         let mut count = 0;
         for line in lines {
