@@ -176,8 +176,6 @@ pub fn check_last(
 ) -> Result<(), Rejection> {
     let names = command.evidence_names();
     let Some(name) = names.iter().find(|name| name.is_last()) else { return Ok(()) };
-    // Version 7 ids begin with their time in milliseconds. Tests use other ids.
-    let ms = |id: uuid::Uuid| (id.get_version_num() == 7).then(|| id.as_u128() >> 80);
     let done = named(state, session, name)?;
     match (ms(done.uuid()), ms(said.uuid())) {
         (Some(done_ms), Some(said_ms)) if done_ms > said_ms => Err(Rejection::new(
@@ -264,10 +262,14 @@ fn called(state: &State, event: EventId) -> Option<String> {
     Some(format!("`{}`", quoted(line, MAX_QUOTED_CHARS)))
 }
 
-/// The age of an event, from the time in its id. Other ids than those of version 7 have none.
+/// The time in an id, epoch ms. Only an id of version 7 has one; tests use other ids.
+fn ms(id: uuid::Uuid) -> Option<u128> {
+    (id.get_version_num() == 7).then(|| id.as_u128() >> 80)
+}
+
+/// The age of an event, from the time in its id.
 fn age(event: EventId, now: Timestamp) -> Option<Span> {
-    let id = event.uuid();
-    let ms = i64::try_from(id.as_u128() >> 80).ok().filter(|_| id.get_version_num() == 7)?;
+    let ms = i64::try_from(ms(event.uuid())?).ok()?;
     Some(Timestamp::from_ms(ms).age(now))
 }
 
