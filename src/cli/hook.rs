@@ -371,7 +371,13 @@ impl Hooked {
         // The first pane starts the writer, which makes the read models. A command that would wait too long is
         // queued.
         let front = self.context.front()?;
-        let submitted = block_on(async { Ok(front.submit_within(writer_within(), started).await?) });
+        let reads = &mut self.reads;
+        let submitted = std::thread::scope(|scope| {
+            // Reading the schemas takes as long as a commit. What cannot be opened yet is opened again below.
+            let opener = std::thread::Builder::new();
+            let _ = opener.spawn_scoped(scope, || reads.store().is_ok());
+            block_on(async { Ok(front.submit_within(writer_within(), started).await?) })
+        });
         let moved = match &submitted {
             Ok(receipts) => moved(receipts),
             Err(failure) => {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::claims::ClaimFilter;
-use super::rows::{InOrder, Json, json, only};
+use super::rows::{Columns, Json, json, only};
 use super::search::{Search, Seen};
 use super::{ClaimSummary, Reader, StoreError};
 use crate::domain::amendment::Change;
@@ -15,7 +15,7 @@ use crate::domain::relevance::reach;
 use crate::domain::scope::Scope;
 
 /// Maximum number of claims to choose the most trusted from, newest first. More would take too long for a pack.
-const STANDING: usize = 1_000;
+const STANDING: usize = 500;
 
 /// Maximum number of candidates by words: among all claims, and among those at the places of the work.
 const POOL: usize = 150;
@@ -187,8 +187,9 @@ impl Reader {
         let mut rows: BTreeMap<ClaimId, (i64, i64, i64)> = BTreeMap::new();
         for sql in [SETTLED, DECIDED] {
             let mut statement = self.db.prepare_cached(sql)?;
+            let columns = Columns::default();
             let found = self.kept_of(statement.query([STANDING])?, |row| {
-                let row = InOrder::of(row);
+                let row = columns.of(row);
                 let (id, trust) = (row.get("id")?, (row.get::<f64>("confidence")? * 100.0).round() as i64);
                 let scopes: Vec<String> = row.json("scopes")?;
                 Ok::<_, StoreError>((id, (trust, reach(&scopes), row.get("created_seq")?)))

@@ -4,7 +4,7 @@ use rusqlite::Row;
 use serde::Serialize;
 
 use super::claims::{ClaimSummary, SUMMARY, ran, summary};
-use super::rows::{json, only};
+use super::rows::{Columns, json, only};
 use super::{Contradiction, DecisionView, NotChosen, Reader, RetractedEvidence, StoreError};
 use crate::domain::amendment::Change;
 use crate::domain::claim::{ClaimType, Grade, Position, Status, Trigger};
@@ -271,8 +271,10 @@ impl Reader {
     /// The claim with this id, with all its facts.
     pub fn claim(&self, id: ClaimId) -> Result<Option<ClaimView>, StoreError> {
         let mut one = self.db.prepare_cached(&format!("{} WHERE c.id = ?1", whole_rows()))?;
-        let found =
-            self.kept_one(one.query([id])?, |row| Ok::<_, StoreError>((self.summary(row)?, own(row)?)))?;
+        let columns = Columns::default();
+        let found = self.kept_one(one.query([id])?, |row| {
+            Ok::<_, StoreError>((self.summary(&columns.of(row))?, own(row)?))
+        })?;
         let Some((summary, own)) = found else { return Ok(None) };
         let (former_positions, former_positions_left_out) = self.former(id)?;
         let Own {
@@ -471,7 +473,7 @@ pub(super) fn whole_rows() -> String {
 
 /// Fails if any column of a claim's row is unreadable.
 pub(super) fn is_legible(row: &Row<'_>) -> Result<(), StoreError> {
-    summary(row, &Imports::default())?;
+    summary(&Columns::default().of(row), &Imports::default())?;
     own(row)?;
     Ok(())
 }

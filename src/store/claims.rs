@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension, Row};
 use serde::Serialize;
 
 use super::index::{Around, Limit};
-use super::rows::{InOrder, Json, Select, bound, json, made_at, only};
+use super::rows::{Columns, InOrder, Json, Select, bound, json, made_at, only};
 use super::{Expired, NamedOver, Reader, StoreError};
 use crate::domain::claim::{Basis, ClaimType, Grade, Status, Trigger};
 use crate::domain::commit::CommitName;
@@ -477,18 +477,20 @@ impl Reader {
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         let rows = statement.query(rusqlite::params_from_iter(values))?;
-        let (claims, next) = self.page_of(rows, filter.limit, "created_seq", |row| self.summary(row))?;
+        let columns = Columns::default();
+        let (claims, next) =
+            self.page_of(rows, filter.limit, "created_seq", |row| self.summary(&columns.of(row)))?;
         Ok(ClaimPage { claims, next })
     }
 
     /// Reads a claim for a list from its row, and counts the rows that a context would show.
-    pub(super) fn summary(&self, row: &Row<'_>) -> Result<ClaimSummary, StoreError> {
+    pub(super) fn summary(&self, row: &InOrder<'_, '_>) -> Result<ClaimSummary, StoreError> {
         let read = summary(row, &self.imports.borrow());
         if read.is_err()
             && let Some(asked) = self.asked.borrow_mut().as_mut()
-            && is_settled(row)
+            && is_settled(row.row)
         {
-            asked.left_out.settled.insert(super::key_of(row));
+            asked.left_out.settled.insert(super::key_of(row.row));
         }
         let since: Option<i64> = row.get("unstable_at").ok().flatten();
         Ok(self.as_of_now(read?, since))
@@ -546,8 +548,9 @@ impl Reader {
              WHERE f.relation = 'contradicts' AND f.run_id IS NOT NULL)"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
+        let columns = Columns::default();
         let mut proved = self.kept_of(statement.query([])?, |row| {
-            Ok::<_, StoreError>((self.summary(row)?, row.get("unstable_at")?))
+            Ok::<_, StoreError>((self.summary(&columns.of(row))?, row.get("unstable_at")?))
         })?;
         proved.sort_by_key(|(claim, _)| claim.created_seq);
         let is_doubted = |claim: &ClaimSummary| claim.failed_since.is_some() || claim.unstable;
@@ -571,7 +574,8 @@ impl Reader {
     /// One claim in the form of a list.
     pub(super) fn claim_summary(&self, id: ClaimId) -> Result<Option<ClaimSummary>, StoreError> {
         let sql = format!("SELECT {SUMMARY} FROM claims c WHERE c.id = ?1");
-        self.kept_one(self.db.prepare_cached(&sql)?.query([id])?, |row| self.summary(row))
+        let columns = Columns::default();
+        self.kept_one(self.db.prepare_cached(&sql)?.query([id])?, |row| self.summary(&columns.of(row)))
     }
 
     /// All claims of a filter, newest first. Its limit is that of one read.
@@ -594,7 +598,8 @@ impl Reader {
             "SELECT {SUMMARY} FROM json_each(?1) CROSS JOIN claims c ON c.id = json_each.value ORDER BY json_each.key"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
-        self.kept_of(statement.query([Json(ids)])?, |row| self.summary(row))
+        let columns = Columns::default();
+        self.kept_of(statement.query([Json(ids)])?, |row| self.summary(&columns.of(row)))
     }
 
     /// The facts about dead ends besides their statements, by their ids.
@@ -637,8 +642,7 @@ pub(super) fn without_version(scopes: &[String], versions: &Versions) -> impl It
     paths.filter(|path| !versions.contains_key(path))
 }
 
-pub(super) fn summary(row: &Row<'_>, imports: &Imports) -> rusqlite::Result<ClaimSummary> {
-    let row = InOrder::of(row);
+pub(super) fn summary(row: &InOrder<'_, '_>, imports: &Imports) -> rusqlite::Result<ClaimSummary> {
     let (status, claim_type) = (row.get("status")?, row.get("claim_type")?);
     let created_seq = row.get("created_seq")?;
     let scopes: Vec<String> = row.json("scopes")?;

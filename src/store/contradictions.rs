@@ -4,7 +4,7 @@ use rusqlite::{Row, params};
 use serde::Serialize;
 
 use super::claims::basis;
-use super::rows::{InOrder, bound, only};
+use super::rows::{Columns, InOrder, bound, only};
 use super::{Reader, StoreError};
 use crate::domain::claim::{Basis, ClaimType, ContradictionKind, Resolution, Status, Tier};
 use crate::domain::ids::{ClaimId, EventId};
@@ -181,8 +181,9 @@ impl Reader {
         let mut statement = self.db.prepare_cached(&sql)?;
         let most = bound(filter.limit.saturating_add(1));
         let rows = statement.query(params![status, expired, tier, before, most])?;
+        let columns = Columns::default();
         let (contradictions, next) =
-            self.page_of(rows, filter.limit, "created_seq", |row| self.contradiction_of(row))?;
+            self.page_of(rows, filter.limit, "created_seq", |row| self.contradiction_of(&columns.of(row)))?;
         Ok(ContradictionPage { contradictions: contradictions.into_iter().flatten().collect(), next })
     }
 
@@ -202,14 +203,15 @@ impl Reader {
     /// A contradiction, open or ended.
     pub fn contradiction(&self, id: EventId) -> Result<Option<Contradiction>, StoreError> {
         let mut one = self.db.prepare_cached(&format!("SELECT {COLUMNS} WHERE x.id = ?1"))?;
-        Ok(self.kept_one(one.query([id])?, |row| self.contradiction_of(row))?.flatten())
+        let columns = Columns::default();
+        Ok(self.kept_one(one.query([id])?, |row| self.contradiction_of(&columns.of(row)))?.flatten())
     }
 
     /// Reads a contradiction from its row, with sides that may have expired. None if the claim of a side is unreadable.
-    fn contradiction_of(&self, row: &Row<'_>) -> Result<Option<Contradiction>, StoreError> {
+    fn contradiction_of(&self, row: &InOrder<'_, '_>) -> Result<Option<Contradiction>, StoreError> {
         let mut both = match contradiction(row) {
             Ok(both) => both,
-            Err(error) => return self.without_side(row, error),
+            Err(error) => return self.without_side(row.row, error),
         };
         let mut is_over = false;
         for side in [&mut both.left, &mut both.right] {
@@ -230,7 +232,7 @@ impl Reader {
     /// Leaves out a contradiction with an unreadable claim. Any other error stays one.
     fn without_side(&self, row: &Row<'_>, error: StoreError) -> Result<Option<Contradiction>, StoreError> {
         for columns in [LEFT, RIGHT] {
-            let side = columns.read(&InOrder::of(row));
+            let side = columns.read(&Columns::default().of(row));
             if let (Ok(claim), Err(error)) = (row.get::<_, String>(columns.claim), side) {
                 self.leave_out(super::key_of_id(claim.as_bytes()), &claim, error)?;
                 return Ok(None);
@@ -269,7 +271,8 @@ impl Reader {
              UNION SELECT id FROM belief_contradictions WHERE right_claim = ?1) ORDER BY x.created_seq"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
-        let found = self.kept_of(statement.query([claim])?, |row| self.contradiction_of(row))?;
+        let columns = Columns::default();
+        let found = self.kept_of(statement.query([claim])?, |row| self.contradiction_of(&columns.of(row)))?;
         Ok(found.into_iter().flatten().collect())
     }
 
@@ -314,13 +317,12 @@ pub struct Target {
     pub aliases: Vec<String>,
 }
 
-pub(super) fn contradiction(row: &Row<'_>) -> Result<Contradiction, StoreError> {
-    let row = InOrder::of(row);
+pub(super) fn contradiction(row: &InOrder<'_, '_>) -> Result<Contradiction, StoreError> {
     let (id, kind, tier, cause) = (row.get("id")?, row.get("kind")?, row.get("tier")?, row.get("cause")?);
     let (detected_at, resolved_at) = (row.get("detected_at")?, row.get("resolved_at")?);
     let seq = row.get("created_seq")?;
-    let left = LEFT.read(&row)?;
-    let right = RIGHT.read(&row)?;
+    let left = LEFT.read(row)?;
+    let right = RIGHT.read(row)?;
     Ok(Contradiction {
         id,
         kind,

@@ -2,7 +2,7 @@
 
 use rusqlite::{Row, params};
 
-use super::rows::{bound, only};
+use super::rows::{Columns, bound, only};
 use super::{
     LeftOut, Reader, StoreError, claim, contradictions, decisions, experiments, former, proposals,
     researchers, retracted, sessions, tasks,
@@ -89,7 +89,7 @@ const SHOWN: [Shown; 15] = [
         select: || format!("SELECT {}", contradictions::COLUMNS),
         table: "belief_contradictions",
         key: "x.id",
-        read: |row| contradictions::contradiction(row).map(drop),
+        read: |row| contradictions::contradiction(&Columns::default().of(row)).map(drop),
     },
     Shown {
         select: || proposals::PROPOSAL.to_owned(),

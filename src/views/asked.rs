@@ -1,7 +1,7 @@
 //! Names of agents that have no session. Such a name stands for the agent in the work tree, or on the branch, of that
 //! name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::agent::{AgentId, Roster, UnknownAgent, spelled};
 use crate::domain::plan::in_work_tree;
@@ -161,13 +161,18 @@ pub fn asked(
     Ok((agents, warnings))
 }
 
-/// A line about the absence of all other agents. `None` while one of them is here, or was heard lately without a session.
+/// A line about the absence of all agents except one of those in `live`. `None` while another is here, or was heard lately
+/// without a session.
 ///
 /// # Errors
 /// [`StoreError`].
-pub(super) fn alone(store: &Reader, me: &str, now: Timestamp) -> Result<Option<String>, StoreError> {
+pub(super) fn alone(
+    store: &Reader,
+    (me, live): (&str, &BTreeSet<String>),
+    now: Timestamp,
+) -> Result<Option<String>, StoreError> {
     let is_other = |agent: &str| agent != me && !AgentId::recorded(agent).is_reserved();
-    if AgentId::recorded(me).is_reserved() || store.live_agents()?.iter().any(|agent| is_other(agent)) {
+    if AgentId::recorded(me).is_reserved() || live.iter().any(|agent| is_other(agent)) {
         return Ok(None);
     }
     let gone = store.gone()?;

@@ -123,7 +123,8 @@ pub fn peers(reads: &mut Reads, agent: &str, now: Timestamp) -> Result<Vec<Strin
 /// # Errors
 /// [`ViewError`].
 pub fn alone(reads: &mut Reads, agent: &str, now: Timestamp) -> Result<Option<String>, ViewError> {
-    let (alone, _) = reads.ask(now, |store| super::asked::alone(store, agent, now))?;
+    let (alone, _) =
+        reads.ask(now, |store| super::asked::alone(store, (agent, &store.live_agents()?), now))?;
     Ok(alone.flatten())
 }
 
@@ -135,8 +136,8 @@ pub fn presence(store: &Reader, agent: &str, now: Timestamp) -> Result<Presence,
     let live = store.live_agents()?;
     Ok(Presence {
         agent: agent.to_owned(),
+        alone: super::asked::alone(store, (agent, &live), now)?,
         peers: live.into_iter().filter(|peer| peer != agent).collect(),
-        alone: super::asked::alone(store, agent, now)?,
         contradictions: store.open_contradictions()?,
         ready: store.ready_tasks(super::MAX_LIMIT)?.len() as u64,
         proposals: super::attention::waiting(store, agent)?,

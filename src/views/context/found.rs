@@ -181,6 +181,8 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
             Ok(silences)
         }),
         contradictions: asking.ask(|store| {
+            // The element of a contradiction has two statements.
+            let limit = (limit / 2).max(MIN_CANDIDATES);
             let open = ContradictionFilter { limit, ..ContradictionFilter::default() };
             Ok(store.contradictions(&open)?.contradictions)
         }),
