@@ -8,13 +8,15 @@ use std::cmp::Ordering;
 
 use super::tokens::words;
 
-/// The table: the number of pieces and of dimensions, where each piece ends, the pieces in the order of their bytes,
-/// and a row for each.
+/// The table: the number of pieces, where each piece ends, the pieces in the order of their bytes, and a row for each: a
+/// factor, and two numbers in each byte.
 static TABLE: &[u8] = include_bytes!("vectors/table.bin");
 /// The name of the table, stored beside the vectors that were made with it.
-pub const MODEL: &str = "static-minilm-l6-v2-2";
+pub const MODEL: &str = "static-minilm-l6-v2-3";
 /// Numbers of a vector.
 pub const DIMENSIONS: usize = 256;
+/// Bytes of a row of the table.
+const ROW_BYTES: usize = 1 + DIMENSIONS / 2;
 /// The length of every vector. With it, the numbers of nearly all texts fit into a byte.
 const LENGTH: i64 = 400;
 /// Bytes before the places where the pieces end.
@@ -102,11 +104,7 @@ pub fn vector(text: &str) -> Option<Vector> {
     let mut found = Vec::new();
     for word in words(text) {
         table.pieces(&word, &mut found);
-        for piece in found.drain(..) {
-            for (sum, number) in sums.iter_mut().zip(table.row(piece)) {
-                *sum += i64::from(i8::from_le_bytes([*number]));
-            }
-        }
+        found.drain(..).for_each(|piece| table.add(piece, &mut sums));
     }
     let length = sums.iter().map(|sum| sum.unsigned_abs().pow(2)).sum::<u64>().isqrt().cast_signed();
     (length > 0).then(|| Vector(sums.map(|sum| scaled(sum, length))))
@@ -132,12 +130,12 @@ impl Table {
     fn built_in() -> Self {
         let count = number(TABLE, 0);
         let (ends, rest) = TABLE[HEAD_BYTES..].split_at(4 * count);
-        let (texts, rows) = rest.split_at(rest.len() - count * DIMENSIONS);
+        let (texts, rows) = rest.split_at(rest.len() - count * ROW_BYTES);
         Self { ends, texts, rows }
     }
 
     const fn count(self) -> usize {
-        self.rows.len() / DIMENSIONS
+        self.rows.len() / ROW_BYTES
     }
 
     fn text(self, piece: usize) -> &'static [u8] {
@@ -145,8 +143,14 @@ impl Table {
         &self.texts[start..number(self.ends, piece)]
     }
 
-    fn row(self, piece: usize) -> &'static [u8] {
-        &self.rows[piece * DIMENSIONS..(piece + 1) * DIMENSIONS]
+    /// Adds the numbers of a piece to these.
+    fn add(self, piece: usize, to: &mut [i64; DIMENSIONS]) {
+        let row = &self.rows[piece * ROW_BYTES..(piece + 1) * ROW_BYTES];
+        let Some((factor, numbers)) = row.split_first() else { return };
+        let number = |upper: u8| i64::from(upper.cast_signed() >> 4) * i64::from(*factor);
+        for (two, byte) in to.as_chunks_mut::<2>().0.iter_mut().zip(numbers) {
+            *two = [two[0] + number(byte << 4), two[1] + number(*byte)];
+        }
     }
 
     fn find(self, text: &str) -> Option<usize> {
