@@ -1,4 +1,4 @@
-//! Reads, rebuild and size as claims grow: `cargo bench --bench reads -- [--claims 1000,10000,100000]`.
+//! Reads, rebuild and size as claims grow: `cargo bench --bench reads -- [--claims 1000,10000,100000] [--vectors static]`.
 //!
 //! Reads resources from a real `hm serve` over stdio, beside one SQLite point read and one line through
 //! a bare pipe in the same run; then how fast a writer starts, rebuilds and verifies, and what a claim
@@ -11,8 +11,10 @@ use std::process::{Command as Process, Stdio};
 use std::time::Duration;
 
 use clap::Parser;
+use hivemind::domain::claim::ClaimType;
 use hivemind::domain::decide::Policy;
 use hivemind::domain::ids::ClaimId;
+use hivemind::domain::vectors::vector;
 use hivemind::ledger;
 use hivemind::system::{self, Sources};
 use hivemind::writer::Committer;
@@ -34,6 +36,9 @@ struct Options {
     /// Reads of each resource in a round
     #[arg(long, default_value_t = 200)]
     reads: usize,
+    /// What searches compare: off or static
+    #[arg(long, default_value = "off", value_parser = ["off", "static"])]
+    vectors: String,
     #[command(flatten)]
     shared: support::Shared,
     /// Be the bare pipe: answer each line with a line
@@ -84,6 +89,7 @@ struct Size {
     client: Client,
     point: (Connection, Vec<Duration>),
     pipe: (Pipe, Vec<Duration>),
+    vectors: Vec<Duration>,
     questions: Vec<Question>,
     scans: Vec<f64>,
     opens: Vec<f64>,
@@ -119,7 +125,7 @@ const QUESTIONS: [(&str, &str, Address); 12] = [
         let question = support::question(asked).replace(' ', "%20");
         format!("hivemind://search?q={question}&scope=src/area{}&type=fact", asked % 50)
     }),
-    ("search, 5 words", "", |ids, n| {
+    ("search, 5 words", "p95 < 5,000, or 15,000 at 100,000", |ids, n| {
         format!("hivemind://search?q={}", support::question(n * 7919 % ids.len()).replace(' ', "%20"))
     }),
     ("search, an identifier", "", |ids, n| {
@@ -144,6 +150,8 @@ impl Size {
         let path = space.workspace().ledger();
         let reader = ledger::Reader::open(&path).expect("a ledger").expect("it was filled");
         let events = usize::try_from(reader.head().expect("a head").seq).expect("it fits");
+        let settings = format!("[search]\nvectors = \"{}\"\n", options.vectors);
+        std::fs::write(space.workspace().config(), settings).expect("a configuration");
         space.start_writer();
         let mut client = space.client("devops");
         client.initialize();
@@ -165,6 +173,7 @@ impl Size {
             client,
             point: (point, Vec::new()),
             pipe: (Pipe::start(), Vec::new()),
+            vectors: Vec::new(),
             questions: questions.into(),
             scans: Vec::new(),
             opens: Vec::new(),
@@ -174,12 +183,13 @@ impl Size {
     }
 
     fn read(&mut self, reads: usize) {
-        let Self { point, pipe, questions, client, ids, .. } = self;
+        let Self { point, pipe, vectors, questions, client, ids, .. } = self;
         // The first answer opens the file and prepares the statement.
         point_read(&point.0, ids[0]);
         pipe.0.exchange();
         point.1.extend((0..reads).map(|n| point_read(&point.0, ids[n * 7919 % ids.len()])));
         pipe.1.extend((0..reads).map(|_| pipe.0.exchange()));
+        vectors.extend((0..reads).map(vector_of));
         for (question, (_, _, address)) in questions.iter_mut().zip(QUESTIONS) {
             client.read(&address(ids, 0));
             let samples: Vec<Duration> = (0..reads).map(|n| client.read(&address(ids, n))).collect();
@@ -219,6 +229,7 @@ impl Size {
         };
         row("one SQLite point read", &self.point.1, "", "");
         row("one line through a pipe", &self.pipe.1, "", "");
+        row("the vector of a new claim", &self.vectors, "", "p50 < 50");
         for question in &self.questions {
             let [least, _, most] = support::spread(&question.p50_by_round);
             row(question.name, &question.samples, &format!("{least:.0} to {most:.0}"), question.budget);
@@ -273,6 +284,14 @@ fn point_read(db: &Connection, id: ClaimId) -> Duration {
     let took = started.elapsed();
     assert!(!text.is_empty());
     took
+}
+
+/// What the meaning of a claim costs its write.
+fn vector_of(number: usize) -> Duration {
+    let statement = support::claim(number, ClaimType::Fact).statement;
+    let started = system::instant();
+    std::hint::black_box(vector(statement.as_str()).expect("a text with words"));
+    started.elapsed()
 }
 
 /// Every column of every event, read and thrown away.

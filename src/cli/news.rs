@@ -76,6 +76,7 @@ impl News {
             let alone = views::alone(&mut recipient.reads, recipient.agent.as_str(), system::now())?;
             text.extend(peers.iter().chain(&alone).map(|line| format!("{line}\n")));
             json["peers"] = json!(peers);
+            json["alone"] = json!(alone);
         }
         output::print(context.global.json, &text, &json)?;
         if let Some(news) = news {

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::hook::{Session, claude, spool_is_empty};
 use crate::shell::Shell;
@@ -363,11 +363,14 @@ fn an_agent_that_is_alone_is_told_so() {
 
     let analyst = claude(&shell, "s-2", "analyst");
     assert!(analyst.start().contains("you are analyst · 1 peer: devops"));
-    assert!(!within(&shell, &devops, "hm news --wait 1s").contains("nobody else"));
+    let news: Value = serde_json::from_str(&within(&shell, &devops, "hm news --wait 1s --json")).expect("JSON");
+    assert_eq!(news["alone"], Value::Null, "{news}");
     analyst.told("SessionEnd", json!({ "reason": "exit" }));
     spool_is_empty(&shell);
     let waited = within(&shell, &devops, "hm news --wait 1s");
     assert!(waited.contains("no other agent is here now; analyst was, "), "{waited}");
+    let news: Value = serde_json::from_str(&within(&shell, &devops, "hm news --json")).expect("JSON");
+    assert!(waited.contains(news["alone"].as_str().expect("a line")), "{news}");
 }
 
 /// Red before: the receipt had no age, and a command that a late hook had not told yet was taken for the last one.
