@@ -75,14 +75,17 @@ pub struct Attempt<'a> {
 impl Action {
     /// The normal form of an attempt in a workspace; `cwd` and `root` are absolute paths.
     pub fn of(attempt: Attempt<'_>, cwd: &str, root: &str) -> Self {
-        let in_workspace = |path: &String| {
-            let path = volatile::absolute(path, cwd);
-            Scope::as_written(&path, root).ok().filter(Scope::is_path)
-        };
+        let (commands, written) =
+            attempt.command.map(|line| normal::with_written(line, cwd, root)).unwrap_or_default();
+        let named = attempt.paths.iter().map(|path| volatile::absolute(path, cwd));
+        let in_workspace = |path: String| Scope::as_written(&path, root).ok().filter(Scope::is_path);
+        let mut paths: Vec<Scope> = named.chain(written).filter_map(in_workspace).collect();
+        let mut known = std::collections::BTreeSet::new();
+        paths.retain(|path| known.insert(path.clone()));
         Self {
             root: root.to_owned(),
-            commands: attempt.command.map(|line| normalise(line, cwd, root)).unwrap_or_default(),
-            paths: attempt.paths.iter().filter_map(in_workspace).collect(),
+            commands,
+            paths,
             symbols: attempt.text.map(symbols::of).unwrap_or_default(),
             error: attempt.output.and_then(error_signature),
         }
@@ -180,4 +183,41 @@ fn symbols_of(trigger: &Trigger) -> impl Iterator<Item = &str> {
     let named = trigger.symbols.iter().map(CommandLine::as_str);
     let scoped = trigger.paths.iter().filter_map(|path| path.as_str().strip_prefix("symbol:"));
     named.chain(scoped).map(symbols::bare).filter(|symbol| symbols::says_enough(symbol))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Action, Attempt};
+
+    fn changed(line: &str) -> Vec<String> {
+        let attempt = Attempt { command: Some(line), ..Attempt::default() };
+        Action::of(attempt, "/w/sub", "/w").paths.into_iter().map(String::from).collect()
+    }
+
+    /// Red before: only the tools that edit files changed paths.
+    #[test]
+    fn a_shell_line_changes_the_files_that_it_certainly_writes() {
+        for (line, files) in [
+            ("echo x > a.py", &["sub/a.py"][..]),
+            ("cd /w && cat b.py >> 'lib/a b.py' 2>&1", &["lib/a b.py"]),
+            ("cat > a.py <<'EOF'\nrm b.py\nEOF", &["sub/a.py"]),
+            ("(cd ../lib && rm -f a.py b.py) && sudo tee c.py", &["lib/a.py", "lib/b.py", "sub/c.py"]),
+            (
+                "sed -i.bak 's/a/b/' a.py ../b.py; perl -pi -e 's/a/b/' c.py",
+                &["sub/a.py", "b.py", "sub/c.py"],
+            ),
+            ("mv a.py b.py && cp b.py ../c.py", &["sub/a.py", "sub/b.py", "c.py"]),
+            ("bash -c 'truncate -s0 a.py'", &["sub/a.py"]),
+            (
+                "git checkout HEAD~1 -- a.py; git rm b.py; git restore --staged c.py",
+                &["sub/a.py", "sub/b.py", "sub/c.py"],
+            ),
+            ("pytest -q 2>/dev/null | tee /tmp/log", &[]),
+            ("sed -n 1,9p a.py; cat a.py | sort; git checkout main; cp a.py /tmp", &[]),
+            ("rm $F *.pyc ~/x; echo $X > $(name)", &[]),
+            ("cd $D && rm a.py", &[]),
+        ] {
+            assert_eq!(changed(line), files, "{line}");
+        }
+    }
 }

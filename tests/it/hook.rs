@@ -742,4 +742,13 @@ fn an_error_that_is_known_and_a_path_that_is_known_are_told_too() {
     assert!(session.told("PostToolUseFailure", failed).contains(&error));
     assert!(session.about_to_edit("vendor/openssl/build.rs").contains(&path));
     assert_eq!(session.about_to_edit("src/vendor.rs"), "");
+    // A shell line that writes there is told as well, once a turn, and one that reads there is not.
+    for line in
+        ["rm -r vendor/openssl", "sed -i s/a/b/ vendor/x.rs", "cd vendor && cat > y.rs <<'EOF'\nx\nEOF"]
+    {
+        session.prompt("go on");
+        assert_eq!(session.about_to_run("sed -n 1,9p vendor/x.rs | tee /tmp/x"), "");
+        assert!(session.about_to_run(line).contains(&path), "{line}");
+        assert_eq!(session.about_to_run(line), "", "{line}");
+    }
 }

@@ -363,7 +363,8 @@ fn an_agent_that_is_alone_is_told_so() {
 
     let analyst = claude(&shell, "s-2", "analyst");
     assert!(analyst.start().contains("you are analyst · 1 peer: devops"));
-    let news: Value = serde_json::from_str(&within(&shell, &devops, "hm news --wait 1s --json")).expect("JSON");
+    let news: Value =
+        serde_json::from_str(&within(&shell, &devops, "hm news --wait 1s --json")).expect("JSON");
     assert_eq!(news["alone"], Value::Null, "{news}");
     analyst.told("SessionEnd", json!({ "reason": "exit" }));
     spool_is_empty(&shell);

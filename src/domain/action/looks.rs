@@ -28,7 +28,7 @@ fn looks(line: &str, depth: usize) -> bool {
     is_whole
         && steps.iter().all(|step| match step {
             Step::Within(line) => looks(line, depth),
-            Step::Enter | Step::Leave => true,
+            Step::Enter | Step::Leave | Step::Write(_) => true,
             Step::Run { text, before, .. } => command_looks(text, *before, depth),
         })
 }

@@ -129,14 +129,21 @@ impl fmt::Display for NormalCommand {
 /// Parts that the text alone does not determine give no command: an open quote, a here-document, a command in a
 /// variable, a computed directory.
 pub fn normalise(line: &str, cwd: &str, root: &str) -> Vec<NormalCommand> {
-    let mut reading = Reading { root, found: Vec::new() };
+    with_written(line, cwd, root).0
+}
+
+/// Like [`normalise`], and also returns the absolute paths of the files that the line writes, moves or deletes: by a
+/// redirection, or by a program that does nothing else.
+pub(super) fn with_written(line: &str, cwd: &str, root: &str) -> (Vec<NormalCommand>, Vec<String>) {
+    let mut reading = Reading { root, found: Vec::new(), written: Vec::new() };
     reading.line(line, &absolute(cwd, "/"), MAX_DEPTH);
-    reading.found
+    (reading.found, reading.written)
 }
 
 struct Reading<'r> {
     root: &'r str,
     found: Vec<NormalCommand>,
+    written: Vec<String>,
 }
 
 impl Reading<'_> {
@@ -153,6 +160,12 @@ impl Reading<'_> {
             match step {
                 Step::Enter => outside.push(cwd.clone()),
                 Step::Leave => cwd = outside.pop().flatten(),
+                Step::Write(file) => {
+                    let file = shell_words::split(&file).unwrap_or_default();
+                    if let Some(cwd) = &cwd {
+                        self.writes(&file, cwd);
+                    }
+                }
                 Step::Within(line) => {
                     if let Some(cwd) = &cwd {
                         self.line(&line, cwd, depth - 1);
@@ -195,9 +208,17 @@ impl Reading<'_> {
         }
     }
 
+    /// Adds files that a command writes. What only the shell knows names none.
+    fn writes<S: AsRef<str>>(&mut self, files: &[S], cwd: &str) {
+        let files = files.iter().map(AsRef::as_ref);
+        let files = files.filter(|file| !file.contains(['$', '*', '?', '[', '~']) && !file.contains(VALUE));
+        self.written.extend(files.map(|file| absolute(file, cwd)));
+    }
+
     fn command(&mut self, words: &[String], before: Joint, cwd: &str, depth: usize) {
         let Some(words) = unwrapped(words) else { return };
         let [program, arguments @ ..] = words else { return };
+        self.writes(&written_by(name(program), arguments), cwd);
         if program.contains(['$', '=', '[', ']', '*']) || program.contains(VALUE) || program.starts_with('-')
         {
             return;
@@ -244,6 +265,44 @@ impl Reading<'_> {
         };
         self.found.push(NormalCommand { words: normal, dir });
     }
+}
+
+/// The files among the arguments of a program that writes, moves or deletes them. Other programs may write too, but what
+/// is not certain is not named.
+fn written_by<'a>(program: &str, arguments: &'a [String]) -> Vec<&'a str> {
+    let mut files: Vec<&str> =
+        arguments.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
+    match program {
+        "rm" | "unlink" | "shred" | "truncate" | "tee" | "mv" => files,
+        "cp" | "install" | "ln" => files.split_off(files.len().saturating_sub(1)),
+        "sed" | "perl" if arguments.iter().any(|word| is_in_place(word)) => {
+            let is_script = |at: usize| at.checked_sub(1).is_some_and(|at| tells_script(&arguments[at]));
+            let first = if arguments.iter().any(|word| tells_script(word)) { 0 } else { 1 };
+            let words = arguments.iter().enumerate().filter(|(at, _)| !is_script(*at));
+            words.map(|(_, word)| word.as_str()).filter(|word| !word.starts_with('-')).skip(first).collect()
+        }
+        "git" => match files.as_slice() {
+            ["rm" | "mv" | "restore", ..] => files.split_off(1),
+            ["checkout", ..] => {
+                let from =
+                    arguments.iter().position(|word| word == "--").map_or(arguments.len(), |at| at + 1);
+                arguments[from..].iter().map(String::as_str).collect()
+            }
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// Whether the script follows this option of `sed` or `perl`: `-e`, `-ne`, `-f`. Without one, the first word is the script.
+fn tells_script(word: &str) -> bool {
+    word == "--expression" || word.starts_with('-') && !word.starts_with("--") && word.ends_with(['e', 'f'])
+}
+
+/// Whether an option makes `sed` or `perl` write into its files: `-i`, `-i.bak`, `-pi`, `--in-place`.
+fn is_in_place(word: &str) -> bool {
+    let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+    word.starts_with("--in-place") || letters.is_some_and(|letters| letters.contains('i'))
 }
 
 /// A program: an installed one by its name, one of the workspace by its path.

@@ -23,7 +23,7 @@ fn read(line: &str, depth: usize) -> Option<bool> {
                 calls |= read(&line, depth)?;
                 continue;
             }
-            Step::Enter | Step::Leave => continue,
+            Step::Enter | Step::Leave | Step::Write(_) => continue,
             Step::Run { text, before, .. } => (text, before),
         };
         let words = shell_words::split(&text).ok()?;

@@ -124,7 +124,7 @@ fn read(line: &str, mut pipefail: bool, depth: usize) -> Option<Piped> {
                 within.push(line);
                 continue;
             }
-            Step::Enter => continue,
+            Step::Enter | Step::Write(_) => continue,
             Step::Leave => {
                 ends_subshell = true;
                 continue;
@@ -224,7 +224,7 @@ fn says(line: &str, depth: usize) -> bool {
                 is_loud(program) && program != "git"
             }
             Step::Within(line) => says(line, depth),
-            Step::Enter | Step::Leave => false,
+            Step::Enter | Step::Leave | Step::Write(_) => false,
         })
 }
 

@@ -75,14 +75,16 @@ pub fn without_reading(line: &str) -> String {
 /// The parts of a line that may change files; `None` in doubt.
 fn changing(line: &str, depth: usize) -> Option<String> {
     let depth = depth.checked_sub(1)?;
-    let (steps, written, is_whole) = shell::with_written(line);
-    let mut kept = is_whole.then_some(written)?;
+    let (steps, is_whole) = shell::read(line);
+    let steps = is_whole.then_some(steps)?;
+    let mut kept = Vec::new();
     // Backwards, because a command that reads changes files through the one that gets its output.
     let mut feeds_change = false;
     let mut is_in_change = false;
     for step in steps.into_iter().rev() {
         match step {
             Step::Enter => {}
+            Step::Write(file) => kept.push(file),
             // The output of the subshell goes on.
             Step::Leave if feeds_change => return None,
             Step::Leave => is_in_change = false,

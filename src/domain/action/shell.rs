@@ -34,6 +34,8 @@ pub(super) enum Step {
     },
     /// The line inside a substitution. It comes before the command that contains the substitution.
     Within(String),
+    /// A redirection writes this file, still quoted. It comes before its command, and after its subshell.
+    Write(String),
     /// A subshell begins.
     Enter,
     /// A subshell ends.
@@ -48,12 +50,6 @@ pub(super) fn cut(line: &str) -> Vec<Step> {
 
 /// Like [`cut`], and tells whether the whole line was understood.
 pub(super) fn read(line: &str) -> (Vec<Step>, bool) {
-    let (steps, _, is_whole) = with_written(line);
-    (steps, is_whole)
-}
-
-/// Like [`read`], and also returns the files that redirections write, still quoted.
-pub(super) fn with_written(line: &str) -> (Vec<Step>, Vec<String>, bool) {
     let mut cutter = Cutter {
         line,
         at: 0,
@@ -62,11 +58,10 @@ pub(super) fn with_written(line: &str) -> (Vec<Step>, Vec<String>, bool) {
         before: Joint::Next,
         subshells: 0,
         steps: Vec::new(),
-        written: Vec::new(),
     };
     // `None` keeps the steps that were understood before.
     let is_whole = cutter.run().is_some();
-    (cutter.steps, cutter.written, is_whole)
+    (cutter.steps, is_whole)
 }
 
 struct Cutter<'l> {
@@ -79,8 +74,6 @@ struct Cutter<'l> {
     before: Joint,
     subshells: usize,
     steps: Vec<Step>,
-    /// The targets of the redirections that write.
-    written: Vec<String>,
 }
 
 impl Cutter<'_> {
@@ -111,7 +104,8 @@ impl Cutter<'_> {
                 (b';', Some(b';' | b'&')) => return None,
                 // A command may continue on the next line after `&&`, `||` and `|`.
                 (b'\n', _)
-                    if self.text.trim().is_empty() && !matches!(self.steps.last(), Some(Step::Leave)) =>
+                    if self.text.trim().is_empty()
+                        && !matches!(self.steps.last(), Some(Step::Leave | Step::Write(_))) =>
                 {
                     self.at += 1;
                 }
@@ -254,8 +248,10 @@ impl Cutter<'_> {
         let command = std::mem::take(&mut self.text);
         while self.piece()? {}
         let target = std::mem::replace(&mut self.text, command);
-        if operator.contains('>') {
-            self.written.push(target);
+        let is_descriptor =
+            operator == ">&" && target.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+        if operator.contains('>') && !is_descriptor {
+            self.steps.push(Step::Write(target));
         }
         self.text.push(' ');
         Some(())
@@ -296,6 +292,7 @@ mod tests {
                 told.push_str(&match step {
                     Step::Run { text, before, after } => format!("    {before:?} [{text}] {after:?}\n"),
                     Step::Within(line) => format!("    within [{line}]\n"),
+                    Step::Write(file) => format!("    write [{file}]\n"),
                     Step::Enter => "    enter\n".to_owned(),
                     Step::Leave => "    leave\n".to_owned(),
                 });
@@ -334,6 +331,10 @@ mod tests {
                     Next [cargo test   --all ] Then
                     Then [ls] Next
                 "grep -c x 2>/dev/null <in >out 2>&1 &> all >> more && echo 2"
+                    write [/dev/null]
+                    write [out]
+                    write [all]
+                    write [more]
                     Next [grep -c x             ] Next
                     Next [ echo 2] Next
                 "cat <<< 'one line' && ls"
