@@ -83,6 +83,10 @@ pub struct Expect {
     /// A regular expression that the output matches if the check ran. A run without a match has no outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ran: Option<String>,
+    /// A regular expression that the output matches if and only if the check failed. A run whose exit code says something
+    /// else has no outcome.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
 }
 
 impl Expect {
@@ -118,7 +122,11 @@ impl fmt::Display for Expect {
             write!(f, "exit {} fails, any other shows nothing", codes.join(" or "))?;
         }
         match &self.ran {
-            Some(ran) => write!(f, "; output without `{ran}` shows nothing"),
+            Some(ran) => write!(f, "; output without `{ran}` shows nothing")?,
+            None => {}
+        }
+        match &self.failed {
+            Some(failed) => write!(f, ", nor does a failure without `{failed}` or a pass with it"),
             None => Ok(()),
         }
     }

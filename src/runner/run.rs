@@ -242,14 +242,23 @@ fn without_check(expect: &Expect, exit: Exit, dir: &Path) -> io::Result<Option<S
         let code = exit.code.map_or_else(signal, |code| format!("exit code {code}"));
         return Ok(Some(format!("its check did not run to its end: {code} is no outcome of this profile")));
     }
-    let Some(ran) = &expect.ran else { return Ok(None) };
-    let pattern = Regex::new(ran).map_err(|problem| io::Error::new(io::ErrorKind::InvalidData, problem))?;
-    for name in [STDOUT, STDERR] {
-        if pattern.is_match(&std::fs::read_to_string(dir.join(name))?) {
-            return Ok(None);
-        }
+    let says = |pattern: &str| -> io::Result<bool> {
+        let pattern =
+            Regex::new(pattern).map_err(|problem| io::Error::new(io::ErrorKind::InvalidData, problem))?;
+        let [stdout, stderr] = [STDOUT, STDERR].map(|name| std::fs::read_to_string(dir.join(name)));
+        Ok(pattern.is_match(&stdout?) || pattern.is_match(&stderr?))
+    };
+    if let Some(ran) = &expect.ran
+        && !says(ran)?
+    {
+        return Ok(Some(format!("its check did not run, or ran no test: the output matches no `{ran}`")));
     }
-    Ok(Some(format!("its check did not run, or ran no test: the output matches no `{ran}`")))
+    let Some(failed) = &expect.failed else { return Ok(None) };
+    Ok(match (exit.code == Some(expect.exit), says(failed)?) {
+        (true, true) => Some(format!("its exit code says that it passed, and its output matches `{failed}`")),
+        (false, false) => Some(format!("it failed, and not by a test: the output matches no `{failed}`")),
+        (true, false) | (false, true) => None,
+    })
 }
 
 /// Writes the result, then the metadata: `meta.json` shows that the other files are complete.

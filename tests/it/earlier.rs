@@ -116,8 +116,15 @@ async fn a_failure_of_a_wider_or_narrower_check_counts() {
         assert_eq!(status, "contested", "{which}: {reason}");
         assert!(reason.contains(&format!("of a {which} check had the other outcome")), "{reason}");
         given["repeat"] = json!(3);
-        run(&owner, given).await;
+        run(&owner, given.clone()).await;
         assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)", "{which}");
+        // They do not say what failed in the other check, so they do not speak for another claim.
+        let next = bench.claim(&owner, "the menu opens at once", FILE).await;
+        bench.accepted(&other, "challenge", json!({ "claim_id": next, "reason": "it does not" })).await;
+        (given["claim_id"], given["repeat"]) = (json!(next), json!(1));
+        run(&owner, given).await;
+        let (status, reason) = stands(&owner, &next).await;
+        assert_eq!(status, "contested", "{which}: {reason}");
         assert_rebuilds_to_the_same(&bench);
     }
 }

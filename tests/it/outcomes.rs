@@ -93,6 +93,13 @@ async fn a_failure_proves_where_the_profile_says_how_one_looks() {
         refused.text
     );
     assert!(refused.text.contains("coded or said"), "names who could: {}", refused.text);
+    profile(
+        &bench,
+        "told",
+        "cat said; exit $(cat code)",
+        "\"src/**\"",
+        "failed = '[1-9] failed'\nfails = [1]",
+    );
     for (profile, said, code, prediction, outcome, comes_to) in [
         ("plain", "", "127", "passes", "aborted", "contested"),
         ("plain", "", "126", "passes", "aborted", "contested"),
@@ -103,6 +110,11 @@ async fn a_failure_proves_where_the_profile_says_how_one_looks() {
         ("coded", "", "1", "fails", "failed", "confirmed"),
         ("said", "checked 2\n", "1", "fails", "failed", "confirmed"),
         ("said", "checked 2\n", "0", "passes", "succeeded", "confirmed"),
+        // Red before: the exit code alone told what came of the check.
+        ("told", "1 passed, 1 error\n", "1", "fails", "aborted", "contested"),
+        ("told", "1 failed\n", "0", "passes", "aborted", "contested"),
+        ("told", "1 failed\n", "1", "fails", "failed", "confirmed"),
+        ("told", "1 passed\n", "0", "passes", "succeeded", "confirmed"),
     ] {
         bench.write("code", code);
         bench.write("said", said);
@@ -241,6 +253,19 @@ fn the_shipped_profiles_know_a_test_that_ran() {
         let pattern = known.profile.expect.as_ref().and_then(|expect| expect.ran.as_ref()).expect(profile);
         let pattern = Regex::new(pattern).expect("a pattern");
         assert_eq!(pattern.is_match(output), ran, "{profile}: {output}");
+    }
+    for (output, failed) in [
+        ("..F   [100%]\n1 failed, 2 passed, 1 warning in 0.12s", true),
+        (".F    [100%]", true),
+        (".E    [100%]\n1 passed, 1 error in 0.07s", false),
+        ("..    [100%]\n2 passed in 0.07s", false),
+    ] {
+        for profile in ["pytest", "pytest-file"] {
+            let known = catalog.find(&profile.parse().expect("a name")).expect("it ships");
+            let pattern = known.profile.expect.as_ref().and_then(|expect| expect.failed.as_ref());
+            let pattern = Regex::new(pattern.expect(profile)).expect("a pattern");
+            assert_eq!(pattern.is_match(output), failed, "{profile}: {output}");
+        }
     }
 }
 

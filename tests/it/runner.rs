@@ -136,7 +136,7 @@ async fn a_run_leaves_its_streams_its_facts_and_its_hashes() {
         assert!(status.success());
     }
     let plan = Plan {
-        expect: Some(Expect { exit: 3, fails: BTreeSet::new(), ran: None }),
+        expect: Some(Expect { exit: 3, fails: BTreeSet::new(), ran: None, failed: None }),
         ..lab.sh("echo out; echo err >&2; pwd; exit 3")
     };
     let clean = lab.run(plan.clone()).await;
@@ -161,8 +161,12 @@ async fn a_run_leaves_its_streams_its_facts_and_its_hashes() {
     assert_eq!(artifacts::read_meta(&clean.artifacts).as_ref(), Ok(&clean.meta));
 
     lab.file("new.rs", "fn main() {}");
-    let dirty =
-        lab.run(Plan { expect: Some(Expect { exit: 0, fails: BTreeSet::new(), ran: None }), ..plan }).await;
+    let dirty = lab
+        .run(Plan {
+            expect: Some(Expect { exit: 0, fails: BTreeSet::new(), ran: None, failed: None }),
+            ..plan
+        })
+        .await;
     assert_eq!((dirty.meta.state, dirty.meta.relation()), (State::Failed, Some(Relation::Contradicts)));
     assert_eq!(dirty.meta.git.as_ref().expect("a repository").status_porcelain, ["?? new.rs"]);
     assert!(clean.meta.is_reproducible() && !dirty.meta.is_reproducible());
@@ -342,7 +346,7 @@ async fn what_cannot_start_is_aborted_and_says_why() {
         ("./", "no executable file"),
     ] {
         let plan = Plan {
-            expect: Some(Expect { exit: 0, fails: BTreeSet::new(), ran: None }),
+            expect: Some(Expect { exit: 0, fails: BTreeSet::new(), ran: None, failed: None }),
             ..lab.typed(&[program])
         };
         let report = lab.run(plan).await;

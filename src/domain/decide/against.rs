@@ -451,7 +451,8 @@ fn has_other_files(state: &State, failed: RunId, run: &Run) -> bool {
     run.own_files.as_ref().zip(then).is_some_and(|(now, then)| then.differs_now(now))
 }
 
-/// Whether a series of the same check passed since, on the content of this run.
+/// Whether a series of the same check passed since, on the content of this run. If the failure was one of a wider or narrower
+/// check, the series says nothing about it, and only one for this run's claim counts: the failure is named beside its proof.
 fn is_outweighed(state: &State, failed: &Run, run: &Run) -> bool {
     let is_full = |passed: &Run| {
         let series =
@@ -462,7 +463,10 @@ fn is_outweighed(state: &State, failed: &Run, run: &Run) -> bool {
         passed.key.as_ref().zip(run.key.as_ref()).is_some_and(|(one, other)| one.is_same_content(other))
     };
     let mut since = state.runs().filter(|(_, passed)| passed.ended > failed.ended);
-    since.any(|(_, passed)| is_full(passed) && is_same_test(passed, run) && is_same_content(passed))
+    let counts = |passed: &Run| passed.claim == run.claim || is_same_test(passed, failed);
+    since.any(|(_, passed)| {
+        is_full(passed) && counts(passed) && is_same_test(passed, run) && is_same_content(passed)
+    })
 }
 
 /// A failed command that a challenge cites, unless it and this run are known to check different things. The command is one

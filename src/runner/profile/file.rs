@@ -204,7 +204,7 @@ impl Profile {
 }
 
 /// Refuses an expectation that no run can meet, or that every run meets.
-fn checked(Expect { exit, fails, ran }: &Expect) -> Result<(), Problem> {
+fn checked(Expect { exit, fails, ran, failed }: &Expect) -> Result<(), Problem> {
     let wrong = |problem: &str| Problem::Expect(problem.to_owned());
     if fails.contains(exit) {
         return Err(wrong("`fails` holds the code of `exit`: remove it"));
@@ -212,10 +212,15 @@ fn checked(Expect { exit, fails, ran }: &Expect) -> Result<(), Problem> {
     if Expect::NOT_RUN.iter().any(|code| code == exit || fails.contains(code)) {
         return Err(wrong("126 and 127 say that a program did not run: name other codes"));
     }
-    let Some(ran) = ran else { return Ok(()) };
-    let pattern = Regex::new(ran).map_err(|problem| wrong(&format!("`ran`: {}", last_line(&problem))))?;
-    if pattern.is_match("") {
-        return Err(wrong("`ran` matches no output at all: write what only a check that ran prints"));
+    for (key, pattern) in [("ran", ran), ("failed", failed)] {
+        let Some(pattern) = pattern else { continue };
+        let pattern =
+            Regex::new(pattern).map_err(|problem| wrong(&format!("`{key}`: {}", last_line(&problem))))?;
+        if pattern.is_match("") {
+            return Err(wrong(&format!(
+                "`{key}` matches no output at all: write what only a check that {key} prints"
+            )));
+        }
     }
     Ok(())
 }
