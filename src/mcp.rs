@@ -22,7 +22,7 @@ mod uri;
 
 pub use client::{Era, Pane, PaneError, ToolAnswer};
 pub use http::{HttpError, HttpFront, HttpOptions};
-pub(crate) use http::{Limited, Places, Seat, while_it_lasts};
+pub(crate) use http::{Hosts, Limited, Places, Seat, while_it_lasts};
 pub use server::Server;
 pub use stdio::{ServerError, serve_stdio};
 pub use tools::{BadToolset, Toolset, Toolsets, requests};

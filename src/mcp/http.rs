@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use self::connections::{Limited, Places, Seat};
 use self::door::{Door, Refusal};
 use self::entrances::Entrances;
-use self::hosts::Hosts;
+pub(crate) use self::hosts::Hosts;
 use super::server::Server;
 use crate::domain::ids::SessionId;
 use crate::system;
