@@ -107,10 +107,6 @@ impl Asset {
         let hash = hex::encode(&Sha256::digest(text)[..8]);
         Self { name: format!("/{name}-{hash}.{end}"), kind, text }
     }
-
-    fn address(&self) -> &str {
-        &self.name
-    }
 }
 
 /// What the pages show, and who may act there.
@@ -138,6 +134,8 @@ pub struct Web {
 
 /// What the pages are made of.
 struct Site {
+    /// The path above all pages; empty where they have a listener of their own.
+    base: &'static str,
     workspace: Workspace,
     config: Config,
     state_home: Option<PathBuf>,
@@ -162,6 +160,7 @@ impl Web {
         let actor = acts.map(|program| Actor::new(program, workspace.root().to_owned()));
         let (door, head) = (Door::new(address.port(), &token, secret), followed(front));
         let site = Arc::new(Site {
+            base: "",
             workspace,
             config,
             state_home,
@@ -433,7 +432,7 @@ async fn acted(
         Ok(Err(refused)) => refused.to_string(),
         Err(_) => "the action was not done: the page failed".to_owned(),
     };
-    let back = acting::back(field("back"), &actor.keep(said));
-    let back = HeaderValue::from_str(&back).unwrap_or(HeaderValue::from_static("/"));
+    let back = acting::back(site.base, field("back"), &actor.keep(said));
+    let back = HeaderValue::from_str(&back).expect("its characters were checked");
     Ok((StatusCode::SEE_OTHER, [(header::LOCATION, back)]).into_response())
 }

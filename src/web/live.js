@@ -39,7 +39,7 @@
     }
     busy = false;
   };
-  const stream = new EventSource("/events");
+  const stream = new EventSource(new URL("events", document.currentScript.src));
   stream.addEventListener("message", (event) => {
     asked = Number(event.data);
     renew();

@@ -134,6 +134,11 @@ impl<'a> Page<'a> {
         self.to(&format!("/claim/{name}"), &name)
     }
 
+    /// The address of a page or an action at its present moment.
+    pub(super) fn at_present(&self, path: &str) -> String {
+        format!("{}{path}", self.site.base)
+    }
+
     /// The address of another page at the same moment.
     pub(super) fn address(&self, path: &str, with: &[(&str, &str)]) -> String {
         let at = self.value(AT).map(|at| (AT, at));
@@ -141,7 +146,8 @@ impl<'a> Page<'a> {
         let mut text = form_urlencoded::Serializer::new(String::new());
         text.extend_pairs(given.chain(at));
         let query = text.finish();
-        if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }
+        let path = self.at_present(path);
+        if query.is_empty() { path } else { format!("{path}?{query}") }
     }
 
     /// A link to another page at the same moment.
@@ -177,8 +183,8 @@ impl<'a> Page<'a> {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     title { (clean::revealed(&shown.title)) " · hivemind" }
-                    link rel="stylesheet" href=(ASSETS.style.address());
-                    @if !is_past { script src=(ASSETS.script.address()) defer {} }
+                    link rel="stylesheet" href=(self.at_present(&ASSETS.style.name));
+                    @if !is_past { script src=(self.at_present(&ASSETS.script.name)) defer {} }
                 }
                 body {
                     a.skip href="#main" { "Skip to the content" }
@@ -190,7 +196,7 @@ impl<'a> Page<'a> {
                     p #live role="status" aria-live="polite" {}
                     main #main tabindex="-1" data-head=(self.head) {
                         @if let Some(said) = said { p.receipt role="status" { (self::said(said)) } }
-                        @if is_past { p.past { "You see the memory as it was at " (time(self.now)) ". " a href=(self.path) { "Back to now" } } }
+                        @if is_past { p.past { "You see the memory as it was at " (time(self.now)) ". " a href=(self.at_present(&self.path)) { "Back to now" } } }
                         h1 { (clean::revealed(&shown.title)) }
                         (shown.main)
                     }
@@ -223,19 +229,19 @@ impl<'a> Page<'a> {
             || html! { @for (name, value) in others() { input type="hidden" name=(name) value=(value); } };
         html! {
             div.moment role="group" aria-label="The moment that is shown" {
-                form method="get" action=(self.path) {
+                form method="get" action=(self.at_present(&self.path)) {
                     (hidden())
                     label for="at" { "Event" }
                     input #at type="range" name=(AT) min="0" max=(self.head) value=(here);
                     button { "Show event #" (here) " or another" }
                 }
-                form method="get" action=(self.path) {
+                form method="get" action=(self.at_present(&self.path)) {
                     (hidden())
                     label for="when" { "Time" }
                     input #when type="text" name=(AT) value=(at.unwrap_or_default()) placeholder="2h, 2026-11-20 or #57" size="18";
                     button { "Show" }
                 }
-                @if at.is_some() { a href=(self.path) { "Now" } }
+                @if at.is_some() { a href=(self.at_present(&self.path)) { "Now" } }
             }
         }
     }
