@@ -16,8 +16,6 @@ use crate::views::Waiting;
 
 /// The receipts that are kept for pages that show them.
 const KEPT: usize = 16;
-/// What the ledger says of the operator who acts here.
-const OVERRIDE: &str = "a button in the pages of hm web, which the operator opened";
 
 /// Runs commands for the operator, and keeps what they said.
 pub(super) struct Actor {
@@ -32,9 +30,9 @@ impl Actor {
         Self { program, root, kept: Mutex::default() }
     }
 
-    /// Runs a command, and returns what it said.
-    pub(super) async fn act(&self, words: &[String]) -> String {
-        let override_first: Vec<String> = ["--operator-override", OVERRIDE]
+    /// Runs a command by a right that goes on record, and returns what it said.
+    pub(super) async fn act(&self, words: &[String], right: &str) -> String {
+        let override_first: Vec<String> = ["--operator-override", right]
             .into_iter()
             .map(str::to_owned)
             .chain(words.iter().cloned())

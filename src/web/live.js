@@ -44,5 +44,10 @@
     asked = Number(event.data);
     renew();
   });
+  stream.addEventListener("error", () => {
+    // Either the session ended, and the page to sign in follows, or too many windows are open.
+    if (stream.readyState !== EventSource.CLOSED) return;
+    fetch(location.href).then((answer) => answer.status === 401 && location.reload(), () => {});
+  });
   setInterval(renew, 1000);
 })();

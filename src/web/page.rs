@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use url::form_urlencoded;
 use uuid::Uuid;
 
+use super::door::Visitor;
 use super::{ASSETS, PAGES, Site};
 use crate::domain::clean;
 use crate::domain::names::Sort;
@@ -25,6 +26,7 @@ const AT: &str = "at";
 /// A request for a page, and the state of the memory that it shows.
 pub(super) struct Page<'a> {
     pub(super) site: &'a Site,
+    visitor: &'a Visitor,
     pub(super) reads: Reads,
     /// The time of what is shown.
     pub(super) now: Timestamp,
@@ -64,7 +66,12 @@ fn moment(text: &str, now: Timestamp) -> Result<Moment, Rejection> {
 
 impl<'a> Page<'a> {
     /// The state of the memory for a request: the present one, or that at the moment in `at`.
-    pub(super) fn of(site: &'a Site, path: &str, query: &str) -> Result<Self, Rejection> {
+    pub(super) fn of(
+        site: &'a Site,
+        visitor: &'a Visitor,
+        path: &str,
+        query: &str,
+    ) -> Result<Self, Rejection> {
         let (receipts, query): (Vec<_>, Vec<_>) =
             pairs(query).into_iter().partition(|(name, _)| name == "said");
         let said = receipts.into_iter().next().map(|(_, key)| key);
@@ -76,9 +83,9 @@ impl<'a> Page<'a> {
         if let Some(moment) = moment {
             reads = site.past(reads, moment, now)?;
         }
-        let form = site.forms().filter(|_| moment.is_none());
+        let form = site.forms(visitor).filter(|_| moment.is_none());
         let now = reads.clock(now);
-        Ok(Self { site, reads, now, path: path.to_owned(), query, moment, said, form, head })
+        Ok(Self { site, visitor, reads, now, path: path.to_owned(), query, moment, said, form, head })
     }
 
     /// The value of a parameter, unless it is empty.
@@ -190,6 +197,7 @@ impl<'a> Page<'a> {
                     a.skip href="#main" { "Skip to the content" }
                     header {
                         p.name { (self.to("/", "hivemind")) }
+                        (self.signed_in())
                         (self.menu())
                         (self.slider())
                     }
@@ -201,6 +209,19 @@ impl<'a> Page<'a> {
                         (shown.main)
                     }
                 }
+            }
+        }
+    }
+
+    /// Who is signed in, and the button that ends it.
+    fn signed_in(&self) -> Markup {
+        let Some(token) = self.visitor.token() else { return html! {} };
+        let may = if self.visitor.right().is_ok() { "reads, and acts as the operator" } else { "reads" };
+        html! {
+            form.signed-in method="post" action=(self.at_present("/sign-out")) {
+                input type="hidden" name="form" value=(self.visitor.form_token());
+                span { "Token " strong { (token.name) } " of " (token.agent) ": " (may) }
+                button { "Sign out" }
             }
         }
     }
