@@ -296,7 +296,7 @@ async fn served(
     let path = parts.uri.path().strip_prefix(site.base).filter(|path| !path.is_empty());
     let (path, query) = (path.unwrap_or("/").to_owned(), parts.uri.query().unwrap_or_default().to_owned());
     let asked = (&parts.method, path.as_str());
-    if asked == (&Method::POST, "/sign-in") {
+    if site.door.signs_in() && asked == (&Method::POST, "/sign-in") {
         return signed_in(site, seat, &parts.headers, form(body).await?);
     }
     let token = page::pairs(&query).into_iter().find(|(name, _)| name == "token");
@@ -306,7 +306,8 @@ async fn served(
         return Ok(redirect(site, "/", Some(cookie)));
     }
     let Some(visitor) = site.door.visitor(seat, &parts.headers)? else {
-        let back = parts.uri.path_and_query().map_or("/", |asked| asked.as_str());
+        let back = parts.uri.path_and_query().filter(|_| parts.method == Method::GET);
+        let back = back.map_or("/", |asked| asked.as_str());
         return Ok(match asked {
             // The page to sign in has the same style.
             (&Method::GET, path) if path == ASSETS.style.name => file(&ASSETS.style),

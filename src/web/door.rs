@@ -165,6 +165,11 @@ impl Door {
         }
     }
 
+    /// Whether a person may sign in.
+    pub(super) const fn signs_in(&self) -> bool {
+        matches!(self.entry, Entry::Tokens(_))
+    }
+
     /// The cookie of a new session for a token; `None` for an unknown one.
     ///
     /// # Errors

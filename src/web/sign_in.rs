@@ -20,7 +20,7 @@ pub(super) fn page(site: &Site, back: &str, problem: Option<&str>) -> Markup {
             body {
                 main #main {
                     h1 { "Sign in" }
-                    @if let Some(problem) = problem { p.receipt role="alert" { (problem) } }
+                    @if let Some(problem) = problem { p.receipt role="status" { (problem) } }
                     form.filters method="post" action={ (base) "/sign-in" } {
                         input type="hidden" name="back" value=(back);
                         label { "Token " input type="password" name="token" size="40" required maxlength="200" autocomplete="off"; }

@@ -172,6 +172,11 @@ fn one_browser_of_this_machine_gets_in() {
             "{host}"
         );
     }
+    for path in ["/sign-in", "/sign-out"] {
+        let own = format!("http://127.0.0.1:{}", pages.port);
+        let refused = pages.send("POST", path, &[("origin", &own)], "token=hm_00");
+        assert_eq!(refused.status, 401, "{path}: nobody signs in here");
+    }
     assert_eq!(pages.get("/nowhere").status, 404);
     assert_eq!(pages.get("/claim/C99").status, 404);
     assert_eq!(pages.get("/claims?at=99").status, 400);

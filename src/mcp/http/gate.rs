@@ -213,7 +213,9 @@ mod tests {
         assert!(browsers.find("a").is_some_and(|(token, _)| token == devops));
         assert!(browsers.find("c").is_none());
         // A token of the same name that is another one.
-        browsers.end_all_but(&[Token { role: Role::Admin, ..devops }, analyst.clone()], now);
+        let mut changed = devops;
+        changed.role = Role::Admin;
+        browsers.end_all_but(&[changed, analyst.clone()], now);
         assert!(browsers.find("a").is_none() && stops[0].is_cancelled());
         assert!(browsers.find("b").is_some() && !stops[1].is_cancelled());
         browsers.end_all_but(&both, now + SIGNED_IN_FOR);
