@@ -297,6 +297,7 @@ async fn served(
     let (path, query) = (path.unwrap_or("/").to_owned(), parts.uri.query().unwrap_or_default().to_owned());
     let asked = (&parts.method, path.as_str());
     if site.door.signs_in() && asked == (&Method::POST, "/sign-in") {
+        site.door.form(&parts.headers)?;
         return signed_in(site, seat, &parts.headers, form(body).await?);
     }
     let token = page::pairs(&query).into_iter().find(|(name, _)| name == "token");
@@ -316,6 +317,9 @@ async fn served(
     };
     seat.prove();
     site.prepare();
+    if parts.method == Method::POST {
+        site.door.form(&parts.headers)?;
+    }
     let is_stream = asked == (&Method::GET, "/events");
     let permit = visitor.permit(is_stream)?;
     match asked {

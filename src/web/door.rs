@@ -126,18 +126,28 @@ impl Door {
         Self { entry: Entry::Tokens(gate), cookie }
     }
 
-    /// Refuses the name of another host, which a page of another site may have, and requests of such a page.
-    pub(super) fn check(&self, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
-        let hosts = match &self.entry {
+    fn hosts(&self) -> &Hosts {
+        match &self.entry {
             Entry::Printed(printed) => &printed.hosts,
             Entry::Tokens(gate) => gate.hosts(),
-        };
-        let (is_ours, stranger) = match (method, &self.entry) {
-            (&Method::POST, _) if hosts.serves(headers) => (hosts.sends(headers), Refusal::ForeignForm),
-            (_, Entry::Printed(_)) => (hosts.admit(headers), Refusal::Stranger),
-            (_, Entry::Tokens(_)) => (hosts.admit(headers), HttpRefusal::Stranger.into()),
-        };
-        if is_ours { Ok(()) } else { Err(stranger) }
+        }
+    }
+
+    /// Refuses the name of another host, which a page of another site may have. The origin of a form is checked by
+    /// [`Door::form`].
+    pub(super) fn check(&self, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
+        let hosts = self.hosts();
+        let is_ours = if *method == Method::POST { hosts.serves(headers) } else { hosts.admit(headers) };
+        match &self.entry {
+            _ if is_ours => Ok(()),
+            Entry::Printed(_) => Err(Refusal::Stranger),
+            Entry::Tokens(_) => Err(HttpRefusal::Stranger.into()),
+        }
+    }
+
+    /// Refuses a form that a page of another site sends.
+    pub(super) fn form(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        if self.hosts().sends(headers) { Ok(()) } else { Err(Refusal::ForeignForm) }
     }
 
     /// The cookie for the token of the printed address, which works once.

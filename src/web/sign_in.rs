@@ -23,7 +23,7 @@ pub(super) fn page(site: &Site, back: &str, problem: Option<&str>) -> Markup {
                     @if let Some(problem) = problem { p.receipt role="status" { (problem) } }
                     form.filters method="post" action={ (base) "/sign-in" } {
                         input type="hidden" name="back" value=(back);
-                        label { "Token " input type="password" name="token" size="40" required maxlength="200" autocomplete="off"; }
+                        label { "Token " input type="password" name="token" size="24" required maxlength="200" autocomplete="off"; }
                         button { "Sign in" }
                     }
                     p { "The operator makes a token at a terminal. One that reads: " (command("hm token add --agent NAME --role viewer")) }
