@@ -21,8 +21,9 @@ mod tools;
 mod uri;
 
 pub use client::{Era, Pane, PaneError, ToolAnswer};
+pub(crate) use heads::Heads;
+pub(crate) use http::{Browser, Gate, Hosts, HttpRefusal, Limited, Places, Seat, while_it_lasts};
 pub use http::{HttpError, HttpFront, HttpOptions};
-pub(crate) use http::{Limited, Places, Seat, while_it_lasts};
 pub use server::Server;
 pub use stdio::{ServerError, serve_stdio};
 pub use tools::{BadToolset, Toolset, Toolsets, requests};

@@ -200,6 +200,7 @@ pub fn find<'a>(tokens: &'a [Token], presented: &str) -> Option<&'a Token> {
     })
 }
 
-fn fingerprint(secret: &str) -> String {
+/// A hash of a secret. The time of a comparison of hashes tells nothing of the secret.
+pub(crate) fn fingerprint(secret: &str) -> String {
     hex::encode(Sha256::digest(secret.as_bytes()))
 }

@@ -1,4 +1,5 @@
-//! `hm web`: the memory in a browser, for the human beside the agents. It listens on this machine only.
+//! The memory in a browser, for the human beside the agents: `hm web` on this machine, and `hm serve --http` behind its
+//! tokens.
 
 mod acting;
 mod claim;
@@ -11,6 +12,7 @@ mod ledger;
 mod now;
 mod page;
 mod rules;
+mod sign_in;
 mod spaces;
 mod told;
 mod work;
@@ -19,6 +21,7 @@ use std::convert::Infallible;
 use std::io::IsTerminal;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Weak};
 use std::time::Duration;
 
@@ -28,20 +31,22 @@ use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
+use axum::routing::any;
 use sha2::{Digest, Sha256};
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
 
 use self::acting::Actor;
-use self::door::{Door, Refusal};
+use self::door::{Door, Refusal, Visitor};
 use self::page::{Page, Shown};
 use crate::config::Config;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::text::UserName;
 use crate::domain::time::{Moment, Timestamp};
-use crate::mcp::{Limited, Places, Seat, while_it_lasts};
+use crate::mcp::{Gate, Heads, Limited, Places, Seat, while_it_lasts};
 use crate::reads::{Pasts, Reads};
 use crate::steps::in_shell;
 use crate::system;
@@ -107,10 +112,6 @@ impl Asset {
         let hash = hex::encode(&Sha256::digest(text)[..8]);
         Self { name: format!("/{name}-{hash}.{end}"), kind, text }
     }
-
-    fn address(&self) -> &str {
-        &self.name
-    }
 }
 
 /// What the pages show, and who may act there.
@@ -138,13 +139,16 @@ pub struct Web {
 
 /// What the pages are made of.
 struct Site {
+    /// The path above all pages; empty where they have a listener of their own.
+    base: &'static str,
     workspace: Workspace,
     config: Config,
     state_home: Option<PathBuf>,
     user: Option<UserName>,
     door: Door,
     actor: Option<Actor>,
-    head: watch::Receiver<u64>,
+    heads: Heads,
+    is_preparing: AtomicBool,
     /// States of the past: folding one from the first event costs more than a page.
     pasts: Pasts,
 }
@@ -158,20 +162,9 @@ impl Web {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let address = listener.local_addr()?;
         let [token, secret] = [system::entropy(), system::entropy()].map(hex::encode);
-        let Memory { workspace, config, state_home, user, acts } = memory;
-        let actor = acts.map(|program| Actor::new(program, workspace.root().to_owned()));
-        let (door, head) = (Door::new(address.port(), &token, secret), followed(front));
-        let site = Arc::new(Site {
-            workspace,
-            config,
-            state_home,
-            user,
-            door,
-            actor,
-            head,
-            pasts: Pasts::default(),
-        });
-        tokio::spawn(prepared(Arc::downgrade(&site), site.head.clone()));
+        let door = Door::printed(address.port(), &token, secret);
+        let site = Site::new(memory, "", door, Heads::of(front));
+        site.prepare();
         Ok(Self { listener, address, token, site })
     }
 
@@ -201,21 +194,19 @@ impl Web {
     }
 }
 
-/// Follows the ledger's head for all windows.
-fn followed(front: Front) -> watch::Receiver<u64> {
-    let (sender, receiver) = watch::channel(0);
-    tokio::spawn(async move {
-        let mut heads = front.watch();
-        while let Some(head) = heads.changed().await {
-            sender.send_replace(head);
-        }
-    });
-    receiver
+/// The pages of an HTTP front, below [`Gate::PATH`].
+pub(crate) fn behind(gate: Gate, memory: Memory) -> Router {
+    let (heads, places) = (gate.heads().clone(), gate.places().clone());
+    let site = Site::new(memory, Gate::PATH, Door::of_tokens(gate), heads);
+    let paths = ["", "/", "/{*page}"].map(|path| format!("{}{path}", Gate::PATH));
+    let routes = paths.iter().fold(Router::new(), |routes, path| routes.route(path, any(answer)));
+    routes.with_state((site, places))
 }
 
 /// Prepares states of the past, and more of them as the ledger grows. One at a time, so that the process can end between
 /// two.
-async fn prepared(site: Weak<Site>, mut head: watch::Receiver<u64>) {
+async fn prepared(site: Weak<Site>, heads: Heads) {
+    let mut head = heads.follow();
     loop {
         let Some(site) = site.upgrade() else { return };
         let one = tokio::task::spawn_blocking(move || site.pasts.prepare(&mut site.reads()));
@@ -234,6 +225,25 @@ async fn prepared(site: Weak<Site>, mut head: watch::Receiver<u64>) {
 }
 
 impl Site {
+    fn new(memory: Memory, base: &'static str, door: Door, heads: Heads) -> Arc<Self> {
+        let Memory { workspace, config, state_home, user, acts } = memory;
+        let actor = acts.map(|program| Actor::new(program, workspace.root().to_owned()));
+        let (is_preparing, pasts) = (AtomicBool::new(false), Pasts::default());
+        Arc::new(Self { base, workspace, config, state_home, user, door, actor, heads, is_preparing, pasts })
+    }
+
+    /// Begins to prepare states of the past, once.
+    fn prepare(self: &Arc<Self>) {
+        if !self.is_preparing.swap(true, Ordering::Relaxed) {
+            tokio::spawn(prepared(Arc::downgrade(self), self.heads.clone()));
+        }
+    }
+
+    /// The command that serves these pages.
+    const fn verb(&self) -> &'static str {
+        if self.base.is_empty() { "hm web" } else { "hm serve" }
+    }
+
     /// The memory at the present moment.
     fn reads(&self) -> Reads {
         Reads::of(self.workspace.clone()).knowing(self.state_home.clone()).seen_by(self.user.clone())
@@ -245,8 +255,8 @@ impl Site {
     }
 
     /// The hidden field of forms; none if the pages only show.
-    fn forms(&self) -> Option<String> {
-        self.actor.as_ref().map(|_| self.door.form_token())
+    fn forms(&self, visitor: &Visitor) -> Option<String> {
+        self.actor.as_ref().filter(|_| visitor.right().is_ok()).map(|_| visitor.form_token())
     }
 }
 
@@ -260,6 +270,12 @@ async fn answer(
         Ok(response) => while_it_lasts(response, answering),
         Err(refusal) => refusal.into_response(),
     };
+    if !site.base.is_empty() {
+        // Without any referrer, a browser hides the origin of a form, and off this machine it says nothing in its place
+        // unless it speaks TLS.
+        let same_origin = HeaderValue::from_static("same-origin");
+        response.headers_mut().insert(header::REFERRER_POLICY, same_origin);
+    }
     for (name, value) in &HEADERS {
         response.headers_mut().entry(name.clone()).or_insert(HeaderValue::from_static(value));
     }
@@ -276,41 +292,100 @@ async fn served(
     request: Request,
 ) -> Result<Response, Refusal> {
     let (parts, body) = request.into_parts();
-    site.door.host(&parts.headers)?;
-    let (path, query) = (parts.uri.path().to_owned(), parts.uri.query().unwrap_or_default().to_owned());
-    let token = page::pairs(&query).into_iter().find(|(name, _)| name == "token");
-    if let Some((_, token)) = token.filter(|_| parts.method == Method::GET && path == "/") {
-        return entered(site, &parts.headers, &token);
+    site.door.check(&parts.method, &parts.headers)?;
+    let path = parts.uri.path().strip_prefix(site.base).filter(|path| !path.is_empty());
+    let (path, query) = (path.unwrap_or("/").to_owned(), parts.uri.query().unwrap_or_default().to_owned());
+    let asked = (&parts.method, path.as_str());
+    if site.door.signs_in() && asked == (&Method::POST, "/sign-in") {
+        site.door.form(&parts.headers)?;
+        return signed_in(site, seat, &parts.headers, form(body).await?);
     }
-    site.door.known(&parts.headers)?;
+    let token = page::pairs(&query).into_iter().find(|(name, _)| name == "token");
+    if let Some((_, token)) = token.filter(|_| asked == (&Method::GET, "/"))
+        && let Some(cookie) = site.door.enter(&token)
+    {
+        return Ok(redirect(site, "/", Some(cookie)));
+    }
+    let Some(visitor) = site.door.visitor(seat, &parts.headers)? else {
+        let back = parts.uri.path_and_query().filter(|_| parts.method == Method::GET);
+        let back = back.map_or("/", |asked| asked.as_str());
+        return Ok(match asked {
+            // The page to sign in has the same style.
+            (&Method::GET, path) if path == ASSETS.style.name => file(&ASSETS.style),
+            _ => unknown(site, back, None),
+        });
+    };
     seat.prove();
-    match (&parts.method, path.as_str()) {
-        (&Method::GET, "/events") => {
+    site.prepare();
+    if parts.method == Method::POST {
+        site.door.form(&parts.headers)?;
+    }
+    let is_stream = asked == (&Method::GET, "/events");
+    let permit = visitor.permit(is_stream)?;
+    match asked {
+        _ if is_stream => {
             let stream = places.stream().ok_or(Refusal::TooManyStreams)?;
-            Ok(while_it_lasts(news(site), stream))
+            Ok(while_it_lasts(news(site, visitor.stop()), (permit, stream)))
+        }
+        // The address of `hm web` with its token, opened again.
+        (&Method::GET, "/") if page::pairs(&query).iter().any(|(name, _)| name == "token") => {
+            Ok(redirect(site, "/", None))
         }
         (&Method::GET, path) => {
             match [&ASSETS.style, &ASSETS.script].into_iter().find(|asset| asset.name == path) {
                 Some(asset) => Ok(file(asset)),
-                None => Ok(shown(site, path.to_owned(), query).await),
+                None => Ok(shown(site, visitor, path.to_owned(), query).await),
             }
         }
-        (&Method::POST, "/act") => {
-            let body = tokio::time::timeout(FORM_WITHIN, to_bytes(body, MAX_FORM_BYTES)).await;
-            let Ok(Ok(body)) = body else { return Err(Refusal::LongForm) };
-            acted(site, &parts.headers, page::pairs(&String::from_utf8_lossy(&body))).await
+        (&Method::POST, "/act") => acted(site, &visitor, form(body).await?).await,
+        (&Method::POST, "/sign-out") => {
+            visitor.sent(field(&form(body).await?, "form"))?;
+            Ok(redirect(site, "/", Some(site.door.sign_out(&visitor)?)))
         }
+        (&Method::POST, _) => visitor.right().and(Err(Refusal::WrongMethod)),
         _ => Err(Refusal::WrongMethod),
     }
 }
 
-/// Lets the browser in that opens the printed address, and takes the token out of its address.
-fn entered(site: &Site, headers: &HeaderMap, token: &str) -> Result<Response, Refusal> {
-    let home = [(header::LOCATION, HeaderValue::from_static("/"))];
-    match site.door.enter(token) {
-        Some(cookie) => Ok((StatusCode::SEE_OTHER, home, [(header::SET_COOKIE, cookie)]).into_response()),
-        None => site.door.known(headers).map(|()| (StatusCode::SEE_OTHER, home).into_response()),
-    }
+/// Reads the fields of a form.
+async fn form(body: Body) -> Result<Vec<(String, String)>, Refusal> {
+    let body = tokio::time::timeout(FORM_WITHIN, to_bytes(body, MAX_FORM_BYTES)).await;
+    let Ok(Ok(body)) = body else { return Err(Refusal::LongForm) };
+    Ok(page::pairs(&String::from_utf8_lossy(&body)))
+}
+
+/// The value of a field; empty without one.
+fn field<'f>(form: &'f [(String, String)], name: &str) -> &'f str {
+    form.iter().find(|(given, _)| given == name).map_or("", |(_, value)| value.trim())
+}
+
+/// Sends the browser on to a page, with what it shall keep.
+fn redirect(site: &Site, path: &str, cookie: Option<HeaderValue>) -> Response {
+    let to = HeaderValue::from_str(&acting::ours(site.base, path)).expect("its characters were checked");
+    let mut response = (StatusCode::SEE_OTHER, [(header::LOCATION, to)]).into_response();
+    response.headers_mut().extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
+    response
+}
+
+/// The page for a browser that is not signed in.
+fn unknown(site: &Site, back: &str, problem: Option<&str>) -> Response {
+    html(StatusCode::UNAUTHORIZED, sign_in::page(site, back, problem).into_string())
+}
+
+/// Opens a session for the token of a form.
+fn signed_in(
+    site: &Arc<Site>,
+    seat: &Seat,
+    headers: &HeaderMap,
+    form: Vec<(String, String)>,
+) -> Result<Response, Refusal> {
+    let back = field(&form, "back");
+    let Some(cookie) = site.door.sign_in(seat, headers, field(&form, "token"))? else {
+        let problem = "There is no such token: it was removed, or it is mistyped.";
+        return Ok(unknown(site, back, Some(problem)));
+    };
+    seat.prove();
+    Ok(redirect(site, back, Some(cookie)))
 }
 
 fn file(asset: &Asset) -> Response {
@@ -319,10 +394,10 @@ fn file(asset: &Asset) -> Response {
     (headers, asset.text).into_response()
 }
 
-/// The head of the ledger, each time it moves.
-fn news(site: &Site) -> Response {
+/// The head of the ledger, each time it moves, until the access ends.
+fn news(site: &Site, stop: CancellationToken) -> Response {
     let (sender, receiver) = mpsc::channel(1);
-    let mut head = site.head.clone();
+    let mut head = site.heads.follow();
     tokio::spawn(async move {
         loop {
             let newest = *head.borrow_and_update();
@@ -332,6 +407,7 @@ fn news(site: &Site) -> Response {
             tokio::select! {
                 changed = head.changed() => if changed.is_err() { return },
                 () = sender.closed() => return,
+                () = stop.cancelled() => return,
             }
         }
     });
@@ -341,14 +417,14 @@ fn news(site: &Site) -> Response {
 }
 
 /// A page. Reading waits for files, so it has a thread of its own.
-async fn shown(site: &Arc<Site>, path: String, query: String) -> Response {
+async fn shown(site: &Arc<Site>, visitor: Visitor, path: String, query: String) -> Response {
     let site = Arc::clone(site);
-    let made = tokio::task::spawn_blocking(move || made(&site, &path, &query)).await;
+    let made = tokio::task::spawn_blocking(move || made(&site, &visitor, &path, &query)).await;
     made.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
 }
 
-fn made(site: &Site, path: &str, query: &str) -> Response {
-    let found = Page::of(site, path, query).and_then(|page| finished(site, page));
+fn made(site: &Site, visitor: &Visitor, path: &str, query: &str) -> Response {
+    let found = Page::of(site, visitor, path, query).and_then(|page| finished(site, page));
     match found {
         Ok(document) => html(StatusCode::OK, document),
         Err(refused) => {
@@ -360,7 +436,7 @@ fn made(site: &Site, path: &str, query: &str) -> Response {
                 StatusCode::NOT_FOUND
             };
             // The frame of the present, whatever moment was asked for.
-            let problem = Page::of(site, path, "").map(|page| {
+            let problem = Page::of(site, visitor, path, "").map(|page| {
                 page.document(
                     &Shown::new("Nothing to show", page::said(&in_shell(&refused.to_string()))),
                     None,
@@ -413,27 +489,24 @@ fn html(status: StatusCode, document: String) -> Response {
 /// Does what a button asks for, and shows the page again with the receipt.
 async fn acted(
     site: &Arc<Site>,
-    headers: &HeaderMap,
+    visitor: &Visitor,
     form: Vec<(String, String)>,
 ) -> Result<Response, Refusal> {
-    let field =
-        |name: &str| form.iter().find(|(given, _)| given == name).map_or("", |(_, value)| value.trim());
-    site.door.form(headers, field("form"))?;
+    let right = visitor.right()?;
+    visitor.sent(field(&form, "form"))?;
     let actor = site.actor.as_ref().ok_or(Refusal::ForeignForm)?;
     let asked = crate::acting::Asked {
-        deed: field("do").to_owned(),
-        about: field("about").to_owned(),
-        reason: field("reason").to_owned(),
+        deed: field(&form, "do").to_owned(),
+        about: field(&form, "about").to_owned(),
+        reason: field(&form, "reason").to_owned(),
     };
     let reading = Arc::clone(site);
     let planned =
         tokio::task::spawn_blocking(move || crate::acting::planned(&mut reading.reads(), &asked)).await;
     let said = match planned {
-        Ok(Ok(words)) => actor.act(&words).await,
+        Ok(Ok(words)) => actor.act(&words, &right).await,
         Ok(Err(refused)) => refused.to_string(),
         Err(_) => "the action was not done: the page failed".to_owned(),
     };
-    let back = acting::back(field("back"), &actor.keep(said));
-    let back = HeaderValue::from_str(&back).unwrap_or(HeaderValue::from_static("/"));
-    Ok((StatusCode::SEE_OTHER, [(header::LOCATION, back)]).into_response())
+    Ok(redirect(site, &acting::back(site.base, field(&form, "back"), &actor.keep(said)), None))
 }

@@ -200,6 +200,9 @@ pub(super) fn page() -> String {
         page.push_str(&wrapped(&format!("  {:<10}", role.as_str()), &names));
     }
     page.push_str(
+        "\nOn the pages for people (hm serve --http, at /web/) every token reads, and one of the operator (role admin) acts.\n",
+    );
+    page.push_str(
         "\nIn a shell, by who speaks (--agent, HM_AGENT, the session of a client). The operator is a human at a \
          terminal, or a\nscript that gives a reason (--operator-override), which goes on record.\n",
     );

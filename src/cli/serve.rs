@@ -12,10 +12,12 @@ use crate::domain::agent::AgentId;
 use crate::mcp::{self, HttpError, HttpFront, HttpOptions, Server, Toolsets};
 use crate::system;
 use crate::tokens::Tokens;
+use crate::web::{self, Memory};
 
 #[derive(Debug, Args)]
 pub(super) struct Serve {
-    /// Serve many clients over Streamable HTTP at /mcp; off 127.0.0.1 only with tokens (hm token add)
+    /// Serve many clients over Streamable HTTP at /mcp, and the pages of hm web at /web/; off 127.0.0.1 only with tokens
+    /// (hm token add)
     #[arg(long, value_name = "ADDRESS:PORT")]
     http: Option<SocketAddr>,
     /// Additional host name that clients may use, such as that of a proxy
@@ -85,15 +87,29 @@ impl Serve {
     }
 
     fn serve_http(&self, context: &Context, address: SocketAddr, server: Server) -> Result<(), Failure> {
+        let pages = Memory {
+            workspace: context.workspace.clone(),
+            config: context.config.clone(),
+            state_home: context.environment.state_home.clone(),
+            // A token belongs to an agent, so nobody sees the space of a person here.
+            user: None,
+            acts: Some(std::env::current_exe().map_err(Failure::internal)?),
+        };
         // Several threads, so that a slow read of one pane does not delay the others.
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         runtime.map_err(Failure::internal)?.block_on(async {
             let tokens = Tokens::of(&context.workspace);
             let options = HttpOptions { allowed_hosts: self.allow_host.clone(), legacy_sse: self.legacy_sse };
             let front = HttpFront::bind(address, &options, server, tokens).await?;
+            let pages = web::behind(front.gate(), pages);
+            let front = front.with_pages(pages);
             let url = front.url();
             let mut text = format!("serving MCP at {url}\n");
             let mut json = json!({ "url": url });
+            if let Some(pages_url) = front.pages_url() {
+                text.push_str(&format!("and pages for people at {pages_url}\n"));
+                json["pages_url"] = pages_url.into();
+            }
             if let Some(sse_url) = front.sse_url() {
                 text.push_str(&format!("and over HTTP+SSE at {sse_url}\n"));
                 json["sse_url"] = sse_url.into();

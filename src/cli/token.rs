@@ -14,7 +14,9 @@ use crate::tokens::{Token as Kept, TokenError, Tokens};
 #[derive(Debug, Subcommand)]
 pub(super) enum Token {
     /// Make a token for the agent named by --agent; it is shown once
-    #[command(after_help = "Example: hm token add --agent devops --role agent")]
+    #[command(
+        after_help = "Examples:\n  hm token add --agent devops --role agent\n  hm token add --agent operator --role admin"
+    )]
     Add(Add),
     /// List the tokens without secrets
     #[command(after_help = "Example: hm token list")]
@@ -76,7 +78,8 @@ impl Add {
             tokens.add(self.name.as_deref(), agent, role, system::now(), system::entropy())?;
         let text = format!(
             "{secret}\n\nIt is shown only now: token `{}`, agent {}, role {}.\n\
-             Clients send the header: Authorization: Bearer TOKEN\n",
+             Clients send the header: Authorization: Bearer TOKEN\n\
+             A person signs in with it at /web/ of hm serve --http\n",
             kept.name,
             kept.agent,
             kept.role.as_str()

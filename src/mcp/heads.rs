@@ -8,19 +8,19 @@ use crate::writer::Front;
 
 /// Follows the head as long as there are receivers.
 #[derive(Debug, Clone)]
-pub(super) struct Heads {
+pub(crate) struct Heads {
     front: Front,
     /// The sender for new heads; `None` while no task follows the writer.
     announced: Arc<Mutex<Option<watch::Sender<u64>>>>,
 }
 
 impl Heads {
-    pub(super) fn of(front: Front) -> Self {
+    pub(crate) fn of(front: Front) -> Self {
         Self { front, announced: Arc::default() }
     }
 
     /// A receiver that gets the last announced head at once, and then each newer one.
-    pub(super) fn follow(&self) -> watch::Receiver<u64> {
+    pub(crate) fn follow(&self) -> watch::Receiver<u64> {
         let mut announced = self.locked();
         let mut receiver = match &*announced {
             Some(sender) => sender.subscribe(),

@@ -1,15 +1,17 @@
-//! Serves many clients over Streamable HTTP at `/mcp`, in both versions of the protocol, and over the older
-//! HTTP+SSE.
+//! Serves many clients over Streamable HTTP at `/mcp`, in both versions of the protocol, over the older HTTP+SSE, and
+//! people at the pages below `/web`.
 
 mod body;
 mod connections;
 mod door;
 mod entrances;
+mod gate;
 mod hosts;
 mod legacy_sse;
 mod rate;
 mod sessions;
 
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,9 +29,11 @@ use tokio_stream::StreamExt;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::connections::{Limited, Places, Seat};
-use self::door::{Door, Refusal};
+use self::door::Door;
+pub(crate) use self::door::Refusal as HttpRefusal;
 use self::entrances::Entrances;
-use self::hosts::Hosts;
+pub(crate) use self::gate::{Browser, Gate};
+pub(crate) use self::hosts::Hosts;
 use super::server::Server;
 use crate::domain::ids::SessionId;
 use crate::system;
@@ -86,6 +90,8 @@ pub struct HttpFront {
     door: Arc<Door>,
     legacy_sse: bool,
     stop: CancellationToken,
+    places: Places,
+    pages: Option<Router>,
 }
 
 impl HttpFront {
@@ -113,7 +119,8 @@ impl HttpFront {
         let legacy_sse = options.legacy_sse;
         let paths = if legacy_sse { &[PATH, SSE_PATH, MESSAGES_PATH][..] } else { &[PATH] };
         let door = Door::new(hosts, tokens, is_loopback && !has_tokens, paths, entrances);
-        Ok(Self { listener, address, door: Arc::new(door), legacy_sse, stop })
+        let (door, places) = (Arc::new(door), Places::new());
+        Ok(Self { listener, address, door, legacy_sse, stop, places, pages: None })
     }
 
     /// The URL for clients of Streamable HTTP.
@@ -126,18 +133,40 @@ impl HttpFront {
         self.legacy_sse.then(|| format!("http://{}{SSE_PATH}", self.address))
     }
 
+    /// The checks of this front, for the pages.
+    pub(crate) fn gate(&self) -> Gate {
+        Gate { door: Arc::clone(&self.door), places: self.places.clone(), port: self.address.port() }
+    }
+
+    /// Also serves the pages, which [`Gate`] guards.
+    #[must_use]
+    pub(crate) fn with_pages(self, pages: Router) -> Self {
+        Self { pages: Some(pages), ..self }
+    }
+
+    /// The address of the pages; `None` without them.
+    pub fn pages_url(&self) -> Option<String> {
+        self.pages.as_ref().map(|_| format!("http://{}{}/", self.address, Gate::PATH))
+    }
+
     /// Serves until the process gets a stop signal. Requests in progress are finished first.
     pub async fn serve(self) -> std::io::Result<()> {
-        let Self { listener, door, stop, .. } = self;
+        let Self { listener, door, stop, places, pages, .. } = self;
         tokio::spawn(Arc::clone(&door).watch());
-        let places = Places::new();
-        let routes = Router::new().fallback(answer).with_state((door, places.clone()));
+        let mut routes = Router::new().fallback(answer).with_state((door, places.clone()));
+        if let Some(pages) = pages {
+            routes = routes.merge(pages);
+        }
         let finish = CancellationToken::new();
         let serving =
             axum::serve(Limited::new(listener, places), routes.into_make_service_with_connect_info::<Seat>())
                 .with_graceful_shutdown(finish.clone().cancelled_owned());
         let leaving = async {
-            system::stop_signal().await;
+            tokio::select! {
+                () = system::stop_signal() => {}
+                // The pages keep states of the past in temporary files, which go with the process only if it ends by itself.
+                () = system::hang_up(), if std::io::stdin().is_terminal() => {}
+            }
             finish.cancel();
             tokio::time::sleep(FINISH_WITHIN).await;
             stop.cancel();
@@ -166,7 +195,12 @@ async fn answer(
     response
 }
 
-async fn served(door: &Door, places: &Places, seat: &Seat, request: Request) -> Result<Response, Refusal> {
+async fn served(
+    door: &Door,
+    places: &Places,
+    seat: &Seat,
+    request: Request,
+) -> Result<Response, HttpRefusal> {
     let entrance = door.admit(seat, &request)?;
     let (mut parts, body) = request.into_parts();
     // The handlers do not need the token. Without the header they cannot log it or leak it.
@@ -186,7 +220,7 @@ async fn served(door: &Door, places: &Places, seat: &Seat, request: Request) -> 
     let mut stream = None;
     if parts.method == Method::GET || message.as_ref().is_some_and(body::listens) {
         share = entrance.stream()?;
-        stream = Some(places.stream().ok_or(Refusal::TooManyStreams)?);
+        stream = Some(places.stream().ok_or(HttpRefusal::TooManyStreams)?);
     }
     let session = parts.headers.get(SESSION_HEADER).and_then(|id| id.to_str().ok());
     let session = session.and_then(|id| entrance.in_session(id));

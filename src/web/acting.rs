@@ -16,8 +16,6 @@ use crate::views::Waiting;
 
 /// The receipts that are kept for pages that show them.
 const KEPT: usize = 16;
-/// What the ledger says of the operator who acts here.
-const OVERRIDE: &str = "a button in the pages of hm web, which the operator opened";
 
 /// Runs commands for the operator, and keeps what they said.
 pub(super) struct Actor {
@@ -32,9 +30,9 @@ impl Actor {
         Self { program, root, kept: Mutex::default() }
     }
 
-    /// Runs a command, and returns what it said.
-    pub(super) async fn act(&self, words: &[String]) -> String {
-        let override_first: Vec<String> = ["--operator-override", OVERRIDE]
+    /// Runs a command by a right that goes on record, and returns what it said.
+    pub(super) async fn act(&self, words: &[String], right: &str) -> String {
+        let override_first: Vec<String> = ["--operator-override", right]
             .into_iter()
             .map(str::to_owned)
             .chain(words.iter().cloned())
@@ -62,12 +60,16 @@ impl Actor {
     }
 }
 
+/// The address of a page below `base` that a form names; the first page in place of an address that is not ours.
+pub(super) fn ours(base: &str, address: &str) -> String {
+    let path = address.strip_prefix(base).filter(|path| path.starts_with('/') && !path.starts_with("//"));
+    let is_plain = |path: &&str| path.chars().all(|c| c.is_ascii_graphic() && c != '\\' && c != '#');
+    format!("{base}{}", path.filter(is_plain).unwrap_or("/"))
+}
+
 /// The address of the page after an action: a page of ours, with the key of its receipt.
-pub(super) fn back(path: &str, key: &str) -> String {
-    let is_ours = path.starts_with('/')
-        && !path.starts_with("//")
-        && path.chars().all(|c| c.is_ascii_graphic() && c != '\\' && c != '#');
-    let path = if is_ours { path } else { "/" };
+pub(super) fn back(base: &str, address: &str, key: &str) -> String {
+    let path = ours(base, address);
     let key: String = form_urlencoded::byte_serialize(key.as_bytes()).collect();
     format!("{path}{}said={key}", if path.contains('?') { '&' } else { '?' })
 }
@@ -79,7 +81,7 @@ pub(super) fn button(page: &Page<'_>, deed: &str, about: &str, line: &str) -> Ma
     let label = deed.trim_end_matches("-playbook");
     let back = page.address(&page.path, &[]);
     html! {
-        form.act method="post" action="/act" {
+        form.act method="post" action=(page.at_present("/act")) {
             input type="hidden" name="form" value=(token);
             input type="hidden" name="do" value=(deed);
             input type="hidden" name="about" value=(about);
@@ -108,12 +110,17 @@ mod tests {
 
     #[test]
     fn the_page_after_an_action_is_ours() {
-        assert_eq!(back("/claim/C3", "k"), "/claim/C3?said=k");
-        assert_eq!(back("/claims?q=a+b", "k"), "/claims?q=a+b&said=k");
+        assert_eq!(back("", "/claim/C3", "k"), "/claim/C3?said=k");
+        assert_eq!(back("", "/claims?q=a+b", "k"), "/claims?q=a+b&said=k");
+        assert_eq!(back("/web", "/web/claims?q=a", "k"), "/web/claims?q=a&said=k");
         for foreign in
             ["//evil.example", "https://evil.example", "", "/\\evil.example", "/a\r\nset-cookie: a=b"]
         {
-            assert_eq!(back(foreign, "k"), "/?said=k", "{foreign:?}");
+            assert_eq!(back("", foreign, "k"), "/?said=k", "{foreign:?}");
+            let below = [foreign.to_owned(), format!("/web{foreign}"), "/mcp".to_owned(), "/webs".to_owned()];
+            for foreign in below {
+                assert_eq!(back("/web", &foreign, "k"), "/web/?said=k", "{foreign:?}");
+            }
         }
     }
 }

@@ -154,7 +154,7 @@ fn filters(page: &Page<'_>) -> Markup {
         }
     };
     html! {
-        form.filters method="get" action="/claims" role="search" {
+        form.filters method="get" action=(page.at_present("/claims")) role="search" {
             @if let Some(at) = page.value("at") { input type="hidden" name="at" value=(at); }
             label { "Search " input type="search" name="q" value=(given("q")) size="30"; }
             (choice("status", "Status", &STATUSES))

@@ -58,7 +58,7 @@ pub(super) fn show(page: &mut Page<'_>) -> Result<Shown, Rejection> {
     }
     let given = page.value("scope").unwrap_or_default().to_owned();
     let main = html! {
-        form.filters method="get" action="/dead-ends" {
+        form.filters method="get" action=(page.at_present("/dead-ends")) {
             @if let Some(at) = page.value("at") { input type="hidden" name="at" value=(at); }
             label { "At " input type="text" name="scope" value=(given) size="24" placeholder="src/db/pool.rs"; }
             button { "Show" }

@@ -107,7 +107,7 @@ fn standing(page: &mut Page<'_>) -> Result<Markup, Rejection> {
 fn filters(page: &Page<'_>) -> Markup {
     let given = |name: &str| page.value(name).unwrap_or_default().to_owned();
     html! {
-        form.filters method="get" action="/ledger" {
+        form.filters method="get" action=(page.at_present("/ledger")) {
             @if let Some(at) = page.value("at") { input type="hidden" name="at" value=(at); }
             label { "Type " input type="text" name="type" value=(given("type")) size="20" placeholder="claim.created"; }
             label { "By " input type="text" name="agent" value=(given("agent")) size="12"; }
@@ -139,7 +139,7 @@ pub(super) fn event(page: &mut Page<'_>, name: &str) -> Result<Shown, Rejection>
         ul.choices {
             @if seq > 1 { li { (page.to(&format!("/event/{}", seq - 1), &format!("Event #{}", seq - 1))) } }
             @if seq < page.head { li { (page.to(&format!("/event/{}", seq + 1), &format!("Event #{}", seq + 1))) } }
-            li { a href=(format!("/?at={seq}")) { "The memory right after it" } }
+            li { a href=(page.at_present(&format!("/?at={seq}"))) { "The memory right after it" } }
         }
     };
     Ok(Shown::new(format!("Event #{seq}"), main))

@@ -39,10 +39,15 @@
     }
     busy = false;
   };
-  const stream = new EventSource("/events");
+  const stream = new EventSource(new URL("events", document.currentScript.src));
   stream.addEventListener("message", (event) => {
     asked = Number(event.data);
     renew();
+  });
+  stream.addEventListener("error", () => {
+    // Either the session ended, and the page to sign in follows, or too many windows are open.
+    if (stream.readyState !== EventSource.CLOSED) return;
+    fetch(location.href).then((answer) => answer.status === 401 && location.reload(), () => {});
   });
   setInterval(renew, 1000);
 })();

@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use url::form_urlencoded;
 use uuid::Uuid;
 
+use super::door::Visitor;
 use super::{ASSETS, PAGES, Site};
 use crate::domain::clean;
 use crate::domain::names::Sort;
@@ -25,6 +26,7 @@ const AT: &str = "at";
 /// A request for a page, and the state of the memory that it shows.
 pub(super) struct Page<'a> {
     pub(super) site: &'a Site,
+    visitor: &'a Visitor,
     pub(super) reads: Reads,
     /// The time of what is shown.
     pub(super) now: Timestamp,
@@ -64,7 +66,12 @@ fn moment(text: &str, now: Timestamp) -> Result<Moment, Rejection> {
 
 impl<'a> Page<'a> {
     /// The state of the memory for a request: the present one, or that at the moment in `at`.
-    pub(super) fn of(site: &'a Site, path: &str, query: &str) -> Result<Self, Rejection> {
+    pub(super) fn of(
+        site: &'a Site,
+        visitor: &'a Visitor,
+        path: &str,
+        query: &str,
+    ) -> Result<Self, Rejection> {
         let (receipts, query): (Vec<_>, Vec<_>) =
             pairs(query).into_iter().partition(|(name, _)| name == "said");
         let said = receipts.into_iter().next().map(|(_, key)| key);
@@ -76,9 +83,9 @@ impl<'a> Page<'a> {
         if let Some(moment) = moment {
             reads = site.past(reads, moment, now)?;
         }
-        let form = site.forms().filter(|_| moment.is_none());
+        let form = site.forms(visitor).filter(|_| moment.is_none());
         let now = reads.clock(now);
-        Ok(Self { site, reads, now, path: path.to_owned(), query, moment, said, form, head })
+        Ok(Self { site, visitor, reads, now, path: path.to_owned(), query, moment, said, form, head })
     }
 
     /// The value of a parameter, unless it is empty.
@@ -134,6 +141,11 @@ impl<'a> Page<'a> {
         self.to(&format!("/claim/{name}"), &name)
     }
 
+    /// The address of a page or an action at its present moment.
+    pub(super) fn at_present(&self, path: &str) -> String {
+        format!("{}{path}", self.site.base)
+    }
+
     /// The address of another page at the same moment.
     pub(super) fn address(&self, path: &str, with: &[(&str, &str)]) -> String {
         let at = self.value(AT).map(|at| (AT, at));
@@ -141,7 +153,8 @@ impl<'a> Page<'a> {
         let mut text = form_urlencoded::Serializer::new(String::new());
         text.extend_pairs(given.chain(at));
         let query = text.finish();
-        if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }
+        let path = self.at_present(path);
+        if query.is_empty() { path } else { format!("{path}?{query}") }
     }
 
     /// A link to another page at the same moment.
@@ -177,24 +190,38 @@ impl<'a> Page<'a> {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     title { (clean::revealed(&shown.title)) " · hivemind" }
-                    link rel="stylesheet" href=(ASSETS.style.address());
-                    @if !is_past { script src=(ASSETS.script.address()) defer {} }
+                    link rel="stylesheet" href=(self.at_present(&ASSETS.style.name));
+                    @if !is_past { script src=(self.at_present(&ASSETS.script.name)) defer {} }
                 }
                 body {
                     a.skip href="#main" { "Skip to the content" }
                     header {
                         p.name { (self.to("/", "hivemind")) }
+                        (self.signed_in())
                         (self.menu())
                         (self.slider())
                     }
                     p #live role="status" aria-live="polite" {}
                     main #main tabindex="-1" data-head=(self.head) {
                         @if let Some(said) = said { p.receipt role="status" { (self::said(said)) } }
-                        @if is_past { p.past { "You see the memory as it was at " (time(self.now)) ". " a href=(self.path) { "Back to now" } } }
+                        @if is_past { p.past { "You see the memory as it was at " (time(self.now)) ". " a href=(self.at_present(&self.path)) { "Back to now" } } }
                         h1 { (clean::revealed(&shown.title)) }
                         (shown.main)
                     }
                 }
+            }
+        }
+    }
+
+    /// Who is signed in, and the button that ends it.
+    fn signed_in(&self) -> Markup {
+        let Some(token) = self.visitor.token() else { return html! {} };
+        let may = if self.visitor.right().is_ok() { "reads, and acts as the operator" } else { "reads" };
+        html! {
+            form.signed-in method="post" action=(self.at_present("/sign-out")) {
+                input type="hidden" name="form" value=(self.visitor.form_token());
+                span { "Token " strong { (token.name) } " of " (token.agent) ": " (may) }
+                button { "Sign out" }
             }
         }
     }
@@ -223,19 +250,19 @@ impl<'a> Page<'a> {
             || html! { @for (name, value) in others() { input type="hidden" name=(name) value=(value); } };
         html! {
             div.moment role="group" aria-label="The moment that is shown" {
-                form method="get" action=(self.path) {
+                form method="get" action=(self.at_present(&self.path)) {
                     (hidden())
                     label for="at" { "Event" }
                     input #at type="range" name=(AT) min="0" max=(self.head) value=(here);
                     button { "Show event #" (here) " or another" }
                 }
-                form method="get" action=(self.path) {
+                form method="get" action=(self.at_present(&self.path)) {
                     (hidden())
                     label for="when" { "Time" }
                     input #when type="text" name=(AT) value=(at.unwrap_or_default()) placeholder="2h, 2026-11-20 or #57" size="18";
                     button { "Show" }
                 }
-                @if at.is_some() { a href=(self.path) { "Now" } }
+                @if at.is_some() { a href=(self.at_present(&self.path)) { "Now" } }
             }
         }
     }

@@ -120,7 +120,7 @@ pub(super) fn policy(page: &mut Page<'_>) -> Result<Shown, Rejection> {
     let main = html! {
         section aria-labelledby="rules" {
             h2 #rules { "The policy of the memory" }
-            p { "As it was when " (command("hm web")) " started. What may cross from one space into another is also on the page " (page.to("/spaces", "Spaces")) "." }
+            p { "As it was when " (command(page.site.verb())) " started. What may cross from one space into another is also on the page " (page.to("/spaces", "Spaces")) "." }
             table {
                 caption { "Every rule with its value: " (command("hm policy show")) " names the line of each" }
                 thead { tr { th scope="col" { "Rule" } th scope="col" { "Value" } } }

@@ -28,7 +28,7 @@ pub(super) fn show(page: &mut Page<'_>) -> Result<Shown, Rejection> {
         section aria-labelledby="borders" {
             h2 #borders { "What may cross" }
             table {
-                caption { "The least authority that an item needs, by the policy that held when " (command("hm web")) " started" }
+                caption { "The least authority that an item needs, by the policy that held when " (command(page.site.verb())) " started" }
                 thead { tr { th scope="col" { "Border" } th scope="col" { "Needs" } } }
                 tbody { @for border in Border::ALL { tr { th scope="row" { (border.as_str().replace('_', " ")) } td { (promotion.bar(*border).to_string().replace('_', " ")) } } } }
             }

@@ -64,7 +64,7 @@ fn items(rows: &[(&Item, &Markup)], caption: &str) -> Markup {
 fn form(page: &Page<'_>) -> Markup {
     let given = |name: &str| page.value(name).unwrap_or_default().to_owned();
     html! {
-        form.filters method="get" action="/told" {
+        form.filters method="get" action=(page.at_present("/told")) {
             @if let Some(at) = page.value("at") { input type="hidden" name="at" value=(at); }
             label { "Agent " input type="text" name="agent" value=(given("agent")) size="14" required; }
             label { "Intent " input type="text" name="intent" value=(given("intent")) size="30"; }

@@ -19,6 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) struct Served {
     child: Child,
     port: u16,
+    /// The line about the pages.
+    pages: String,
 }
 
 impl Served {
@@ -31,14 +33,20 @@ impl Served {
         process.args(["serve", "--http", "127.0.0.1:0"]).args(options);
         let mut child = process.stdout(Stdio::piped()).spawn().expect("a server to start");
         let mut line = String::new();
-        let stdout = child.stdout.take().expect("its output");
-        BufReader::new(stdout).read_line(&mut line).expect("a line");
+        let mut stdout = BufReader::new(child.stdout.take().expect("its output"));
+        stdout.read_line(&mut line).expect("a line");
+        let mut pages = String::new();
+        stdout.read_line(&mut pages).expect("a line");
         let port = line.trim().trim_end_matches("/mcp").rsplit(':').next().and_then(|port| port.parse().ok());
-        Self { child, port: port.unwrap_or_else(|| panic!("no address in {line:?}")) }
+        Self { child, port: port.unwrap_or_else(|| panic!("no address in {line:?}")), pages }
     }
 
     pub(crate) const fn port(&self) -> u16 {
         self.port
+    }
+
+    pub(crate) fn pages(&self) -> &str {
+        &self.pages
     }
 
     pub(crate) fn is_running(&mut self) -> bool {
@@ -68,7 +76,7 @@ impl Served {
         self.write_to("/mcp", stream, method, headers, body);
     }
 
-    fn write_to(
+    pub(crate) fn write_to(
         &self,
         path: &str,
         stream: &mut TcpStream,
@@ -336,7 +344,7 @@ pub(crate) fn hear(stream: &mut TcpStream, what: &str) -> String {
 }
 
 /// Reads an open stream to its end; one that goes on says something every 15 s.
-fn ends(stream: &mut TcpStream) {
+pub(crate) fn ends(stream: &mut TcpStream) {
     stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
     stream.read_to_end(&mut Vec::new()).expect("the stream ends");
 }

@@ -118,6 +118,7 @@ mod secrets;
 mod sections;
 mod seen;
 mod sentences;
+mod served_pages;
 mod sessions;
 mod settle;
 mod shell;

@@ -17,7 +17,7 @@ use crate::terminal::AS_OPERATOR;
 /// How long an answer may take; slow machines run the tests too.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The pages of the menu.
-const PAGES: [&str; 13] = [
+pub(crate) const PAGES: [&str; 13] = [
     "/",
     "/claims",
     "/disagreements",
@@ -139,7 +139,7 @@ impl Drop for Pages {
 }
 
 /// The value of the first hidden field of this name.
-fn hidden<'p>(page: &'p str, name: &str) -> &'p str {
+pub(crate) fn hidden<'p>(page: &'p str, name: &str) -> &'p str {
     let from = page.split(&format!("name=\"{name}\" value=\"")).nth(1);
     from.and_then(|rest| rest.split('"').next()).unwrap_or_else(|| panic!("no field {name} in {page}"))
 }
@@ -171,6 +171,11 @@ fn one_browser_of_this_machine_gets_in() {
             status,
             "{host}"
         );
+    }
+    for path in ["/sign-in", "/sign-out"] {
+        let own = format!("http://127.0.0.1:{}", pages.port);
+        let refused = pages.send("POST", path, &[("origin", &own)], "token=hm_00");
+        assert_eq!(refused.status, 401, "{path}: nobody signs in here");
     }
     assert_eq!(pages.get("/nowhere").status, 404);
     assert_eq!(pages.get("/claim/C99").status, 404);

@@ -4,7 +4,7 @@ import { readdirSync } from "node:fs";
 import { createServer, request } from "node:http";
 import { join } from "node:path";
 import { PAGES, WIDTHS, check, frame, has, sticking, watched, words } from "./check.mjs";
-import { Agent, Pages, Workspace } from "./hm.mjs";
+import { AS_OPERATOR, Agent, Pages, Workspace } from "./hm.mjs";
 
 /** The time in which a claim over MCP is on an open page, in milliseconds. */
 const LIVE_MS = 1_000;
@@ -18,7 +18,7 @@ const MORE = [
 ];
 
 export async function demo({ hm, scratch, browser, axe, pictures }) {
-    const pages = await Pages.started(hm, ["web", "--demo", "--no-open"]);
+    const pages = await Pages.started(hm, [...AS_OPERATOR, "web", "--demo", "--no-open"]);
     const [story] = stories(scratch);
     const workspace = new Workspace(hm, join(scratch, "tmp", story, ROOT));
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });

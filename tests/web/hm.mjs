@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 /** What makes a process without a terminal the operator, on record. */
-const AS_OPERATOR = ["--operator-override", "the test of the pages"];
+export const AS_OPERATOR = ["--operator-override", "the test of the pages"];
 
 /** A workspace of its own, with hm in it. */
 export class Workspace {
@@ -36,20 +36,33 @@ export class Workspace {
 
     /** The pages of this workspace. */
     pages() {
-        return Pages.started(this.hm, ["--dir", this.root, "web", "--no-open"]);
+        return Pages.started(this.hm, [...AS_OPERATOR, "--dir", this.root, "web", "--no-open"]);
+    }
+
+    /** A token for the HTTP server. */
+    token(agent, role) {
+        const words = ["--json", "--agent", agent, ...AS_OPERATOR, "token", "add", "--role", role];
+        return JSON.parse(this.run(words)).token;
+    }
+
+    /** The pages of this workspace behind tokens. */
+    served() {
+        return Pages.started(this.hm, ["--dir", this.root, "serve", "--http", "127.0.0.1:0"]);
     }
 }
 
-/** A running `hm web`. */
+/** A running `hm web` or `hm serve --http`. */
 export class Pages {
     static async started(hm, words) {
-        const child = spawn(hm, [...AS_OPERATOR, ...words], { stdio: ["ignore", "pipe", "inherit"] });
+        const child = spawn(hm, words, { stdio: ["ignore", "pipe", "inherit"] });
         const pages = new Pages();
         for await (const line of createInterface({ input: child.stdout })) {
-            const url = new URL(line);
-            return Object.assign(pages, { child, url: line, origin: url.origin, port: url.port });
+            const address = line.match(/^(?:and pages for people at )?(http:\S+)$/)?.[1];
+            if (!address) continue;
+            const url = new URL(address);
+            return Object.assign(pages, { child, url: address, origin: url.origin, port: url.port });
         }
-        throw new Error("hm web prints no address");
+        throw new Error("hm prints no address of pages");
     }
 
     /** Ends it with a stop signal, after which it removes the workspace of a demo. */

@@ -1,4 +1,4 @@
-// Opens the pages of hm web in a real browser, and says what is not as it should be.
+// Opens the pages of hm web and of hm serve --http in a real browser, and says what is not as it should be.
 //   node run.mjs HM SCRATCH TOOLS CHROMIUM CLAIMS WITHIN ONLY [PICTURES]
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -6,6 +6,7 @@ import { attack } from "./attack.mjs";
 import { axe, failures } from "./check.mjs";
 import { demo } from "./demo.mjs";
 import { empty } from "./empty.mjs";
+import { served } from "./served.mjs";
 import { speed } from "./speed.mjs";
 
 const [hm, scratch, tools, chromium, claims, within, only, pictures] = process.argv.slice(2);
@@ -21,6 +22,7 @@ const runs = (part) => only === "" || only === part;
 if (runs("demo")) await demo(given);
 if (runs("empty")) await empty(given);
 if (runs("attack")) await attack(given);
+if (runs("served")) await served(given);
 await browser.close();
 if (runs("speed")) await speed({ hm, scratch, claims: Number(claims), within: Number(within) });
 process.exit(failures() ? 1 : 0);

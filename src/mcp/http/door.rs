@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::connections::Seat;
 use super::entrances::{Entrance, Entrances};
+use super::gate::{Browsers, Gate};
 use super::hosts::Hosts;
 use super::rate::{Limit, Rates};
 use crate::domain::rejection::Rejection;
@@ -32,14 +33,15 @@ const NEW_REQUESTS: u32 = 20;
 
 /// The checks for every request, and the entrances behind them.
 pub(super) struct Door {
-    hosts: Hosts,
-    tokens: Tokens,
+    pub(super) hosts: Hosts,
+    pub(super) tokens: Tokens,
     /// Whether requests need no token. This is so on loopback addresses only, and until the first token exists.
     /// Removing the last token does not open the server again; a restart does.
     stands_open: AtomicBool,
     rates: Mutex<Rates<RateKey>>,
     paths: &'static [&'static str],
-    entrances: Entrances,
+    pub(super) entrances: Entrances,
+    pub(super) browsers: Browsers,
 }
 
 /// The key under which requests are counted.
@@ -55,7 +57,7 @@ enum RateKey {
 
 /// Why the server refuses a request.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     #[error("this host or origin is not allowed: see hm serve --allow-host")]
     Stranger,
     #[error("the tokens cannot be read: see the log of the server")]
@@ -66,9 +68,9 @@ pub(super) enum Refusal {
         "too many new connections without a token ask at once: keep one open, or use a token (hm token add)"
     )]
     Crowd,
-    #[error("a valid token is needed: see hm token add")]
+    #[error("a valid token is needed: see hm token add; a browser signs in at {}/", Gate::PATH)]
     NoToken,
-    #[error("there is nothing but {}", .0.join(", "))]
+    #[error("there is nothing but {}, and {}/ for browsers", .0.join(", "), Gate::PATH)]
     Nothing(&'static [&'static str]),
     #[error(transparent)]
     Unknown(#[from] Rejection),
@@ -135,7 +137,8 @@ impl Door {
         entrances: Entrances,
     ) -> Self {
         let rates = Mutex::new(Rates::new());
-        Self { hosts, tokens, stands_open: AtomicBool::new(stands_open), rates, paths, entrances }
+        let stands_open = AtomicBool::new(stands_open);
+        Self { hosts, tokens, stands_open, rates, paths, entrances, browsers: Browsers::default() }
     }
 
     /// Whether requests need no token, given the tokens that exist now.
@@ -151,6 +154,7 @@ impl Door {
         loop {
             tokio::time::sleep(LOOK_AT_TOKENS).await;
             if let Ok(tokens) = self.tokens.load() {
+                self.browsers.end_all_but(&tokens, system::instant());
                 self.entrances.close_all_but(&tokens, self.stands_open(&tokens));
             }
             self.entrances.close_silent(system::instant()).await;
@@ -181,7 +185,7 @@ impl Door {
     }
 
     /// Counts a request; refuses it when the limit is reached.
-    fn count(&self, seat: &Seat, token: Option<&Token>) -> Result<(), Refusal> {
+    pub(super) fn count(&self, seat: &Seat, token: Option<&Token>) -> Result<(), Refusal> {
         let now = system::instant();
         let key = token.cloned().map_or(RateKey::Connection(seat.number()), RateKey::Token);
         let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);

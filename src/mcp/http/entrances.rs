@@ -19,6 +19,7 @@ use super::sessions::{InUse, Sessions};
 use crate::domain::ids::SessionId;
 use crate::domain::rejection::Rejection;
 use crate::identity::Caller;
+use crate::mcp::heads::Heads;
 use crate::mcp::server::Server;
 use crate::system;
 use crate::tokens::Token;
@@ -57,7 +58,7 @@ struct Shares {
 }
 
 /// The permit that a request holds until it is answered; `None` where there is no token to count for.
-pub(super) type Share = Option<OwnedSemaphorePermit>;
+pub(crate) type Share = Option<OwnedSemaphorePermit>;
 
 impl Shares {
     fn new() -> Self {
@@ -93,6 +94,11 @@ impl Entrance {
 
     pub(super) const fn service(&self) -> &StreamableHttpService<Server, LocalSessionManager> {
         &self.service
+    }
+
+    /// A signal that fires when this entrance closes.
+    pub(super) fn until_it_ends(&self) -> CancellationToken {
+        self.stop.child_token()
     }
 
     /// Opens a stream of HTTP+SSE.
@@ -176,6 +182,11 @@ impl Entrances {
     /// `server` holds the pinning of the entrance without a token.
     pub(super) fn new(server: Server, hosts: Hosts, stop: CancellationToken) -> Self {
         Self { server, hosts, stop, used: Mutex::default() }
+    }
+
+    /// The head of the ledger, which all clients follow.
+    pub(super) fn heads(&self) -> &Heads {
+        self.server.heads()
     }
 
     /// The entrance of a token, or the one for requests without a token.

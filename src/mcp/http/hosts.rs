@@ -5,46 +5,74 @@ use std::net::SocketAddr;
 use axum::http::uri::{Authority, Uri};
 use axum::http::{HeaderMap, header};
 
-/// The names and addresses of this front. Ports are ignored, because a port may be forwarded.
+/// The names under which a browser on this machine reaches a front.
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
+
+/// The names and addresses of a front.
 #[derive(Debug, Clone)]
-pub(super) struct Hosts(Vec<String>);
+pub(crate) struct Hosts {
+    names: Vec<String>,
+    /// The only port that is ours; `None` where a port may be forwarded.
+    port: Option<u16>,
+}
 
 impl Hosts {
-    /// The loopback names, the address of the listener, and the names that the operator adds.
+    /// The loopback names, the address of the listener, and the names that the operator adds. Any port is ours.
     pub(super) fn new(address: SocketAddr, added: &[String]) -> Self {
-        let mut names: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).into();
+        let mut names: Vec<String> = LOOPBACK.map(str::to_owned).into();
         if !address.ip().is_unspecified() {
             names.push(address.ip().to_string());
         }
         names.extend(added.iter().map(|name| plain(name)));
-        Self(names)
+        Self { names, port: None }
+    }
+
+    /// The loopback names with one port.
+    pub(crate) fn of_this_machine(port: u16) -> Self {
+        Self { names: LOOPBACK.map(str::to_owned).into(), port: Some(port) }
     }
 
     pub(super) fn names(&self) -> &[String] {
-        &self.0
+        &self.names
     }
 
     /// Whether the one `Host` header is ours, and also `Origin` if a browser sends it.
-    pub(super) fn admit(&self, headers: &HeaderMap) -> bool {
+    pub(crate) fn admit(&self, headers: &HeaderMap) -> bool {
+        self.serves(headers)
+            && headers.get_all(header::ORIGIN).iter().all(|origin| self.is_our_origin(origin.to_str().ok()))
+    }
+
+    /// Whether the one `Host` header is ours.
+    pub(crate) fn serves(&self, headers: &HeaderMap) -> bool {
         let mut hosts = headers.get_all(header::HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
-        let host_is_ours = host
-            .to_str()
-            .ok()
-            .and_then(|host| host.parse::<Authority>().ok())
-            .is_some_and(|authority| self.is_ours(authority.host()));
-        host_is_ours
-            && headers.get_all(header::ORIGIN).iter().all(|origin| self.is_our_origin(origin.to_str().ok()))
+        let host = host.to_str().ok().and_then(|host| host.parse::<Authority>().ok());
+        host.is_some_and(|host| self.is_ours(&host))
+    }
+
+    /// Whether a page of this front sends a form. A browser that sends no referrer replaces the origin of a form by `null`
+    /// and says in another header whether the form is of the same site.
+    pub(crate) fn sends(&self, headers: &HeaderMap) -> bool {
+        let all = |name: &str| headers.get_all(name).iter().map(|value| value.to_str().unwrap_or_default());
+        let sites: Vec<&str> = all("sec-fetch-site").collect();
+        let origins: Vec<&str> = all("origin").collect();
+        let is_own_origin = match origins.as_slice() {
+            ["null"] => !sites.is_empty(),
+            [origin] => self.is_our_origin(Some(origin)),
+            _ => false,
+        };
+        is_own_origin && sites.iter().all(|site| *site == "same-origin")
     }
 
     fn is_our_origin(&self, origin: Option<&str>) -> bool {
         let Some(uri) = origin.and_then(|origin| origin.parse::<Uri>().ok()) else { return false };
         matches!(uri.scheme_str(), Some("http" | "https"))
-            && uri.host().is_some_and(|host| self.is_ours(host))
+            && uri.authority().is_some_and(|authority| self.is_ours(authority))
     }
 
-    fn is_ours(&self, host: &str) -> bool {
-        self.0.contains(&plain(host))
+    fn is_ours(&self, authority: &Authority) -> bool {
+        self.names.contains(&plain(authority.host()))
+            && self.port.is_none_or(|port| authority.port_u16() == Some(port))
     }
 }
 
@@ -54,9 +82,51 @@ fn plain(host: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use axum::http::{HeaderMap, HeaderValue};
+    use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
     use super::Hosts;
+
+    fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+        let pair = |(name, value): &(&'static str, &str)| {
+            (HeaderName::from_static(name), HeaderValue::from_str(value).expect("a value"))
+        };
+        pairs.iter().map(pair).collect()
+    }
+
+    #[test]
+    fn only_a_form_of_our_own_page_is_sent_by_us() {
+        let hosts = Hosts::of_this_machine(7_000);
+        let sends = |pairs: &[(&'static str, &str)]| hosts.sends(&headers(pairs));
+        let (here, site) = (("origin", "http://127.0.0.1:7000"), ("sec-fetch-site", "same-origin"));
+        assert!(sends(&[here, site]) && sends(&[here]), "an older browser too");
+        assert!(sends(&[("origin", "null"), site]), "what a browser without referrers sends");
+        for foreign in [
+            &[site][..],
+            &[],
+            &[("origin", "null")],
+            &[("origin", "null"), ("sec-fetch-site", "cross-site")],
+            &[here, ("sec-fetch-site", "same-site")],
+            &[("origin", "http://127.0.0.1:7001"), site],
+            &[("origin", "http://127.0.0.1:7000.evil.example"), site],
+            &[("origin", "https://evil.example")],
+            &[here, ("origin", "https://evil.example")],
+        ] {
+            assert!(!sends(foreign), "{foreign:?}");
+        }
+    }
+
+    #[test]
+    fn a_front_of_this_machine_has_one_port() {
+        let hosts = Hosts::of_this_machine(7_000);
+        for host in ["127.0.0.1:7000", "LOCALHOST:7000", "[::1]:7000"] {
+            assert!(hosts.serves(&headers(&[("host", host)])), "{host}");
+        }
+        for host in ["evil.example:7000", "127.0.0.1", "127.0.0.1:7001", "localhost.evil.example:7000"] {
+            assert!(!hosts.serves(&headers(&[("host", host)])), "{host}");
+        }
+        assert!(!hosts.serves(&HeaderMap::new()));
+        assert!(!hosts.serves(&headers(&[("host", "127.0.0.1:7000"), ("host", "evil.example")])));
+    }
 
     #[test]
     fn only_our_own_names_pass() {
