@@ -178,11 +178,20 @@ fn paths_of(trigger: &Trigger) -> impl Iterator<Item = &Scope> {
     trigger.paths.iter().filter(|path| path.is_path() && !path.is_whole())
 }
 
-/// The symbols of a trigger that are specific enough, from its symbols and its `symbol:` scopes.
+/// The symbols of a trigger that are specific enough.
 fn symbols_of(trigger: &Trigger) -> impl Iterator<Item = &str> {
-    let named = trigger.symbols.iter().map(CommandLine::as_str);
+    named_by(trigger).map(symbols::bare).filter(|symbol| symbols::says_enough(symbol))
+}
+
+/// The symbols of a trigger and its `symbol:` scopes, as written.
+fn named_by(trigger: &Trigger) -> impl Iterator<Item = &str> {
     let scoped = trigger.paths.iter().filter_map(|path| path.as_str().strip_prefix("symbol:"));
-    named.chain(scoped).map(symbols::bare).filter(|symbol| symbols::says_enough(symbol))
+    trigger.symbols.iter().map(CommandLine::as_str).chain(scoped)
+}
+
+/// A symbol of a trigger that is no more specific than a common word, so that it meets no action.
+pub fn too_plain(trigger: &Trigger) -> Option<&str> {
+    named_by(trigger).find(|symbol| !symbols::says_enough(symbols::bare(symbol)))
 }
 
 #[cfg(test)]

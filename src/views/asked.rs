@@ -142,7 +142,7 @@ pub fn asked(
         }
         let others = team.others(me);
         let here = if others.is_empty() {
-            ", nor of any other agent: the question waits until one comes under that name".to_owned()
+            "; no other agent is here now: the question waits until one comes under that name".to_owned()
         } else {
             let others = others.join(", ");
             format!("; here are: {others}: ask again with their names, in a claim that supersedes this one")

@@ -78,14 +78,17 @@ fn a_dead_end_warns_while_it_is_in_force() {
 fn a_dead_end_is_where_its_globs_are_and_one_that_is_nowhere_is_refused() {
     let workspace = TempWorkspace::new();
     let mut committer = workspace.committer(1);
-    let mut says = |statement: &str, paths: &[&str]| {
-        let paths = paths.iter().map(|path| path.parse().expect("a path")).collect();
-        let trigger = Some(Trigger { paths, ..Trigger::default() });
+    let mut warns = |statement: &str, trigger: Trigger| {
+        let trigger = Some(trigger);
         let claim = CreateClaim { claim_type: ClaimType::Negative, trigger, ..fact(statement) };
         committer.commit(&[request("devops", Command::CreateClaim(claim))]).expect("a ledger").remove(0)
     };
-    for (at, path) in ["src/lock/**", "*.lock", "**/schema.sql", "app/[id]"].into_iter().enumerate() {
-        says(&format!("place{at} breaks"), &[path]).expect("an accepted claim");
+    let at = |paths: &[&str]| {
+        let paths = paths.iter().map(|path| path.parse().expect("a path")).collect();
+        Trigger { paths, ..Trigger::default() }
+    };
+    for (number, path) in ["src/lock/**", "*.lock", "**/schema.sql", "app/[id]"].into_iter().enumerate() {
+        warns(&format!("place{number} breaks"), at(&[path])).expect("an accepted claim");
     }
     let met = |path: &str| -> Vec<String> {
         in_the_way(&workspace, "true", path).into_iter().map(|dead_end| dead_end.met).collect()
@@ -97,15 +100,21 @@ fn a_dead_end_is_where_its_globs_are_and_one_that_is_nowhere_is_refused() {
     assert_eq!(met("src/locks/a.rs"), Vec::<String>::new());
 
     let refused = |outcome: Result<Receipt, Rejection>| outcome.expect_err("a refusal").message;
-    let glob = refused(says("no glob", &["src/[a"]));
+    let glob = refused(warns("no glob", at(&["src/[a"])));
     assert!(glob.contains("`src/[a` is no glob"), "{glob}");
     // Not every glob that can be read can be matched with.
     let deep = "{".repeat(251) + "x" + &"}".repeat(251);
-    let glob = refused(says("too deep", &[&deep]));
+    let glob = refused(warns("too deep", at(&[&deep])));
     assert!(glob.contains("is no glob: it has too many parts"), "{glob}");
     for nowhere in [&[] as &[&str], &["."], &["tag:auth"]] {
-        let said = refused(says("nowhere at all", nowhere));
+        let said = refused(warns("nowhere at all", at(nowhere)));
         assert!(said.contains("never warn"), "{said}");
+    }
+    // Red before: a symbol that may be any word was accepted beside other triggers, and never met.
+    for plain in ["crank", "add()", "W.crank"] {
+        let symbols = vec!["conn_pool".parse().expect("a symbol"), plain.parse().expect("a symbol")];
+        let said = refused(warns("a crank", Trigger { symbols, ..at(&["src"]) }));
+        assert!(said.contains(&format!("`{plain}` may be any word")), "{said}");
     }
 }
 

@@ -261,9 +261,19 @@ fn check_trigger(create: &CreateClaim) -> Result<(), Rejection> {
         ));
     }
     check_globs("trigger.paths", &trigger.paths)?;
-    if create.claim_type == ClaimType::Negative && action::keys(trigger).is_empty() {
+    if create.claim_type != ClaimType::Negative {
+        return Ok(());
+    }
+    if let Some(plain) = action::too_plain(trigger) {
+        let why = format!(
+            "`{plain}` may be any word, so it would never warn: name a symbol of several words or parts, such as \
+             `crank_workers`, `maxRetries` or `Pool::get`, or a path, a command or an error"
+        );
+        return Err(Rejection::invalid("trigger.symbols", why));
+    }
+    if action::keys(trigger).is_empty() {
         let why = "this trigger meets no action, so it would never warn: name a path or glob below the root, a \
-                   command, a symbol or an error, or leave the trigger out";
+                   command, a symbol such as `crank_workers`, or an error, or leave the trigger out";
         return Err(Rejection::invalid("trigger", why));
     }
     Ok(())
