@@ -108,11 +108,11 @@ fn a_search_says_why_and_compares_words_only_where_the_team_wants_it() {
             C3 a photograph of such size is refused (proposed, by analyst)
             C2 uploads are compressed by a job (proposed, by devops)
             C3 1.000; size 1.00; meaning 0.65; confidence 1.00
-            C2 0.497; by C1, which it superseded; no word; meaning 0.49; confidence 1.00
+            C2 0.490; by C1, which it superseded; no word; meaning 0.48; confidence 1.00
             C2 took the place of C1, which was found
             $ hm claim search photo size --scope src/net --explain
             C3 a photograph of such size is refused (proposed, by analyst)
-            C3 1.000; size 1.00; meaning 0.71; src/net; confidence 1.00
+            C3 1.000; size 1.00; meaning 0.70; src/net; confidence 1.00
             $ hm claim search zebra crossing --explain
             no claims match
         "#]],
