@@ -155,7 +155,7 @@ pub const CLIENT_VARIABLES: [&str; 15] = [
 
 /// Programs that agents run in. Editors are missing here: people have terminals in them.
 #[cfg(target_os = "linux")]
-const CLIENT_PROGRAMS: [&str; 11] = [
+const CLIENT_PROGRAMS: [&str; 18] = [
     "claude",
     "codex",
     "gemini",
@@ -167,6 +167,13 @@ const CLIENT_PROGRAMS: [&str; 11] = [
     "aider",
     "qwen",
     "cline",
+    "goose",
+    "crush",
+    "amp",
+    "droid",
+    "kilo",
+    "auggie",
+    "cn",
 ];
 
 /// Programs whose first argument is the program that runs.

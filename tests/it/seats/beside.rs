@@ -78,14 +78,15 @@ fn two_servers_of_one_client_are_one_pane() {
     assert_eq!(status(&shell, "C1"), "confirmed", "{said}");
 }
 
-/// Red before: the shell beside a pinned server, or one with a launcher, spoke under any name.
+/// Red before: the shell of a client that was on no list spoke under any name, and so did a shell beside a pinned server or
+/// one with a launcher.
 #[test]
 #[cfg(target_os = "linux")]
 fn the_shell_of_every_client_of_agents_is_its_pane() {
     let plain = "exec hm serve";
-    for (name, first) in
-        [("claude", plain), ("claude", "hm serve; :"), ("claude", "exec hm serve --agent devops")]
-    {
+    let named = ["goose", "crush", "amp", "droid", "kilo", "auggie", "cn"].map(|name| (name, plain));
+    let served = [("claude", "hm serve; :"), ("claude", "exec hm serve --agent devops")];
+    for (name, first) in named.into_iter().chain(served) {
         let shell = Shell::new();
         let client = Client { shell: &shell, name, calls_itself: name };
         let supports = "hm claim support C1 --agent reviewer; hm claim support C1 --agent operator";
