@@ -55,15 +55,31 @@ impl ClientSession {
         all
     }
 
-    /// The sessions of servers that a client started and that are sessions of their own, because no hook recorded one.
+    /// The sessions of servers that a client started, directly or through a launcher, and that are sessions of their own,
+    /// because no hook recorded one.
     pub fn of_servers_below(workspace: &Workspace, client: u32) -> impl Iterator<Item = SessionId> {
-        let entries = fs::read_dir(workspace.client_sessions()).into_iter().flatten().flatten();
-        let servers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        let below = servers.filter(move |server| system::parent_of(*server) == Some(client));
-        below.filter_map(|server| Self::of(workspace, server).current())
+        Self::servers_below(workspace, client).filter_map(|server| server.current())
     }
 
-    /// The agent of a session, where the first write of a shell left the record.
+    /// Like [`ClientSession::of_servers_below`], without the server that is this process, each with its agent where it is
+    /// pinned.
+    pub fn of_other_servers(
+        workspace: &Workspace,
+        client: u32,
+    ) -> impl Iterator<Item = (SessionId, Option<AgentId>)> {
+        let others = Self::servers_below(workspace, client);
+        let others = others.filter(|server| server.client != std::process::id());
+        others.filter_map(|server| server.read(&server.file()).map(|noted| (noted.session, noted.agent)))
+    }
+
+    fn servers_below(workspace: &Workspace, client: u32) -> impl Iterator<Item = Self> {
+        let entries = fs::read_dir(workspace.client_sessions()).into_iter().flatten().flatten();
+        let servers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let below = servers.filter(move |server| system::is_below_client(*server, client));
+        below.map(|server| Self::of(workspace, server))
+    }
+
+    /// The agent of a session, where the first write of a shell or of a pinned server left the record.
     pub fn agent_in(workspace: &Workspace, session: &SessionId) -> Option<AgentId> {
         let entries = fs::read_dir(workspace.client_sessions()).into_iter().flatten().flatten();
         let clients = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());

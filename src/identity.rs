@@ -99,8 +99,10 @@ pub struct Caller {
     is_told: bool,
     task: Option<TaskId>,
     role: Role,
-    /// The sessions of the panes whose clients started this one's.
+    /// The sessions of the panes whose clients started this one's, and of the other servers of its client.
     above: Vec<SessionId>,
+    /// The client process of the pane. Every server below it belongs to that pane.
+    process: Option<u32>,
 }
 
 /// The agent that a call speaks for.
@@ -181,6 +183,7 @@ impl Caller {
             task,
             role,
             above: Vec::new(),
+            process: None,
         })
     }
 
@@ -196,6 +199,33 @@ impl Caller {
     #[must_use]
     pub fn below(self, above: Vec<SessionId>) -> Self {
         Self { above, ..self }
+    }
+
+    /// Sets the client process of the pane.
+    #[must_use]
+    pub fn in_process(self, process: Option<u32>) -> Self {
+        Self { process, ..self }
+    }
+
+    /// The client process of the pane; `None` where it is unknown or runs many panes.
+    pub const fn process(&self) -> Option<u32> {
+        self.process
+    }
+
+    /// The caller beside other servers of its client, each with its session and agent. They are one pane, so a pin to
+    /// another agent than theirs does not count.
+    #[must_use]
+    pub fn beside(&self, others: &[(SessionId, Option<AgentId>)]) -> Self {
+        let is_other = |pinned: &AgentId| {
+            let mut agents = others.iter().filter_map(|(_, agent)| agent.as_ref());
+            !pinned.is_reserved() && agents.any(|agent| agent != pinned && !agent.is_reserved())
+        };
+        let mut caller = self.clone();
+        if self.pinned.as_ref().is_some_and(is_other) {
+            caller = caller.unpinned();
+        }
+        caller.above.extend(others.iter().map(|(session, _)| session.clone()));
+        caller
     }
 
     /// Takes the pin away. Its agent is the first seat that the pane asks for.

@@ -155,7 +155,7 @@ pub const CLIENT_VARIABLES: [&str; 15] = [
 
 /// Programs that agents run in. Editors are missing here: people have terminals in them.
 #[cfg(target_os = "linux")]
-const CLIENT_PROGRAMS: [&str; 11] = [
+const CLIENT_PROGRAMS: [&str; 18] = [
     "claude",
     "codex",
     "gemini",
@@ -167,6 +167,13 @@ const CLIENT_PROGRAMS: [&str; 11] = [
     "aider",
     "qwen",
     "cline",
+    "goose",
+    "crush",
+    "amp",
+    "droid",
+    "kilo",
+    "auggie",
+    "cn",
 ];
 
 /// Programs whose first argument is the program that runs.
@@ -386,6 +393,29 @@ pub const fn parent_of(_: u32) -> Option<u32> {
 #[cfg(target_os = "linux")]
 pub fn parent_of(process: u32) -> Option<u32> {
     Some(name_and_parent(process)?.1)
+}
+
+/// Whether a process runs below a client, directly or through a launcher, and in no client between.
+pub fn is_below_client(process: u32, client: u32) -> bool {
+    #[cfg(target_os = "linux")]
+    const MAX: usize = MAX_ABOVE;
+    #[cfg(not(target_os = "linux"))]
+    const MAX: usize = 1;
+    let mut at = process;
+    for _ in 0..MAX {
+        match parent_of(at) {
+            Some(parent) if parent == client => return client_program(process).is_none(),
+            Some(parent) if parent > 1 && client_program(parent).is_none() => at = parent,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// The client in whose pane this process runs: the nearest one above it. `None` for Codex, because one process of it runs
+/// many panes.
+pub fn client_of_pane() -> Option<u32> {
+    clients_above().next().filter(|client| client_program(*client) != Some("codex"))
 }
 
 /// The name of the program in a process, at most 15 bytes, and the process that started it.

@@ -70,7 +70,7 @@ impl Serve {
         }
         if !self.any_agent && self.http.is_none() {
             let client = system::parent_process().map(|client| context.pane_process(client));
-            caller = context.below_panes(caller, client);
+            caller = context.below_panes(caller, client).in_process(system::client_of_pane());
         }
         // The clients of one person's server may be other people's.
         let user = context.user().filter(|_| self.http.is_none());

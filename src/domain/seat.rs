@@ -37,7 +37,7 @@ pub struct Unpinned {
     /// Sessions of the client's own servers, which spoke before its first hook.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<SessionId>,
-    /// Sessions of other panes whose clients started the client of this pane.
+    /// Sessions of other panes: those whose clients started the client of this pane, and of other servers of that client.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub above: Vec<SessionId>,
 }
@@ -184,8 +184,9 @@ fn join(state: &State, own: &SessionId, unpinned: &Unpinned, seat: &mut Seat) {
     let came_from = unpinned.came_from.as_ref().filter(is_other);
     let is_apart = |other: &&SessionId| !seats.are_one_agent(Some(own), Some(other));
     let came_from = came_from.filter(is_apart);
+    // The agent of a session without a pane was named by its front, as of a pinned server.
     let is_pane = |other: &&SessionId| {
-        seats.pane(other).is_some_and(|pane| !pane.agent.is_reserved())
+        seats.pane(other).map_or_else(|| seats.knows(other), |pane| !pane.agent.is_reserved())
             && seats.first(other) != seats.first(own)
     };
     let above: Vec<&SessionId> = unpinned.above.iter().filter(is_pane).filter(is_apart).collect();
@@ -195,11 +196,14 @@ fn join(state: &State, own: &SessionId, unpinned: &Unpinned, seat: &mut Seat) {
         names.collect::<BTreeSet<&str>>().into_iter().collect::<Vec<_>>()
     };
     let (mut before, starters) = (names_of(others.collect()), names_of(above.clone()));
-    seat.joins = !before.is_empty() || !starters.is_empty();
+    seat.joins = !before.is_empty() || !above.is_empty();
     before.retain(|name| *name != seat.agent.as_str());
     let why = match (&before[..], &starters[..]) {
-        ([], []) => None,
-        ([], starters) => Some(format!("the pane of {} started your client", starters.join(", "))),
+        ([], []) if above.is_empty() => None,
+        ([], []) => Some("your client spoke under another name before".to_owned()),
+        ([], starters) => {
+            Some(format!("the pane of {} started your client or is in it", starters.join(", ")))
+        }
         (before, _) => Some(format!("spoke as {} before", before.join(", "))),
     };
     if let Some(why) = why.filter(|_| seat.told.as_ref().is_none_or(|told| told.code == WarningCode::Seated))

@@ -177,13 +177,13 @@ impl Server {
         if unpinned.is_none() && session != own {
             self.check_session(&agent, &session)?;
         }
-        let likely = unpinned.as_ref().and_then(|_| self.agent_of(&own));
+        let (pane, likely) = if unpinned.is_some() { self.pane(&own) } else { (own.clone(), None) };
         let asker = Asker { id: system::new_id(), agent: likely.unwrap_or(agent), session };
         let command = build(arguments, &asker)?;
         let Asker { agent, session, .. } = asker;
+        self.leave_word(&own);
         if let Some(unpinned) = &mut unpinned {
-            self.leave_word(&own);
-            unpinned.pane = Some(own).filter(|own| *own != session);
+            unpinned.pane = Some(pane).filter(|pane| *pane != session);
         }
         Ok(Submission {
             command_id: CommandId::from_uuid(system::new_id()),
@@ -242,8 +242,10 @@ impl Server {
         call: &Call,
         named: Option<&str>,
     ) -> Result<(Speaker, SessionId), Rejection> {
-        let speaker = self.caller().speaks_for(named, call.client.as_deref())?;
-        Ok((speaker, self.caller().session_unless(call.session.clone())))
+        let own = self.caller().session_unless(call.session.clone());
+        let others = self.other_servers(&own);
+        let speaker = self.caller().beside(&others).speaks_for(named, call.client.as_deref())?;
+        Ok((speaker, own))
     }
 
     /// A refusal that is safe to show. It quotes arguments, and an argument may hold a secret.

@@ -42,6 +42,18 @@ impl Server {
         })
     }
 
+    /// The pane of an unpinned call, by its own session or that of another server of its client, and its likely agent.
+    pub(super) fn pane(&self, own: &SessionId) -> (SessionId, Option<AgentId>) {
+        if let Some(agent) = self.agent_of(own) {
+            return (own.clone(), Some(agent));
+        }
+        // A pinned server that lost its pin asks for the seat of that name.
+        let is_free = self.caller().pinned().is_none();
+        let mut others = self.other_servers(own).into_iter().filter(|_| is_free);
+        let seated = others.find_map(|(other, _)| Some((self.agent_of(&other)?, other)));
+        seated.map_or_else(|| (own.clone(), None), |(agent, other)| (other, Some(agent)))
+    }
+
     /// Checks the session that a call names. A server with a session of its own speaks in that session and in the
     /// sessions that continue it. A host of many agents may speak in any session.
     pub(super) fn may_speak_in(&self, named: &SessionId, own: &SessionId) -> Result<(), Rejection> {
@@ -65,18 +77,38 @@ impl Server {
     }
 
     /// Records once that this process is the session, where no client names one. The seat becomes free when the
-    /// process ends.
+    /// process ends. A pinned server leaves its agent too, for the other servers and the shell of its client.
     pub(super) fn leave_word(&self, session: &SessionId) {
-        if self.caller().is_itself(session) && self.word().set(session.clone()).is_ok() {
+        let caller = self.caller();
+        let is_of_client = |pinned: &AgentId| caller.process().is_some() && !pinned.is_reserved();
+        let is_one_pane = !caller.is_any_agent() && caller.pinned().is_none_or(is_of_client);
+        if is_one_pane && caller.is_itself(session) && self.word().set(session.clone()).is_ok() {
+            let record = ClientSession::of(self.workspace(), std::process::id());
             // If this fails, the seat becomes free after a day of silence.
-            let _ = ClientSession::of(self.workspace(), std::process::id()).enter(session);
+            let _ = match caller.pinned() {
+                Some(pinned) => record.enter_as(session, pinned),
+                None => record.enter(session),
+            };
         }
+    }
+
+    /// The sessions of the other servers of this client, each with its agent. A session that the client itself is in, as
+    /// its hooks tell, is that of all its servers.
+    pub(super) fn other_servers(&self, own: &SessionId) -> Vec<(SessionId, Option<AgentId>)> {
+        let Some(process) = self.caller().process() else { return Vec::new() };
+        let others = ClientSession::of_other_servers(self.workspace(), process);
+        let others = others.filter(|(session, _)| session != own);
+        others.map(|(session, pinned)| (session.clone(), self.agent_of(&session).or(pinned))).collect()
     }
 
     /// Ends the session of this server, which frees its seat.
     pub async fn farewell(&self) {
         let Some(session) = self.word().get() else { return };
         let _ = ClientSession::of(self.workspace(), std::process::id()).leave(session);
+        // A pinned server has no seat to leave.
+        if self.caller().pinned().is_some() && self.agent_of(session).is_none() {
+            return;
+        }
         let end = Submission {
             command_id: CommandId::from_uuid(system::new_id()),
             agent: self.agent_of(session).unwrap_or_else(AgentId::system),

@@ -1,6 +1,7 @@
 //! Panes that nothing pins: each is the agent of its seat, no two are the same, and none confirms what it said itself.
 
 mod below;
+mod beside;
 mod joined;
 mod shells;
 mod standing;
