@@ -143,11 +143,7 @@ fn under_human_only_a_decision_on_a_target_is_proposed_to_the_operator() {
     assert!(!attention.contains("would decide"), "{attention}");
     let decided = shell.json("hm --json decision list");
     assert_eq!(decided["decisions"][0]["target"], "target:database", "{decided}");
-    assert_eq!(
-        decided["decisions"][0]["agent"].as_str().or(decided["decisions"][0]["owner"].as_str()),
-        Some("operator"),
-        "{decided}"
-    );
+    assert_eq!(decided["decisions"][0]["decided_by"], "operator", "{decided}");
 }
 
 #[test]

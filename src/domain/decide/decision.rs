@@ -302,7 +302,12 @@ pub(super) fn record(
                 return Err(Rejection::new(
                     Code::NotAllowed,
                     format!("decision {old_id} belongs to {owner}"),
-                    format!("{}, or ask {} to decide anew", challenge(old_id), with_architect(&owner)),
+                    if conflicts.len() > 1 {
+                        let decider = target::umpire(state, &conflicts.iter().copied().collect(), policy);
+                        format!("{}, or ask the {decider} to decide for all of them", challenge(old_id))
+                    } else {
+                        format!("{}, or ask {} to decide anew", challenge(old_id), with_architect(&owner))
+                    },
                 ));
             }
         }
