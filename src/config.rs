@@ -63,7 +63,8 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 # The event types that may be written, and those that may not.
 # allow_event_types = ["preference", "decision", "fact", "correction", "execution", "context"]
 # deny_event_types = []
-# human_only: agents propose, and only the operator records decisions, confirms claims and promotes items.
+# human_only: agents propose, and only the operator records decisions, confirms claims and promotes items. A claim of
+# type decision is then a proposal, which waits in the operator's attention.
 # trust = "agent_with_intent"
 
 [policy.retention.semantic]

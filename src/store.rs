@@ -58,7 +58,7 @@ pub use calibration::Judged;
 pub use claim::{Answered, ClaimView, Evidence, PlaceNow, PositionHeld, StatusChange, StillMeant};
 pub(crate) use claims::with_basis;
 pub use claims::{ByNow, Changed, ClaimFilter, ClaimPage, ClaimSummary, DeadEndDetail, LastChange, Proof};
-pub use contradictions::{Contradiction, ContradictionFilter, ContradictionPage, SideView, Target};
+pub use contradictions::{Contradiction, ContradictionFilter, ContradictionPage, OnTarget, SideView, Target};
 pub use decisions::{
     AlternativeView, Amends, DecisionFilter, DecisionPage, DecisionRoom, DecisionSummary, DecisionView,
     NotChosen, OutcomeView,

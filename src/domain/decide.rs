@@ -138,6 +138,7 @@ pub fn decide(
     evidence::quote_last(state, session, command, now, &mut decision);
     decision.warnings.extend(lock::warnings(state, (agent, session), checkout, command, now));
     decision.events.iter_mut().for_each(|event| event.happened_in(checkout));
+    decision.events.extend(target::freed(state, &decision.events, now, policy));
     decision.events.extend(contradiction::ended_by(state, agent, &decision.events));
     guard::warn(state, (agent, session), (command, facts), now, &mut decision);
     told::recent(state, (agent, session), command, now, &mut decision);
@@ -158,10 +159,14 @@ fn ruled(
     let Facts { checkout, versions, .. } = facts;
     match command {
         Command::CreateClaim(create) => {
-            decision::check_claim(state, (agent, session), create).and_then(|()| {
-                let replaced = create.supersedes.as_slice();
-                create_claim(state, (agent, session), create, replaced, versions, now, policy)
-            })
+            decision::check_claim(state, (agent, session), create, policy)?;
+            let replaced = create.supersedes.as_slice();
+            if overrule::is_for_operator(agent, create, policy) {
+                return overrule::propose_decision(create, |create| {
+                    create_claim(state, (agent, session), create, replaced, versions, now, policy)
+                });
+            }
+            create_claim(state, (agent, session), create, replaced, versions, now, policy)
         }
         Command::TakePosition(take) => take_position(state, (agent, session), take, now, policy),
         Command::AffirmClaim(affirm) => {

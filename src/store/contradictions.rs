@@ -44,6 +44,18 @@ pub struct SideView {
     /// Whether the operator stands by the claim. Then only the operator can end it.
     #[serde(skip)]
     pub is_the_operators: bool,
+    /// The decisions in force on its target, while the contradiction is open.
+    #[serde(skip)]
+    pub on_target: OnTarget,
+}
+
+/// All decisions in force on the target of one. Empty for a claim without such a target.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OnTarget {
+    /// The decisions, oldest first.
+    pub decisions: Vec<ClaimId>,
+    /// Whether the operator stands by one of them. Then only the operator replaces them.
+    pub is_the_operators: bool,
 }
 
 /// A contradiction.
@@ -65,9 +77,6 @@ pub struct Contradiction {
     pub left: SideView,
     /// The side that caused the contradiction.
     pub right: SideView,
-    /// If two decisions have one target: all decisions in force on it.
-    #[serde(skip)]
-    pub in_force: Vec<ClaimId>,
     /// The reason of its end. None while it is open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Resolution>,
@@ -223,8 +232,10 @@ impl Reader {
         if is_over && both.cause.is_none() {
             both.cause = Some(Resolution::Expired);
         }
-        if both.kind == ContradictionKind::Target && both.cause.is_none() {
-            both.in_force = self.decisions_beside(both.left.claim_id)?;
+        if both.cause.is_none() {
+            for side in [&mut both.left, &mut both.right] {
+                side.on_target = self.on_target_of(side.claim_id, side.claim_type)?;
+            }
         }
         Ok(Some(both))
     }
@@ -241,14 +252,34 @@ impl Reader {
         Err(error)
     }
 
-    /// The decisions in force on the target of a decision, the decision included, oldest first.
-    fn decisions_beside(&self, decision: ClaimId) -> Result<Vec<ClaimId>, StoreError> {
+    /// The decisions in force on the target of a claim.
+    pub fn on_target_of(
+        &self,
+        claim: ClaimId,
+        claim_type: Option<ClaimType>,
+    ) -> Result<OnTarget, StoreError> {
+        if claim_type != Some(ClaimType::Decision) {
+            return Ok(OnTarget::default());
+        }
+        let sql =
+            "SELECT o.canonical FROM decisions e JOIN targets o ON o.name = e.target WHERE e.claim_id = ?1";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let target: Option<String> = self.kept_one(statement.query([claim])?, only)?;
+        target.map_or_else(|| Ok(OnTarget::default()), |target| self.on_target(&target))
+    }
+
+    /// The decisions in force on a target.
+    pub fn on_target(&self, target: &str) -> Result<OnTarget, StoreError> {
         let sql = "SELECT d.claim_id FROM decisions d JOIN claims c ON c.id = d.claim_id \
                    JOIN targets t ON t.name = d.target WHERE c.status <> 'deprecated' AND t.canonical = \
-                   (SELECT o.canonical FROM decisions e JOIN targets o ON o.name = e.target WHERE e.claim_id = ?1) \
-                   ORDER BY d.created_seq";
+                   (SELECT canonical FROM targets WHERE name = ?1) ORDER BY d.created_seq";
         let mut statement = self.db.prepare_cached(sql)?;
-        self.kept_of(statement.query([decision])?, only)
+        let decisions: Vec<ClaimId> = self.kept_of(statement.query([target])?, only)?;
+        let mut is_the_operators = false;
+        for decision in &decisions {
+            is_the_operators |= self.is_the_operators(*decision)?;
+        }
+        Ok(OnTarget { decisions, is_the_operators })
     }
 
     /// Whether the operator owns or supports the claim, and the recorded policy protects it from agents.
@@ -331,7 +362,6 @@ pub(super) fn contradiction(row: &InOrder<'_, '_>) -> Result<Contradiction, Stor
         left,
         right: SideView { challenge: row.get("challenge")?, ..right },
         name: row.get("name")?,
-        in_force: Vec::new(),
         cause,
         detected_at,
         resolved_at,
@@ -359,6 +389,7 @@ impl Side {
             created_at,
             challenge: None,
             is_the_operators: false,
+            on_target: OnTarget::default(),
         })
     }
 }

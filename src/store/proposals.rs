@@ -6,12 +6,12 @@ use serde::Serialize;
 use super::rows::{bound, json};
 use super::{Reader, StoreError};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::Override;
+use crate::domain::claim::{ClaimType, Override};
 use crate::domain::event::{OverrideProposed, Recorded};
 use crate::domain::ids::{ClaimId, EventId};
 
-pub(super) const PROPOSAL: &str = "SELECT p.event_id, p.claim_id, c.statement AS claim, c.owner, c.scopes, p.asks, p.proposed_by, \
-     p.reason, p.successor, p.statement, p.target, p.proposed_at \
+pub(super) const PROPOSAL: &str = "SELECT p.event_id, p.claim_id, c.statement AS claim, c.claim_type, c.owner, c.scopes, p.asks, \
+     p.proposed_by, p.reason, p.successor, p.statement, p.target, p.proposed_at \
      FROM override_proposals p JOIN claims c ON c.id = p.claim_id";
 
 pub(super) fn proposed(db: &Connection, at: &Recorded, body: &OverrideProposed) -> Result<(), StoreError> {
@@ -55,11 +55,17 @@ pub struct ProposalView {
     pub claim_id: ClaimId,
     /// The statement of that claim.
     pub claim: String,
+    /// The type of that claim.
+    #[serde(skip)]
+    pub claim_type: ClaimType,
     /// The owner of that claim.
     pub owner: String,
     /// The scopes of that claim.
     #[serde(skip)]
     pub scopes: Vec<String>,
+    /// The decisions in force on the target of that claim or of the proposal.
+    #[serde(skip)]
+    pub in_force: Vec<ClaimId>,
     /// The requested change.
     pub asks: Override,
     /// The agent that requested it.
@@ -84,7 +90,25 @@ impl Reader {
     /// Open proposals against claims of the operator, oldest first.
     pub fn proposals(&self, limit: usize) -> Result<Vec<ProposalView>, StoreError> {
         let mut found = self.db.prepare_cached(&format!("{PROPOSAL} ORDER BY p.seq LIMIT ?1"))?;
-        self.kept_of(found.query([bound(limit)])?, view)
+        let mut proposals = self.kept_of(found.query([bound(limit)])?, view)?;
+        for asked in &mut proposals {
+            let mut in_force = self.on_target_of(asked.claim_id, Some(asked.claim_type))?.decisions;
+            if let Some(target) = &asked.target {
+                in_force.extend(self.on_target(target)?.decisions);
+            }
+            in_force.retain(|id| *id != asked.claim_id);
+            in_force.sort();
+            in_force.dedup();
+            asked.in_force = in_force;
+        }
+        Ok(proposals)
+    }
+}
+
+impl ProposalView {
+    /// Whether an agent proposes its own claim as a decision that only the operator makes. No decision is in force then.
+    pub fn is_new_decision(&self) -> bool {
+        self.asks == Override::Decide && self.owner == self.proposed_by
     }
 }
 
@@ -93,6 +117,8 @@ pub(super) fn view(row: &Row<'_>) -> rusqlite::Result<ProposalView> {
         event_id: row.get("event_id")?,
         claim_id: row.get("claim_id")?,
         claim: row.get("claim")?,
+        claim_type: row.get("claim_type")?,
+        in_force: Vec::new(),
         owner: row.get("owner")?,
         scopes: json(row, "scopes")?,
         asks: row.get("asks")?,

@@ -353,7 +353,7 @@ fn needs(
     }
     needs.extend(store.asking_guards(MAX_LIMIT)?.into_iter().map(guards::guard));
     needs.extend(mined::needs(store)?);
-    needs.extend(review::proposed(store, now)?.into_iter().map(|(need, _)| need));
+    needs.extend(review::proposed(store, now)?.into_iter().map(review::with_words));
     for task in store.held_tasks()? {
         let Some(until) = task.lease_until.filter(|until| until - now.ms() <= EXPIRES_SOON_MS) else {
             continue;

@@ -59,11 +59,11 @@ type Row = (&'static [Status], Status, fn(&Moved<'_>) -> bool);
 
 /// The lifecycle of claims. The commands of this law queue no experiment, so nothing becomes `pending_proof`.
 const LIFECYCLE: &[Row] = &[
-    (&[Proposed], Confirmed, |moved| moved.quorum() && !moved.challenged()),
+    (&[Proposed], Confirmed, |moved| moved.quorum() && !moved.challenged() && !moved.has_rival),
     (&[Proposed, Confirmed], Contested, |moved| moved.challenged()),
     (&[Confirmed], Proposed, |moved| !moved.quorum() && !moved.challenged()),
-    (&[Contested], Confirmed, |moved| moved.quorum() && !moved.challenged()),
-    (&[Contested], Proposed, |moved| !moved.quorum() && !moved.challenged()),
+    (&[Contested], Confirmed, |moved| moved.quorum() && !moved.challenged() && !moved.has_rival),
+    (&[Contested], Proposed, |moved| (!moved.quorum() || moved.has_rival) && !moved.challenged()),
     (&[Proposed, Confirmed, Contested, PendingProof], Deprecated, |moved| {
         moved.by_right() || moved.superseded_in_batch
     }),
@@ -77,6 +77,8 @@ struct Moved<'a> {
     active: BTreeSet<AgentId>,
     policy: Quorum,
     superseded_in_batch: bool,
+    /// Whether another decision is in force on its target.
+    has_rival: bool,
 }
 
 impl Moved<'_> {
@@ -241,29 +243,30 @@ impl Observed {
             if let Event::PositionTaken(taken) = event {
                 let id = taken.claim_id;
                 let moved = self.moved(id, by, &active, policy, false);
+                let is_held = moved.has_rival && before.get(&id) != Some(&Confirmed);
                 let due = match (moved.challenged(), moved.quorum()) {
                     (true, _) => Contested,
-                    (false, true) => Confirmed,
-                    (false, false) => Proposed,
+                    (false, true) if !is_held => Confirmed,
+                    (false, _) => Proposed,
                 };
                 assert_eq!(self.status[&id], due, "the status is recomputed in the batch of a position");
             }
         }
         assert!(superseded.iter().all(|id| self.status[id] == Deprecated), "superseded is deprecated");
-        self.decisions_stand(by, &before);
+        self.decisions_stand(&before);
         self.word_stands(&word, &before);
         self.last_seen.insert(by.clone(), now);
     }
 
-    /// No decision left force without a decision and a rationale, or the operator's word.
-    fn decisions_stand(&self, by: &AgentId, before: &BTreeMap<ClaimId, Status>) {
+    /// No decision left force without a decision and a rationale, by whomever.
+    fn decisions_stand(&self, before: &BTreeMap<ClaimId, Status>) {
         for (id, was) in before {
             if *was == Deprecated || self.status[id] != Deprecated || self.types[id] != ClaimType::Decision {
                 continue;
             }
             let rationale = self.successor.get(id).and_then(|successor| self.decided.get(successor));
             let is_decided = rationale.is_some_and(|length| *length >= 15);
-            assert!(is_decided || by.as_str() == "operator", "decision {id} left force by {by}");
+            assert!(is_decided, "decision {id} left force");
         }
     }
 
@@ -299,7 +302,15 @@ impl Observed {
         superseded_in_batch: bool,
     ) -> Moved<'a> {
         let (owner, positions) = (&self.owner[&id], &self.positions[&id]);
-        Moved { by, owner, positions, active: active.clone(), policy, superseded_in_batch }
+        let has_rival = self.has_rival(id);
+        Moved { by, owner, positions, active: active.clone(), policy, superseded_in_batch, has_rival }
+    }
+
+    /// Whether another decision on record is in force on the target of a decision.
+    fn has_rival(&self, id: ClaimId) -> bool {
+        let Some(target) = self.target(id) else { return false };
+        let mut others = self.decided.keys().filter(|other| **other != id);
+        others.any(|other| self.status[other] != Deprecated && self.target(*other) == Some(target))
     }
 
     /// Checks that the state says the same and that no claim follows itself.

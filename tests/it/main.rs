@@ -80,6 +80,7 @@ mod newcomer;
 mod news;
 mod noise;
 mod notes;
+mod one_decision;
 mod outcomes;
 mod packs;
 mod paging;

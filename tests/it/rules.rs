@@ -70,11 +70,11 @@ async fn only_a_decision_with_a_rationale_takes_a_decision_out_of_force() {
     assert!(refused.starts_with("invalid_argument: "), "{refused}");
     assert_eq!(status(&devops, &first).await, "proposed");
 
-    // The operator may, with a reason, and need not decide anew.
+    // The operator decides anew too: red before, a reason was enough, and the target had no decision.
     let put_down = ["claim", "deprecate", &first, "--reason", "asked to", "--agent", "operator"];
     let output = bench.hm(&put_down);
-    assert!(output.status.success(), "{output:?}");
-    assert_eq!(status(&devops, &first).await, "deprecated");
+    assert!(!output.status.success(), "{output:?}");
+    assert_eq!(status(&devops, &first).await, "proposed");
 }
 
 fn text(output: &std::process::Output) -> String {

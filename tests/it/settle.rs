@@ -37,7 +37,7 @@ fn scenes(kind: AttentionKind) -> Vec<Scene> {
                 the_operator_supports_a_side,
             ])
             .chain([the_operator_supports_a_contested_one as Scene, the_operator_supports_a_decision])
-            .chain([a_decision_on_a_path as Scene, challenged_again])
+            .chain([a_decision_on_a_path as Scene, challenged_again, challenged_beside_another_decision])
             .collect(),
         AttentionKind::PendingProof => vec![pending_proof],
         // Each challenge opens a contradiction. A ledger of an older release may hold one that did not.
@@ -49,6 +49,8 @@ fn scenes(kind: AttentionKind) -> Vec<Scene> {
                 would_deprecate,
                 would_challenge,
                 would_challenge_a_supported_one,
+                would_challenge_a_decision,
+                would_deprecate_a_decision,
                 would_decide,
                 would_decide_without_a_target,
                 would_supersede,
@@ -214,6 +216,18 @@ fn the_operator_supports_a_contested_one(shell: &Shell) {
     does(shell, &format!("hm claim support {claim} --agent operator"));
 }
 
+/// Red before: the owner's command superseded one of the two, and was refused with the other.
+fn challenged_beside_another_decision(shell: &Shell) {
+    let decided = |by: &str, what: &str, target: &str| {
+        let rationale = "--rationale \"it is there already\"";
+        id_of(shell, &format!("hm decision record \"{what}\" --target {target} {rationale} --agent {by}"))
+    };
+    decided("devops", "we keep SQLite", "database");
+    let other = decided("analyst", "we take Postgres", "store");
+    does(shell, &format!("hm claim challenge {other} --reason \"one is enough\" --agent frontend"));
+    does(shell, "hm target alias database store --agent operator");
+}
+
 fn the_operator_supports_a_decision(shell: &Shell) {
     contradiction(ContradictionKind::Target)(shell);
     let decisions = shell.json("hm --json decision list");
@@ -328,6 +342,22 @@ fn would_challenge_a_supported_one(shell: &Shell) {
     let claim = claim(shell, "devops", "the pool size is 20");
     does(shell, &format!("hm claim support {claim} --agent operator"));
     does(shell, &format!("hm claim challenge {claim} --reason \"it grew\" --agent analyst"));
+}
+
+fn would_challenge_a_decision(shell: &Shell) {
+    let decided = operators_decision(shell);
+    does(shell, &format!("hm claim support {decided} --agent analyst"));
+    does(shell, &format!("hm claim challenge {decided} --reason \"two are faster\" --agent devops"));
+}
+
+fn would_deprecate_a_decision(shell: &Shell) {
+    let decided = operators_decision(shell);
+    does(shell, &format!("hm claim deprecate {decided} --reason \"it is over\" --agent architect"));
+}
+
+fn operators_decision(shell: &Shell) -> String {
+    let line = "hm decision record \"we keep SQLite\" --target database --rationale \"one file, no server\" --agent operator";
+    id_of(shell, line)
 }
 
 fn would_decide(shell: &Shell) {
@@ -468,7 +498,7 @@ fn unreadable_row(shell: &Shell) {
     db.execute("UPDATE claims SET scopes = 'not json' WHERE id = ?1", [claim]).expect("a change");
 }
 
-fn does(shell: &Shell, line: &str) -> Output {
+pub(crate) fn does(shell: &Shell, line: &str) -> Output {
     let output = shell.run(line);
     assert!(output.status.success(), "{line}: {output:?}");
     assert_all_typeable(shell, line, &output);
@@ -482,7 +512,7 @@ fn assert_all_typeable(shell: &Shell, line: &str, output: &Output) {
     }
 }
 
-fn id_of(shell: &Shell, line: &str) -> String {
+pub(crate) fn id_of(shell: &Shell, line: &str) -> String {
     let made: Value = serde_json::from_slice(&does(shell, &format!("{line} --json")).stdout).expect("JSON");
     made["entity_id"].as_str().expect("an id").to_owned()
 }
@@ -492,7 +522,7 @@ fn claim(shell: &Shell, by: &str, statement: &str) -> String {
 }
 
 /// Types a command as it was printed into a shell of an agent.
-fn typed(shell: &Shell, by: &str, command: &str) -> Output {
+pub(crate) fn typed(shell: &Shell, by: &str, command: &str) -> Output {
     let mut typed = Command::new("sh");
     typed.args(["-c", command]).current_dir(shell.workspace().root()).stdin(Stdio::null());
     for (name, value) in shell.command("hm status").get_envs() {

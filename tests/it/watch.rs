@@ -25,7 +25,7 @@ fn team() -> Shell {
     for line in [
         "hm --agent devops claim create \"the pool holds 20 connections\" --scope src/db",
         "hm --agent analyst claim challenge C1 --reason \"it is 50 since the last release\"",
-        "hm --agent operator decision record \"one file holds it\" --target storage --rationale \"no server to run\"",
+        "hm --agent operator claim create \"one file holds it\" --scope src/storage",
         "hm --agent architect claim deprecate C2 --reason \"a server is there now\"",
         "hm --agent devops task add \"mend the pool\"",
     ] {
@@ -72,51 +72,50 @@ fn a_small_and_a_large_screen_show_who_works_what_needs_somebody_and_what_happen
         &shell,
         &small.wait_for("q end"),
         expect![[r#"
-         hivemind · WWWWWWWWWW · 3 agents · 1 contested · 1 proposal · #12 at HH:MM UTC
-        Who ───────────────────  Needs somebody (2) ───────────────────────────────────
-        analyst in claude        > proposal C2 since HH:MM
-          seen HH:MM                 operator: one file holds it
-        devops in claude             architect would deprecate it: a server is there now
-          T1 mend the pool           a: hm claim deprecate C2 --reason REASON
-          holds src/db/pool.rs       d: hm claim keep C2 --reason REASON
-          holds src/db/pool.rs     contradiction X1 C1 since HH:MM, move of devops
-          until HH:MM                devops: the pool holds 20 connections
-          seen HH:MM                 analyst challenges it: it is 50 since the last
-        architect in claude          release
-          seen HH:MM                 hm claim deprecate C1 --reason REASON
+             hivemind · WWWWWWWWWW · 3 agents · 1 contested · 1 proposal · #11 at HH:MM UTC
+            Who ───────────────────  Needs somebody (2) ───────────────────────────────────
+            analyst in claude        > proposal C2 since HH:MM
+              seen HH:MM                 operator: one file holds it
+            devops in claude             architect would deprecate it: a server is there now
+              T1 mend the pool           a: hm claim deprecate C2 --reason REASON
+              holds src/db/pool.rs       d: hm claim keep C2 --reason REASON
+              holds src/db/pool.rs     contradiction X1 C1 since HH:MM, move of devops
+              until HH:MM                devops: the pool holds 20 connections
+              seen HH:MM                 analyst challenges it: it is 50 since the last
+            architect in claude          release
+              seen HH:MM                 hm claim deprecate C1 --reason REASON
 
 
 
-                                 Feed ─────────────────────────────────────────────────
-                                 #12 devops takes T1
-                                 #11 devops adds T1: mend the pool
-                                 #10 architect: override proposed
-                                 #9 operator decides C2: no server to run
-                                 #8 operator states decision C2: one file holds it
-                                 #7 C1 is disputed
-                                 #6 C1 is now contested: challenged by analyst
-        Enter open  Esc back  / search  t time  s c d a r settle  ? keys  q end
-    "#]],
+                                     Feed ─────────────────────────────────────────────────
+                                     #11 devops takes T1
+                                     #10 devops adds T1: mend the pool
+                                     #9 architect: override proposed
+                                     #8 operator states C2: one file holds it
+                                     #7 C1 is disputed
+                                     #6 C1 is now contested: challenged by analyst
+                                     #5 analyst challenges C1: it is 50 since the last
+            Enter open  Esc back  / search  t time  s c d a r settle  ? keys  q end
+        "#]],
     );
     let mut large = watch(&shell, "hm watch", LARGE);
     check(
         &shell,
         &large.wait_for("q end"),
         expect![[r#"
-         hivemind · WWWWWWWWWW · 3 agents · 1 contested · 1 proposal · #12 at HH:MM UTC
-        Who ───────────────────────────────────────────  Needs somebody (2) ────────────────────────────────────────────────────────────────────────  Feed ────────────────────────────────────────────────────
-        analyst in claude                                > proposal C2 since HH:MM                                                                    #12 devops takes T1
-          seen HH:MM                                         operator: one file holds it                                                              #11 devops adds T1: mend the pool
-        devops in claude                                     architect would deprecate it: a server is there now                                      #10 architect: override proposed
-          T1 mend the pool                                   a: hm claim deprecate C2 --reason REASON                                                 #9 operator decides C2: no server to run
-          holds src/db/pool.rs                               d: hm claim keep C2 --reason REASON                                                      #8 operator states decision C2: one file holds it
-          holds src/db/pool.rs until HH:MM                 contradiction X1 C1 since HH:MM, move of devops                                            #7 C1 is disputed
-          seen HH:MM                                         devops: the pool holds 20 connections                                                    #6 C1 is now contested: challenged by analyst
-        architect in claude                                  analyst challenges it: it is 50 since the last release                                   #5 analyst challenges C1: it is 50 since the last release
-          seen HH:MM                                         hm claim deprecate C1 --reason REASON                                                    #4 devops states C1: the pool holds 20 connections
-                                                                                                                                                      #3 analyst starts a session in claude
-                                                                                                                                                      #2 devops starts a session in claude
-                                                                                                                                                      #1 architect starts a session in claude
+             hivemind · WWWWWWWWWW · 3 agents · 1 contested · 1 proposal · #11 at HH:MM UTC
+            Who ───────────────────────────────────────────  Needs somebody (2) ────────────────────────────────────────────────────────────────────────  Feed ────────────────────────────────────────────────────
+            analyst in claude                                > proposal C2 since HH:MM                                                                    #11 devops takes T1
+              seen HH:MM                                         operator: one file holds it                                                              #10 devops adds T1: mend the pool
+            devops in claude                                     architect would deprecate it: a server is there now                                      #9 architect: override proposed
+              T1 mend the pool                                   a: hm claim deprecate C2 --reason REASON                                                 #8 operator states C2: one file holds it
+              holds src/db/pool.rs                               d: hm claim keep C2 --reason REASON                                                      #7 C1 is disputed
+              holds src/db/pool.rs until HH:MM                 contradiction X1 C1 since HH:MM, move of devops                                            #6 C1 is now contested: challenged by analyst
+              seen HH:MM                                         devops: the pool holds 20 connections                                                    #5 analyst challenges C1: it is 50 since the last release
+            architect in claude                                  analyst challenges it: it is 50 since the last release                                   #4 devops states C1: the pool holds 20 connections
+              seen HH:MM                                         hm claim deprecate C1 --reason REASON                                                    #3 analyst starts a session in claude
+                                                                                                                                                          #2 devops starts a session in claude
+                                                                                                                                                          #1 architect starts a session in claude
 
 
 
@@ -162,8 +161,9 @@ fn a_small_and_a_large_screen_show_who_works_what_needs_somebody_and_what_happen
 
 
 
-        Enter open  Esc back  / search  t time  s c d a r settle  ? keys  q end
-    "#]],
+
+            Enter open  Esc back  / search  t time  s c d a r settle  ? keys  q end
+        "#]],
     );
     // Another size shows the same, laid out for it.
     let before = small.text();

@@ -141,7 +141,7 @@ fn lost_proof(
         leaves_open: claim.answered_challengers().cloned().collect(),
     };
     after.go(&lost);
-    let status = settled_status(state, after, now, policy);
+    let status = settled_status(state, (claim_id, after), now, policy);
     after.status = status;
     let mut events = vec![lost.into()];
     if status != Status::Proposed {

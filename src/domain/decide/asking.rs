@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use super::claim::ttl;
 use super::quorum::supports_needed;
 use super::supersession::{Supersession, take_place};
-use super::{Policy, Speaker, contradiction, overrule};
+use super::{Policy, Speaker, contradiction, overrule, target};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ClaimType, Outcome, Relation, Status, Tier};
+use crate::domain::claim::{Outcome, Relation, Status, Tier};
 use crate::domain::command::CreateClaim;
 use crate::domain::event::{Event, StatusChanged};
 use crate::domain::ids::ClaimId;
@@ -225,7 +225,7 @@ fn stands_against(state: &State, id: ClaimId, claim: &Claim) -> Option<String> {
     if let Some((scope, agent)) = state.heard_of(id).and_then(Heard::changed) {
         return Some(format!("`{scope}` was changed by {agent}"));
     }
-    if breaks_target_rule(state, id, claim) {
+    if !target::rivals(state, (id, claim)).is_empty() {
         return Some("another decision on its target is in force".to_owned());
     }
     let old = claim.proposes_to_supersede.filter(|_| overrules_operator(state, claim, &state.policy()));
@@ -248,18 +248,6 @@ fn nobody_was_there(state: &State, id: ClaimId, claim: &Claim) -> Option<String>
     let was = if asked.len() == 1 { "was" } else { "were" };
     let is_absent = claim.asks.iter().all(|agent| !heard.was_there(agent));
     is_absent.then(|| format!("{} {was} not there to object", asked.join(", ")))
-}
-
-/// Whether another decision is in force on a target of this one, except the decision that it proposes to supersede.
-fn breaks_target_rule(state: &State, id: ClaimId, claim: &Claim) -> bool {
-    let others =
-        |id_of_other: &ClaimId| *id_of_other != id && claim.proposes_to_supersede != Some(*id_of_other);
-    claim.claim_type == ClaimType::Decision
-        && claim
-            .scopes
-            .iter()
-            .filter(|scope| scope.is_target())
-            .any(|target| state.decisions_on(state.canonical(target)).any(|other| others(&other)))
 }
 
 /// Whether the claim would supersede a claim of the operator.

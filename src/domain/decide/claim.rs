@@ -380,9 +380,7 @@ pub(super) fn deprecate_claim(
         let asked = (deprecate.claim_id, Override::Deprecate);
         return overrule::propose(state, (agent, session), asked, &deprecate.reason);
     }
-    if *agent != AgentId::operator() {
-        decision::stays(state, (agent, session), deprecate.claim_id, claim)?;
-    }
+    decision::stays(state, (agent, session), (deprecate.claim_id, claim), policy)?;
     Ok(Accepted {
         events: vec![
             StatusChanged {

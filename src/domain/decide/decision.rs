@@ -40,11 +40,12 @@ pub(super) fn check_claim(
     state: &State,
     speaker: Speaker<'_>,
     create: &CreateClaim,
+    policy: &Policy,
 ) -> Result<(), Rejection> {
     if let Some(old) = create.supersedes
         && let Some(claim) = state.claim(old)
     {
-        stays(state, speaker, old, claim)?;
+        stays(state, speaker, (old, claim), policy)?;
     }
     if create.claim_type != ClaimType::Decision {
         return Ok(());
@@ -53,6 +54,9 @@ pub(super) fn check_claim(
         return Err(Rejection::invalid("ttl_hours", "a decision holds until another one supersedes it"));
     }
     let Some(target) = create.scopes.iter().find(|scope| scope.is_target()) else { return Ok(()) };
+    if overrule::is_for_operator(speaker.0, create, policy) {
+        return Ok(());
+    }
     Err(Rejection::new(
         Code::RationaleRequired,
         format!("a decision on {target} says why"),
@@ -78,14 +82,14 @@ fn recorded(create: &CreateClaim, target: &Scope) -> serde_json::Value {
     call
 }
 
-/// Refuses to deprecate a decision by any other means than a new decision.
+/// Refuses to deprecate a decision by any other means than a new decision. The operator is no exception.
 pub(super) fn stays(
     state: &State,
     speaker: Speaker<'_>,
-    id: ClaimId,
-    claim: &Claim,
+    (id, claim): (ClaimId, &Claim),
+    policy: &Policy,
 ) -> Result<(), Rejection> {
-    if claim.claim_type != ClaimType::Decision {
+    if claim.claim_type != ClaimType::Decision || is_mere_proposal(state, speaker, (id, claim), policy) {
         return Ok(());
     }
     Err(Rejection::new(
@@ -94,8 +98,8 @@ pub(super) fn stays(
         if may_deprecate(state, speaker, claim) {
             let outcome = way::call("record_outcome", &json!({ "decision_id": id, "outcome": "failure" }));
             format!(
-                "with a rationale of {MIN_OVERRIDE_CHARS} characters or more: {}; if it turned out badly: {outcome}",
-                instead_of(id, claim)
+                "with a rationale of {MIN_OVERRIDE_CHARS} characters or more, {}; if it turned out badly: {outcome}",
+                decided_anew(state, speaker, (id, claim), policy)
             )
         } else {
             of_another(id, claim)
@@ -104,17 +108,76 @@ pub(super) fn stays(
     .with("decision_id", id))
 }
 
-/// The way in which an owner deprecates a claim of this type, as a part of a sentence.
-pub(super) fn way_out(claim: &Claim) -> &'static str {
+/// Whether the claim is a decision that only the operator may make and has not made, and the speaker may take it back or
+/// decline it.
+fn is_mere_proposal(
+    state: &State,
+    (agent, session): Speaker<'_>,
+    (id, claim): (ClaimId, &Claim),
+    policy: &Policy,
+) -> bool {
+    policy.only_operator_confirms
+        && state.decision(id).is_none()
+        && claim.status != Status::Confirmed
+        && claim.owner != AgentId::operator()
+        && (*agent == AgentId::operator() || state.owns(agent, session, claim))
+}
+
+/// How a claim of this type ends, as a part of a sentence.
+pub(super) fn end_of(state: &State, (id, claim): (ClaimId, &Claim), policy: &Policy) -> String {
+    let owner = &claim.owner;
     match claim.claim_type {
-        ClaimType::Decision => "decides anew",
-        ClaimType::Fact | ClaimType::Hypothesis | ClaimType::Negative => "deprecates it",
+        ClaimType::Decision if target::rivals(state, (id, claim)).is_empty() => {
+            format!("{owner} decides anew")
+        }
+        ClaimType::Decision => {
+            let decider = target::umpire(state, &on_its_target(state, (id, claim)), policy);
+            format!("the {decider} decides anew, because another decision is in force on its target too")
+        }
+        ClaimType::Fact | ClaimType::Hypothesis | ClaimType::Negative => format!("{owner} deprecates it"),
+    }
+}
+
+/// A decision and the others in force on its target.
+fn on_its_target(state: &State, (id, claim): (ClaimId, &Claim)) -> BTreeSet<ClaimId> {
+    let mut all = target::rivals(state, (id, claim));
+    all.insert(id);
+    all
+}
+
+/// Who settles a contradiction between decisions on one target, with the call that does it.
+pub(super) fn settles_all(state: &State, (id, claim): (ClaimId, &Claim), policy: &Policy) -> String {
+    let all = on_its_target(state, (id, claim));
+    format!("the {} decides: {}", target::umpire(state, &all, policy), instead_of_all(&all, claim))
+}
+
+/// The way in which a speaker replaces a decision that it may deprecate: a new decision supersedes all on its target.
+pub(super) fn decided_anew(
+    state: &State,
+    speaker: Speaker<'_>,
+    (id, claim): (ClaimId, &Claim),
+    policy: &Policy,
+) -> String {
+    let all = on_its_target(state, (id, claim));
+    let call = instead_of_all(&all, claim);
+    let may_all = || all.iter().filter_map(|id| state.claim(*id)).all(|it| may_deprecate(state, speaker, it));
+    match target::beside(state, (id, claim)).filter(|_| !may_all()) {
+        None => format!("decide anew: {call}"),
+        Some(beside) => {
+            let decider = target::umpire(state, &all, policy);
+            format!("{beside}: ask the {decider} to decide for all of them: {call}")
+        }
     }
 }
 
 /// The call that replaces this decision by another one.
 pub(super) fn instead_of(id: ClaimId, claim: &Claim) -> String {
-    let mut instead = json!({ "statement": way::STATEMENT, "rationale": way::REASON, "supersedes": [id] });
+    instead_of_all(&BTreeSet::from([id]), claim)
+}
+
+/// The call that replaces these decisions on the target of one of them.
+fn instead_of_all(all: &BTreeSet<ClaimId>, claim: &Claim) -> String {
+    let mut instead = json!({ "statement": way::STATEMENT, "rationale": way::REASON, "supersedes": all });
     match claim.scopes.iter().find(|scope| scope.is_target()) {
         Some(target) => instead["target"] = json!(target.name()),
         None => instead["scopes"] = json!(claim.scopes),
@@ -170,6 +233,11 @@ pub(super) fn record(
             Code::TargetConflict,
             in_force(&conflicts, &replaced, target),
             match others {
+                Some(_) if conflicts.len() > 1 => {
+                    let decider = target::umpire(state, &conflicts.iter().copied().collect(), policy);
+                    let call = way::call("record_decision", &yours);
+                    format!("ask the {decider} to decide for all of them: {call}")
+                }
                 Some((id, claim)) => format!("{}, or {}", support(id), of_another(id, claim)),
                 None => format!(
                     "{}, or with a rationale of {MIN_OVERRIDE_CHARS} characters or more: {}",
@@ -234,7 +302,12 @@ pub(super) fn record(
                 return Err(Rejection::new(
                     Code::NotAllowed,
                     format!("decision {old_id} belongs to {owner}"),
-                    format!("{}, or ask {} to decide anew", challenge(old_id), with_architect(&owner)),
+                    if conflicts.len() > 1 {
+                        let decider = target::umpire(state, &conflicts.iter().copied().collect(), policy);
+                        format!("{}, or ask the {decider} to decide for all of them", challenge(old_id))
+                    } else {
+                        format!("{}, or ask {} to decide anew", challenge(old_id), with_architect(&owner))
+                    },
                 ));
             }
         }

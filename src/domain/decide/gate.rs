@@ -17,13 +17,17 @@ use crate::domain::ids::ClaimId;
 use crate::domain::memory::{Authority, MemoryEvent, MemoryKind, Source, Space, importance};
 use crate::domain::policy::{MemoryPolicy, TrustMode};
 use crate::domain::rejection::{Code, Rejection};
+use crate::domain::scope::Scope;
 use crate::domain::spaces::BorderReason;
-use crate::domain::state::State;
-use crate::domain::text::{AnchorKey, Label, UserName};
+use crate::domain::state::{Claim, State};
+use crate::domain::text::{AnchorKey, Label, Statement, UserName};
 use crate::domain::way;
 
 /// How the operator may let agents replace what the operator said.
 const GRANT: &str = "; [trust] of config.toml can let agents do it";
+
+/// What stands between the words of a proposed decision and its rationale, which a bracket ends.
+const BECAUSE: &str = " (because: ";
 
 /// What a command writes, for the policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -254,7 +258,7 @@ fn untrusted(
     let is_own = |id: ClaimId| state.claim(id).is_some_and(|claim| state.owns(agent, session, claim));
     let confirm = "leave the claim proposed, and cite what you saw: `add_evidence`; the operator confirms it";
     let (does, hint) = if let Command::RecordDecision(record) = command {
-        ("records a decision", proposal(record))
+        ("records a decision", proposal(state, record))
     } else if let Command::TakePosition(take) = command {
         if take.position != Position::Support {
             return None;
@@ -300,13 +304,27 @@ fn promotion(promote: &PromoteItem) -> String {
     format!("`hm memory promote {item} --to {} --reason TEXT`", promote.to)
 }
 
-/// The way in which an agent proposes a decision.
-fn proposal(record: &RecordDecision) -> String {
-    let paths: Vec<&str> =
-        record.scopes.iter().filter(|scope| scope.is_path()).map(|scope| scope.as_str()).collect();
-    let scopes = if paths.is_empty() { vec!["."] } else { paths };
-    let statement = record.statement.as_ref().map_or(way::STATEMENT, |statement| statement.as_str());
-    let claim = json!({ "statement": statement, "claim_type": "decision", "scopes": scopes });
+/// The way in which an agent proposes a decision: a claim about the same, with the rationale in its words.
+fn proposal(state: &State, record: &RecordDecision) -> String {
+    if state.proposals(record.claim_id).next().is_some() {
+        return "it is proposed, and the operator decides: `hivemind://attention`".to_owned();
+    }
+    let known = state.claim(record.claim_id).map(Claim::statement);
+    let statement = record.statement.as_ref().map(|statement| statement.as_str()).or(known);
+    let statement = statement.unwrap_or(way::STATEMENT);
+    let mut why = record.rationale.as_str().to_owned();
+    let room = Statement::MAX_CHARS.saturating_sub(statement.chars().count() + BECAUSE.len() + 1);
+    if let Some((end, _)) = why.char_indices().nth(room) {
+        why.truncate(end);
+    }
+    let why = if why.trim().is_empty() { why } else { format!("{BECAUSE}{why})") };
+    let mut scopes: Vec<&Scope> = record.scopes.iter().chain(&record.target).collect();
+    let whole = ".".parse::<Scope>();
+    if scopes.is_empty() {
+        scopes.extend(&whole);
+    }
+    let claim =
+        json!({ "statement": format!("{statement}{why}"), "claim_type": "decision", "scopes": scopes });
     format!("propose it, and the operator decides: {}", way::call("create_claim", &claim))
 }
 

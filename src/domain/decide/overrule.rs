@@ -7,12 +7,13 @@ use serde_json::json;
 use super::position::other_names;
 use super::{Accepted, Policy, Speaker, known_claim};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{Override, Position, Status};
-use crate::domain::command::KeepClaim;
+use crate::domain::claim::{ClaimType, Override, Position, Status};
+use crate::domain::command::{CreateClaim, KeepClaim};
 use crate::domain::event::{ClaimSuperseded, Event, OverrideDismissed, OverrideProposed, StatusChanged};
 use crate::domain::ids::ClaimId;
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
+use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, Proposal, State};
 use crate::domain::text::Reason;
 use crate::domain::way;
@@ -74,6 +75,34 @@ fn proposals(events: Vec<Event>) -> Accepted {
     let warnings = about.map(warning).collect();
     let next = Some("the operator settles it: `hivemind://attention`".to_owned());
     Accepted { events, warnings, next, ..Accepted::default() }
+}
+
+/// Whether a new claim is a decision that only the operator may make, so that the agent proposes it.
+pub(super) fn is_for_operator(agent: &AgentId, create: &CreateClaim, policy: &Policy) -> bool {
+    policy.only_operator_confirms && *agent != AgentId::operator() && create.claim_type == ClaimType::Decision
+}
+
+/// A claim that proposes a decision to the operator. It is not about the target, which stays free for a decision: the
+/// proposal names it.
+pub(super) fn propose_decision(
+    create: &CreateClaim,
+    made: impl FnOnce(&CreateClaim) -> Result<Accepted, Rejection>,
+) -> Result<Accepted, Rejection> {
+    let mut create = create.clone();
+    let target = create.scopes.iter().find(|scope| scope.is_target()).cloned();
+    create.scopes.retain(|scope| !scope.is_target());
+    if create.scopes.is_empty() {
+        create.scopes.extend(".".parse::<Scope>());
+    }
+    let mut accepted = made(&create)?;
+    let (claim_id, asks) = (create.claim_id, Override::Decide);
+    let (reason, successor, statement, formerly) = (None, None, None, Vec::new());
+    let on = target.as_ref().map_or_else(String::new, |target| format!(" on {target}"));
+    accepted
+        .events
+        .push(OverrideProposed { claim_id, asks, reason, successor, statement, target, formerly }.into());
+    accepted.next = Some(format!("proposed, and the operator decides{on}: `hivemind://attention`"));
+    Ok(accepted)
 }
 
 /// The proposal to supersede one claim by another.

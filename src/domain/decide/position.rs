@@ -6,7 +6,7 @@ use super::quorum::{Policy, counting, missing, settled_status, supports_needed};
 use super::supersession::take_place;
 use super::{
     Accepted, Speaker, contradiction, decision, evidence, experiment, instead_of, known_claim, overrule,
-    standing, support, transition,
+    standing, support, target, transition,
 };
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Override, Position, Status};
@@ -58,7 +58,7 @@ pub(super) fn take_position(
     after.take(agent, session, &taken);
     let ended = standing::ended(state, (agent, session), claim, &taken);
     decision.events.push(taken.into());
-    let status = settled_status(state, &after, now, policy);
+    let status = settled_status(state, (take.claim_id, &after), now, policy);
     if status != claim.status {
         let reason = match take.position {
             Position::Support => format!("supported by {agent}"),
@@ -129,7 +129,7 @@ fn check(
     policy: &Policy,
 ) -> Result<(), Rejection> {
     if state.is_own(agent, session, claim) {
-        refuse_own(claim, take, policy)?;
+        refuse_own(state, (agent, session), claim, take, policy)?;
     }
     standing::refuse_anothers(state, (agent, session), (take.claim_id, claim), "abstain")?;
     if take.position == Position::Challenge && take.reason.is_none() {
@@ -189,7 +189,13 @@ pub(super) fn claim_in_force(state: &State, id: ClaimId) -> Result<&Claim, Rejec
 }
 
 /// An owner's word on their own claim is the claim itself.
-fn refuse_own(claim: &Claim, take: &TakePosition, policy: &Policy) -> Result<(), Rejection> {
+fn refuse_own(
+    state: &State,
+    speaker: Speaker<'_>,
+    claim: &Claim,
+    take: &TakePosition,
+    policy: &Policy,
+) -> Result<(), Rejection> {
     let refused = |what: &str, hint: String| {
         let message = format!("claim {} is your own, so {what}", take.claim_id);
         Err(Rejection::new(Code::OwnClaim, message, hint))
@@ -197,7 +203,7 @@ fn refuse_own(claim: &Claim, take: &TakePosition, policy: &Policy) -> Result<(),
     match take.position {
         Position::Challenge => {
             let end = if claim.claim_type == ClaimType::Decision {
-                format!("decide anew: {}", decision::instead_of(take.claim_id, claim))
+                decision::decided_anew(state, speaker, (take.claim_id, claim), policy)
             } else {
                 let end = json!({ "claim_id": take.claim_id, "reason": way::REASON });
                 let end = way::call("deprecate_claim", &end);
@@ -258,12 +264,9 @@ fn step(
         (Position::Challenge, _) => {
             let seen = json!({ "claim_id": id, "evidence_ref": "EVENT", "relation": "contradicts" });
             let gives_in = if policy.only_operator_confirms { "abstains" } else { "supports or abstains" };
-            Some(format!(
-                "settled when {} {}, or every challenger {gives_in}; cite what you saw: {}",
-                claim.owner,
-                decision::way_out(claim),
-                way::call("add_evidence", &seen)
-            ))
+            let end = decision::end_of(state, (id, claim), policy);
+            let cite = way::call("add_evidence", &seen);
+            Some(format!("settled when {end}, or every challenger {gives_in}; cite what you saw: {cite}"))
         }
         (Position::Support, Status::Confirmed) if !supporters.is_empty() => {
             Some(format!("confirmed: agreed by {}", names(&supporters)))
@@ -282,6 +285,11 @@ fn step(
                 "your own support does not count: it waits for the support of another agent".to_owned()
             } else if !missing.is_empty() {
                 format!("not confirmed yet: it waits for the support of {}", names(&missing))
+            } else if let Some(beside) = target::beside(state, (id, claim)).filter(|_| lacking == 0) {
+                format!(
+                    "not confirmed, and your support is kept: {beside} (`hivemind://contradictions`); {}",
+                    decision::settles_all(state, (id, claim), policy)
+                )
             } else {
                 let supports = if lacking == 1 { "support" } else { "supports" };
                 format!("not confirmed yet: it waits for {lacking} more {supports}")

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{overrule, transition};
+use super::{overrule, target, transition};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Position, Status};
 use crate::domain::event::Event;
@@ -79,8 +79,24 @@ impl std::fmt::Display for Policy {
     }
 }
 
-/// The status that the positions give a claim. While a proof is pending, only the run decides.
-pub(super) fn settled_status(state: &State, claim: &Claim, now: Timestamp, policy: &Policy) -> Status {
+/// The status that the positions give a claim. While a proof is pending, only the run decides. A decision is not confirmed
+/// beside another one on its target; what was confirmed before the targets were joined stays confirmed.
+pub(super) fn settled_status(
+    state: &State,
+    (id, claim): (ClaimId, &Claim),
+    now: Timestamp,
+    policy: &Policy,
+) -> Status {
+    let agreed = agreed_status(state, claim, now, policy);
+    let becomes_confirmed = agreed == Status::Confirmed && claim.status != Status::Confirmed;
+    if becomes_confirmed && !target::rivals(state, (id, claim)).is_empty() {
+        return Status::Proposed;
+    }
+    agreed
+}
+
+/// [`settled_status`] of a claim that is no decision, or the only one on its target.
+pub(super) fn agreed_status(state: &State, claim: &Claim, now: Timestamp, policy: &Policy) -> Status {
     if matches!(claim.status, Status::PendingProof | Status::Deprecated) {
         return claim.status;
     }
@@ -132,7 +148,7 @@ pub fn after_join(state: &State, session: &SessionId, now: Timestamp, policy: &P
         let supporters = claim.positions.iter().filter(|(_, held)| **held == Position::Support);
         let supported_in = supporters.filter_map(|(agent, _)| claim.taken_in.get(agent));
         let words = claim.session.iter().chain(supported_in).filter(is_here).count();
-        let to = settled_status(state, claim, now, policy);
+        let to = settled_status(state, (id, claim), now, policy);
         if words > 1 && to != claim.status {
             changes.push((id, claim.status, to));
         }

@@ -1,15 +1,21 @@
-//! Names of targets: the first use registers a name, and `alias_target` joins two.
+//! Names of targets: the first use registers a name, and `alias_target` joins two. One decision of a target is confirmed.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use super::{Accepted, contradiction};
+use super::quorum::agreed_status;
+use super::{Accepted, Policy, contradiction, overrule, transition};
+use crate::domain::agent::AgentId;
+use crate::domain::claim::{ClaimType, Status};
 use crate::domain::command::{AliasTarget, PartTarget};
 use crate::domain::event::{Event, TargetAliased, TargetParted};
 use crate::domain::ids::ClaimId;
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
-use crate::domain::state::State;
+use crate::domain::state::{Claim, State};
+use crate::domain::time::Timestamp;
 use crate::domain::way;
 
 /// Minimum length of a part of a name, in letters, for a spelling check. Shorter parts differ on purpose too often.
@@ -150,4 +156,73 @@ pub(super) fn part(state: &State, command: &PartTarget) -> Result<Accepted, Reje
         "{target} and {alias} are two targets; what was recorded while they were one is about {target}"
     );
     Ok(Accepted { events, next: Some(next), ..Accepted::default() })
+}
+
+/// The other decisions in force on the target of a decision.
+pub(super) fn rivals(state: &State, (id, claim): (ClaimId, &Claim)) -> BTreeSet<ClaimId> {
+    if claim.claim_type != ClaimType::Decision {
+        return BTreeSet::new();
+    }
+    let recorded = state.decision(id).and_then(|decision| decision.target.as_ref());
+    let targets = claim.scopes.iter().filter(|scope| scope.is_target()).chain(recorded);
+    let decisions = targets.flat_map(|target| state.decisions_on(state.canonical(target)));
+    decisions.filter(|other| *other != id).collect()
+}
+
+/// A clause that names the other decisions on the target of a decision. None without any.
+pub(super) fn beside(state: &State, (id, claim): (ClaimId, &Claim)) -> Option<String> {
+    let rivals = rivals(state, (id, claim));
+    let owned = |id: &ClaimId| Some(format!("{id} of {}", state.claim(*id)?.owner));
+    let names: Vec<String> = rivals.iter().filter_map(owned).collect();
+    match names.as_slice() {
+        [] => None,
+        [name] => Some(format!("decision {name} is in force on its target too and contradicts it")),
+        names => Some(format!("decisions {} are in force on its target too", names.join(" and "))),
+    }
+}
+
+/// Who decides between several decisions on one target: no owner ends the decision of another one.
+pub(super) fn umpire(state: &State, decisions: &BTreeSet<ClaimId>, policy: &Policy) -> AgentId {
+    let mut claims = decisions.iter().filter_map(|id| state.claim(*id));
+    let is_the_operators = claims.any(|claim| overrule::claims_word(claim, policy));
+    if is_the_operators { AgentId::operator() } else { AgentId::architect() }
+}
+
+/// The confirmation of each decision that only another one on its target prevented, where these events end that.
+pub(super) fn freed(state: &State, events: &[Event], now: Timestamp, policy: &Policy) -> Vec<Event> {
+    let mut gone = BTreeSet::new();
+    let mut taken = BTreeSet::new();
+    let mut parted = BTreeSet::new();
+    let mut touched: BTreeSet<&Scope> = BTreeSet::new();
+    for event in events {
+        if let Event::StatusChanged(change) = event
+            && change.to == Status::Deprecated
+        {
+            gone.insert(change.claim_id);
+            touched.extend(state.decision(change.claim_id).and_then(|decision| decision.target.as_ref()));
+        } else if let Event::DecisionRecorded(decision) = event {
+            taken.extend(decision.target.as_ref().map(|target| state.canonical(target)));
+        } else if let Event::TargetParted(event) = event {
+            parted.extend(state.aliases_below(&event.alias));
+            touched.insert(state.canonical(&event.alias));
+        }
+    }
+    let goes = |id: ClaimId| state.named_target(id).is_some_and(|named| parted.contains(named));
+    let mut freed = Vec::new();
+    for target in touched.into_iter().filter(|target| !taken.contains(target)) {
+        let mut groups: BTreeMap<bool, Vec<ClaimId>> = BTreeMap::new();
+        for id in state.decisions_on(target).filter(|id| !gone.contains(id)) {
+            groups.entry(goes(id)).or_default().push(id);
+        }
+        let alone = groups.into_values().filter_map(|group| <[ClaimId; 1]>::try_from(group).ok());
+        for (id, claim) in alone.filter_map(|[id]| Some((id, state.claim(id)?))) {
+            if claim.status == Status::Proposed
+                && agreed_status(state, claim, now, policy) == Status::Confirmed
+            {
+                let why = "no other decision is in force on its target any more";
+                freed.push(transition(id, claim.status, Status::Confirmed, why));
+            }
+        }
+    }
+    freed
 }

@@ -4,6 +4,7 @@ use super::moves::{challenge, end_of, move_of};
 use super::{Kind, Need, noted};
 use crate::domain::action::quoted;
 use crate::domain::agent::AgentId;
+use crate::domain::claim::ClaimType;
 use crate::domain::guard::ESCALATES_AFTER;
 use crate::domain::scope::Scope;
 use crate::store::{AskingGuard, Suggestion};
@@ -30,7 +31,11 @@ pub(super) fn guard(asking: AskingGuard) -> Need {
     let architect = AgentId::architect();
     let doubt = guard.claim_id.zip(owner).filter(|_| counts.is_doubted()).map(|(claim, owner)| {
         // An owner cannot challenge its own claim.
-        if owner == architect.as_str() { end_of(claim, None, &[]) } else { challenge(claim) }
+        if owner == architect.as_str() {
+            end_of(&[claim], ClaimType::Negative, &[])
+        } else {
+            challenge(claim)
+        }
     });
     let mut moves = move_of(architect.as_str(), doubt.into_iter().chain([noted(&guard.id)]));
     moves.extend(move_of(AgentId::operator().as_str(), [format!("hm guard mute {}", guard.id)]));

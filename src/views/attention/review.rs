@@ -1,11 +1,13 @@
 //! What waits for a human's approval: proposals against the operator's decisions, suggested guards, and merges.
 
 use serde::Serialize;
+use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::moves::proposal;
 use super::{Kind, MAX_LIMIT, Need, guards, mined};
 use crate::domain::agent::AgentId;
+use crate::domain::clean;
 use crate::domain::time::Timestamp;
 use crate::domain::way;
 use crate::steps::in_shell;
@@ -62,13 +64,27 @@ impl Waiting {
 /// The entries of attention that wait for approval, each with the statement that is proposed.
 pub(super) fn proposed(store: &Reader, now: Timestamp) -> Result<Vec<(Need, Option<String>)>, StoreError> {
     let proposals = store.proposals(MAX_LIMIT)?.into_iter().map(|asked| {
-        let statement = asked.statement.clone();
+        let own = asked.is_new_decision().then(|| asked.claim.clone());
+        let statement = asked.statement.clone().or(own);
         (proposal(asked), statement)
     });
     let lately = now.ms().saturating_sub(guards::SUGGESTED_FOR_MS);
     let suggestions = store.suggestions(lately, MAX_LIMIT)?.into_iter().map(guards::suggestion);
     let merges = mined::merges(store)?.into_iter();
     Ok(proposals.chain(suggestions.chain(merges).map(|need| (need, None))).collect())
+}
+
+/// The entry with the proposed statement in its commands, where a command that is printed keeps every character of it.
+pub(super) fn with_words((mut need, statement): (Need, Option<String>)) -> Need {
+    let is_plain = |text: &String| !text.contains(['`', '\n', '\r', '\t']) && clean::revealed(text) == *text;
+    if let Some(statement) = statement.filter(is_plain) {
+        let named = |text: &str| format!("\"statement\":{}", json!(text));
+        let (placeholder, words) = (named(way::STATEMENT), named(&statement));
+        for step in need.moves.values_mut().flatten() {
+            *step = step.replace(&placeholder, &words);
+        }
+    }
+    need
 }
 
 /// Everything that waits for a human's approval, in the order of attention.

@@ -3,7 +3,7 @@
 use super::super::quorum::{Policy, settled_status};
 use super::super::supersession::take_place;
 use super::super::verdict::{Verdict, verdict};
-use super::super::{against, contradiction, researcher, transition};
+use super::super::{against, contradiction, researcher, target, transition};
 use super::{behind, reason};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Grade, Relation, Share, Status};
@@ -80,7 +80,8 @@ pub(crate) fn ended(
     // It supports the claim, and takes no proof of the operator from it.
     let only_operator = against::waits_for_operator((claim_id, run), policy).filter(|_| is_proving);
     let is_contradicted = contradicted.is_some();
-    let against = contradicted.or(only_operator);
+    let beside = target::beside(state, (claim_id, claim)).filter(|_| is_proving);
+    let against = contradicted.or(only_operator).or(beside);
     let is_judged = matches!(verdict.relation, Some(Relation::Supports | Relation::Contradicts));
     let alike = against::alike_under_other_prediction(state, (claim_id, claim), (run_id, &over), prediction);
     let alike = alike.filter(|_| is_judged);
@@ -198,7 +199,7 @@ pub(super) fn proven(
     events.extend(contradiction::ended_by_proof(state, claim_id, &late));
     let policy = state.policy();
     let mut stays = None;
-    let status = settled_status(state, &after, now, &policy);
+    let status = settled_status(state, (claim_id, &after), now, &policy);
     if status == Status::Confirmed {
         let (replaced, why) = take_place(state, (claim_id, claim), false, &policy);
         stays = why;
@@ -219,7 +220,7 @@ pub(super) fn after_no_outcome(
     now: Timestamp,
 ) -> Vec<Event> {
     let policy = state.policy();
-    let status = settled_status(state, claim, now, &policy);
+    let status = settled_status(state, (claim_id, claim), now, &policy);
     if status == claim.status {
         return Vec::new();
     }

@@ -1,0 +1,185 @@
+//! One decision of a target is in force: support, export, withdrawal and the proposals of agents beside it.
+
+use std::process::Output;
+
+use serde_json::Value;
+
+use crate::governed::on_one_line;
+use crate::settle::{does, id_of, typed};
+use crate::shell::Shell;
+
+fn decided(shell: &Shell, by: &str, what: &str, target: &str) -> String {
+    let rationale = "--rationale \"it is there already\"";
+    id_of(shell, &format!("hm decision record \"{what}\" --target {target} {rationale} --agent {by}"))
+}
+
+fn status(shell: &Shell, claim: &str) -> Value {
+    shell.json(&format!("hm --json claim show {claim}"))["status"].clone()
+}
+
+fn told(output: &Output) -> String {
+    on_one_line(&String::from_utf8_lossy(&[output.stdout.clone(), output.stderr.clone()].concat()))
+}
+
+/// The first command between back-quotes that begins like this, with the sentences of its reader.
+fn printed(text: &str, begins: &str) -> String {
+    let command = text.split('`').find(|part| part.starts_with(begins));
+    let command = command.unwrap_or_else(|| panic!("no `{begins}` in {text}"));
+    command.replace("'WHY, IN A SENTENCE'", "it-was-measured-so").replace(" STATEMENT ", " what-holds-now ")
+}
+
+/// Red before: both were confirmed, and an export listed both.
+#[test]
+fn support_confirms_no_decision_beside_another_one() {
+    let shell = Shell::new();
+    let one = decided(&shell, "devops", "we keep SQLite", "database");
+    let other = decided(&shell, "analyst", "we take Postgres", "store");
+    does(&shell, "hm target alias database store --agent operator");
+    let receipt = told(&does(&shell, &format!("hm claim support {one} --agent reviewer")));
+    assert!(receipt.contains("not confirmed"), "{receipt}");
+    assert!(receipt.contains("the architect decides"), "{receipt}");
+    does(&shell, &format!("hm claim support {other} --agent frontend"));
+    assert_eq!([&one, &other].map(|id| status(&shell, id)), ["proposed", "proposed"]);
+    does(&shell, "hm export --to AGENTS.md");
+    let notes = std::fs::read_to_string(shell.workspace().root().join("AGENTS.md")).expect("notes");
+    assert!(!notes.contains("SQLite") && !notes.contains("Postgres"), "{notes}");
+
+    let way = printed(&receipt, "hm decision record");
+    let done = typed(&shell, "architect", &way);
+    assert!(done.status.success(), "{way}: {done:?}");
+    assert_eq!([&one, &other].map(|id| status(&shell, id)), ["deprecated", "deprecated"]);
+}
+
+#[test]
+fn what_was_supported_is_confirmed_once_it_is_alone_on_its_target() {
+    let shell = Shell::new();
+    let one = decided(&shell, "devops", "we keep SQLite", "database");
+    let other = decided(&shell, "analyst", "we take Postgres", "store");
+    does(&shell, "hm target alias database store --agent operator");
+    does(&shell, &format!("hm claim support {one} --agent reviewer"));
+    does(&shell, &format!("hm claim support {other} --agent frontend"));
+    does(&shell, "hm target part store --agent operator");
+    assert_eq!([&one, &other].map(|id| status(&shell, id)), ["confirmed", "confirmed"]);
+
+    does(&shell, "hm target alias database store --agent operator");
+    does(&shell, "hm export --to AGENTS.md");
+    let notes = std::fs::read_to_string(shell.workspace().root().join("AGENTS.md")).expect("notes");
+    let said = |what: &str| notes.lines().find(|line| line.contains(what)).unwrap_or_default().to_owned();
+    assert!(said("SQLite").contains("contradicts C2 on its target"), "{notes}");
+    assert!(said("Postgres").contains("contradicts C1 on its target"), "{notes}");
+}
+
+/// Red before: an owner was told to supersede one of the two, which is refused with the other.
+#[test]
+fn an_owner_of_one_of_two_decisions_is_told_who_decides() {
+    let shell = Shell::new();
+    let one = decided(&shell, "devops", "we keep SQLite", "database");
+    decided(&shell, "analyst", "we take Postgres", "store");
+    does(&shell, "hm target alias database store --agent operator");
+    let again = "--rationale \"it was measured so\" --agent devops";
+    for line in [
+        format!("hm claim deprecate {one} --reason \"it is over\" --agent devops"),
+        format!("hm claim challenge {one} --reason \"it is over\" --agent devops"),
+        format!("hm decision record \"we keep a file\" --target database --supersedes {one} {again}"),
+    ] {
+        let refused = shell.run(&line);
+        assert!(!refused.status.success(), "{line}: {refused:?}");
+        assert!(told(&refused).contains("ask the architect to decide"), "{line}: {}", told(&refused));
+    }
+    let refused = shell.run(&format!("hm claim deprecate {one} --reason \"it is over\" --agent devops"));
+    let way = printed(&told(&refused), "hm decision record");
+    let done = typed(&shell, "architect", &way);
+    assert!(done.status.success(), "{way}: {done:?}");
+}
+
+/// Red before: the operator's withdrawal left the target without a decision.
+#[test]
+fn the_operator_takes_no_decision_out_of_force_without_another_one() {
+    let shell = Shell::new();
+    let one = decided(&shell, "operator", "we keep SQLite", "database");
+    let refused = shell.run(&format!("hm claim deprecate {one} --reason \"it is over\" --agent operator"));
+    assert!(!refused.status.success(), "{refused:?}");
+    let text = told(&refused);
+    assert!(text.contains("only a decision with a rationale takes its place"), "{text}");
+    does(&shell, &format!("hm claim challenge {one} --reason \"two are faster\" --agent devops"));
+    let attention = told(&typed(&shell, "operator", "hm attention"));
+    assert!(!attention.contains("hm claim deprecate"), "{attention}");
+    let way = printed(&attention, "hm decision record");
+    let done = typed(&shell, "operator", &way);
+    assert!(done.status.success(), "{way}: {done:?}");
+    assert_eq!(status(&shell, &one), "deprecated");
+}
+
+fn under_human_only(shell: &Shell) {
+    shell.end_writer();
+    std::fs::write(shell.workspace().config(), "[policy]\ntrust = \"human_only\"\n")
+        .expect("a configuration");
+}
+
+/// Red before: each of two refusals printed the other command, and the operator saw nothing.
+#[test]
+fn under_human_only_a_decision_on_a_target_is_proposed_to_the_operator() {
+    let shell = Shell::new();
+    under_human_only(&shell);
+    let record =
+        "hm decision record \"we keep SQLite\" --target database --rationale \"one file, no server\"";
+    let refused = shell.run(&format!("{record} --agent devops"));
+    assert!(!refused.status.success(), "{refused:?}");
+    let proposes = printed(&told(&refused), "hm claim create");
+    assert!(proposes.contains("one file, no server") && proposes.contains("target:database"), "{proposes}");
+    let done = typed(&shell, "devops", &proposes);
+    assert!(done.status.success(), "{proposes}: {done:?}");
+    assert!(told(&done).contains("the operator decides"), "{done:?}");
+
+    let review = on_one_line(&shell.json("hm --json review").to_string());
+    assert!(review.contains("one file, no server"), "{review}");
+    let attention = told(&typed(&shell, "operator", "hm attention"));
+    assert!(attention.contains("devops would decide on target:database"), "{attention}");
+    let accepts = printed(&attention, "hm decision record");
+    assert!(accepts.contains("one file, no server") && accepts.contains("--target database"), "{accepts}");
+    let done = typed(&shell, "operator", &accepts);
+    assert!(done.status.success(), "{accepts}: {done:?}");
+    let attention = told(&typed(&shell, "operator", "hm attention"));
+    assert!(!attention.contains("would decide"), "{attention}");
+    let decided = shell.json("hm --json decision list");
+    assert_eq!(decided["decisions"][0]["target"], "target:database", "{decided}");
+    assert_eq!(decided["decisions"][0]["decided_by"], "operator", "{decided}");
+}
+
+#[test]
+fn a_proposed_decision_is_declined_or_taken_back() {
+    let shell = Shell::new();
+    under_human_only(&shell);
+    let creates = |what: &str| {
+        id_of(
+            &shell,
+            &format!("hm claim create \"{what}\" --type decision --scope target:database --agent devops"),
+        )
+    };
+    let own = creates("we keep SQLite");
+    does(&shell, &format!("hm claim deprecate {own} --reason \"it is over\" --agent devops"));
+    let other = creates("we take Postgres");
+    let attention = told(&typed(&shell, "operator", "hm attention"));
+    let declines = printed(&attention, "hm claim deprecate").replace("REASON", "it-is-over");
+    let done = typed(&shell, "operator", &declines);
+    assert!(done.status.success(), "{declines}: {done:?}");
+    assert_eq!([&own, &other].map(|id| status(&shell, id)), ["deprecated", "deprecated"]);
+    let attention = told(&typed(&shell, "operator", "hm attention"));
+    assert!(!attention.contains("would decide"), "{attention}");
+}
+
+/// Red before: attention printed `STATEMENT` for the words that the agent proposed.
+#[test]
+fn attention_prints_the_proposed_words() {
+    let shell = Shell::new();
+    let one = decided(&shell, "operator", "we keep SQLite", "database");
+    does(
+        &shell,
+        &format!(
+            "hm decision record \"we take Postgres\" --target database --supersedes {one} \
+             --rationale \"several machines write now\" --agent architect"
+        ),
+    );
+    let attention = told(&typed(&shell, "operator", "hm attention"));
+    assert!(attention.contains("hm decision record 'we take Postgres' --target database"), "{attention}");
+}
