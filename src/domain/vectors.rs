@@ -4,8 +4,6 @@
 //! `benches/distil.py` makes the table and describes its format. A change of the table needs a new name ([`MODEL`]), and
 //! one of [`vector`] a new `store::FOLD_VERSION`: read models are folded anew then.
 
-use std::cmp::Ordering;
-
 use super::tokens::words;
 
 /// The table: the number of pieces, where each piece ends, the pieces in the order of their bytes, and a row for each: a
@@ -23,8 +21,6 @@ const LENGTH: i64 = 400;
 const HEAD_BYTES: usize = 4;
 /// What a piece inside of a word begins with.
 const INSIDE: &str = "##";
-/// The longest piece in characters.
-const MAX_PIECE_CHARS: usize = 18;
 
 /// The meaning of a text, of length [`LENGTH`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,42 +149,53 @@ impl Table {
         }
     }
 
-    fn find(self, text: &str) -> Option<usize> {
+    /// The number of pieces that come before this text or are equal to it.
+    fn up_to(self, text: &[u8]) -> usize {
         let (mut low, mut high) = (0, self.count());
         while low < high {
             let middle = usize::midpoint(low, high);
-            match self.text(middle).cmp(text.as_bytes()) {
-                Ordering::Equal => return Some(middle),
-                Ordering::Less => low = middle + 1,
-                Ordering::Greater => high = middle,
-            }
+            if self.text(middle) <= text { low = middle + 1 } else { high = middle }
         }
-        None
+        low
+    }
+
+    /// The longest piece that a text begins with, and its bytes. The last piece up to the text begins with that piece too,
+    /// so the text is cut to what both have in common until they are equal.
+    fn longest(self, mut text: &[u8]) -> Option<(usize, usize)> {
+        loop {
+            let last = self.up_to(text).checked_sub(1)?;
+            let piece = self.text(last);
+            if text.starts_with(piece) {
+                return Some((last, piece.len()));
+            }
+            let common = piece.iter().zip(text).take_while(|(one, other)| one == other).count();
+            text = &text[..common];
+        }
     }
 
     /// Adds the pieces of a word: the longest known beginning first, then the longest known piece of the rest. Nothing
     /// if a part is unknown.
     fn pieces(self, word: &str, into: &mut Vec<usize>) {
         let known = into.len();
-        let mut rest = word;
-        let mut piece = String::new();
+        let mut rest = word.as_bytes();
+        let mut inside = Vec::new();
         while !rest.is_empty() {
-            let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8()).take(MAX_PIECE_CHARS);
-            let ends: Vec<usize> = ends.collect();
-            let found = ends.into_iter().rev().find_map(|end| {
-                piece.clear();
-                if rest.len() < word.len() {
-                    piece.push_str(INSIDE);
-                }
-                piece.push_str(&rest[..end]);
-                Some((self.find(&piece)?, end))
-            });
-            let Some((found, end)) = found else {
+            let is_first = rest.len() == word.len();
+            let text = if is_first {
+                rest
+            } else {
+                inside.clear();
+                inside.extend_from_slice(INSIDE.as_bytes());
+                inside.extend_from_slice(rest);
+                &inside
+            };
+            let mark = text.len() - rest.len();
+            let Some((piece, bytes)) = self.longest(text).filter(|(_, bytes)| *bytes > mark) else {
                 into.truncate(known);
                 return;
             };
-            into.push(found);
-            rest = &rest[end..];
+            into.push(piece);
+            rest = &rest[bytes - mark..];
         }
     }
 }
