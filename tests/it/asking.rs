@@ -13,7 +13,7 @@ use hivemind::domain::decide::{self, Policy};
 use hivemind::domain::event::{Event, Recorded, StatusChanged};
 use hivemind::domain::ids::{ClaimId, CommandId, EventId};
 use hivemind::domain::receipt::Receipt;
-use hivemind::domain::rejection::Rejection;
+use hivemind::domain::rejection::{Code, Rejection};
 use hivemind::domain::scope::Scope;
 use hivemind::domain::session::Source;
 use hivemind::domain::time::{Hours, Moment, Timestamp};
@@ -382,9 +382,10 @@ fn silence_lets_no_two_decisions_on_one_target_through() {
     assert_eq!(team.sweeps(), 1);
     assert_eq!(team.status(alone), Status::Confirmed);
     assert_eq!([first, second].map(|id| team.status(id)), [Status::Proposed; 2]);
-    // The contradiction stood when the time was over: the one that is left must be asked about again.
+    // Nobody ends one of them without a decision in its place.
     let reason = "SQLite does".parse().expect("a reason");
-    team.does(&request("operator", Command::DeprecateClaim(DeprecateClaim { claim_id: second, reason })));
+    let ends = request("operator", Command::DeprecateClaim(DeprecateClaim { claim_id: second, reason }));
+    assert_eq!(team.hands_in(&ends).expect_err("a refusal").code, Code::RationaleRequired);
     assert_eq!((team.sweeps(), team.status(first)), (0, Status::Proposed));
 }
 
@@ -539,7 +540,7 @@ fn a_support_says_what_it_made_and_what_is_lacking() {
     let claim = claim_of(&made);
     let next = |receipt: Receipt| receipt.next.unwrap_or_default();
     let own = team.hands_in(&position("devops", claim, Position::Support)).expect_err("an own claim");
-    assert_eq!(own.code, hivemind::domain::rejection::Code::OwnClaim);
+    assert_eq!(own.code, Code::OwnClaim);
     assert_eq!(next(team.takes("analyst", claim, Position::Support)), "confirmed: agreed by analyst");
     assert_eq!(
         next(team.takes("reviewer", claim, Position::Support)),

@@ -56,7 +56,7 @@ pub(crate) fn holding(dir: &Path, word: &str) -> Vec<PathBuf> {
 
 /// A claim and everything that can be said about it, each with a planted word of its own.
 pub(crate) fn planted(front: &Front) -> (Submission, Vec<Submission>) {
-    let [statement, challenge, note, report, rationale, deprecation] = PLANTED;
+    let [statement, challenge, note, report, rationale, support] = PLANTED;
     let mut made = with_key(creation("devops", &format!("the {statement} holds 20")), "the key");
     let Command::CreateClaim(create) = &mut made.command else { panic!("{made:?}") };
     create.claim_type = hivemind::domain::claim::ClaimType::Decision;
@@ -114,9 +114,11 @@ pub(crate) fn planted(front: &Front) -> (Submission, Vec<Submission>) {
         ),
         request(
             "operator",
-            Command::DeprecateClaim(DeprecateClaim {
+            Command::TakePosition(TakePosition {
                 claim_id,
-                reason: reason(&format!("{deprecation} ended")),
+                position: Position::Support,
+                reason: Some(reason(&format!("{support} says so"))),
+                evidence_ref: None,
             }),
         ),
     ];
@@ -370,7 +372,7 @@ pub(crate) fn rich(committer: &mut hivemind::writer::Committer) {
             let outcome = RecordOutcome { decision_id: decided, outcome, notes };
             group.push(request("devops", Command::RecordOutcome(outcome)));
         }
-        let end = DeprecateClaim { claim_id: decided, reason: reason("it did not hold") };
+        let end = DeprecateClaim { claim_id: made.claim_id, reason: reason("it did not hold") };
         group.push(request("operator", Command::DeprecateClaim(end)));
     }
     for outcome in committer.commit(&group).expect("a ledger") {

@@ -107,8 +107,8 @@ fn a_dry_run_lists_exactly_what_is_erased_then() {
     let redactions = events.iter().filter(|event| event.kind == "events.redacted").count();
     assert_eq!(redactions, 1, "one redaction for all");
     // The words of devops, and those of others about its claims. The note of the analyst is about none of them.
-    let [statement, challenge, note, report, rationale, deprecation] = PLANTED;
-    for word in [statement, challenge, note, rationale, deprecation, QUOTED_WORD] {
+    let [statement, challenge, note, report, rationale, support] = PLANTED;
+    for word in [statement, challenge, note, rationale, support, QUOTED_WORD] {
         assert_eq!(holding(workspace.memory(), word), Vec::<PathBuf>::new(), "{word}");
     }
     assert!(!holding(workspace.memory(), report).is_empty(), "the words of others about other things stay");

@@ -194,20 +194,20 @@ fn a_claim_is_opened_searched_and_seen_as_it_was() {
         &shell,
         &screen.wait_for("Claim C1"),
         expect![[r#"
-         hivemind · WWWWWWWWWW · 3 agents · 1 contested · 1 proposal · #12 at HH:MM UTC
-        Claim C1 ──────────────────────────────────────────────────────────────────────
-        the pool holds 20 connections
-        fact contested, 0 for, 1 against
-        by devops at HH:MM
-        about src/db
-        Positions
-          challenge, analyst at HH:MM: it is 50 since the last release
-          contradicts C1 (position): the pool holds 20 connections
-        Evidence
-          None: it is asserted.
-        History
-          #6 HH:MM contested by analyst: challenged by analyst
-          #4 HH:MM proposed by devops
+             hivemind · WWWWWWWWWW · 3 agents · 1 contested · 1 proposal · #11 at HH:MM UTC
+            Claim C1 ──────────────────────────────────────────────────────────────────────
+            the pool holds 20 connections
+            fact contested, 0 for, 1 against
+            by devops at HH:MM
+            about src/db
+            Positions
+              challenge, analyst at HH:MM: it is 50 since the last release
+              contradicts C1 (position): the pool holds 20 connections
+            Evidence
+              None: it is asserted.
+            History
+              #6 HH:MM contested by analyst: challenged by analyst
+              #4 HH:MM proposed by devops
 
 
 
@@ -217,8 +217,8 @@ fn a_claim_is_opened_searched_and_seen_as_it_was() {
 
 
 
-        Enter open  Esc back  / search  t time  s c d a r settle  ? keys  q end
-    "#]],
+            Enter open  Esc back  / search  t time  s c d a r settle  ? keys  q end
+        "#]],
     );
     screen.press("\u{1b}");
     screen.wait_for("Search: pool (1)");
