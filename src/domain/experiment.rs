@@ -121,12 +121,11 @@ impl fmt::Display for Expect {
             let codes: Vec<String> = self.fails.iter().map(i32::to_string).collect();
             write!(f, "exit {} fails, any other shows nothing", codes.join(" or "))?;
         }
-        match &self.ran {
-            Some(ran) => write!(f, "; output without `{ran}` shows nothing")?,
-            None => {}
+        if let Some(ran) = &self.ran {
+            write!(f, "; output without `{ran}` shows nothing")?;
         }
         match &self.failed {
-            Some(failed) => write!(f, ", nor does a failure without `{failed}` or a pass with it"),
+            Some(failed) => write!(f, "; a failure without `{failed}`, or a pass with it, shows nothing"),
             None => Ok(()),
         }
     }
