@@ -307,7 +307,9 @@ async fn served(
         return Ok(redirect(site, "/", Some(cookie)));
     }
     let Some(visitor) = site.door.visitor(seat, &parts.headers)? else {
-        let back = parts.uri.path_and_query().filter(|_| parts.method == Method::GET);
+        // A token that somebody put into the address goes into no page.
+        let is_page = parts.method == Method::GET && asked.1 != "/events" && !query.contains("token=");
+        let back = parts.uri.path_and_query().filter(|_| is_page);
         let back = back.map_or("/", |asked| asked.as_str());
         return Ok(match asked {
             // The page to sign in has the same style.

@@ -218,13 +218,19 @@ mod tests {
             ("mv a.py b.py && cp b.py ../c.py", &["sub/a.py", "sub/b.py", "c.py"]),
             ("bash -c 'truncate -s0 a.py'", &["sub/a.py"]),
             (
-                "git checkout HEAD~1 -- a.py; git rm b.py; git restore --staged c.py",
+                "git checkout HEAD~1 -- a.py; git rm b.py; git restore --source main c.py",
                 &["sub/a.py", "sub/b.py", "sub/c.py"],
             ),
             ("pytest -q 2>/dev/null | tee /tmp/log", &[]),
             ("sed -n 1,9p a.py; cat a.py | sort; git checkout main; cp a.py /tmp", &[]),
             ("rm $F *.pyc ~/x; echo $X > $(name)", &[]),
             ("cd $D && rm a.py", &[]),
+            ("git restore --staged a.py; git rm --cached b.py; cp -t /tmp a.py", &[]),
+            ("perl -Ilib -MList::Util bin/x.pl data.txt; sed -n -es/a/i/p a.py", &[]),
+            (
+                "truncate -s 0 a.py; sed -i --expression=s/a/b/ b.py; sed -i -es/a/b/ c.py",
+                &["sub/a.py", "sub/b.py", "sub/c.py"],
+            ),
         ] {
             assert_eq!(changed(line), files, "{line}");
         }

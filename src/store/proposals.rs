@@ -108,7 +108,8 @@ impl Reader {
 impl ProposalView {
     /// Whether an agent proposes its own claim as a decision that only the operator makes. No decision is in force then.
     pub fn is_new_decision(&self) -> bool {
-        self.asks == Override::Decide && self.owner == self.proposed_by
+        let has_another = self.statement.is_some() || self.successor.is_some();
+        self.asks == Override::Decide && self.owner == self.proposed_by && !has_another
     }
 }
 

@@ -270,18 +270,32 @@ impl Reading<'_> {
 /// The files among the arguments of a program that writes, moves or deletes them. Other programs may write too, but what
 /// is not certain is not named.
 fn written_by<'a>(program: &str, arguments: &'a [String]) -> Vec<&'a str> {
-    let mut files: Vec<&str> =
-        arguments.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
+    let says = |option: &str| arguments.iter().any(|word| word == option);
+    // The word after one of these is its value.
+    let valued: &[&str] = match program {
+        "truncate" | "shred" => &["-s", "-n", "-r"],
+        "git" => &["--source", "-s"],
+        _ => &[],
+    };
+    let is_value = |at: usize| at.checked_sub(1).is_some_and(|at| valued.contains(&arguments[at].as_str()));
+    let words = arguments.iter().enumerate().filter(|(at, word)| !word.starts_with('-') && !is_value(*at));
+    let mut files: Vec<&str> = words.map(|(_, word)| word.as_str()).collect();
     match program {
         "rm" | "unlink" | "shred" | "truncate" | "tee" | "mv" => files,
-        "cp" | "install" | "ln" => files.split_off(files.len().saturating_sub(1)),
+        "cp" | "install" | "ln" if !says("-t") => files.split_off(files.len().saturating_sub(1)),
         "sed" | "perl" if arguments.iter().any(|word| is_in_place(word)) => {
             let is_script = |at: usize| at.checked_sub(1).is_some_and(|at| tells_script(&arguments[at]));
-            let first = if arguments.iter().any(|word| tells_script(word)) { 0 } else { 1 };
+            let has_script = |word: &String| {
+                tells_script(word) || word.starts_with("--expression=") || word.starts_with("-e")
+            };
+            let first = usize::from(!arguments.iter().any(has_script));
             let words = arguments.iter().enumerate().filter(|(at, _)| !is_script(*at));
             words.map(|(_, word)| word.as_str()).filter(|word| !word.starts_with('-')).skip(first).collect()
         }
         "git" => match files.as_slice() {
+            // The index is no file of the work tree.
+            ["rm", ..] if says("--cached") => Vec::new(),
+            ["restore", ..] if says("--staged") && !says("--worktree") => Vec::new(),
             ["rm" | "mv" | "restore", ..] => files.split_off(1),
             ["checkout", ..] => {
                 let from =
@@ -301,8 +315,11 @@ fn tells_script(word: &str) -> bool {
 
 /// Whether an option makes `sed` or `perl` write into its files: `-i`, `-i.bak`, `-pi`, `--in-place`.
 fn is_in_place(word: &str) -> bool {
-    let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
-    word.starts_with("--in-place") || letters.is_some_and(|letters| letters.contains('i'))
+    // The rest of the word is the value of these letters: `-Ilib`, `-MFile::Find`, `-es/a/i/`.
+    const WITH_VALUE: [char; 10] = ['I', 'M', 'm', 'e', 'E', 'f', 'F', 'C', 'D', 'l'];
+    let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-')).unwrap_or_default();
+    word.starts_with("--in-place")
+        || letters.split(WITH_VALUE).next().is_some_and(|flags| flags.contains('i'))
 }
 
 /// A program: an installed one by its name, one of the workspace by its path.

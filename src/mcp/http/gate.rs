@@ -18,6 +18,8 @@ use crate::tokens::{self, Token};
 const SIGNED_IN_FOR: Duration = Duration::from_secs(12 * 60 * 60);
 /// Sessions of browsers at a time. A new one above the limit replaces the oldest.
 const MAX_BROWSERS: usize = 256;
+/// Of them, those of one token.
+const MAX_OF_TOKEN: usize = 16;
 
 /// The sessions of browsers, by the fingerprints of their secrets.
 #[derive(Default)]
@@ -37,8 +39,11 @@ impl Browsers {
 
     fn add(&self, secret: &str, token: Token, stop: CancellationToken, since: Instant) {
         let mut browsers = self.locked();
-        if browsers.len() >= MAX_BROWSERS {
-            let oldest = browsers.iter().min_by_key(|(_, one)| one.since).map(|(id, _)| id.clone());
+        // One token ends its own sessions before those of others.
+        let own = browsers.values().filter(|one| one.token == token).count();
+        if browsers.len() >= MAX_BROWSERS || own >= MAX_OF_TOKEN {
+            let candidates = browsers.iter().filter(|(_, one)| own < MAX_OF_TOKEN || one.token == token);
+            let oldest = candidates.min_by_key(|(_, one)| one.since).map(|(id, _)| id.clone());
             if let Some(oldest) = oldest.and_then(|id| browsers.remove(&id)) {
                 oldest.stop.cancel();
             }
