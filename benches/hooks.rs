@@ -20,6 +20,7 @@ use hivemind::domain::decide::Policy;
 use hivemind::domain::event::CommandRan;
 use hivemind::domain::guard::{Condition, Effect};
 use hivemind::domain::ids::{EventId, GuardId};
+use hivemind::schedule::JobRuns;
 use hivemind::system::{self, Sources};
 use hivemind::writer::Committer;
 use serde_json::{Value, json};
@@ -44,6 +45,9 @@ struct Options {
     shared: support::Shared,
 }
 
+/// Jobs of the writer that read all of a new memory, and how long they may take.
+const JOBS: [&str; 5] = ["patterns", "integrity", "playbooks", "reflection", "merges"];
+const JOBS_WITHIN: Duration = Duration::from_secs(60);
 /// The name of the installed binary.
 const INSTALLED: &str = "hm";
 /// Dead ends with triggers, besides the claims.
@@ -64,10 +68,24 @@ fn main() {
         commit(&space, (0..options.guards).map(guard));
         commit(&space, (0..options.observations).map(observation));
         space.start_writer();
+        is_at_rest(&space);
         std::fs::copy(HM, space.root().join(INSTALLED)).expect("an installed binary");
         tables.push(calls(&space, *claims, options.calls));
     }
     support::print("hooks", &options.shared, load, &tables);
+}
+
+/// Waits until the first runs of the writer's jobs are over. They take seconds on a memory that was just filled, at a lower
+/// priority, and no team begins a session with ten thousand new claims.
+fn is_at_rest(space: &Space) {
+    let began = system::instant();
+    let is_over = || {
+        let runs = JobRuns::load(&space.workspace().schedule());
+        JOBS.iter().all(|job| runs.0.contains_key(*job))
+    };
+    while !is_over() && began.elapsed() < JOBS_WITHIN {
+        std::thread::sleep(Duration::from_millis(100));
+    }
 }
 
 fn commit(space: &Space, submissions: impl Iterator<Item = Submission>) {
