@@ -277,20 +277,21 @@ fn written_by<'a>(program: &str, arguments: &'a [String]) -> Vec<&'a str> {
         "git" => &["--source", "-s"],
         _ => &[],
     };
-    let is_value = |at: usize| at.checked_sub(1).is_some_and(|at| valued.contains(&arguments[at].as_str()));
+    let has_value = |option: &String| match program {
+        "sed" | "perl" => tells_script(option),
+        _ => valued.contains(&option.as_str()),
+    };
+    let is_value = |at: usize| at.checked_sub(1).is_some_and(|at| has_value(&arguments[at]));
     let words = arguments.iter().enumerate().filter(|(at, word)| !word.starts_with('-') && !is_value(*at));
     let mut files: Vec<&str> = words.map(|(_, word)| word.as_str()).collect();
     match program {
         "rm" | "unlink" | "shred" | "truncate" | "tee" | "mv" => files,
         "cp" | "install" | "ln" if !says("-t") => files.split_off(files.len().saturating_sub(1)),
         "sed" | "perl" if arguments.iter().any(|word| is_in_place(word)) => {
-            let is_script = |at: usize| at.checked_sub(1).is_some_and(|at| tells_script(&arguments[at]));
             let has_script = |word: &String| {
                 tells_script(word) || word.starts_with("--expression=") || word.starts_with("-e")
             };
-            let first = usize::from(!arguments.iter().any(has_script));
-            let words = arguments.iter().enumerate().filter(|(at, _)| !is_script(*at));
-            words.map(|(_, word)| word.as_str()).filter(|word| !word.starts_with('-')).skip(first).collect()
+            files.into_iter().skip(usize::from(!arguments.iter().any(has_script))).collect()
         }
         "git" => match files.as_slice() {
             // The index is no file of the work tree.
