@@ -64,6 +64,16 @@ fn moment(text: &str, now: Timestamp) -> Result<Moment, Rejection> {
     Moment::parse(text, now).map_err(|problem| Rejection::invalid(AT, problem))
 }
 
+/// What the head of every page says: its encoding, its size, its title and its style.
+pub(super) fn described(site: &Site, title: &str) -> Markup {
+    html! {
+        meta charset="utf-8";
+        meta name="viewport" content="width=device-width, initial-scale=1";
+        title { (clean::revealed(title)) " · hivemind" }
+        link rel="stylesheet" href={ (site.base) (ASSETS.style.name) };
+    }
+}
+
 impl<'a> Page<'a> {
     /// The state of the memory for a request: the present one, or that at the moment in `at`.
     pub(super) fn of(
@@ -187,10 +197,7 @@ impl<'a> Page<'a> {
             (DOCTYPE)
             html lang="en" {
                 head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    title { (clean::revealed(&shown.title)) " · hivemind" }
-                    link rel="stylesheet" href=(self.at_present(&ASSETS.style.name));
+                    (described(self.site, &shown.title))
                     @if !is_past { script src=(self.at_present(&ASSETS.script.name)) defer {} }
                 }
                 body {

@@ -2,8 +2,8 @@
 
 use maud::{DOCTYPE, Markup, html};
 
-use super::page::command;
-use super::{ASSETS, Site};
+use super::Site;
+use super::page::{command, described};
 
 /// The page. After it comes the page at `back`, below the path of the pages.
 pub(super) fn page(site: &Site, back: &str, problem: Option<&str>) -> Markup {
@@ -11,12 +11,7 @@ pub(super) fn page(site: &Site, back: &str, problem: Option<&str>) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                title { "Sign in · hivemind" }
-                link rel="stylesheet" href={ (base) (ASSETS.style.name) };
-            }
+            head { (described(site, "Sign in")) }
             body {
                 main #main {
                     h1 { "Sign in" }
