@@ -188,7 +188,7 @@ impl Browser {
 mod tests {
     use tokio_util::sync::CancellationToken;
 
-    use super::{Browsers, MAX_BROWSERS, SIGNED_IN_FOR};
+    use super::{Browsers, MAX_BROWSERS, MAX_OF_TOKEN, SIGNED_IN_FOR};
     use crate::domain::agent::AgentId;
     use crate::domain::time::Timestamp;
     use crate::identity::Role;
@@ -228,11 +228,28 @@ mod tests {
     }
 
     #[test]
+    fn a_token_with_too_many_sessions_ends_its_own_oldest() {
+        let (browsers, now, [devops, analyst]) = (Browsers::default(), system::instant(), two_tokens());
+        let add = |secret: &str, token: &Token, after_secs: usize| {
+            let since = now + std::time::Duration::from_secs(after_secs as u64);
+            browsers.add(secret, token.clone(), CancellationToken::new(), since);
+        };
+        add("other", &analyst, 0);
+        for number in 0..=MAX_OF_TOKEN {
+            add(&number.to_string(), &devops, number + 1);
+        }
+        assert!(browsers.find("0").is_none() && browsers.find("1").is_some());
+        assert!(browsers.find("other").is_some(), "it was older, and of another token");
+    }
+
+    #[test]
     fn a_session_too_many_replaces_the_oldest() {
         let (browsers, now, [devops, _]) = (Browsers::default(), system::instant(), two_tokens());
         for number in 0..=MAX_BROWSERS {
             let since = now + std::time::Duration::from_secs(number as u64);
-            browsers.add(&number.to_string(), devops.clone(), CancellationToken::new(), since);
+            let mut token = devops.clone();
+            token.name = format!("token {number}");
+            browsers.add(&number.to_string(), token, CancellationToken::new(), since);
         }
         assert!(browsers.find("0").is_none() && browsers.find("1").is_some());
     }
