@@ -31,7 +31,7 @@ const CHUNK: usize = 2_000;
 /// 18 the messages of a summary, 19 the failed runs since a proof, terms of retention, who ended a
 /// task, and proposals to merge claims, 20 whether the agreement to a claim is of older content alone, 21 the names that
 /// panes had before, and the agents that tasks are meant for.
-pub const FOLD_VERSION: u32 = 21;
+pub const FOLD_VERSION: u32 = 22;
 
 /// Read models without any event, in memory.
 pub(super) fn empty() -> Result<Connection, StoreError> {

@@ -1,6 +1,6 @@
 //! The meanings of statements as a model has them: stored by a job of the writer, scanned by searches.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -83,12 +83,11 @@ impl Reader {
     pub(super) fn alike_by_model(
         &self,
         asked: &ByModel,
-        among: Option<HashSet<u64>>,
-        candidates: &HashSet<u64>,
+        among: Option<&BTreeSet<u64>>,
+        candidates: &BTreeSet<u64>,
         bounds: (i32, usize),
     ) -> Result<(Alike, u64), StoreError> {
-        let mut scan = Scan::of(candidates, bounds);
-        scan.among = among;
+        let mut scan = Scan::of(candidates, among, bounds);
         let mut blocks = self.db.prepare_cached(BLOCKS)?;
         let mut rows = blocks.query([bound(0)])?;
         while let Some(row) = rows.next()? {
@@ -113,7 +112,7 @@ fn look_at(scan: &mut Scan<'_>, row: &Row<'_>, asked: &ByModel) -> Result<(), St
         return Ok(());
     }
     for (seq, vector) in seqs.iter().zip(vectors.chunks_exact(dimensions.max(1))) {
-        scan.look(u64::from_le_bytes(*seq), asked.meaning.dot(vector));
+        scan.look(u64::from_le_bytes(*seq), || asked.meaning.dot(vector));
     }
     Ok(())
 }

@@ -218,11 +218,13 @@ impl Search {
     /// The question as FTS5 reads it: quoted words only, so that no text can be a syntax error.
     /// `around` is what the scope it is limited to is looked up by.
     fn expression(&self, question: &Question, around: &Around) -> String {
-        let words: Vec<String> = question.words().iter().map(|word| format!("\"{word}\"")).collect();
-        let words = format!("t : ({})", words.join(" OR "));
+        let any_of = |words: &[String]| {
+            let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+            format!("t : ({})", words.join(" OR "))
+        };
         match self.filter.limits(around) {
-            Some(limits) => format!("{words} AND {limits}"),
-            None => words,
+            Some(limits) => format!("{} AND {limits}", any_of(question.words())),
+            None => any_of(question.sought()),
         }
     }
 }
@@ -398,16 +400,17 @@ impl Reader {
         (by_table, by_model): Meanings<'_>,
         candidates: &mut Vec<Candidate>,
     ) -> Result<(), StoreError> {
-        let held: HashSet<u64> = candidates.iter().map(|candidate| candidate.seq).collect();
+        let held: BTreeSet<u64> = candidates.iter().map(|candidate| candidate.seq).collect();
         let limits = search.filter.limits(&self.around_of(&search.filter)?);
         let among = self.among(limits.as_deref())?;
         let looked_at = if search.filter.is_within_index() { ALIKE } else { LOOKED_AT };
         let (mut alike, mut after) = (Alike::default(), 0);
         if let Some(asked) = by_model {
-            (alike, after) = self.alike_by_model(asked, among.clone(), &held, (LEAST_BY_MODEL, looked_at))?;
+            (alike, after) =
+                self.alike_by_model(asked, among.as_ref(), &held, (LEAST_BY_MODEL, looked_at))?;
         }
         if let Some(meaning) = by_table {
-            let by_table = self.alike(meaning, (among, after), &held, (LEAST, looked_at))?;
+            let by_table = self.alike(meaning, (among.as_ref(), after), &held, (LEAST, looked_at))?;
             alike = alike.and(by_table, looked_at);
         }
         let mut more: Vec<u64> = alike.best.into_iter().filter(|seq| !held.contains(seq)).collect();
@@ -523,8 +526,7 @@ impl Reader {
 /// A candidate from a row, not compared by meaning yet.
 fn candidate(row: &Row<'_>, question: &Question) -> Result<Candidate, StoreError> {
     let tokens = row.get_ref("tokens")?.as_str().map_err(malformed)?;
-    let tokens: Vec<&str> = tokens.split(' ').collect();
-    let relevance = question.relevance(&tokens);
+    let relevance = question.relevance(tokens.split(' '));
     Ok(Candidate { seq: row.get("created_seq")?, previous: row.get("previous")?, relevance, cosine: 0.0 })
 }
 

@@ -1,7 +1,8 @@
 //! The vectors of statements: written by the fold, scanned by searches.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
+use std::collections::{BTreeSet, BinaryHeap, HashMap, btree_set};
+use std::iter::Peekable;
 
 use rusqlite::{Connection, Row, params};
 
@@ -9,8 +10,9 @@ use super::rows::{bound, malformed, only};
 use super::{Reader, StoreError};
 use crate::domain::vectors::{DIMENSIONS, Vector, cosine};
 
-/// The vectors of a block. Fewer make a search read more rows; more make the fold write more bytes at once.
-const BLOCK: i64 = 128;
+/// The vectors of a block. With so many, a block and its positions are one page of the file: a search within a scope reads
+/// the pages of that scope only, and no page is copied before it is looked at.
+const BLOCK: i64 = 15;
 /// Bytes of a ledger position in a block.
 pub(super) const SEQ_BYTES: usize = 8;
 
@@ -55,13 +57,22 @@ pub(super) struct Alike {
     pub(super) dots: HashMap<u64, i32>,
 }
 
-/// The claims that a scan keeps.
+/// Ledger positions in their order. A scan goes through them as it goes through the claims.
+type InOrder<'s> = Peekable<btree_set::Iter<'s, u64>>;
+
+fn passes(wanted: &mut InOrder<'_>, seq: u64) -> bool {
+    while wanted.next_if(|next| **next < seq).is_some() {}
+    wanted.next_if_eq(&&seq).is_some()
+}
+
+/// A pass over the claims in the order of their creation, and what it keeps.
 pub(super) struct Scan<'s> {
-    /// The claims that may be among the best.
-    pub(super) among: Option<HashSet<u64>>,
+    /// The claims that may be among the best. `None` for all.
+    among: Option<InOrder<'s>>,
+    /// The claims whose products are kept.
+    asked: InOrder<'s>,
     /// The claims up to here are not looked at.
     after: u64,
-    asked: &'s HashSet<u64>,
     least: i32,
     most: usize,
     best: BinaryHeap<Reverse<(i32, u64)>>,
@@ -69,22 +80,34 @@ pub(super) struct Scan<'s> {
 }
 
 impl<'s> Scan<'s> {
-    pub(super) fn of(asked: &'s HashSet<u64>, (least, most): (i32, usize)) -> Self {
+    /// A pass that keeps the best of the claims `among`, at most `most` with a product of `least`.
+    pub(super) fn of(
+        asked: &'s BTreeSet<u64>,
+        among: Option<&'s BTreeSet<u64>>,
+        (least, most): (i32, usize),
+    ) -> Self {
         let (best, dots) = Default::default();
-        Self { among: None, after: 0, asked, least, most, best, dots }
+        let (among, asked) = (among.map(|among| among.iter().peekable()), asked.iter().peekable());
+        Self { among, asked, after: 0, least, most, best, dots }
     }
 
-    pub(super) fn look(&mut self, seq: u64, dot: i32) {
+    pub(super) fn look(&mut self, seq: u64, dot: impl FnOnce() -> i32) {
         if seq <= self.after {
             return;
         }
-        if self.asked.contains(&seq) {
+        self.after = seq;
+        let is_asked = passes(&mut self.asked, seq);
+        let may_be_best = self.among.as_mut().is_none_or(|among| passes(among, seq));
+        if !is_asked && !may_be_best {
+            return;
+        }
+        let dot = dot();
+        if is_asked {
             self.dots.insert(seq, dot);
         }
         let is_full = self.best.len() >= self.most;
         let bar = self.best.peek().filter(|_| is_full).map(|least| least.0);
-        let is_good = dot >= self.least && bar.is_none_or(|bar| (dot, seq) > bar);
-        if is_good && self.among.as_ref().is_none_or(|among| among.contains(&seq)) {
+        if may_be_best && dot >= self.least && bar.is_none_or(|bar| (dot, seq) > bar) {
             if bar.is_some() {
                 self.best.pop();
             }
@@ -92,8 +115,7 @@ impl<'s> Scan<'s> {
         }
     }
 
-    /// Returns the position of the last claim of the block.
-    fn look_at_block(&mut self, row: &Row<'_>, meaning: &Vector) -> Result<u64, StoreError> {
+    fn look_at_block(&mut self, row: &Row<'_>, meaning: &Vector) -> Result<(), StoreError> {
         let seqs = row.get_ref("seqs")?.as_blob().map_err(malformed)?;
         let vectors = row.get_ref("vectors")?.as_blob().map_err(malformed)?;
         let (seqs, odd_seqs) = seqs.as_chunks::<SEQ_BYTES>();
@@ -102,15 +124,15 @@ impl<'s> Scan<'s> {
             return Err(malformed("a block of vectors has another size"));
         }
         for (seq, vector) in seqs.iter().zip(vectors) {
-            self.look(u64::from_le_bytes(*seq), meaning.dot(vector));
+            self.look(u64::from_le_bytes(*seq), || meaning.dot(vector));
         }
-        Ok(seqs.last().copied().map_or(0, u64::from_le_bytes))
+        Ok(())
     }
 
     fn look_at_row(&mut self, row: &Row<'_>, meaning: &Vector) -> Result<(), StoreError> {
         let vector = row.get_ref("vector")?.as_blob().map_err(malformed)?;
         let vector = vector.try_into().map_err(malformed)?;
-        self.look(row.get("created_seq")?, meaning.dot(vector));
+        self.look(row.get("created_seq")?, || meaning.dot(vector));
         Ok(())
     }
 
@@ -135,7 +157,7 @@ impl Alike {
 
 impl Reader {
     /// The claims within `limits` of the index. `None` for all.
-    pub(super) fn among(&self, limits: Option<&str>) -> Result<Option<HashSet<u64>>, StoreError> {
+    pub(super) fn among(&self, limits: Option<&str>) -> Result<Option<BTreeSet<u64>>, StoreError> {
         let Some(limits) = limits else { return Ok(None) };
         let mut within = self.db.prepare_cached(WITHIN)?;
         let rows = within.query_map([limits], only)?;
@@ -147,15 +169,20 @@ impl Reader {
     pub(super) fn alike(
         &self,
         meaning: &Vector,
-        (among, after): (Option<HashSet<u64>>, u64),
-        asked: &HashSet<u64>,
+        (among, after): (Option<&BTreeSet<u64>>, u64),
+        asked: &BTreeSet<u64>,
         bounds: (i32, usize),
     ) -> Result<Alike, StoreError> {
-        let mut scan = Scan { among, after, ..Scan::of(asked, bounds) };
-        let mut blocks = self.db.prepare_cached(BLOCKS)?;
-        let mut rows = blocks.query([bound(0)])?;
-        while let Some(row) = rows.next()? {
-            self.kept(row, |row| scan.look_at_block(row, meaning))?;
+        let mut scan = Scan { after, ..Scan::of(asked, among, bounds) };
+        match among {
+            Some(among) => self.look_at(among.union(asked), &mut scan, meaning)?,
+            None => {
+                let mut blocks = self.db.prepare_cached(BLOCKS)?;
+                let mut rows = blocks.query([bound(0)])?;
+                while let Some(row) = rows.next()? {
+                    self.kept(row, |row| scan.look_at_block(row, meaning))?;
+                }
+            }
         }
         self.look_at_newest(&mut scan, meaning)?;
         Ok(scan.alike())
@@ -168,18 +195,30 @@ impl Reader {
         seqs: &BTreeSet<u64>,
         known: &mut HashMap<u64, f64>,
     ) -> Result<(), StoreError> {
-        let asked: HashSet<u64> = seqs.iter().copied().filter(|seq| !known.contains_key(seq)).collect();
-        let mut scan = Scan::of(&asked, (i32::MAX, 0));
+        let asked: BTreeSet<u64> = seqs.iter().copied().filter(|seq| !known.contains_key(seq)).collect();
+        let none = BTreeSet::new();
+        let found = self.alike(meaning, (Some(&none), 0), &asked, (i32::MAX, 0))?;
+        known.extend(found.dots.into_iter().map(|(seq, dot)| (seq, cosine(dot))));
+        Ok(())
+    }
+
+    /// Looks at the blocks of these claims.
+    fn look_at<'w>(
+        &self,
+        wanted: impl Iterator<Item = &'w u64>,
+        scan: &mut Scan<'_>,
+        meaning: &Vector,
+    ) -> Result<(), StoreError> {
         let mut block = self.db.prepare_cached(BLOCK_OF)?;
-        let mut read_to = 0;
-        for seq in seqs.iter().filter(|seq| asked.contains(seq)) {
-            let mut rows = if *seq > read_to { block.query([seq])? } else { continue };
+        for seq in wanted {
+            if *seq <= scan.after {
+                continue;
+            }
+            let mut rows = block.query([seq])?;
             if let Some(row) = rows.next()? {
-                read_to = self.kept(row, |row| scan.look_at_block(row, meaning))?.unwrap_or_default();
+                self.kept(row, |row| scan.look_at_block(row, meaning))?;
             }
         }
-        self.look_at_newest(&mut scan, meaning)?;
-        known.extend(scan.dots.into_iter().map(|(seq, dot)| (seq, cosine(dot))));
         Ok(())
     }
 

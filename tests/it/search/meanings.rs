@@ -17,7 +17,7 @@ use super::{Library, Line, ask, corpus, fixed, in_mode, limited, questions};
 use crate::harness::dump;
 
 /// Vectors of a block in the read models.
-const BLOCK: usize = 128;
+const BLOCK: usize = 15;
 
 fn line(key: &str, statement: &str) -> Line {
     Line {
@@ -141,10 +141,10 @@ fn other_words_for_the_same_thing_are_alike() {
     assert_eq!(vector("kill the worker"), vector("worker: kill"));
 }
 
-/// Claims enough for two blocks and some rows, in many scopes.
+/// Claims enough for nineteen blocks and a row, in many scopes.
 fn many() -> Library {
     let mut library = Library::of(&[]);
-    for (number, claim) in corpus().iter().cycle().take(2 * BLOCK + 30).enumerate() {
+    for (number, claim) in corpus().iter().cycle().take(19 * BLOCK + 1).enumerate() {
         library.create(&Line {
             key: format!("{}-{number}", claim.key),
             statement: format!("{}, as of revision {number}", claim.statement),
@@ -165,8 +165,14 @@ fn rows_of(library: &Library, table: &str) -> usize {
 #[test]
 fn a_scan_compares_every_claim_exactly() {
     let library = many();
-    assert_eq!((rows_of(&library, "vector_blocks"), rows_of(&library, "vectors")), (2, 30));
-    let all = limited("pool", |filter| filter.limit = 400);
+    assert_eq!((rows_of(&library, "vector_blocks"), rows_of(&library, "vectors")), (19, 1));
+    for claim_type in [None, Some(ClaimType::Negative)] {
+        compares_exactly(&library, claim_type);
+    }
+}
+
+fn compares_exactly(library: &Library, claim_type: Option<ClaimType>) {
+    let all = limited("pool", |filter| (filter.limit, filter.claim_type) = (400, claim_type));
     for asked in questions() {
         let search = Search { query: asked.q.clone(), explain: true, ..all.clone() };
         let question = vector(&asked.q);
@@ -183,7 +189,9 @@ fn a_scan_compares_every_claim_exactly() {
         }
         let found: BTreeSet<_> = hits.iter().map(|hit| hit.claim.id).collect();
         let reader = library.reader();
-        let page = reader.claims(&ClaimFilter { limit: 1_000, ..ClaimFilter::default() }).expect("claims");
+        let filter = ClaimFilter { limit: 1_000, claim_type, ..ClaimFilter::default() };
+        let page = reader.claims(&filter).expect("claims");
+        assert!(!page.claims.is_empty());
         let alike = page.claims.iter().filter(|claim| cosine(&claim.statement) > 0.331);
         let alike: Vec<_> = alike.collect();
         assert!(alike.len() > 100 || alike.iter().all(|claim| found.contains(&claim.id)), "{}", asked.q);
