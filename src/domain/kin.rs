@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::ranking::{Candidate, Question, Weights, nearness, shares};
+use super::ranking::{Candidate, Corpus, Question, Weights, nearness, shares};
 use super::tokens::tokens;
 
 // The constants below were tuned on the `dev` half of the pack's corpus.
@@ -54,10 +54,11 @@ pub struct Kin<'q> {
     question: &'q Question,
     weights: Weights,
     members: Vec<Member>,
-    texts: Vec<Vec<String>>,
+    /// The tokens of each claim, of its scopes, and of its reasons, with a space between two.
+    texts: Vec<String>,
     /// The relevance of each text for the question.
     relevance: Vec<f64>,
-    of_scopes: HashMap<String, Vec<String>>,
+    of_scopes: HashMap<String, String>,
 }
 
 impl<'q> Kin<'q> {
@@ -71,19 +72,22 @@ impl<'q> Kin<'q> {
     pub fn add(&mut self, members: Vec<Member>) {
         for member in members {
             let text = self.text(&member);
-            self.relevance.push(relevance(self.question, &text));
+            self.relevance.push(self.question.relevance(text.split(' ')));
             self.texts.push(text);
             self.members.push(member);
         }
     }
 
     /// The tokens of a claim, of its scopes (the words of a path tell what lies there), and of its reasons.
-    fn text(&mut self, member: &Member) -> Vec<String> {
-        let mut text: Vec<String> = member.tokens.split(' ').map(str::to_owned).collect();
+    fn text(&mut self, member: &Member) -> String {
+        let mut text = member.tokens.clone();
         for scope in &member.scopes {
-            text.extend_from_slice(self.of_scopes.entry(scope.clone()).or_insert_with(|| scope_words(scope)));
+            let words = self.of_scopes.entry(scope.clone());
+            push(&mut text, words.or_insert_with(|| scope_words(scope).join(" ")));
         }
-        text.extend(member.reasons.iter().flat_map(|reasons| tokens(reasons)));
+        if let Some(reasons) = &member.reasons {
+            push(&mut text, &tokens(reasons).join(" "));
+        }
         text
     }
 
@@ -136,6 +140,16 @@ impl<'q> Kin<'q> {
     }
 }
 
+/// Adds tokens to others.
+fn push(text: &mut String, tokens: &str) {
+    if !tokens.is_empty() {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(tokens);
+    }
+}
+
 /// The words of a scope, without a file extension.
 fn scope_words(scope: &str) -> Vec<String> {
     let name = scope.rsplit('/').next().unwrap_or(scope);
@@ -143,37 +157,47 @@ fn scope_words(scope: &str) -> Vec<String> {
     tokens(&scope[..scope.len() - extension].replace(['/', ':'], " "))
 }
 
-fn relevance(question: &Question, text: &[String]) -> f64 {
-    let text: Vec<&str> = text.iter().map(String::as_str).collect();
-    question.relevance(&text)
-}
-
 /// For each text, the number of words that it shares with the best answers, as a share of the greatest number.
-fn taught(question: &Question, texts: &[Vec<String>], words: &[f64]) -> Vec<f64> {
-    let mut held: HashMap<&str, usize> = HashMap::new();
-    let sets: Vec<BTreeSet<&str>> =
-        texts.iter().map(|text| text.iter().map(String::as_str).collect()).collect();
-    for word in sets.iter().flatten() {
-        *held.entry(word).or_default() += 1;
-    }
+fn taught(question: &Question, texts: &[String], words: &[f64]) -> Vec<f64> {
     let mut best: Vec<usize> = (0..texts.len()).filter(|at| words[*at] > 0.0).collect();
     best.sort_by(|one, other| words[*other].total_cmp(&words[*one]).then(one.cmp(other)));
-    let rarity = |word: &str| (texts.len() as f64 / held[word] as f64).ln();
+    best.truncate(TAUGHT_BY);
+    let candidates = best.iter().flat_map(|at| texts[*at].split(' ')).filter(|word| !question.asks(word));
+    let mut held: HashMap<&str, Held> = candidates.map(|word| (word, Held::default())).collect();
+    let mut count = 0;
+    for (at, text) in texts.iter().enumerate() {
+        for word in text.split(' ') {
+            count += 1;
+            if let Some(held) = held.get_mut(word).filter(|held| held.last != Some(at)) {
+                held.texts += 1;
+                held.last = Some(at);
+            }
+        }
+    }
+    held.retain(|_, held| held.texts > 1);
+    let rarity = |held: &Held| (texts.len() as f64 / held.texts as f64).ln();
     let mut weights: BTreeMap<&str, f64> = BTreeMap::new();
-    for at in best.into_iter().take(TAUGHT_BY) {
-        for word in sets[at].iter().filter(|word| held[**word] > 1 && !question.asks(word)) {
-            *weights.entry(word).or_default() += words[at] * rarity(word);
+    for at in best {
+        let of_text: BTreeSet<&str> = texts[at].split(' ').collect();
+        for (word, held) in of_text.into_iter().filter_map(|word| Some((word, held.get(word)?))) {
+            *weights.entry(word).or_default() += words[at] * rarity(held);
         }
     }
     let mut weighed: Vec<(&str, f64)> = weights.into_iter().collect();
     weighed.sort_by(|(one, left), (other, right)| right.total_cmp(left).then_with(|| one.cmp(other)));
     weighed.truncate(WORDS);
     let taught: Vec<String> = weighed.into_iter().map(|(word, _)| word.to_owned()).collect();
-    let counts = taught.iter().map(|word| (word.clone(), held[word.as_str()] as u64)).collect();
-    let tokens = texts.iter().map(Vec::len).sum::<usize>() as u64;
-    let corpus = super::ranking::Corpus { claims: texts.len() as u64, tokens };
+    let counts = taught.iter().map(|word| (word.clone(), held[word.as_str()].texts)).collect();
+    let corpus = Corpus { claims: texts.len() as u64, tokens: count };
     let question = Question::new(&taught, &counts, corpus);
-    shares(texts.iter().map(|text| relevance(&question, text)).collect())
+    shares(texts.iter().map(|text| question.relevance(text.split(' '))).collect())
+}
+
+/// The texts that hold a word: their number, and the last one that was counted.
+#[derive(Debug, Default)]
+struct Held {
+    texts: u64,
+    last: Option<usize>,
 }
 
 /// The worth of each scope for a question: the mean of the best answers at that scope.

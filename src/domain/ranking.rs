@@ -4,7 +4,7 @@
 //! with scope. Plain BM25 gives 0.69 and 0.58.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 
 /// The BM25 parameters: `K1` saturates repeated words, `B` penalises long texts. FTS5 and the BM25 literature use
@@ -36,6 +36,11 @@ const FREQUENT_CLAIMS: u64 = 5_000;
 const FREQUENT_SHARE: f64 = 0.2;
 /// The fewest words that must remain before a frequent word is left out.
 const KEPT_WORDS: usize = 2;
+
+/// The most claims that are found by single words before the most frequent words are weighed only and not looked for,
+/// and the fewest that the other words must find. 2,000 claims take a millisecond; a page has 50 at most.
+const MANY: u64 = 2_000;
+const ENOUGH: u64 = 200;
 
 /// What a search compares.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -94,9 +99,13 @@ pub struct Corpus {
 /// A question with word weights for a corpus.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
-    words: BTreeMap<String, f64>,
+    /// The searched words in alphabetical order, each with its weight.
+    words: Vec<(String, f64)>,
     order: Vec<String>,
-    pairs: Vec<(String, String)>,
+    /// The words that claims are looked for by.
+    sought: Vec<String>,
+    /// Words that are adjacent in the question, by their places in `words`, and the weight of each pair.
+    pairs: Vec<((usize, usize), f64)>,
     mean_length: f64,
 }
 
@@ -119,17 +128,21 @@ impl Question {
                 order.retain(|token| token != frequent);
             }
         }
-        let words: BTreeMap<String, f64> =
+        let mut words: Vec<(String, f64)> =
             order.iter().map(|token| (token.clone(), idf(count(token), corpus.claims))).collect();
-        let mut pairs: Vec<(String, String)> = Vec::new();
-        for pair in tokens.windows(2) {
-            let pair = (pair[0].clone(), pair[1].clone());
-            if words.contains_key(&pair.0) && words.contains_key(&pair.1) && !pairs.contains(&pair) {
-                pairs.push(pair);
+        words.sort_by(|(one, _), (other, _)| one.cmp(other));
+        by_frequency.retain(|token| order.contains(token));
+        let sought = sought(by_frequency, &count, corpus.claims);
+        let place = |token: &String| words.iter().position(|(word, _)| word == token);
+        let mut pairs: Vec<((usize, usize), f64)> = Vec::new();
+        for two in tokens.windows(2) {
+            let (Some(first), Some(second)) = (place(&two[0]), place(&two[1])) else { continue };
+            if pairs.iter().all(|(pair, _)| *pair != (first, second)) {
+                pairs.push(((first, second), words[first].1.max(words[second].1)));
             }
         }
         let mean_length = corpus.tokens as f64 / corpus.claims.max(1) as f64;
-        Self { words, order, pairs, mean_length: mean_length.max(1.0) }
+        Self { words, order, sought, pairs, mean_length: mean_length.max(1.0) }
     }
 
     /// The searched words in the order of the question; empty when no claim can answer.
@@ -137,35 +150,62 @@ impl Question {
         &self.order
     }
 
+    /// The words of which a claim must hold one to be scored, where all claims may answer. Frequent words are not among
+    /// them if they weigh less than a single other one: a claim that holds no other word is not among the best then.
+    pub fn sought(&self) -> &[String] {
+        &self.sought
+    }
+
     /// Whether this word is searched.
     pub fn asks(&self, word: &str) -> bool {
-        self.words.contains_key(word)
+        self.words.iter().any(|(asked, _)| asked == word)
     }
 
     /// How well a text answers the question, from its tokens in text order.
-    pub fn relevance(&self, tokens: &[&str]) -> f64 {
-        let mut times: HashMap<&str, u32> = HashMap::new();
+    pub fn relevance<'t>(&self, tokens: impl IntoIterator<Item = &'t str>) -> f64 {
+        let (mut times, mut is_adjacent) = (vec![0_u32; self.words.len()], vec![false; self.pairs.len()]);
+        let (mut length, mut last) = (0_u32, None);
         for token in tokens {
-            if self.words.contains_key(*token) {
-                *times.entry(token).or_default() += 1;
+            let here = self.words.iter().position(|(word, _)| word == token);
+            if let Some(here) = here {
+                times[here] += 1;
+                let pair =
+                    self.pairs.iter().position(|(pair, _)| last.is_some_and(|last| *pair == (last, here)));
+                pair.into_iter().for_each(|pair| is_adjacent[pair] = true);
+            }
+            (length, last) = (length + 1, here);
+        }
+        let length = f64::from(length) / self.mean_length;
+        let (mut bm25, mut covered, mut asked) = (0.0, 0.0, 0.0);
+        for ((_, idf), times) in self.words.iter().zip(times) {
+            asked += idf;
+            if times > 0 {
+                covered += idf;
+                let times = f64::from(times);
+                bm25 += idf * times * (K1 + 1.0) / (times + K1 * (1.0 - B + B * length));
             }
         }
-        let length = tokens.len() as f64 / self.mean_length;
-        let (mut bm25, mut covered, mut asked) = (0.0, 0.0, 0.0);
-        for (word, idf) in &self.words {
-            asked += idf;
-            let Some(times) = times.get(word.as_str()).copied().map(f64::from) else { continue };
-            covered += idf;
-            bm25 += idf * times * (K1 + 1.0) / (times + K1 * (1.0 - B + B * length));
-        }
-        let adjacent: f64 = self
-            .pairs
-            .iter()
-            .filter(|(first, second)| tokens.windows(2).any(|pair| pair[0] == first && pair[1] == second))
-            .map(|(first, second)| self.words[first].max(self.words[second]))
-            .sum();
+        let adjacent = self.pairs.iter().zip(is_adjacent).filter(|(_, is_adjacent)| *is_adjacent);
+        let adjacent: f64 = adjacent.map(|((_, weight), _)| weight).sum();
         if asked == 0.0 { 0.0 } else { bm25 * (1.0 + COVERAGE * covered / asked) + ADJACENT * adjacent }
     }
+}
+
+/// The words to look for. `words` are those that are weighed, the most frequent first.
+fn sought(mut words: Vec<String>, count: &impl Fn(&String) -> u64, claims: u64) -> Vec<String> {
+    let (mut found, mut weight) = (words.iter().map(count).sum::<u64>(), 0.0);
+    while let [frequent, next, ..] = words.as_slice()
+        && found > MANY
+    {
+        let of_frequent = count(frequent);
+        weight += idf(of_frequent, claims);
+        if found - of_frequent < ENOUGH || weight >= idf(count(next), claims) {
+            break;
+        }
+        found -= of_frequent;
+        words.remove(0);
+    }
+    words
 }
 
 fn idf(with: u64, claims: u64) -> f64 {
@@ -307,16 +347,16 @@ mod tests {
     #[test]
     fn words_nobody_wrote_are_not_looked_for() {
         assert_eq!(question("pool zebra pool", &[("pool", 1)], 10).words(), ["pool"]);
-        assert_eq!(question("zebra", &[], 10).relevance(&["pool"]), 0.0);
+        assert_eq!(question("zebra", &[], 10).relevance(["pool"]), 0.0);
     }
 
     #[test]
     fn rare_words_more_of_the_question_and_words_together_count() {
         let asked = question("pool limit", &[("pool", 30), ("limit", 5)], 100);
-        let pool = asked.relevance(&["pool", "size"]);
-        let limit = asked.relevance(&["limit", "size"]);
-        let apart = asked.relevance(&["limit", "size", "pool"]);
-        let together = asked.relevance(&["size", "pool", "limit"]);
+        let pool = asked.relevance(["pool", "size"]);
+        let limit = asked.relevance(["limit", "size"]);
+        let apart = asked.relevance(["limit", "size", "pool"]);
+        let together = asked.relevance(["size", "pool", "limit"]);
         assert!(0.0 < pool && pool < limit && limit < apart && apart < together);
     }
 
@@ -338,6 +378,29 @@ mod tests {
         assert_eq!(better((0.5, 9, "b"), (0.5, 3, "a")), Ordering::Less);
         assert_eq!(better((0.5, 3, "b"), (0.5, 3, "a")), Ordering::Greater);
         assert_eq!(better((0.4, 9, "a"), (0.5, 3, "a")), Ordering::Greater);
+    }
+
+    #[test]
+    fn a_frequent_word_is_not_looked_for_if_the_others_find_enough_and_each_weighs_more() {
+        let sought = |counts: &[(&str, u64)], claims: u64| {
+            let counts: HashMap<String, u64> =
+                counts.iter().map(|(word, count)| ((*word).to_owned(), *count)).collect();
+            let mut tokens: Vec<String> = counts.keys().cloned().collect();
+            tokens.sort();
+            let question = Question::new(&tokens, &counts, Corpus { claims, tokens: 10 * claims });
+            assert_eq!(question.words().len(), counts.len(), "all are weighed");
+            let mut sought = question.sought().to_vec();
+            sought.sort();
+            sought.join(" ")
+        };
+        assert_eq!(sought(&[("pool", 4_000), ("size", 150), ("worker", 60)], 10_000), "size worker");
+        // Too few claims hold the others.
+        assert_eq!(sought(&[("pool", 4_000), ("size", 150), ("worker", 40)], 10_000), "pool size worker");
+        // Few claims are found by all of them.
+        assert_eq!(sought(&[("pool", 1_500), ("size", 150), ("worker", 60)], 10_000), "pool size worker");
+        // Two of the words weigh more than the third one, but one of them does not.
+        assert_eq!(sought(&[("pool", 5_000), ("size", 4_800), ("worker", 4_500)], 100_000), "size worker");
+        assert_eq!(sought(&[("pool", 4_000)], 10_000), "pool");
     }
 
     #[test]
