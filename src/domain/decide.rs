@@ -137,8 +137,10 @@ pub fn decide(
     }
     evidence::quote_last(state, session, command, now, &mut decision);
     decision.warnings.extend(lock::warnings(state, (agent, session), checkout, command, now));
+    let (freed, told) = target::freed(state, &decision.events, now, policy);
+    decision.events.extend(freed);
+    decision.warnings.extend(told);
     decision.events.iter_mut().for_each(|event| event.happened_in(checkout));
-    decision.events.extend(target::freed(state, &decision.events, now, policy));
     decision.events.extend(contradiction::ended_by(state, agent, &decision.events));
     guard::warn(state, (agent, session), (command, facts), now, &mut decision);
     told::recent(state, (agent, session), command, now, &mut decision);

@@ -69,6 +69,25 @@ fn what_was_supported_is_confirmed_once_it_is_alone_on_its_target() {
     assert!(said("Postgres").contains("contradicts C1 on its target"), "{notes}");
 }
 
+/// Red before: a decision that became confirmed because it was alone again left the claim in force that it was to replace.
+#[test]
+fn a_decision_that_is_alone_again_takes_the_place_of_what_it_was_to_replace() {
+    let shell = Shell::new();
+    let old = id_of(&shell, "hm claim create \"rows lie in one file\" --scope src/db --agent analyst");
+    let proposed = format!(
+        "hm claim create \"we keep SQLite\" --type decision --scope src/db --supersedes {old} --agent devops"
+    );
+    let one = id_of(&shell, &proposed);
+    let why = "--rationale \"it is there already\" --agent devops";
+    does(&shell, &format!("hm decision record --claim {one} --target database {why}"));
+    let other = decided(&shell, "analyst", "we take Postgres", "store");
+    does(&shell, "hm target alias database store --agent operator");
+    does(&shell, &format!("hm claim support {one} --agent reviewer"));
+    assert_eq!([&old, &one, &other].map(|id| status(&shell, id)), ["proposed", "proposed", "proposed"]);
+    does(&shell, "hm target part store --agent operator");
+    assert_eq!([&old, &one].map(|id| status(&shell, id)), ["deprecated", "confirmed"]);
+}
+
 /// Red before: an owner was told to supersede one of the two, which is refused with the other.
 #[test]
 fn an_owner_of_one_of_two_decisions_is_told_who_decides() {

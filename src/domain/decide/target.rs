@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::json;
 
 use super::quorum::agreed_status;
+use super::supersession::take_place;
 use super::{Accepted, Policy, contradiction, overrule, transition};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Status};
@@ -188,8 +189,14 @@ pub(super) fn umpire(state: &State, decisions: &BTreeSet<ClaimId>, policy: &Poli
     if is_the_operators { AgentId::operator() } else { AgentId::architect() }
 }
 
-/// The confirmation of each decision that only another one on its target prevented, where these events end that.
-pub(super) fn freed(state: &State, events: &[Event], now: Timestamp, policy: &Policy) -> Vec<Event> {
+/// The confirmation of each decision that only another one on its target prevented, where these events end that, and what
+/// the confirmation replaces.
+pub(super) fn freed(
+    state: &State,
+    events: &[Event],
+    now: Timestamp,
+    policy: &Policy,
+) -> (Vec<Event>, Vec<Warning>) {
     let mut gone = BTreeSet::new();
     let mut taken = BTreeSet::new();
     let mut parted = BTreeSet::new();
@@ -208,7 +215,7 @@ pub(super) fn freed(state: &State, events: &[Event], now: Timestamp, policy: &Po
         }
     }
     let goes = |id: ClaimId| state.named_target(id).is_some_and(|named| parted.contains(named));
-    let mut freed = Vec::new();
+    let (mut freed, mut warnings) = (Vec::new(), Vec::new());
     for target in touched.into_iter().filter(|target| !taken.contains(target)) {
         let mut groups: BTreeMap<bool, Vec<ClaimId>> = BTreeMap::new();
         for id in state.decisions_on(target).filter(|id| !gone.contains(id)) {
@@ -221,8 +228,11 @@ pub(super) fn freed(state: &State, events: &[Event], now: Timestamp, policy: &Po
             {
                 let why = "no other decision is in force on its target any more";
                 freed.push(transition(id, claim.status, Status::Confirmed, why));
+                let (replaced, warning) = take_place(state, (id, claim), false, policy);
+                freed.extend(replaced);
+                warnings.extend(warning);
             }
         }
     }
-    freed
+    (freed, warnings)
 }
