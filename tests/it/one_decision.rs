@@ -187,6 +187,25 @@ fn a_proposed_decision_is_declined_or_taken_back() {
     assert!(!attention.contains("would decide"), "{attention}");
 }
 
+/// A decision that was confirmed before the targets were joined does not become confirmed again after a challenge. Red
+/// before: the receipt of the abstention said only that it is proposed.
+#[test]
+fn the_end_of_a_challenge_beside_another_decision_says_what_keeps_it_proposed() {
+    let shell = Shell::new();
+    let one = decided(&shell, "devops", "we keep SQLite", "database");
+    decided(&shell, "analyst", "we take Postgres", "store");
+    does(&shell, &format!("hm claim support {one} --agent reviewer"));
+    does(&shell, "hm target alias database store --agent operator");
+    assert_eq!(status(&shell, &one), "confirmed");
+    does(&shell, &format!("hm claim challenge {one} --reason \"it was too slow\" --agent frontend"));
+    let receipt = told(&does(&shell, &format!("hm claim abstain {one} --agent frontend")));
+    assert_eq!(status(&shell, &one), "proposed");
+    assert!(receipt.contains("C2 of analyst is in force on its target too"), "{receipt}");
+    let way = printed(&receipt, "hm decision record");
+    let done = typed(&shell, "architect", &way);
+    assert!(done.status.success(), "{way}: {done:?}");
+}
+
 /// Red before: attention printed `STATEMENT` for the words that the agent proposed.
 #[test]
 fn attention_prints_the_proposed_words() {

@@ -157,6 +157,31 @@ fn the_same_outcome_under_another_prediction_is_no_failure_since() {
     assert_only_patterns(&told(&shell, "hm attention --all"));
 }
 
+/// Red before: a decision lost its proof by a challenge that was taken back, because another decision was on its target.
+#[test]
+fn a_proved_decision_stays_proved_after_a_challenge_beside_another_one() {
+    let shell = scene();
+    std::fs::write(shell.workspace().root().join("yes.sh"), "exit 0\n").expect("a script");
+    let why = "--rationale \"it was measured so\"";
+    for line in [
+        format!(
+            "hm decision record \"the pool is fine\" --target pool --scope src/a.rs {why} --agent devops"
+        ),
+        "hm claim challenge C1 --reason \"it leaks\" --agent analyst".to_owned(),
+        "hm experiment run chk --arg file=yes.sh --claim C1 --blocking --agent devops".to_owned(),
+        format!(
+            "hm decision record \"queues are fine\" --target queue --scope src/b.rs {why} --agent frontend"
+        ),
+        "hm target alias pool queue --agent operator".to_owned(),
+        "hm claim challenge C1 --reason \"it still leaks\" --agent reviewer".to_owned(),
+        "hm claim abstain C1 --agent reviewer".to_owned(),
+    ] {
+        told(&shell, &line);
+    }
+    let list = told(&shell, "hm claim list");
+    assert!(list.contains("the pool is fine (decision, confirmed, proved"), "{list}");
+}
+
 /// Nothing needs an agent, except that a pattern is open: it rests on what happened.
 fn assert_only_patterns(needs: &str) {
     let mut entries = needs.lines().filter(|line| line.starts_with("- "));

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::quorum::{Policy, counting, missing, settled_status, supports_needed};
+use super::quorum::{Policy, agreed_status, counting, missing, settled_status, supports_needed};
 use super::supersession::take_place;
 use super::{
     Accepted, Speaker, contradiction, decision, evidence, experiment, instead_of, known_claim, overrule,
@@ -84,7 +84,10 @@ pub(super) fn take_position(
         decision.warnings.extend(warning);
     }
     decision.next = if take.position == Position::Abstain {
-        standing::abstained(state, ended, (take.claim_id, &after, status))
+        let held = held_back(state, (take.claim_id, &after, status), now, policy);
+        let held = held.filter(|_| !ended.is_empty()).map(|held| format!("; {held}"));
+        let said = standing::abstained(state, ended, (take.claim_id, &after, status));
+        said.map(|said| said + &held.unwrap_or_default())
     } else {
         next_step(state, agent, take.position, (take.claim_id, &after, status), now, policy)
     };
@@ -226,6 +229,19 @@ fn refuse_own(
         ),
         Position::Support | Position::Abstain => Ok(()),
     }
+}
+
+/// What keeps a decision proposed whose positions would confirm it, and who settles that.
+fn held_back(
+    state: &State,
+    (id, claim, status): (ClaimId, &Claim, Status),
+    now: Timestamp,
+    policy: &Policy,
+) -> Option<String> {
+    let is_agreed = agreed_status(state, claim, now, policy) == Status::Confirmed;
+    let beside = target::beside(state, (id, claim)).filter(|_| status == Status::Proposed && is_agreed)?;
+    let settles = decision::settles_all(state, (id, claim), policy);
+    Some(format!("it is not confirmed again: {beside} (`hivemind://contradictions`); {settles}"))
 }
 
 /// The effect of a position on a claim, and what the claim still needs. `claim` is the claim after the position.

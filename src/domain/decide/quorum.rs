@@ -80,7 +80,9 @@ impl std::fmt::Display for Policy {
 }
 
 /// The status that the positions give a claim. While a proof is pending, only the run decides. A decision is not confirmed
-/// beside another one on its target; what was confirmed before the targets were joined stays confirmed.
+/// beside another one on its target. What was confirmed before the targets were joined stays confirmed: by votes until a
+/// challenge, after which the state does not tell it from a decision that was never confirmed, and by a proof as long as it
+/// has the proof.
 pub(super) fn settled_status(
     state: &State,
     (id, claim): (ClaimId, &Claim),
@@ -88,8 +90,8 @@ pub(super) fn settled_status(
     policy: &Policy,
 ) -> Status {
     let agreed = agreed_status(state, claim, now, policy);
-    let becomes_confirmed = agreed == Status::Confirmed && claim.status != Status::Confirmed;
-    if becomes_confirmed && !target::rivals(state, (id, claim)).is_empty() {
+    let was_confirmed = claim.status == Status::Confirmed || claim.is_proven;
+    if agreed == Status::Confirmed && !was_confirmed && !target::rivals(state, (id, claim)).is_empty() {
         return Status::Proposed;
     }
     agreed
