@@ -187,6 +187,23 @@ fn a_proposed_decision_is_declined_or_taken_back() {
     assert!(!attention.contains("would decide"), "{attention}");
 }
 
+/// Red before: once the policy was another one, only a decision with a rationale ended what was a proposal.
+#[test]
+fn a_proposed_decision_is_taken_back_under_a_later_policy() {
+    let shell = Shell::new();
+    under_human_only(&shell);
+    let own = id_of(&shell, "hm claim create \"we keep SQLite\" --type decision --scope src --agent devops");
+    shell.end_writer();
+    std::fs::write(shell.workspace().config(), "[policy]\ntrust = \"agent_with_intent\"\n")
+        .expect("a configuration");
+    does(&shell, "hm claim create \"the pool is fine\" --scope src --agent operator");
+    let takes_back = format!("hm claim deprecate {own} --reason \"it is over\"");
+    let refused = shell.run(&format!("{takes_back} --agent analyst"));
+    assert!(!refused.status.success(), "{refused:?}");
+    does(&shell, &format!("{takes_back} --agent devops"));
+    assert_eq!(status(&shell, &own), "deprecated");
+}
+
 /// A decision that was confirmed before the targets were joined does not become confirmed again after a challenge. Red
 /// before: the receipt of the abstention said only that it is proposed.
 #[test]

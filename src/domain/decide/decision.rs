@@ -21,7 +21,7 @@ use crate::domain::ids::ClaimId;
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
-use crate::domain::state::{Claim, State};
+use crate::domain::state::{Claim, Proposal, State};
 use crate::domain::text;
 use crate::domain::time::Timestamp;
 use crate::domain::versions::Versions;
@@ -116,7 +116,14 @@ fn is_mere_proposal(
     (id, claim): (ClaimId, &Claim),
     policy: &Policy,
 ) -> bool {
-    policy.only_operator_confirms
+    // Its proposal outlives the policy under which it was made.
+    let is_proposal = |open: &Proposal| {
+        open.asks == Override::Decide
+            && open.agent == claim.owner
+            && open.successor.is_none()
+            && open.statement.is_none()
+    };
+    (policy.only_operator_confirms || state.proposals(id).any(is_proposal))
         && state.decision(id).is_none()
         && claim.status != Status::Confirmed
         && claim.owner != AgentId::operator()
