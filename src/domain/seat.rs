@@ -184,9 +184,9 @@ fn join(state: &State, own: &SessionId, unpinned: &Unpinned, seat: &mut Seat) {
     let came_from = unpinned.came_from.as_ref().filter(is_other);
     let is_apart = |other: &&SessionId| !seats.are_one_agent(Some(own), Some(other));
     let came_from = came_from.filter(is_apart);
-    // The agent of a session without a pane was named by its front, as of a pinned server.
+    // The agent of a session without a pane is named by its front, as of a pinned server, which may not have written yet.
     let is_pane = |other: &&SessionId| {
-        seats.pane(other).map_or_else(|| seats.knows(other), |pane| !pane.agent.is_reserved())
+        seats.pane(other).is_none_or(|pane| !pane.agent.is_reserved())
             && seats.first(other) != seats.first(own)
     };
     let above: Vec<&SessionId> = unpinned.above.iter().filter(is_pane).filter(is_apart).collect();
@@ -200,7 +200,7 @@ fn join(state: &State, own: &SessionId, unpinned: &Unpinned, seat: &mut Seat) {
     before.retain(|name| *name != seat.agent.as_str());
     let why = match (&before[..], &starters[..]) {
         ([], []) if above.is_empty() => None,
-        ([], []) => Some("your client spoke under another name before".to_owned()),
+        ([], []) => Some("your client speaks under another name, too".to_owned()),
         ([], starters) => {
             Some(format!("the pane of {} started your client or is in it", starters.join(", ")))
         }

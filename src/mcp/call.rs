@@ -169,6 +169,8 @@ impl Server {
     ) -> Result<Submission, Rejection> {
         let common: Common = parse(&call.arguments)?;
         let arguments: T = parse(&self.identified(&call.arguments)?)?;
+        // Before it looks for the other servers: of two that write for the first time at once, one finds the other.
+        self.leave_word(&self.caller().session_unless(call.session.clone()));
         let (Speaker { agent, mut unpinned }, own) = self.speaker(call, common.agent.as_deref())?;
         if let Some(named) = common.session.as_ref().filter(|_| unpinned.is_none()) {
             self.may_speak_in(named, &own)?;
@@ -181,7 +183,6 @@ impl Server {
         let asker = Asker { id: system::new_id(), agent: likely.unwrap_or(agent), session };
         let command = build(arguments, &asker)?;
         let Asker { agent, session, .. } = asker;
-        self.leave_word(&own);
         if let Some(unpinned) = &mut unpinned {
             unpinned.pane = Some(pane).filter(|pane| *pane != session);
         }

@@ -24,6 +24,8 @@ struct Client<'s> {
     name: &'static str,
     /// The name that it gives to its second server.
     calls_itself: &'static str,
+    /// The agent that it names in its first call.
+    names: Option<&'static str>,
 }
 
 impl Client<'_> {
@@ -31,8 +33,9 @@ impl Client<'_> {
         let dir = tempfile::tempdir().expect("a directory");
         let client = dir.path().join(self.name);
         std::fs::write(&client, CLIENT).expect("a client");
+        let statement = "the pool holds 20 connections";
         let create =
-            json!({ "statement": "the pool holds 20 connections", "claim_type": "fact", "scopes": ["src"] });
+            json!({ "statement": statement, "claim_type": "fact", "scopes": ["src"], "agent": self.names });
         for (file, client, tool, arguments) in [
             ("creates", self.name, "create_claim", create),
             ("supports", self.calls_itself, "support", json!({ "claim_id": "C1" })),
@@ -68,13 +71,15 @@ fn two_servers_of_one_client_are_one_pane() {
         ("claude-code", "hm serve; :", "hm serve; :"),
     ] {
         let shell = Shell::new();
-        let said = Client { shell: &shell, name: "claude", calls_itself }.runs([first, second, ":"]);
+        let said =
+            Client { shell: &shell, name: "claude", calls_itself, names: None }.runs([first, second, ":"]);
         assert!(said.contains("\"own_claim\""), "{calls_itself}, {first}, {second}: {said}");
         assert_eq!(status(&shell, "C1"), "proposed");
     }
     // One process of Codex runs many panes.
     let shell = Shell::new();
-    let said = Client { shell: &shell, name: "codex", calls_itself: "codex" }.runs([plain, plain, ":"]);
+    let said =
+        Client { shell: &shell, name: "codex", calls_itself: "codex", names: None }.runs([plain, plain, ":"]);
     assert_eq!(status(&shell, "C1"), "confirmed", "{said}");
 }
 
@@ -88,11 +93,24 @@ fn the_shell_of_every_client_of_agents_is_its_pane() {
     let served = [("claude", "hm serve; :"), ("claude", "exec hm serve --agent devops")];
     for (name, first) in named.into_iter().chain(served) {
         let shell = Shell::new();
-        let client = Client { shell: &shell, name, calls_itself: name };
+        let client = Client { shell: &shell, name, calls_itself: name, names: None };
         let supports = "hm claim support C1 --agent reviewer; hm claim support C1 --agent operator";
         let said = client.runs([first, "", supports]);
         assert!(said.contains("this shell belongs to the pane of"), "{name}, {first}: {said}");
         assert!(said.contains("only a human at a terminal is the operator"), "{name}, {first}: {said}");
         assert_eq!(status(&shell, "C1"), "proposed");
     }
+}
+
+/// Two servers that write for the first time at once: at least one of them finds the other, because each is known before it
+/// looks. Here the first call is refused after that. Red before: a server looked first, so that both could miss each other.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_server_is_known_before_it_looks_for_the_others() {
+    let shell = Shell::new();
+    let client =
+        Client { shell: &shell, name: "claude", calls_itself: "claude-code", names: Some("reviewer") };
+    let line = "hm claim create 'the pool leaks' --type fact --scope src --agent reviewer";
+    let said = client.runs(["exec hm serve --agent devops", "", line]);
+    assert!(said.contains("this shell belongs to the pane of devops"), "{said}");
 }

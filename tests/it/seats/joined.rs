@@ -17,6 +17,13 @@ fn beside_server(server: &str, submission: Submission) -> Submission {
     Submission { unpinned, ..submission }
 }
 
+/// The same submission by a server whose client has another one, in session `server`.
+fn beside_another(server: &str, submission: Submission) -> Submission {
+    let above = vec![session(server)];
+    let unpinned = submission.unpinned.map(|unpinned| Unpinned { above, ..unpinned });
+    Submission { unpinned, ..submission }
+}
+
 /// What a submission came to: `done` with the warnings, or the code of the refusal with its message.
 fn outcome(committer: &mut hivemind::writer::Committer, submission: Submission) -> String {
     match committer.commit(&[submission]).expect("a ledger").remove(0) {
@@ -92,6 +99,24 @@ fn a_server_takes_no_seat_from_the_pane_of_its_client() {
     assert_eq!(["one", "two"].map(|pane| last[pane].as_str()), ["architect", "claude-2"]);
     assert_eq!(status_of(&committer, other_id), Status::Confirmed);
     assert!(outcome(&mut committer, takes("one", own_id, Position::Support)).starts_with("own_claim"));
+    assert_eq!(folded(&workspace.events()), *committer.state());
+    drop(committer);
+    workspace.assert_sound();
+}
+
+/// Two servers of one client write for the first time at once, and only the first one found the other. Red before: the second
+/// one confirmed what the first one said, because it was not known when the first one wrote.
+#[test]
+fn a_server_joins_another_one_that_has_not_written_yet() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let claim = fact("the pool holds 20");
+    let claim_id = claim.claim_id;
+    let first = beside_another("hm-2", unpinned("hm-1", Command::CreateClaim(claim)));
+    assert!(outcome(&mut committer, first).starts_with("done"));
+    let supports = takes("hm-2", claim_id, Position::Support).command;
+    let said = outcome(&mut committer, pinned("devops", "hm-2", supports));
+    assert!(said.starts_with("own_claim"), "{said}");
     assert_eq!(folded(&workspace.events()), *committer.state());
     drop(committer);
     workspace.assert_sound();
