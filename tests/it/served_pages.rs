@@ -12,15 +12,20 @@ use crate::http::{Answer, Served, ends, hear, token};
 use crate::terminal::AS_OPERATOR;
 use crate::web::{PAGES, hidden};
 
-/// The headers of a form that a page of ours sends. Off this machine, a browser says no more than its origin.
-const OWN_FORM: [(&str, &str); 2] =
-    [("origin", "http://127.0.0.1"), ("content-type", "application/x-www-form-urlencoded")];
+/// The type of what a form sends.
+const OF_A_FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
+
+/// The origin of a page of ours. Off this machine, a browser says no more.
+fn own(served: &Served) -> String {
+    format!("http://127.0.0.1:{}", served.port())
+}
 
 /// Sends a form, as a page of ours or with other headers of the same names.
 fn post(served: &Served, path: &str, cookie: &str, fields: &[(&str, &str)], more: &[(&str, &str)]) -> Answer {
     let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
     let named = |name: &str| more.iter().any(|(given, _)| *given == name);
-    let usual = OWN_FORM.into_iter().chain([("cookie", cookie)]);
+    let own = own(served);
+    let usual = [("origin", own.as_str()), OF_A_FORM, ("cookie", cookie)].into_iter();
     let headers: Vec<(&str, &str)> =
         usual.filter(|(name, _)| !named(name)).chain(more.iter().copied()).collect();
     in_time(|| served.send_to(path, "POST", &headers, &body))
@@ -175,6 +180,8 @@ async fn the_operator_acts_and_the_ledger_has_the_name_of_the_token() {
     };
     for more in [
         [("origin", "https://evil.example")].as_slice(),
+        // Red before: a page of another port, to which the browser sends the cookie too.
+        &[("origin", "http://127.0.0.1:1")],
         &[("sec-fetch-site", "cross-site")],
         &[("sec-fetch-site", "same-site")],
         &[("host", "evil.example")],
@@ -297,12 +304,14 @@ fn who_guesses_tokens_is_slowed_down() {
     let bench = Bench::new();
     let auth = token(&bench, "reviewer", "viewer");
     let served = Served::start(bench.root(), &[]);
-    let wrong = served.send_to("/web/sign-in", "POST", &OWN_FORM, "token=hm_00&back=%2Fweb%2F");
+    let own = own(&served);
+    let own_form = [("origin", own.as_str()), OF_A_FORM];
+    let wrong = served.send_to("/web/sign-in", "POST", &own_form, "token=hm_00&back=%2Fweb%2F");
     assert!(wrong.status == 401 && wrong.body.contains("There is no such token"), "{wrong:?}");
     assert!(wrong.header("set-cookie").is_none(), "{wrong:?}");
     let mut stream = served.connect();
     let slowed = (0..60).any(|_| {
-        served.write_to("/web/sign-in", &mut stream, "POST", &OWN_FORM, "token=hm_00");
+        served.write_to("/web/sign-in", &mut stream, "POST", &own_form, "token=hm_00");
         hear(&mut stream, "\n").contains(" 429 ")
     });
     assert!(slowed, "60 guesses on one connection");

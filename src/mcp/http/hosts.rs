@@ -51,14 +51,17 @@ impl Hosts {
     }
 
     /// Whether a page of this front sends a form. A browser that sends no referrer replaces the origin of a form by `null`
-    /// and says in another header whether the form is of the same site.
+    /// and says in another header whether the form is of the same site. Without that header the origin must be the host of
+    /// the request with its port, because a cookie goes to all ports of a host.
     pub(crate) fn sends(&self, headers: &HeaderMap) -> bool {
         let all = |name: &str| headers.get_all(name).iter().map(|value| value.to_str().unwrap_or_default());
         let sites: Vec<&str> = all("sec-fetch-site").collect();
         let origins: Vec<&str> = all("origin").collect();
         let is_own_origin = match origins.as_slice() {
             ["null"] => !sites.is_empty(),
-            [origin] => self.is_our_origin(Some(origin)),
+            [origin] => {
+                self.is_our_origin(Some(origin)) && (!sites.is_empty() || is_of_host(origin, headers))
+            }
             _ => false,
         };
         is_own_origin && sites.iter().all(|site| *site == "same-origin")
@@ -74,6 +77,15 @@ impl Hosts {
         self.names.contains(&plain(authority.host()))
             && self.port.is_none_or(|port| authority.port_u16() == Some(port))
     }
+}
+
+/// Whether an origin is the host of a request, with its port.
+fn is_of_host(origin: &str, headers: &HeaderMap) -> bool {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
+    let Some((origin, host)) = origin.parse::<Uri>().ok().zip(host) else { return false };
+    let default_port = if origin.scheme_str() == Some("https") { 443 } else { 80 };
+    let at = |it: &Authority| (plain(it.host()), it.port_u16().unwrap_or(default_port));
+    origin.authority().is_some_and(|origin| at(origin) == at(&host))
 }
 
 fn plain(host: &str) -> String {
@@ -98,7 +110,8 @@ mod tests {
         let hosts = Hosts::of_this_machine(7_000);
         let sends = |pairs: &[(&'static str, &str)]| hosts.sends(&headers(pairs));
         let (here, site) = (("origin", "http://127.0.0.1:7000"), ("sec-fetch-site", "same-origin"));
-        assert!(sends(&[here, site]) && sends(&[here]), "an older browser too");
+        let host = ("host", "127.0.0.1:7000");
+        assert!(sends(&[here, site]) && sends(&[here, host]), "an older browser too");
         assert!(sends(&[("origin", "null"), site]), "what a browser without referrers sends");
         for foreign in [
             &[site][..],
@@ -113,6 +126,42 @@ mod tests {
         ] {
             assert!(!sends(foreign), "{foreign:?}");
         }
+    }
+
+    /// Red before: a page of another port of the same host sent forms with the cookie, which all ports share. Browsers name the
+    /// site of a request only over TLS and on this machine.
+    #[test]
+    fn a_form_of_another_port_is_not_ours() {
+        let address = "192.0.2.7:8787".parse().expect("an address");
+        let hosts = Hosts::new(address, &["memory.example".to_owned()]);
+        let sends = |host: &str, origin: &str, site: Option<&str>| {
+            let mut sent = headers(&[("host", host), ("origin", origin)]);
+            if let Some(site) = site {
+                sent.insert("sec-fetch-site", HeaderValue::from_str(site).expect("a value"));
+            }
+            hosts.sends(&sent)
+        };
+        for (host, origin) in [
+            ("192.0.2.7:8787", "http://192.0.2.7:8787"),
+            ("memory.example", "https://memory.example"),
+            ("memory.example", "http://Memory.Example:80"),
+            ("memory.example:443", "https://memory.example"),
+            ("[::1]:8787", "http://[::1]:8787"),
+        ] {
+            assert!(sends(host, origin, None), "{origin} to {host}");
+        }
+        for (host, origin) in [
+            ("192.0.2.7:8787", "http://192.0.2.7:3000"),
+            ("192.0.2.7:8787", "http://192.0.2.7"),
+            ("memory.example", "https://memory.example:8443"),
+            ("memory.example:443", "http://memory.example"),
+            ("localhost:8787", "http://127.0.0.1:8787"),
+        ] {
+            assert!(!sends(host, origin, None), "{origin} to {host}");
+        }
+        // Behind a proxy that gives another host, the browser itself tells.
+        assert!(sends("127.0.0.1:8787", "https://memory.example", Some("same-origin")));
+        assert!(!sends("127.0.0.1:8787", "https://memory.example", Some("same-site")));
     }
 
     #[test]
