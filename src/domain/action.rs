@@ -13,6 +13,7 @@ mod sight;
 mod steady;
 mod symbols;
 mod volatile;
+mod written;
 
 pub use advice::{DeadEnd, MAX_TOLD, advise, age, edited_since, first_line, quoted};
 pub use error::{error_in, error_signature};
@@ -225,6 +226,14 @@ mod tests {
             ("sed -n 1,9p a.py; cat a.py | sort; git checkout main; cp a.py /tmp", &[]),
             ("rm $F *.pyc ~/x; echo $X > $(name)", &[]),
             ("cd $D && rm a.py", &[]),
+            // Red before: the directory was named, and not the file in it.
+            ("cp a.py ../lib/; git mv b.py ../lib/", &["lib/a.py", "sub/b.py", "lib/b.py"]),
+            ("mv a.py c/b.py ../old", &["sub/a.py", "sub/c/b.py", "old/a.py", "old/b.py"]),
+            (
+                "install -m 644 a.py bin/; ln -s ../b.py; ln -s ../../x/c.py .",
+                &["sub/bin/a.py", "sub/b.py", "sub/c.py"],
+            ),
+            ("mv -t ../old a.py; install -d lib; cp *.py lib/", &["old", "sub/a.py"]),
             ("git restore --staged a.py; git rm --cached b.py; cp -t /tmp a.py", &[]),
             ("perl -Ilib -MList::Util bin/x.pl data.txt; sed -n -es/a/i/p a.py", &[]),
             (

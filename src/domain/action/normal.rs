@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::shell::{Joint, Step, VALUE, cut};
 use super::volatile::{Place, absolute, below, is_port_option, masked, port, word};
+use super::written::written_by;
 
 /// The longest line that is parsed, in bytes. Longer lines are generated and not typed.
 const MAX_LINE_BYTES: usize = 64 * 1024;
@@ -265,62 +266,6 @@ impl Reading<'_> {
         };
         self.found.push(NormalCommand { words: normal, dir });
     }
-}
-
-/// The files among the arguments of a program that writes, moves or deletes them. Other programs may write too, but what
-/// is not certain is not named.
-fn written_by<'a>(program: &str, arguments: &'a [String]) -> Vec<&'a str> {
-    let says = |option: &str| arguments.iter().any(|word| word == option);
-    // The word after one of these is its value.
-    let valued: &[&str] = match program {
-        "truncate" | "shred" => &["-s", "-n", "-r"],
-        "git" => &["--source", "-s"],
-        _ => &[],
-    };
-    let has_value = |option: &String| match program {
-        "sed" | "perl" => tells_script(option),
-        _ => valued.contains(&option.as_str()),
-    };
-    let is_value = |at: usize| at.checked_sub(1).is_some_and(|at| has_value(&arguments[at]));
-    let words = arguments.iter().enumerate().filter(|(at, word)| !word.starts_with('-') && !is_value(*at));
-    let mut files: Vec<&str> = words.map(|(_, word)| word.as_str()).collect();
-    match program {
-        "rm" | "unlink" | "shred" | "truncate" | "tee" | "mv" => files,
-        "cp" | "install" | "ln" if !says("-t") => files.split_off(files.len().saturating_sub(1)),
-        "sed" | "perl" if arguments.iter().any(|word| is_in_place(word)) => {
-            let has_script = |word: &String| {
-                tells_script(word) || word.starts_with("--expression=") || word.starts_with("-e")
-            };
-            files.into_iter().skip(usize::from(!arguments.iter().any(has_script))).collect()
-        }
-        "git" => match files.as_slice() {
-            // The index is no file of the work tree.
-            ["rm", ..] if says("--cached") => Vec::new(),
-            ["restore", ..] if says("--staged") && !says("--worktree") => Vec::new(),
-            ["rm" | "mv" | "restore", ..] => files.split_off(1),
-            ["checkout", ..] => {
-                let from =
-                    arguments.iter().position(|word| word == "--").map_or(arguments.len(), |at| at + 1);
-                arguments[from..].iter().map(String::as_str).collect()
-            }
-            _ => Vec::new(),
-        },
-        _ => Vec::new(),
-    }
-}
-
-/// Whether the script follows this option of `sed` or `perl`: `-e`, `-ne`, `-f`. Without one, the first word is the script.
-fn tells_script(word: &str) -> bool {
-    word == "--expression" || word.starts_with('-') && !word.starts_with("--") && word.ends_with(['e', 'f'])
-}
-
-/// Whether an option makes `sed` or `perl` write into its files: `-i`, `-i.bak`, `-pi`, `--in-place`.
-fn is_in_place(word: &str) -> bool {
-    // The rest of the word is the value of these letters: `-Ilib`, `-MFile::Find`, `-es/a/i/`.
-    const WITH_VALUE: [char; 10] = ['I', 'M', 'm', 'e', 'E', 'f', 'F', 'C', 'D', 'l'];
-    let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-')).unwrap_or_default();
-    word.starts_with("--in-place")
-        || letters.split(WITH_VALUE).next().is_some_and(|flags| flags.contains('i'))
 }
 
 /// A program: an installed one by its name, one of the workspace by its path.
