@@ -112,12 +112,16 @@ impl TrustProfile {
         let Loaded { profile, text, sha256 } = load_file(&file).map_err(Failure::usage)?;
         let argv = cleaned(&json!(profile.template()).to_string());
         let json = json!({ "name": name, "file": file.display().to_string(), "argv": profile.template(),
-            "sha256": sha256, "trust": Trust::Trusted });
+            "sha256": sha256, "trust": Trust::Trusted, "warning": profile.hidden() });
         let whole = format!(
             "{}\n\n{}\n\nprofile: {name}\nargv:    {argv}\nsha256:  {sha256}\n",
             file.display(),
             cleaned(&text).trim_end()
         );
+        let whole = match profile.hidden() {
+            Some(why) => format!("{whole}warning: it settles nothing: {}\n", cleaned(&why)),
+            None => whole,
+        };
         if !context.global.json {
             output::print(false, &whole, &json)?;
         }
@@ -194,6 +198,9 @@ fn show(
             |expect| cleaned(&expect.to_string()),
         ),
     );
+    if let Some(why) = profile.hidden() {
+        fact("warning", format!("it settles nothing: {}", cleaned(&why)));
+    }
     fact("needs", list(&profile.needs, "nothing"));
     fact("version", list(&profile.version, "none, the program's hash stands for it"));
     let limits = profile.limits;
@@ -296,24 +303,28 @@ impl Check {
     fn run(self, context: &Context, catalog: &Catalog) -> Result<(), Failure> {
         let from_files: Vec<(PathBuf, Result<Loaded, BadProfile>)> =
             self.files.iter().map(|file| (file.clone(), load_file(file))).collect();
-        let mut good: Vec<String> = Vec::new();
+        // Each with what its exit code hides.
+        let mut good: Vec<(String, Option<String>)> = Vec::new();
         let mut bad: Vec<&BadProfile> = Vec::new();
         for (file, loaded) in &from_files {
             match loaded {
-                Ok(_) => good.push(file.display().to_string()),
+                Ok(loaded) => good.push((file.display().to_string(), loaded.profile.hidden())),
                 Err(problem) => bad.push(problem),
             }
         }
         if self.files.is_empty() {
             good.extend(catalog.profiles().filter_map(|known| match &known.origin {
-                Origin::Project(file) => Some(file.display().to_string()),
+                Origin::Project(file) => Some((file.display().to_string(), known.profile.hidden())),
                 Origin::BuiltIn => None,
             }));
             bad.extend(catalog.broken());
         }
         let mut text = String::new();
-        for file in &good {
+        for (file, hidden) in &good {
             let _ = writeln!(text, "ok      {file}");
+            if let Some(why) = hidden {
+                let _ = writeln!(text, "warning {file}: it settles nothing: {}", cleaned(why));
+            }
         }
         for problem in &bad {
             let _ = writeln!(text, "broken  {problem}");
@@ -321,7 +332,11 @@ impl Check {
         if text.is_empty() {
             text.push_str("no profiles of the project's own\n");
         }
-        let json = json!({ "ok": good, "broken": bad.iter().map(|bad| broken(bad)).collect::<Vec<_>>() });
+        let warning =
+            |(file, why): &(String, Option<String>)| Some(json!({ "file": file, "problem": why.as_ref()? }));
+        let warnings: Vec<Value> = good.iter().filter_map(warning).collect();
+        let good: Vec<&String> = good.iter().map(|(file, _)| file).collect();
+        let json = json!({ "ok": good, "warnings": warnings, "broken": bad.iter().map(|bad| broken(bad)).collect::<Vec<_>>() });
         output::print(context.global.json, &text, &json)?;
         if bad.is_empty() { Ok(()) } else { Err(Failure::Broken) }
     }

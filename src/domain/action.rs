@@ -20,7 +20,7 @@ pub use error::{error_in, error_signature};
 pub use looks::only_looks;
 pub use normal::{NormalCommand, bare, inside_shell, makes_commits, normalise};
 pub use own::is_own_call;
-pub use pipe::{Piped, piped};
+pub use pipe::{Piped, piped, printed};
 pub use reads::without_reading;
 pub use sight::{files_named, scope_named, targets_of, trigger_run};
 pub use steady::steady;

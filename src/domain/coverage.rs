@@ -2,6 +2,7 @@
 
 use globset::{GlobBuilder, GlobMatcher};
 
+use crate::domain::action;
 use crate::domain::experiment::{Expect, Prediction, ProfileName};
 use crate::domain::scope::{Scope, WILD, matches};
 
@@ -29,15 +30,32 @@ pub struct Check<'c> {
     pub elsewhere: bool,
     /// The variables that the profile passes and it runs without.
     pub without: &'c [String],
+    /// The command.
+    pub argv: &'c [String],
+}
+
+/// Why an exit code says nothing about the check of a command, and what mends that: the command ends in a pipe into one that
+/// only prints, and no rule about the output tells more.
+pub fn hidden(argv: &[String], expect: Option<&Expect>) -> Option<String> {
+    if expect.is_some_and(|expect| expect.ran.is_some() || expect.failed.is_some()) {
+        return None;
+    }
+    let printed = action::printed(argv)?;
+    Some(format!(
+        "its exit code is {printed}; write it as [\"bash\", \"-o\", \"pipefail\", \"-c\", …], or add `ran` or `failed` to [expect]"
+    ))
 }
 
 /// Why a run of this check settles nothing about a claim with these scopes and this prediction; `None` if it can.
 pub fn cannot_settle(check: Check<'_>, scopes: &[Scope], prediction: Prediction) -> Option<String> {
-    let Check { profile, expect, globs, elsewhere, without } = check;
+    let Check { profile, expect, globs, elsewhere, without, argv } = check;
     let Some(profile) = profile else { return Some("it was no run of a profile".to_owned()) };
     let Some(expect) = expect else {
         return Some(format!("profile `{profile}` does not say what its exit code means"));
     };
+    if let Some(why) = hidden(argv, Some(expect)) {
+        return Some(format!("of profile `{profile}`, {why}"));
+    }
     if elsewhere {
         return Some(format!(
             "it runs in another directory than profile `{profile}` names: leave out cwd, or ask a human for a profile with that cwd"

@@ -222,9 +222,10 @@ impl Plan {
     /// Why a run of this plan settles nothing about a claim with these scopes and this prediction; `None` if it
     /// can.
     pub fn cannot_settle(&self, scopes: &[Scope], prediction: Prediction) -> Option<String> {
-        let Self { profile, expect, scopes: globs, elsewhere, without, .. } = self;
+        let Self { profile, expect, scopes: globs, elsewhere, without, argv, .. } = self;
         let (profile, expect, elsewhere) = (profile.as_ref(), expect.as_ref(), *elsewhere);
-        coverage::cannot_settle(Check { profile, expect, globs, elsewhere, without }, scopes, prediction)
+        let check = Check { profile, expect, globs, elsewhere, without, argv };
+        coverage::cannot_settle(check, scopes, prediction)
     }
 
     /// The command as a person would type it. For display only; this text is never executed.

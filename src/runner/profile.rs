@@ -161,10 +161,14 @@ impl Profile {
     /// Why a run settles nothing about a claim with these scopes and this prediction; `None` when it can.
     pub fn cannot_settle(&self, scopes: &[Scope], prediction: Prediction) -> Option<String> {
         let (profile, expect, globs) = (Some(&self.name), self.expect.as_ref(), &self.scopes);
-        coverage::cannot_settle(
-            Check { profile, expect, globs, elsewhere: false, without: &[] },
-            scopes,
-            prediction,
-        )
+        let argv = &self.template();
+        let check = Check { profile, expect, globs, elsewhere: false, without: &[], argv };
+        coverage::cannot_settle(check, scopes, prediction)
+    }
+
+    /// Why its exit code says nothing about its check, and what mends that; `None` where it does. An agent's shows nothing.
+    pub fn hidden(&self) -> Option<String> {
+        let why = || coverage::hidden(&self.template(), self.expect.as_ref());
+        self.agent.is_none().then(why).flatten()
     }
 }

@@ -408,6 +408,51 @@ fn scopes_choose_profiles() {
     .assert_eq(&told.concat());
 }
 
+/// Red before: a run settled claims by the exit code of `tail`.
+#[test]
+fn the_exit_code_of_a_filter_settles_nothing() {
+    let scopes = ["src/pool.rs".parse::<Scope>().expect("a scope")];
+    let why_not = |argv: &str, more: &str| {
+        let text = format!("argv = {argv}\nscopes = ['src/**']\n[expect]\nexit = 0\n{more}");
+        profile(&text).cannot_settle(&scopes, Prediction::Passes)
+    };
+    let filtered = "['sh', '-c', 'cargo test 2>&1 | tail -1']";
+    let why = why_not(filtered, "").expect("a reason");
+    assert!(why.contains("of `tail -1`, the last of a pipe: says nothing about `cargo test`"), "{why}");
+    assert!(why.contains("pipefail") && why.contains("`ran` or `failed`"), "{why}");
+    assert!(why_not("['timeout', '9', 'bash', '-c', 'set -e; make | sort | tee log']", "").is_some());
+    for (argv, more) in [
+        (filtered, "ran = 'test result: ok'"),
+        (filtered, "failed = 'FAILED'"),
+        ("['bash', '-o', 'pipefail', '-c', 'cargo test | tail -1']", ""),
+        ("['bash', '-c', 'set -o pipefail; cargo test | tail -1']", ""),
+        ("['sh', '-c', 'cargo metadata | grep -q pool']", ""),
+        ("['sh', '-c', 'test \"$(cat a | wc -l)\" = 3']", ""),
+        ("['grep', '-q', 'a | tail', 'src/pool.rs']", ""),
+    ] {
+        assert_eq!(why_not(argv, more), None, "{argv} {more}");
+    }
+}
+
+/// Red before: nothing told the human who trusts a profile that its exit code is that of `tail`.
+#[test]
+fn a_profile_whose_exit_code_is_that_of_a_filter_is_told_before_it_is_trusted() {
+    let shell = Shell::new();
+    let dir = shell.workspace().marker_dir().join("profiles");
+    fs::create_dir_all(&dir).expect("a directory");
+    let text = "description = 'tests'\nargv = ['sh', '-c', 'cargo test | tail -1']\ntimeout_ms = 1000\n\
+                scopes = ['src/**']\n[expect]\nexit = 0\n";
+    fs::write(dir.join("piped.toml"), text).expect("a profile");
+    for line in ["hm profile check", "hm profile trust piped --yes --agent operator", "hm profile show piped"]
+    {
+        let output = shell.run(line);
+        assert!(output.status.success(), "{line}: {output:?}");
+        let said = crate::governed::on_one_line(&String::from_utf8_lossy(&output.stdout));
+        assert!(said.contains("of `tail -1`, the last of a pipe"), "{line}: {said}");
+        assert!(said.contains("pipefail"), "{line}: {said}");
+    }
+}
+
 #[test]
 fn the_project_adds_profiles_and_its_mistakes_are_named() {
     let mut shell = Shell::without_writer();

@@ -76,6 +76,24 @@ pub fn piped(line: &str) -> Option<Piped> {
     read(line, false, MAX_DEPTH)
 }
 
+/// Commands that print what they get, and succeed whatever it is.
+const PRINTERS: [&str; 13] =
+    ["cat", "column", "cut", "head", "less", "more", "nl", "sed", "sort", "tail", "tee", "tr", "uniq"];
+
+/// The pipe at the end of a command whose exit code is that of a command which only prints, as in `sh -c 'make | tail'`.
+pub fn printed(argv: &[String]) -> Option<Piped> {
+    // Most commands run no shell.
+    if !argv.iter().any(|word| word.contains('|')) {
+        return None;
+    }
+    let only_prints = |piped: &Piped| {
+        let Hides::Pipe { last, ends_line: true } = &piped.by else { return false };
+        let words = shell_words::split(last).unwrap_or_default();
+        unwrapped(&words).and_then(<[String]>::first).is_some_and(|word| PRINTERS.contains(&name(word)))
+    };
+    piped(&shell_words::join(argv)).filter(only_prints)
+}
+
 /// State while a line is read.
 struct Line {
     piped: Option<Piped>,

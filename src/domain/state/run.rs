@@ -98,16 +98,17 @@ impl Run {
         if self.asserted {
             return Some("only the word of its recorder stands for it".to_owned());
         }
-        let Self { profile, expects, scopes: globs, elsewhere, without, .. } = self;
+        let Self { profile, expects, scopes: globs, elsewhere, without, words: argv, .. } = self;
         let (profile, expect, elsewhere) = (profile.as_ref(), expects.as_ref(), *elsewhere);
-        coverage::cannot_settle(Check { profile, expect, globs, elsewhere, without }, scopes, prediction)
+        let check = Check { profile, expect, globs, elsewhere, without, argv };
+        coverage::cannot_settle(check, scopes, prediction)
     }
 
     /// Whether it checks files of a claim, wherever it ran and whatever variable it ran without.
     pub fn is_about(&self, scopes: &[Scope]) -> bool {
-        let Self { profile, expects, scopes: globs, .. } = self;
+        let Self { profile, expects, scopes: globs, words: argv, .. } = self;
         let (profile, expect) = (profile.as_ref(), expects.as_ref());
-        let check = Check { profile, expect, globs, elsewhere: false, without: &[] };
+        let check = Check { profile, expect, globs, elsewhere: false, without: &[], argv };
         !self.asserted && coverage::cannot_settle(check, scopes, Prediction::Passes).is_none()
     }
 
