@@ -86,6 +86,21 @@ impl Named {
         }
     }
 
+    /// The word for them in a sentence.
+    const fn nouns(self) -> &'static str {
+        match self {
+            Self::Claim => "claims",
+            Self::Task => "tasks",
+            Self::Plan => "plans and phases",
+            Self::Run => "runs",
+            Self::Contradiction => "contradictions",
+            Self::Session => "sessions",
+            Self::Pattern => "patterns",
+            Self::Guard => "guards",
+            Self::Playbook => "playbooks",
+        }
+    }
+
     /// The letter at the start of its names.
     pub const fn letter(self) -> &'static str {
         match self {
@@ -177,6 +192,34 @@ impl Sort {
     pub fn elsewhere(self, message: String, other: Self, name: &str) -> Rejection {
         let list = other.refusal().1.split('`').nth(1).unwrap_or_default();
         Rejection::new(self.refusal().0, message, format!("`{list}/{name}` shows it"))
+    }
+
+    /// What a text would name by its letter, if that is not the letter of this sort: part of a refusal.
+    fn misnamed(self, text: &str) -> Option<String> {
+        let (letter, number) = text.split_at_checked(1)?;
+        let is_name = letter.bytes().all(|byte| byte.is_ascii_alphabetic())
+            && !number.is_empty()
+            && number.bytes().all(|byte| byte.is_ascii_digit());
+        let is_of = |of: &Named| of.letter().eq_ignore_ascii_case(letter);
+        let of = Named::ALL.into_iter().find(is_of);
+        let own = self.named();
+        if !is_name || of == Some(own) {
+            return None;
+        }
+        let letter = letter.to_ascii_uppercase();
+        Some(match of {
+            Some(of) => format!("{letter} is for {}, and {} for {}", of.nouns(), own.letter(), own.nouns()),
+            None => {
+                let all = Named::ALL.map(|of| format!("{} for {}", of.letter(), of.nouns())).join(", ");
+                format!("no name begins with {letter}; names begin with {all}")
+            }
+        })
+    }
+
+    /// The refusal for a text that names nothing.
+    pub fn nothing(self, given: &str, near: &[String]) -> Rejection {
+        let why = self.misnamed(given).map_or_else(String::new, |why| format!(" ({why})"));
+        self.unknown(format!("no {} is called `{given}`{why}", self.noun()), near)
     }
 
     /// The refusal for an unknown name.

@@ -110,7 +110,7 @@ impl Reader {
                     return Ok(Err(sort.elsewhere(problem, other, &given)));
                 }
                 let near = self.near(sort, text)?;
-                Err(sort.unknown(format!("no {noun} is called `{given}`"), &near))
+                Err(sort.nothing(&given, &near))
             }
             several => {
                 let names: Vec<String> = several.iter().map(|(_, name)| name.clone()).collect();

@@ -385,6 +385,9 @@ fn what_names_nothing_is_refused_with_the_nearest() {
             "hm --agent devops task add more --after T2 --phase P1",
             "hm --agent devops phase add Build --plan P9",
             "hm --agent devops task claim 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47",
+            "hm task show X4",
+            "hm claim show P1",
+            "hm task show q7",
         ],
         expect![[r#"
             $ hm task show T1
@@ -413,6 +416,15 @@ fn what_names_nothing_is_refused_with_the_nearest() {
             [exit 1]
             $ hm --agent devops task claim ID1
             hm: no task has the id ID1; `hm task list` shows all
+            [exit 1]
+            $ hm task show X4
+            hm: no task is called `X4` (X is for contradictions, and T for tasks); did you mean T2 (indexes), T1 (tables)? `hm task list` shows all
+            [exit 1]
+            $ hm claim show P1
+            hm: no claim is called `P1` (P is for plans and phases, and C for claims); there is none yet: `hm claim list` shows all
+            [exit 1]
+            $ hm task show q7
+            hm: no task is called `q7` (no name begins with Q; names begin with C for claims, T for tasks, P for plans and phases, R for runs, X for contradictions, S for sessions, L for patterns, G for guards, B for playbooks); did you mean T2 (indexes), T1 (tables)? `hm task list` shows all
             [exit 1]
         "#]],
     );
