@@ -341,6 +341,8 @@ pub struct Claim {
     pub agreed_before_change: bool,
     /// The run that has contradicted the claim since its proof.
     pub failed_since: Option<String>,
+    /// The same, where that run passed and the claim predicts a failure.
+    pub passed_since: Option<String>,
     /// The best grade of its evidence.
     pub grade: Grade,
     /// Whether the files of its evidence were edited since.

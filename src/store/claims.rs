@@ -127,6 +127,9 @@ pub struct ClaimSummary {
     /// predicted outcome.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_since: Option<RunId>,
+    /// Whether that run passed: the claim predicts a failure.
+    #[serde(skip)]
+    pub passed_since: bool,
     /// Whether a run proved it and a path of it has no version, so that later edits there leave the proof standing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub edits_unseen: bool,
@@ -271,7 +274,8 @@ impl ClaimSummary {
         let before = if self.agreed_before_change { ", before the change" } else { "" };
         let unseen = if self.edits_unseen { ", later edits unseen" } else { "" };
         let unstable = if self.unstable { ", unstable" } else { "" };
-        let failed = self.failed_since.as_ref().map(|run| format!(", failed since ({run})"));
+        let ended = if self.passed_since { "passed" } else { "failed" };
+        let failed = self.failed_since.as_ref().map(|run| format!(", {ended} since ({run})"));
         [before, unseen, unstable, &failed.unwrap_or_default()].concat()
     }
 
@@ -501,6 +505,7 @@ impl Reader {
         let basis = claim.basis.filter(|_| status == Status::Confirmed);
         let unstable = basis.is_some() && unstable_since.is_some() && self.is_recent(unstable_since);
         let failed_since = claim.failed_since.filter(|_| basis.is_some());
+        let passed_since = failed_since.is_some_and(|run| self.has_passed(run));
         let proof = claim.proof.filter(|_| matches!(basis, Some(Basis::Proved | Basis::Unchecked)));
         let edits_unseen = claim.edits_unseen && basis == Some(Basis::Proved);
         let agreed_before_change =
@@ -511,6 +516,7 @@ impl Reader {
             proof,
             unstable,
             failed_since,
+            passed_since,
             edits_unseen,
             agreed_before_change,
             ..claim
@@ -681,6 +687,7 @@ pub(super) fn summary(row: &InOrder<'_, '_>, imports: &Imports) -> rusqlite::Res
         mended: row.get("mended")?,
         agreed_by_silence: by_silence,
         failed_since: row.get("failed_since")?,
+        passed_since: false,
         name: row.get("name")?,
         rejected: row.get("rejected")?,
         proof: row.json::<Option<_>>("proved_by")?.map(Proof::of),

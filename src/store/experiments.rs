@@ -345,6 +345,14 @@ impl Reader {
         Ok(run)
     }
 
+    /// Whether a run met its expectation.
+    pub(super) fn has_passed(&self, run: RunId) -> bool {
+        let sql = "SELECT status = 'succeeded' FROM experiments WHERE id = ?1";
+        let passed = self.db.prepare_cached(sql).and_then(|mut one| one.query_row([run], only));
+        // A row that cannot be read is reported where the run is shown.
+        passed.unwrap_or(false)
+    }
+
     /// The paths of a claim without a version, if this run proved the claim.
     fn unseen(&self, claim: &ClaimId, run: &RunId) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT scopes, coalesce(versions, '{}') AS versions FROM claims \

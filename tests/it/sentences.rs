@@ -139,12 +139,15 @@ fn the_same_outcome_under_another_prediction_is_no_failure_since() {
     let list = told(&shell, "hm claim list");
     assert!(list.contains("proved") && !list.contains("failed since"), "{list}");
     assert!(told(&shell, "hm attention --all").contains("Nothing needs anybody"));
-    // The other outcome is a failure of the claim.
+    // The other outcome contradicts the claim. Red before: a run that passed was said to have failed since.
     std::fs::write(root.join("yes.sh"), "exit 0\n").expect("a script");
     told(&shell, "hm experiment run chk --arg file=yes.sh --claim C1 --prediction fails --agent analyst");
     let list = told(&shell, "hm claim list");
-    assert!(list.contains("failed since (R3)"), "{list}");
+    assert!(list.contains("passed since (R3)") && !list.contains("failed since"), "{list}");
+    let context = told(&shell, "hm context --agent devops");
+    assert!(context.contains("passed_since=\"R3\"") && !context.contains("failed_since"), "{context}");
     let needs = told(&shell, "hm attention --all");
+    assert!(needs.contains("passed since (R3)") && !needs.contains("failed since"), "{needs}");
     let again = "hm experiment run chk --arg 'file=yes.sh' --claim C1 --prediction fails";
     assert!(needs.contains(&format!("`{again}`")), "{needs}");
     std::fs::write(root.join("yes.sh"), "exit 1\n").expect("a script");

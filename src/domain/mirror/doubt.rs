@@ -236,7 +236,14 @@ impl Pages {
         ] {
             said.push_str(if holds { words } else { "" });
         }
-        said + &failed_since.map(|run| format!(", failed since ({})", self.run_name(run))).unwrap_or_default()
+        let ended = if failed_since.is_some_and(|run| self.has_passed(run)) { "passed" } else { "failed" };
+        let since = failed_since.map(|run| format!(", {ended} since ({})", self.run_name(run)));
+        said + &since.unwrap_or_default()
+    }
+
+    /// Whether a run met its expectation.
+    pub(super) fn has_passed(&self, id: RunId) -> bool {
+        self.runs.get(&id).is_some_and(|run| run.state == RunState::Succeeded)
     }
 
     /// The short name of a run, or its id.

@@ -1,4 +1,4 @@
-//! Items about the runs of claims: proofs that wait, failed since or are unstable.
+//! Items about the runs of claims: proofs that wait, are contradicted since or are unstable.
 
 use serde_json::json;
 
@@ -56,7 +56,8 @@ pub(super) fn failed_since(store: &Reader, claim: &ClaimSummary) -> Result<Optio
         true => format!("or {EQUAL_RUNS} equal runs once the content is another: {again}"),
         false => format!("or a later run that comes out right: {again}"),
     });
-    let what = vec![claim.statement.clone(), format!("failed since ({failed})")];
+    let ended = if claim.passed_since { "passed" } else { "failed" };
+    let what = vec![claim.statement.clone(), format!("{ended} since ({failed})")];
     let ids = vec![claim.id.to_string(), failed.to_string()];
     Ok(Some(Need { hint: again, ..Need::new(Kind::FailedSince, ids, since, its_end(store, claim)?, what) }))
 }
