@@ -11,6 +11,7 @@ use crate::reads::Reads;
 use crate::schedule::{self, JobRun, JobRuns};
 use crate::standing::Standing;
 use crate::store::{ClaimSummary, LeftOut, Reader, StoreError};
+use crate::system::modified;
 use crate::workspace::Workspace;
 
 /// The inputs of every question.
@@ -132,6 +133,10 @@ fn troubles(reads: &mut Reads, now: Timestamp) -> Result<JobRuns, ViewError> {
         let waiting = if damage.stops_writes() { "; writes wait in the spool" } else { "" };
         format!("{}{waiting}", damage.loss.fault)
     });
+    // Once one of these files has changed, only the next run of the job tells whether anything is wrong.
+    let workspace = reads.workspace();
+    let changed = [workspace.config(), workspace.mirrors()].iter().filter_map(|file| modified(file)).max();
+    runs.0.retain(|job, run| job != "mirror" || changed.is_none_or(|at| at <= run.last_run_at));
     if let Some(detail) = damaged.or(unreadable) {
         let run = JobRun { last_run_at: now, took_ms: 0, outcome: schedule::JobOutcome::Attention, detail };
         runs.0.insert(attention::LEDGER.to_owned(), run);

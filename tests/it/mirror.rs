@@ -832,8 +832,17 @@ fn the_writer_goes_on_with_a_mirror_that_was_begun() {
     assert!(!dir.exists(), "a configuration alone begins no mirror");
     let status = String::from_utf8(shell.run("hm status").stdout).expect("UTF-8");
     assert!(status.contains("mirror: the configuration names"), "{status}");
-
+    let attention = || String::from_utf8(shell.run("hm attention --all").stdout).expect("UTF-8");
+    assert!(attention().contains("the configuration names"), "{}", attention());
+    // Red before: both of these left the item until the job ran again.
+    let configured = fs::read_to_string(workspace.config()).expect("a configuration");
+    fs::write(workspace.config(), "").expect("a configuration");
+    assert!(!attention().contains("the configuration names"), "{}", attention());
+    fs::write(workspace.config(), configured).expect("a configuration");
+    assert_eq!(restarted().outcome, JobOutcome::Attention);
+    assert!(attention().contains("the configuration names"), "{}", attention());
     ran(&workspace, &to(&dir));
+    assert!(!attention().contains("the configuration names"), "{}", attention());
     said("hm claim create \"the pool is slow\" --scope src/db --agent devops");
     let goes_on = restarted();
     assert_eq!(goes_on.outcome, JobOutcome::Ok, "{}", goes_on.detail);
