@@ -50,7 +50,7 @@ pub(super) enum Decision {
     )]
     List {
         /// Only on this target
-        #[arg(long, value_name = "NAME")]
+        #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
         target: Option<String>,
         /// At most so many
         #[arg(long, value_name = "N", default_value_t = views::ROWS)]
@@ -86,7 +86,7 @@ pub(super) struct Record {
     #[arg(hide_short_help = true, long, value_name = "TEXT")]
     context: Option<String>,
     /// What it decides about; one decision in force for each
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     target: Option<String>,
     /// What it is about, besides the target; may be repeated
     #[arg(long = "scope", value_name = "SCOPE")]

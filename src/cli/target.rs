@@ -15,14 +15,17 @@ pub(super) enum Target {
     #[command(after_help = "Example: hm target alias database db")]
     Alias {
         /// Name that stays
+        #[arg(allow_hyphen_values = true)]
         target: String,
         /// Name that becomes an alias
+        #[arg(allow_hyphen_values = true)]
         alias: String,
     },
     /// Undo an alias: its own records belong to it again; for the operator only
     #[command(after_help = "Example: hm target part db")]
     Part {
         /// Alias to separate
+        #[arg(allow_hyphen_values = true)]
         alias: String,
     },
     /// List every target with its aliases

@@ -282,6 +282,20 @@ async fn only_the_operator_says_why_the_operators_decision_was_made() {
     assert!(recorded.status.success(), "{recorded:?}");
 }
 
+/// Red before: no line joined a target whose name begins with a dash.
+#[tokio::test]
+async fn a_target_may_begin_with_a_dash() {
+    let bench = Bench::new();
+    let why = ["--rationale", "one file, nothing to run"];
+    let records = [&["decision", "record", "we keep SQLite", "--target", "-storage"], &why[..]].concat();
+    for line in [&["target", "alias", "-storage", "-x"][..], &["target", "part", "-x"], &records] {
+        let done = bench.hm(&[line, &["--agent", "operator"]].concat());
+        assert!(done.status.success(), "{line:?}: {done:?}");
+    }
+    let listed = text(&bench.hm(&["decision", "list", "--target", "-storage"]));
+    assert!(listed.contains("we keep SQLite"), "{listed}");
+}
+
 #[tokio::test]
 async fn an_alias_is_taken_apart() {
     let bench = Bench::new();
