@@ -43,7 +43,7 @@ pub(crate) use guard::contestable;
 pub use loss::Loss;
 pub use mined::{Mined, mined};
 pub use quorum::{ACTIVE_WITHIN, OVERRIDES, Policy, Quorum, after_join};
-pub use retention::forgotten;
+pub use retention::{after_end, forgotten};
 pub use session::overdue;
 pub use spaces::{FoundItem, SpaceFacts, Stopped, copied, stopped};
 pub(crate) use target::respelled;

@@ -45,11 +45,17 @@ pub(super) fn join_respelled(committer: &mut Committer) -> Result<usize, WriterE
 /// Ends the claims whose term is over by the policy, and returns their number. The operation is idempotent.
 pub fn forget(committer: &mut Committer) -> Result<usize, WriterError> {
     let now = committer.now();
+    let over = decide::forgotten(committer.state(), &committer.memory_policy, now);
+    let after = decide::after_end(committer.state(), &over.concat(), now);
     let mut forgotten = 0;
-    for chunk in decide::forgotten(committer.state(), &committer.memory_policy, now).chunks(MAX_GROUP) {
+    for chunk in over.chunks(MAX_GROUP) {
         let batches = chunk.iter().map(|events| committer.own(AgentId::system(), events.clone()));
         let batches: Vec<OwnBatch> = batches.collect();
         forgotten += committer.record(&batches)?;
+    }
+    if !after.is_empty() {
+        let batch = committer.own(AgentId::system(), after);
+        committer.record(&[batch])?;
     }
     Ok(forgotten)
 }

@@ -6,14 +6,15 @@ use expect_test::expect;
 use hivemind::config::{Config, TEMPLATE};
 use hivemind::domain::claim::{ClaimType, Position, ReportKind, Status};
 use hivemind::domain::command::{
-    AcceptGuard, Command, CreateClaim, DeprecateClaim, RecordDecision, RecordTurn, ReportEvent, SaveAnchor,
-    StartSession, Submission,
+    AcceptGuard, AliasTarget, Command, CreateClaim, DeprecateClaim, RecordDecision, RecordTurn, ReportEvent,
+    SaveAnchor, StartSession, Submission,
 };
 use hivemind::domain::event::Event;
 use hivemind::domain::ids::{ClaimId, EventId, SessionId};
 use hivemind::domain::memory::{MemoryEvent, MemoryKind};
 use hivemind::domain::policy::{Length, MemoryPolicy, Retention, Term, TrustMode, WritePolicy};
 use hivemind::domain::rejection::Code;
+use hivemind::domain::scope::Scope;
 use hivemind::domain::session::{Role, Source};
 use hivemind::mcp::Era;
 use hivemind::spool::Spool;
@@ -693,6 +694,40 @@ fn a_claim_is_forgotten_after_so_many_sessions() {
     ]
     .map(sessions_until_forgotten);
     assert_eq!(found, [2, 3, 5, 6, usize::MAX]);
+}
+
+/// Red before: a supported decision stayed proposed when the term of the other one on its target was over.
+#[test]
+fn a_decision_is_confirmed_once_the_term_of_the_other_one_on_its_target_is_over() {
+    let workspace = TempWorkspace::new();
+    let retention = Retention::of([(MemoryEvent::Decision, Term::Decay(Length::Sessions(2)))]);
+    let mut committer =
+        workspace.committer(1).governed(MemoryPolicy { retention, ..MemoryPolicy::default() });
+    let on = |statement: &str, target: &str| {
+        let target = Some(Scope::target(target).expect("a target"));
+        RecordDecision { target, ..decision(statement) }
+    };
+    let (one, other) = (on("we keep one file", "database"), on("we take a server", "store"));
+    let [one_id, other_id] = [one.claim_id, other.claim_id];
+    let [target, alias] = ["database", "store"].map(|name| Scope::target(name).expect("a target"));
+    for said in [
+        request("devops", Command::RecordDecision(one)),
+        request("analyst", Command::RecordDecision(other)),
+        request("operator", Command::AliasTarget(AliasTarget { target, alias })),
+        session(101),
+        position("reviewer", other_id, Position::Support),
+    ] {
+        assert_eq!(refused(&mut committer, &said), None);
+    }
+    let mut sessions = 102..110;
+    while writer::forget(&mut committer).expect("a sweep") == 0 {
+        let next = sessions.next().expect("a term of two sessions");
+        assert_eq!(refused(&mut committer, &session(next)), None);
+    }
+    let status = |id| committer.state().claim(id).map(|claim| claim.status);
+    assert_eq!([one_id, other_id].map(status), [Some(Status::Deprecated), Some(Status::Confirmed)]);
+    assert_eq!(folded(&workspace.events()), *committer.state());
+    workspace.assert_sound();
 }
 
 /// Red before: the term of the claim's own type counted, whatever its author said that it reports.

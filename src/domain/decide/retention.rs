@@ -1,6 +1,7 @@
 //! Retention: claims whose term is over are out of force. Their events and their audits stay.
 
-use super::{contradiction, transition};
+use super::{contradiction, target, transition};
+use crate::domain::agent::AgentId;
 use crate::domain::claim::Status;
 use crate::domain::event::{Event, MemoryForgotten};
 use crate::domain::memory::MemoryKind;
@@ -8,6 +9,13 @@ use crate::domain::policy::{MemoryPolicy, Tick};
 use crate::domain::state::State;
 use crate::domain::text::Label;
 use crate::domain::time::Timestamp;
+
+/// The events that follow when these events end claims: decisions that are alone on their target again become confirmed.
+pub fn after_end(state: &State, ended: &[Event], now: Timestamp) -> Vec<Event> {
+    let (mut events, _) = target::freed(state, ended, now, &state.policy());
+    events.extend(contradiction::ended_by(state, &AgentId::system(), &events));
+    events
+}
 
 /// The events that end each claim whose term is over at `now`, in the order of the claims' ids. A claim that waits for
 /// its proof stays until the run has ended.
