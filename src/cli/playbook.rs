@@ -78,6 +78,7 @@ impl Playbook {
 
 fn export(context: &Context, to: &Path) -> Result<(), Failure> {
     let skills = views::skills(&mut context.models()?, system::now())?;
+    let (skills, former): (Vec<Skill>, Vec<Skill>) = skills.into_iter().partition(|skill| skill.is_in_use);
     let files: Vec<PathBuf> = skills.iter().map(|skill| to.join(&skill.name).join(FILE)).collect();
     // All files are checked before the first is written.
     for (file, skill) in files.iter().zip(&skills) {
@@ -92,12 +93,26 @@ fn export(context: &Context, to: &Path) -> Result<(), Failure> {
             )
         })?;
     }
+    let removed: Vec<String> = former.iter().filter_map(|skill| removed(to, skill)).collect();
     let shown: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-    let text = match shown.as_slice() {
+    let mut text = match shown.as_slice() {
         [] => "no playbook is accepted and in use: `hm playbook list` shows them all\n".to_owned(),
         shown => shown.iter().map(|file| format!("wrote {file}\n")).collect(),
     };
-    output::print(context.global.json, &text, &json!({ "written": shown }))
+    text.extend(removed.iter().map(|file| format!("removed {file}: its playbook is not in use any more\n")));
+    output::print(context.global.json, &text, &json!({ "written": shown, "removed": removed }))
+}
+
+/// Removes the file of a playbook that is not in use, if we wrote it, and its directory if nothing else is in it.
+fn removed(to: &Path, skill: &Skill) -> Option<String> {
+    let file = to.join(&skill.name).join(FILE);
+    if !file.is_file() || check(&file, skill).is_err() {
+        return None;
+    }
+    fs::remove_file(&file).ok()?;
+    // Other files of the directory are not ours.
+    let _ = file.parent().map(fs::remove_dir);
+    Some(file.display().to_string())
 }
 
 /// Refuses to write over a file of another origin, and over a link.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::action::only_looks;
+use crate::domain::clean::cleaned;
 use crate::domain::ids::TaskId;
 use crate::domain::scope::Scope;
 use crate::domain::text::CommandLine;
@@ -35,9 +36,9 @@ const MAX_VISITS: usize = 2_000_000;
 /// The most events that a playbook cites.
 pub const MAX_EVIDENCE: usize = 32;
 /// The fewest later tasks after which a playbook can be hidden because of its harm.
-pub const MIN_FOLLOWED: u64 = 3;
+const MIN_FOLLOWED: u64 = 3;
 /// A playbook without a use for this time is hidden, in milliseconds: 90 days.
-pub const UNUSED_AFTER_MS: i64 = 90 * DAY_MS;
+const UNUSED_AFTER_MS: i64 = 90 * DAY_MS;
 const DAY_MS: i64 = 24 * 3_600_000;
 /// The longest short name, in characters.
 const NAME_CHARS: usize = 48;
@@ -168,6 +169,22 @@ fn places(steps: &[Step], of: &[(Step, u64)]) -> Option<Vec<usize>> {
         Some(places)
     }
     (0..of.len()).find_map(|at| from(steps, of, at))
+}
+
+/// Why no context shows an accepted playbook that later tasks followed to a good or a bad end. `None` where it is in use.
+pub const fn hidden(helpful: u64, harmful: u64, unused_ms: i64) -> Option<&'static str> {
+    if harmful >= helpful && harmful + helpful >= MIN_FOLLOWED {
+        Some("it did not help: as many later tasks were given up as done")
+    } else if unused_ms > UNUSED_AFTER_MS {
+        Some("no task has followed it for 90 days")
+    } else {
+        None
+    }
+}
+
+/// Whether a step changes files at one of these places.
+pub fn changes(steps: &[Step], places: &[Scope]) -> bool {
+    steps.iter().any(|step| matches!(step, Step::Edit(glob) if glob.is_at(places)))
 }
 
 /// Whether two sequences are about the same: at least half of the steps of the shorter one are in the other.
@@ -344,10 +361,10 @@ fn judged(steps: Vec<Step>, tasks: &[&Tried]) -> Option<(usize, Found)> {
 pub fn text(steps: &[Step]) -> String {
     let mut text = String::new();
     for (nth, step) in (1..).zip(steps) {
-        text.push_str(&format!("{nth}. {}\n", step.line()));
+        text.push_str(&format!("{nth}. {}\n", cleaned(&step.line())));
     }
     if let Some(last) = steps.iter().rfind(|step| matches!(step, Step::Run(_))) {
-        text.push_str(&format!("Done when {}.\n", last.criterion()));
+        text.push_str(&format!("Done when {}.\n", cleaned(&last.criterion())));
     }
     text
 }

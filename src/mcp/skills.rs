@@ -35,7 +35,8 @@ impl Server {
     async fn playbook_skills(&self) -> Result<Vec<views::Skill>, ErrorData> {
         let found: Result<_, ViewError> =
             self.with_long_reads(|_, reads| views::skills(reads, system::now())).await?;
-        found.map_err(|error| ErrorData::internal_error(error.to_string(), None))
+        let all = found.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+        Ok(all.into_iter().filter(|skill| skill.is_in_use).collect())
     }
 
     /// Every skill.

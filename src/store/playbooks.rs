@@ -14,7 +14,7 @@ use crate::domain::event::{
 };
 use crate::domain::ids::{ClaimId, PlaybookId, TaskId};
 use crate::domain::plan::TaskStatus;
-use crate::domain::playbook::{MIN_FOLLOWED, Step, Tried, UNUSED_AFTER_MS, slug};
+use crate::domain::playbook::{Step, Tried, hidden, slug};
 use crate::domain::reflection::{Cause, Counts};
 use crate::domain::time::Timestamp;
 
@@ -165,13 +165,7 @@ impl PlaybookView {
     }
 
     fn hidden_at(&self, now: Timestamp) -> Option<&'static str> {
-        if self.harmful >= self.helpful && self.harmful + self.helpful >= MIN_FOLLOWED {
-            Some("it did not help: as many later tasks were given up as done")
-        } else if now.ms() - self.used_at > UNUSED_AFTER_MS {
-            Some("no task has followed it for 90 days")
-        } else {
-            None
-        }
+        hidden(self.helpful, self.harmful, now.ms() - self.used_at)
     }
 }
 

@@ -7,10 +7,11 @@ use serde_json::json;
 use super::asking::Asking;
 use super::markdown::{counted, inline};
 use super::{Answer, ViewError, to_json};
+use crate::domain::clean::cleaned;
 use crate::domain::event::Event;
 use crate::domain::ids::PlaybookId;
 use crate::domain::names::Sort;
-use crate::domain::playbook;
+use crate::domain::playbook::{self, Step};
 use crate::domain::time::Timestamp;
 use crate::reads::Reads;
 use crate::store::PlaybookView;
@@ -31,6 +32,8 @@ pub struct Skill {
     pub evidence: String,
     /// The whole file.
     pub text: String,
+    /// Whether the playbook is accepted and shown. A file of another one is out of date.
+    pub is_in_use: bool,
 }
 
 /// All playbooks, the oldest first.
@@ -69,24 +72,33 @@ pub(super) fn touched_by(event: &Event) -> bool {
 pub fn skills(reads: &mut Reads, now: Timestamp) -> Result<Vec<Skill>, ViewError> {
     let now = reads.clock(now);
     let (all, _) = reads.ask(now, |store| store.playbooks(now))?;
-    Ok(all.unwrap_or_default().iter().filter(|one| one.is_in_use()).map(skill).collect())
+    Ok(all.unwrap_or_default().iter().map(skill).collect())
 }
 
 fn skill(one: &PlaybookView) -> Skill {
     let name = format!("hm-{}-{}", one.name.to_lowercase(), one.title);
     let name = name.trim_end_matches('-').to_owned();
-    let description =
-        format!("Steps that ended well in {} of {}: {}", one.tasks.len(), counted(one.of, "task"), one.title);
+    let ended_well = format!("Steps that ended well in {} of {}", one.tasks.len(), counted(one.of, "task"));
+    let changed = one.steps.iter().filter_map(|step| match step {
+        Step::Edit(glob) => Some(glob.as_str()),
+        Step::Run(_) => None,
+    });
+    // Clients choose a skill by its description.
+    let description = match changed.collect::<Vec<_>>().as_slice() {
+        [] => format!("{ended_well}: {}", one.title),
+        globs => format!("For changes of {}. {ended_well}: {}", cleaned(&globs.join(" and ")), one.title),
+    };
     let evidence: Vec<String> = one.evidence.iter().map(|seq| format!("#{seq}")).collect();
     let evidence = evidence.join(" ");
-    // The front matter has our own words, names and numbers only.
+    // The front matter has our own words, names, globs and numbers only. A string of JSON is one of YAML.
     let text = format!(
-        "---\nname: {name}\ndescription: \"{description}\"\nmetadata:\n  hivemind-playbook: \"{}\"\n  evidence: \"{}\"\n---\n\n{}",
+        "---\nname: {name}\ndescription: {}\nmetadata:\n  hivemind-playbook: \"{}\"\n  evidence: \"{}\"\n---\n\n{}",
+        json!(description),
         one.id,
         evidence,
         playbook::text(&one.steps)
     );
-    Skill { name, description, id: one.id.to_string(), evidence, text }
+    Skill { name, description, id: one.id.to_string(), evidence, text, is_in_use: one.is_in_use() }
 }
 
 fn list(all: &[PlaybookView]) -> String {

@@ -468,6 +468,11 @@ fn a_human_sees_accepts_and_exports_a_playbook() {
         text.starts_with("---\nname: hm-b1-cargo-fmt-cargo-test-git-commit\n")
             && text.contains("evidence: \"#")
     );
+    // A client chooses a skill by its description.
+    assert!(
+        text.contains("description: \"For changes of src/db/*.rs. Steps that ended well in 3 of 3 tasks"),
+        "{text}"
+    );
     said("hm playbook export --to skills");
     assert_eq!(std::fs::read_to_string(&file).expect("a skill"), text, "the same bytes");
     std::fs::write(&file, "my own words\n").expect("a file");
@@ -478,6 +483,18 @@ fn a_human_sees_accepts_and_exports_a_playbook() {
         "my own words\n",
         "nothing is written over it"
     );
+
+    // Red before: the file of a dismissed playbook stayed a skill, and nothing said so.
+    said("hm playbook dismiss B1 --reason \"the script does it\" --agent architect");
+    assert!(!said("hm playbook export --to skills").contains("removed"), "it is not ours any more");
+    assert!(file.exists());
+    std::fs::write(&file, &text).expect("a file");
+    let removed = said("hm playbook export --to skills");
+    assert!(
+        removed.contains("removed skills/hm-b1-") && removed.contains("not in use any more"),
+        "{removed}"
+    );
+    assert!(!file.parent().expect("a directory").exists());
 }
 
 #[tokio::test]
@@ -540,8 +557,13 @@ fn a_like_task_is_shown_an_accepted_playbook_and_no_other_is() {
         "{block}"
     );
     said("hm task update T4 done --agent devops --note done");
+    // Red before: who takes a like task in the middle of a session was not told.
+    said("hm task add \"swap the store\" --scope src/db --agent devops");
+    let taken = on_one_line(&said("hm task claim T5 --agent devops"));
+    assert!(taken.contains("steps of like tasks: `hm playbook show B1`"), "{taken}");
+    said("hm task update T5 done --agent devops --note done");
     said("hm task add \"translate a manual\" --scope docs --agent devops");
-    said("hm task claim T5 --agent devops");
+    assert!(!said("hm task claim T6 --agent devops").contains("like tasks"));
     assert!(!context().contains("<playbook "), "another kind of task");
     let with = |intent: &str| said(&format!("hm context {intent} --agent devops --session s-20 --all"));
     assert!(with("--intent \"mend that pool\"").contains("<playbook id=\"B1\""), "an intent that fits");

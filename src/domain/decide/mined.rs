@@ -10,11 +10,13 @@ use crate::domain::event::{
 };
 use crate::domain::ids::{ClaimId, PlaybookId};
 use crate::domain::names::Sort;
-use crate::domain::playbook::{Found, Tried, are_alike, followed};
+use crate::domain::playbook::{Found, Tried, are_alike, changes, followed};
 use crate::domain::reflection::{Cause, Cluster, Counts};
 use crate::domain::rejection::{Code, Rejection};
+use crate::domain::scope::Scope;
 use crate::domain::state::{Playbook, PlaybookStatus, State};
 use crate::domain::text::{ErrorSignature, Statement};
+use crate::domain::time::Timestamp;
 
 /// The causes, each with the end of the statement that names it.
 const CAUSES: [(Cause, &str); 2] = [
@@ -159,6 +161,13 @@ fn recounted(state: &State, cluster: &Cluster) -> Vec<Event> {
         }
     }
     events
+}
+
+/// The playbook in use whose steps change files at these places. Of several, the one that helped most.
+pub(super) fn fitting(state: &State, places: &[Scope], now: Timestamp) -> Option<PlaybookId> {
+    let fits = |playbook: &Playbook| playbook.is_in_use(now) && changes(&playbook.steps, places);
+    let all = state.mined().playbooks().filter(|(_, playbook)| fits(playbook));
+    all.max_by_key(|(id, playbook)| (playbook.gain(), std::cmp::Reverse(*id))).map(|(id, _)| id)
 }
 
 fn playbook(state: &State, id: PlaybookId) -> Result<&Playbook, Rejection> {

@@ -1,6 +1,6 @@
 //! Plans, phases, tasks and intents: the rights to take and end a task, and the team's focus.
 
-use super::{Accepted, check_list, fresh_id, lock};
+use super::{Accepted, check_list, fresh_id, lock, mined};
 use crate::domain::action::first_line;
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
@@ -297,9 +297,12 @@ pub(super) fn claim_task(
     let before = before.map(|hold| format!("you held it as {}; ", hold.agent)).unwrap_or_default();
     // The session that holds it needs no token.
     let end = json!({ "task_id": called, "status": "done" });
+    let playbook = mined::fitting(state, &task.scopes, now);
+    let playbook = playbook.map(|id| format!("; the steps of like tasks: `hivemind://playbooks/{id}`"));
     decision.next = Some(format!(
-        "{before}it is yours while you write something every {lease_minutes} min; at its end: {}",
-        way::call("update_task", &end)
+        "{before}it is yours while you write something every {lease_minutes} min; at its end: {}{}",
+        way::call("update_task", &end),
+        playbook.unwrap_or_default()
     ));
     Ok(decision)
 }

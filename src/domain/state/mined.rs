@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::event::{Event, Recorded};
 use crate::domain::ids::{ClaimId, PlaybookId, TaskId};
-use crate::domain::playbook::Step;
+use crate::domain::playbook::{self, Step};
 use crate::domain::reflection::{Cause, Counts};
+use crate::domain::time::Timestamp;
 
 /// Where a playbook stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +26,24 @@ pub struct Playbook {
     pub steps: Vec<Step>,
     /// Where it stands.
     pub status: PlaybookStatus,
+    helpful: u64,
+    harmful: u64,
+    /// When it was settled or followed for the last time.
+    used_at: Timestamp,
+}
+
+impl Playbook {
+    /// How many more later tasks it helped than harmed.
+    pub const fn gain(&self) -> i64 {
+        self.helpful.cast_signed() - self.harmful.cast_signed()
+    }
+
+    /// Whether it is accepted, and contexts show it.
+    pub fn is_in_use(&self, now: Timestamp) -> bool {
+        let unused_ms = now.ms() - self.used_at.ms();
+        matches!(self.status, PlaybookStatus::Accepted(_))
+            && playbook::hidden(self.helpful, self.harmful, unused_ms).is_none()
+    }
 }
 
 /// The two hypotheses about an error.
@@ -86,14 +105,25 @@ impl Mined {
 
     pub(super) fn evolve(&mut self, recorded: &Recorded, event: &Event) {
         if let Event::PlaybookProposed(new) = event {
-            let playbook = Playbook { steps: new.steps.clone(), status: PlaybookStatus::Proposed };
+            let playbook = Playbook {
+                steps: new.steps.clone(),
+                status: PlaybookStatus::Proposed,
+                helpful: 0,
+                harmful: 0,
+                used_at: recorded.at,
+            };
             self.playbooks.insert(new.playbook_id, playbook);
         } else if let Event::PlaybookAccepted(of) = event {
-            self.move_to(of.playbook_id, PlaybookStatus::Accepted(recorded.seq));
+            self.move_to(of.playbook_id, PlaybookStatus::Accepted(recorded.seq), recorded.at);
         } else if let Event::PlaybookDismissed(of) = event {
-            self.move_to(of.playbook_id, PlaybookStatus::Dismissed);
+            self.move_to(of.playbook_id, PlaybookStatus::Dismissed, recorded.at);
         } else if let Event::PlaybookFollowed(of) = event {
             self.followed.insert((of.playbook_id, of.task_id));
+            if let Some(playbook) = self.playbooks.get_mut(&of.playbook_id) {
+                let counter = if of.helpful { &mut playbook.helpful } else { &mut playbook.harmful };
+                *counter += 1;
+                playbook.used_at = recorded.at;
+            }
         } else if let Event::ErrorReflected(new) = event {
             let reflection = Reflection {
                 structural: new.structural,
@@ -119,9 +149,9 @@ impl Mined {
         self.merges.insert((one.min(other), one.max(other)), is_open);
     }
 
-    fn move_to(&mut self, id: PlaybookId, status: PlaybookStatus) {
+    fn move_to(&mut self, id: PlaybookId, status: PlaybookStatus, at: Timestamp) {
         if let Some(playbook) = self.playbooks.get_mut(&id) {
-            playbook.status = status;
+            (playbook.status, playbook.used_at) = (status, at);
         }
     }
 }

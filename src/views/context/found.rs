@@ -8,7 +8,7 @@ use crate::domain::amendment::Change;
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::ids::{ClaimId, TaskId};
 use crate::domain::plan::TaskStatus;
-use crate::domain::playbook::Step;
+use crate::domain::playbook;
 use crate::domain::relevance::{ANSWERS, StaleAfter};
 use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
@@ -284,10 +284,7 @@ fn playbook_for(store: &Reader, of: &ContextOf, found: &Found) -> Result<Option<
     let places: Vec<Scope> = about.task_scopes.iter().chain(&about.named).cloned().collect();
     let mut best: Option<PlaybookView> = None;
     for one in all {
-        let is_there = one.steps.iter().any(|step| match step {
-            Step::Edit(glob) => glob.is_at(&places),
-            Step::Run(_) => false,
-        });
+        let is_there = playbook::changes(&one.steps, &places);
         let is_more = best.as_ref().is_none_or(|best| one.tasks.len() > best.tasks.len());
         if is_more && (is_there || has_like_title(store, &one, &texts)?) {
             best = Some(one);
