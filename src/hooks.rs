@@ -120,6 +120,8 @@ pub struct ToolOutcome {
     pub failed: bool,
     /// Whether its end is unknown: it runs on in the background, or was interrupted.
     pub unseen: bool,
+    /// Whether the client does not tell how it ended: Codex reports no exit code.
+    pub untold: bool,
     /// How long it took in milliseconds, where the client tells.
     pub took_ms: Option<u64>,
     /// The beginning of its output, errors first.
@@ -255,11 +257,10 @@ impl Call {
             Some(dir) if dir.starts_with('/') => dir.to_owned(),
             Some(dir) => format!("{session}/{dir}"),
         };
-        // Codex reports no exit code, so that its output alone can tell of an error.
+        // Where the client does not tell the end, the output alone can tell of an error.
         let may_fail = |outcome: &&ToolOutcome| {
-            let hides_its_end = self.client == Client::Codex && outcome.exit.is_none() && !outcome.unseen;
             let shows_files = tool.command.as_deref().is_none_or(only_looks);
-            outcome.failed || hides_its_end && !shows_files
+            outcome.failed || outcome.untold && !shows_files
         };
         let failed = outcome.filter(may_fail);
         let attempt = Attempt {

@@ -234,15 +234,14 @@ fn outcome(client: Client, event: &str, payload: &Value) -> ToolOutcome {
     let input = payload.get("tool_input").unwrap_or(payload);
     let is_aside = ["run_in_background", "is_background"].iter().any(|field| flag(input, field));
     let unseen = is_interrupted || is_aside;
+    let is_failure =
+        event.ends_with("Failure") || error.is_some() || is_error || exit.is_some_and(|exit| exit != 0);
     ToolOutcome {
         exit: exit.filter(|_| !unseen),
         unseen,
+        untold: client == Client::Codex && exit.is_none() && !unseen && !is_failure,
         took_ms: took_ms(payload, response),
-        failed: !unseen
-            && (event.ends_with("Failure")
-                || error.is_some()
-                || is_error
-                || exit.is_some_and(|exit| exit != 0)),
+        failed: !unseen && is_failure,
         output_head: (!output.is_empty())
             .then(|| output[..output.floor_char_boundary(MAX_OUTPUT_BYTES)].to_owned()),
         output_end: (!output.is_empty() && !flag(response, "isImage")).then(|| {

@@ -58,7 +58,7 @@ pub fn seen(
                 exit_code: outcome.exit.and_then(|exit| i32::try_from(exit).ok()),
                 error_signature: action.filter(|_| outcome.failed).and_then(|action| action.error.clone()),
                 failed: outcome.failed,
-                of_last: piped(line).is_some(),
+                of_last: outcome.untold || piped(line).is_some(),
                 unseen: outcome.unseen,
                 runs: runs.take(MAX_RUNS).collect(),
                 tail,

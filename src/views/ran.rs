@@ -14,7 +14,7 @@ const LINES: usize = 3;
 /// Maximum length of a command or of a line of its output, in characters.
 const GLANCE_CHARS: usize = 160;
 
-/// The last lines of a command's output, below a note about an exit code that a pipe hides. Empty for an event of an
+/// The last lines of a command's output, below a note about an exit code that is hidden. Empty for an event of an
 /// older release.
 pub(super) fn below(ran: &CommandRan) -> Vec<String> {
     let mut lines = Vec::new();
@@ -48,6 +48,9 @@ fn ended(ran: &CommandRan) -> String {
     }
     match piped(ran.command.as_str()) {
         Some(piped) => format!("{ended} {}", inline(&piped.to_string(), 2 * GLANCE_CHARS)),
+        None if ran.exit_code.is_none() && !ran.failed => {
+            "no exit code: nothing says whether it succeeded".to_owned()
+        }
         // The stored line was cut.
         None => format!("{ended} of the last command of a pipe: says nothing about the first"),
     }

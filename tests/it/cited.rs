@@ -299,7 +299,7 @@ fn an_event_is_worth_what_it_names_of_the_claim() {
         wc -l src/dbx/a.rs: asserted ()
         wc -l src/db/a.rs: observed (the command names src/db)
         cargo vendor --locked: observed (the command is that of its trigger)
-        cargo vendor | tail: asserted (stays asserted: its exit code is that of the end of a pipe or line, or was not seen; run it alone, or as `bash -o pipefail -c '…'`)
+        cargo vendor | tail: asserted (stays asserted: its exit code is that of the end of a pipe or line; run it alone, or as `bash -o pipefail -c '…'`)
         an edit of src/api.rs: asserted (stays asserted: the edit is outside of the claim's scopes)
         an edit of src/db/a.rs: observed (a hook saw an edit in src/db)
     "#]]

@@ -380,6 +380,43 @@ fn what_is_known_of_an_error_is_told_where_the_client_reports_no_exit_code() {
     );
 }
 
+/// Red before: the end that Codex does not report counted as a success.
+#[test]
+fn a_command_whose_end_the_client_does_not_report_proves_nothing_and_mends_nothing() {
+    let shell = Shell::new();
+    accept(&shell, "--command \"cargo build\"");
+    let codex = Session { shell: &shell, client: "codex", id: "x-1", agent: "devops" };
+    codex.start();
+    prompt(&codex, &shell);
+    let ends = |line: &str| {
+        let output = format!("   Compiling shop\n{ERROR}\n");
+        let ran =
+            json!({ "tool_name": "Bash", "tool_input": { "command": line }, "tool_response": output });
+        codex.told("PostToolUse", ran);
+        spool_is_empty(&shell);
+    };
+    assert!(codex.about_to_run("cargo build").contains(ADVICE));
+    spool_is_empty(&shell);
+    ends("cargo build");
+    assert_eq!(outcomes(&shell, "G1"), ["ignored"]);
+
+    let (one, other) = (started(&shell, "s-1", "frontend"), started(&shell, "s-2", "reviewer"));
+    ran(&one, &shell, "cargo test --test pool", Some(ERROR));
+    ends("cargo test --test pool");
+    let told = ran(&other, &shell, "cargo test --test pool", Some(ERROR));
+    assert!(!told.contains("succeeded"), "{told}");
+
+    ends("pytest tests/pool.py");
+    let create = "hm --json --agent devops claim create \"the pool is safe to share\" --scope tests/pool.py \
+                  --evidence last";
+    let made = within(&shell, "x-1", create);
+    assert_eq!(made["cited"][0]["grade"], "asserted", "{made}");
+    assert!(made["cited"][0]["why"].to_string().contains("the client reports no exit code"), "{made}");
+    let shown = String::from_utf8(shell.run("hm claim why C1").stdout).expect("UTF-8");
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("`pytest tests/pool.py` no exit code"), "{shown}");
+}
+
 #[test]
 fn an_error_that_repeats_and_a_decision_that_failed_suggest_a_guard() {
     let shell = Shell::new();

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::experiment::Said;
 use super::{Accepted, Speaker, contradiction, experiment, known_claim};
-use crate::domain::action::{quoted, scope_named, trigger_run};
+use crate::domain::action::{piped, quoted, scope_named, trigger_run};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Grade, Relation, Status, Trigger};
 use crate::domain::command::{AddEvidence, Command, RetractEvidence};
@@ -200,9 +200,12 @@ fn judged(state: &State, event: EventId, about: &About<'_>) -> Cited {
                 None => stays("the edit is outside of the claim's scopes"),
             }
         }
+        Deed::Command { of_last: true, line, .. } if piped(line.as_str()).is_some() => stays(
+            "its exit code is that of the end of a pipe or line; run it alone, or as `bash -o pipefail -c '…'`",
+        ),
         Deed::Command { of_last: true, .. } => stays(
-            "its exit code is that of the end of a pipe or line, or was not seen; run it alone, or as `bash -o pipefail -c \
-             '…'`",
+            "no hook saw how it ended: it ran on in the background, was interrupted, or the client reports no exit code; \
+             the run of a profile shows that",
         ),
         Deed::Command { lines, .. } => {
             let run = about.trigger.and_then(|trigger| trigger_run(lines, trigger));

@@ -81,8 +81,8 @@ pub struct CommandRan {
     /// Whether it failed.
     #[serde(default)]
     pub failed: bool,
-    /// Whether the line hides the end of one of its commands. Exit code and failure are those of the last command of a
-    /// pipe or of the whole line.
+    /// Whether the line hides the end of one of its commands, or the client that of the line. Exit code and failure, where
+    /// there are any, are those of the last command of a pipe or of the whole line.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_last: bool,
     /// Whether the hook missed the end: the command continued in the background, or was interrupted.
