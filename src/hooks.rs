@@ -13,6 +13,8 @@ pub use seen::{Changed, seen};
 
 use crate::domain::action::{Action, Attempt, only_looks};
 use crate::domain::claim::word;
+use crate::domain::privacy::{self, Secrets};
+use crate::runner;
 
 word!(
     /// A coding client with hooks.
@@ -240,8 +242,8 @@ impl Call {
     }
 
     /// The action of a tool's call, before or after the call. `None` at other moments, and if the directory is
-    /// unknown. `root` is the root of the workspace, an absolute path.
-    pub fn action(&self, root: &str) -> Option<Action> {
+    /// unknown. `root` is the root of the workspace, an absolute path. Its error has none of the secrets.
+    pub fn action(&self, root: &str, secrets: &Secrets) -> Option<Action> {
         let (tool, outcome) = match &self.moment {
             Moment::BeforeTool(tool) => (tool, None),
             Moment::AfterTool(tool, outcome) => (tool, Some(outcome)),
@@ -263,11 +265,14 @@ impl Call {
             outcome.failed || outcome.untold && !shows_files
         };
         let failed = outcome.filter(may_fail);
+        // A signature masks numbers and hashes, after which no rule recognises the rest of a secret.
+        let output = failed.and_then(|outcome| outcome.output_head.as_deref());
+        let output = output.map(|output| privacy::redacted(&runner::cleaned(output), secrets));
         let attempt = Attempt {
             command: tool.command.as_deref(),
             paths: &tool.paths,
             text: tool.text.as_deref(),
-            output: failed.and_then(|outcome| outcome.output_head.as_deref()),
+            output: output.as_deref(),
         };
         Some(Action::of(attempt, &cwd, root))
     }

@@ -242,13 +242,19 @@ fn outcome(client: Client, event: &str, payload: &Value) -> ToolOutcome {
         untold: client == Client::Codex && exit.is_none() && !unseen && !is_failure,
         took_ms: took_ms(payload, response),
         failed: !unseen && is_failure,
-        output_head: (!output.is_empty())
-            .then(|| output[..output.floor_char_boundary(MAX_OUTPUT_BYTES)].to_owned()),
+        output_head: (!output.is_empty()).then(|| head(&output).to_owned()),
         output_end: (!output.is_empty() && !flag(response, "isImage")).then(|| {
             let from = output.len().saturating_sub(super::output::MAX_END_BYTES);
             output[output.ceil_char_boundary(from)..].to_owned()
         }),
     }
+}
+
+/// The beginning of an output. A line that would be cut is left out: a half of a secret is recognised by no rule.
+fn head(output: &str) -> &str {
+    let head = &output[..output.floor_char_boundary(MAX_OUTPUT_BYTES)];
+    let whole = head.rsplit_once('\n').map(|(whole, _)| whole);
+    if head.len() < output.len() { whole.unwrap_or(head) } else { head }
 }
 
 /// How long the tool took, where the client tells.

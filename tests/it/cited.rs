@@ -128,6 +128,42 @@ fn the_output_of_each_clients_commands_is_kept_without_its_secrets() {
     .assert_eq(&told);
 }
 
+/// Red before: the numbers in a line were masked first, and what was left of a secret was none any more; where one was
+/// left whole, nothing was recorded.
+#[test]
+fn the_signature_of_an_error_holds_no_part_of_a_secret() {
+    let shell = Shell::new();
+    let root = shell.workspace().root().to_string_lossy().into_owned();
+    let mut signatures = String::new();
+    for (line, said, part) in [
+        ("make a", "xoxb-248271839405-2482718394051-kJ8sQ2xPz7LmVn4RtYb6WcDe bad", "kj8s"),
+        ("make b", "unauthorized bot 812345679:AAHk3jT9sQ2xPz7LmVn4RtYb6WcDeFgHiJk rejected", "aahk"),
+        ("make c", "access denied for AKIAQ3EGT4PLKXYWZB7M", "akia"),
+        ("make d", "access denied for AKIAQ3\u{1b}[31mEGT4PLKXYWZB7M", "akia"),
+        ("notify xoxb-248271839405-2482718394051-kJ8sQ2xPz7LmVn4RtYb6WcDe", "no route", "kj8s"),
+    ] {
+        let payload = json!({
+            "hook_event_name": "PostToolUseFailure", "session_id": "s-1", "cwd": root, "tool_name": "Bash",
+            "tool_input": { "command": line }, "error": format!("Exit code 1\nstarting\nerror: {said}"),
+        });
+        until_more(
+            || commands(&shell).len(),
+            || hook(shell.command("hm hook claude"), &root, "devops", &payload),
+        );
+        let payload = commands(&shell).pop().expect("a command")["payload"].clone();
+        assert!(!payload.to_string().to_lowercase().contains(part), "{payload}");
+        signatures.push_str(&format!("{}\n", payload["error_signature"].as_str().unwrap_or_default()));
+    }
+    expect![[r#"
+        [redacted:slack-token] bad
+        unauthorized bot [redacted:telegram-token] rejected
+        access denied for [redacted:aws-key]
+        access denied for [redacted:aws-key]
+        no route
+    "#]]
+    .assert_eq(&signatures);
+}
+
 /// Adds a line to the output in a payload, wherever the client has it.
 fn blot(value: &mut Value, line: &str) {
     if let Some(fields) = value.as_object_mut() {

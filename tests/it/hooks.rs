@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use expect_test::expect_file;
+use hivemind::domain::privacy::Secrets;
 use hivemind::hooks::{Answer, Call, Client, Moment};
 use serde_json::{Value, json};
 
@@ -238,12 +239,28 @@ fn paths_in_a_command_are_spelled_in_another_way_quoted_or_not() {
     .assert_eq(&seen.join("\n"));
 }
 
+/// Red before: the end of a long output was cut within a secret.
+#[test]
+fn the_cut_of_an_output_leaves_no_half_of_a_secret_in_its_error() {
+    const SAID: &str = "error: access denied for ";
+    for kept in 1..=20 {
+        let lines = "y".repeat(16 * 1024 - 1 - SAID.len() - kept);
+        let payload = json!({
+            "hook_event_name": "PostToolUseFailure", "session_id": "s-1", "cwd": "/w", "tool_name": "Bash",
+            "tool_input": { "command": "make" }, "error": format!("{lines}\n{SAID}AKIAQ3EGT4PLKXYWZB7M now"),
+        });
+        let call = Call::parse(Client::Claude, false, &payload.to_string());
+        let error = call.action("/w", &Secrets::default()).and_then(|action| action.error);
+        assert!(error.as_ref().is_none_or(|error| !error.as_str().contains('q')), "{kept}: {error:?}");
+    }
+}
+
 #[test]
 fn what_clients_call_is_an_action() {
     let mut seen = BTreeSet::new();
     for (client, name, payload) in fixtures() {
         let call = Call::parse(client, false, &payload);
-        let Some(action) = call.action("/home/ana/shop") else { continue };
+        let Some(action) = call.action("/home/ana/shop", &Secrets::default()) else { continue };
         // What a tool of a server does is not known, and no edit.
         let is_known = !name.contains("ead") && !name.contains("mcp");
         assert!(is_known != action.is_empty() || action.error.is_some(), "{client} {name}: {action:?}");

@@ -7,6 +7,7 @@ use expect_test::expect_file;
 use hivemind::domain::event::Event;
 use hivemind::domain::pattern::PatternKind;
 use hivemind::domain::patterns::PatternPolicy;
+use hivemind::domain::privacy::Secrets;
 use hivemind::domain::state::State;
 use hivemind::domain::time::Timestamp;
 use serde_json::{Value, json};
@@ -394,7 +395,7 @@ fn the_payloads_of_each_client_fill_what_the_detectors_read() {
         let payload = std::fs::read_to_string(&path).expect("a recorded payload");
         let call = Call::parse(client.parse().expect("a client"), false, &payload);
         let Moment::AfterTool(tool, outcome) = &call.moment else { panic!("{path}: {:?}", call.moment) };
-        let action = call.action(call.cwd.as_deref().expect("a directory"));
+        let action = call.action(call.cwd.as_deref().expect("a directory"), &Secrets::default());
         let seen = seen(tool, outcome, action.as_ref(), Vec::new(), &Default::default());
         let [Seen::Command(ran)] = seen.as_slice() else { panic!("{path}: {seen:?}") };
         assert!(!ran.runs.is_empty() && ran.answer_sha256.is_some() && ran.tail.is_some(), "{path}: {ran:?}");

@@ -69,7 +69,8 @@ impl Hooked {
     }
 
     fn action(&self) -> Option<Action> {
-        self.call.action(&self.context.workspace.root().to_string_lossy()).filter(|action| !action.is_empty())
+        let root = self.context.workspace.root().to_string_lossy();
+        self.call.action(&root, &self.context.secrets()).filter(|action| !action.is_empty())
     }
 }
 

@@ -323,8 +323,9 @@ impl Replay {
                 if let Some(at) = open.iter().position(|open| *open == called(tool)) {
                     open.remove(at);
                 }
-                let action = call.action(&root).filter(|action| !action.is_empty());
-                for seen in hooks::seen(tool, outcome, action.as_ref(), Vec::new(), &Secrets::default()) {
+                let secrets = Secrets::default();
+                let action = call.action(&root, &secrets).filter(|action| !action.is_empty());
+                for seen in hooks::seen(tool, outcome, action.as_ref(), Vec::new(), &secrets) {
                     let event_id = EventId::from_uuid(self.id());
                     self.submit(&step.agent, &session, Command::Observe(Observe { event_id, seen }));
                 }
