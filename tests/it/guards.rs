@@ -288,6 +288,33 @@ fn a_refusal_holds_only_where_the_configuration_allows_it() {
     );
 }
 
+/// Red before: where the record of a firing was refused, the answer was lost with it.
+#[test]
+fn a_hook_answers_though_the_memory_takes_no_record_of_it() {
+    let shell = Shell::new();
+    accept(&shell, "--action block --command \"cargo publish\"");
+    accept(&shell, "--command \"cargo bench\"");
+    accept(&shell, "--error \"error: the certificate has expired\"");
+    let session = started(&shell, "s-1", "devops");
+    shell.end_writer();
+    let config = "[guards]\nallow_block = true\n[policy]\nwrite_policy = \"none\"\n";
+    std::fs::write(shell.workspace().config(), config).expect("a configuration");
+    // A writer runs, so that no record waits for one.
+    let refused = shell.json("hm --json --agent devops claim create \"the disk is slow\" --scope src");
+    assert_eq!(refused["code"], "write_policy_none", "{refused}");
+    let payload = json!({ "tool_name": "Bash", "tool_input": { "command": "cargo publish" } });
+    for attempt in 0..2 {
+        let answer = session.answer("PreToolUse", payload.clone());
+        assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "deny", "attempt {attempt}: {answer}");
+    }
+    assert!(session.about_to_run("cargo bench").contains("G2"));
+    let failed = json!({
+        "tool_name": "Bash", "tool_input": { "command": "make" },
+        "error": "Exit code 1\nerror: the certificate has expired"
+    });
+    assert!(session.told("PostToolUseFailure", failed).contains("G3"));
+}
+
 #[test]
 fn a_command_is_refused_in_the_words_of_each_client() {
     let shell = Shell::new();

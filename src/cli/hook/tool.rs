@@ -4,6 +4,7 @@ use super::seen::{is_our_own, stamped};
 use super::{Failure, Hooked, MAX_ABOUT_ERROR};
 use crate::domain::action::Action;
 use crate::domain::clean;
+use crate::domain::command::Command;
 use crate::hooks::{Answer, ToolCall, ToolOutcome};
 use crate::system;
 
@@ -30,7 +31,7 @@ impl Hooked {
         if !self.call.is_heard() && !matches!(advice, Answer::Deny(_)) {
             return Ok(Answer::Silence);
         }
-        self.submit(firings)?;
+        self.record(firings);
         Ok(advice)
     }
 
@@ -64,8 +65,15 @@ impl Hooked {
         {
             answer = Answer::Context(news);
         }
-        self.submit(commands)?;
+        self.record(commands);
         Ok(answer)
+    }
+
+    /// Records what was seen and said. The answer holds even if this fails, as where the memory takes nothing.
+    fn record(&self, commands: Vec<Command>) {
+        if let Err(failure) = self.submit(commands) {
+            tracing::info!(?failure, "a hook answers without a record");
+        }
     }
 
     fn action(&self) -> Option<Action> {
