@@ -32,7 +32,7 @@ pub(super) fn ran(db: &Connection, at: &Recorded, body: &CommandRan) -> Result<(
             )?
             .execute(params![error.as_str(), at.id, body.command, at.at, at.seq])?;
         }
-        _ if body.failed || body.unseen || body.of_last => {}
+        _ if !body.passed() => {}
         _ => {
             for target in targets {
                 db.prepare_cached(

@@ -97,8 +97,8 @@ pub(super) fn command_ran(db: &Connection, at: &Recorded, body: &CommandRan) -> 
         action,
         worktree: body.checkout.worktree.as_ref().map(|tree| tree.as_str()),
         exit_code: body.exit_code,
-        // A command without a seen end neither passed nor failed. It counts as failed, so that no playbook advises it.
-        failed: body.failed || body.unseen,
+        // A command whose end is hidden neither passed nor failed. It counts as failed, so that no playbook advises it.
+        failed: !body.passed(),
         error: body.error_signature.as_ref().map(|error| error.as_str()),
         output_sha256: body.output_sha256.as_deref(),
     };

@@ -231,6 +231,27 @@ fn hooks_fill_observations_and_the_task_that_was_held() {
     workspace.assert_sound();
 }
 
+/// Red before: a command whose line hides its end passed, for reflection and for playbooks.
+#[test]
+fn an_observed_command_passed_only_if_its_end_shows_it() {
+    let workspace = TempWorkspace::new();
+    let mut team = Team::in_workspace(&workspace);
+    let plain = || CommandRan { ..crate::harness::ran("cargo test") };
+    for ran in [
+        plain(),
+        CommandRan { of_last: true, ..plain() },
+        CommandRan { unseen: true, ..plain() },
+        CommandRan { failed: true, ..plain() },
+    ] {
+        let event_id = EventId::from_uuid(system::new_id());
+        let seen = Seen::Command(ran);
+        team.does("devops", "s-1", Command::Observe(Observe { event_id, seen }));
+    }
+    let reader = Reader::open(&workspace.team_memory()).expect("read models").expect("some");
+    let seen = reader.observations(0, 100).expect("observations");
+    assert_eq!(seen.iter().map(|one| one.failed).collect::<Vec<_>>(), [false, true, true, true]);
+}
+
 #[test]
 fn a_memory_that_takes_nothing_records_no_pattern() {
     let workspace = TempWorkspace::new();

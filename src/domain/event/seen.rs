@@ -108,6 +108,13 @@ pub struct CommandRan {
     pub checkout: Checkout,
 }
 
+impl CommandRan {
+    /// Whether it succeeded, and nothing hides that.
+    pub const fn passed(&self) -> bool {
+        !self.failed && !self.of_last && !self.unseen
+    }
+}
+
 /// A hook saw changes of files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEdited {

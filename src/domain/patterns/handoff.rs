@@ -114,12 +114,7 @@ impl Handoff {
                 }
             }
             Event::FileEdited(_) => self.by_holder(state, recorded, |track| track.has_edited = true),
-            Event::CommandRan(ran)
-                if !ran.failed
-                    && !ran.of_last
-                    && !ran.unseen
-                    && ran.exit_code.is_none_or(|exit| exit == 0) =>
-            {
+            Event::CommandRan(ran) if ran.passed() && ran.exit_code.is_none_or(|exit| exit == 0) => {
                 let mut words = ran.command.as_str().split(|c: char| !c.is_ascii_alphanumeric());
                 if words.any(|word| CHECKS.contains(&word)) {
                     let mut moved = BTreeSet::new();
