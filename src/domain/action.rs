@@ -22,7 +22,7 @@ pub use normal::{NormalCommand, bare, inside_shell, makes_commits, normalise};
 pub use own::is_own_call;
 pub use pipe::{Piped, piped, printed};
 pub use reads::without_reading;
-pub use sight::{files_named, scope_named, targets_of, trigger_run};
+pub use sight::{files_named, run_of, scope_named, targets_of, trigger_run};
 pub use steady::steady;
 
 use crate::domain::claim::{Trigger, word};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::action::{self, Action, Kind};
+use crate::domain::action::{self, Action, Kind, NormalCommand};
 use crate::domain::claim::{ClaimType, Status, Trigger, word};
 use crate::domain::event::Event;
 use crate::domain::experiment::ProfileName;
@@ -204,8 +204,8 @@ impl Condition {
             ("paths", Trigger { paths: self.paths.clone(), ..Trigger::default() }),
         ];
         for (field, trigger) in parts.iter().filter(|(_, trigger)| !trigger.is_empty()) {
-            let one = action::met(trigger, &subject.action).ok_or(Unmet(field))?;
-            met.get_or_insert(one);
+            let (kind, one) = action::met(trigger, &subject.action).ok_or(Unmet(field))?;
+            met.get_or_insert_with(|| (kind, self.run_in(&subject.action, kind, &one).unwrap_or(one)));
         }
         let places = if self.scope.is_some() { subject.places() } else { Vec::new() };
         let place = self.scope.as_ref().map(|scope| {
@@ -230,6 +230,22 @@ impl Condition {
             return Err(Unmet("text_includes"));
         }
         Ok(met.unwrap_or_else(|| subject.names(place)))
+    }
+
+    /// The run that met a command of a condition which asks for more than that command. An outcome recognises it by the
+    /// whole run: the command alone may obey the guard.
+    fn run_in(&self, action: &Action, kind: Kind, command: &str) -> Option<String> {
+        let (phrase, scope) = (self.text_includes.as_ref(), self.scope.as_ref());
+        if kind != Kind::Command || (phrase.is_none() && scope.is_none() && self.paths.is_empty()) {
+            return None;
+        }
+        let phrase = phrase.map(|phrase| phrase.as_str().to_lowercase());
+        let meets_all = |run: &NormalCommand| {
+            let says = phrase.as_ref().is_none_or(|phrase| run.to_string().to_lowercase().contains(phrase));
+            let mut named = action::files_named(std::slice::from_ref(run));
+            says && scope.is_none_or(|scope| named.any(|file| scope.covers(&file)))
+        };
+        action::run_of(command, action, meets_all).map(ToString::to_string)
     }
 }
 

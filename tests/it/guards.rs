@@ -468,6 +468,28 @@ fn an_error_that_repeats_and_a_decision_that_failed_suggest_a_guard() {
     assert!(suggested.iter().any(|it| it["moves"].to_string().contains("--path vendor")), "{suggested:?}");
 }
 
+/// Red before: an outcome went by the command of the condition alone, so that obeying a guard proved it wrong.
+#[test]
+fn an_outcome_is_that_of_the_run_which_met_the_whole_condition() {
+    let shell = Shell::new();
+    accept(&shell, "--command \"cargo test\" --includes \"--release\"");
+    accept(&shell, "--command \"cargo doc\" --scope src/db");
+    let session = started(&shell, "s-1", "devops");
+    for (line, obeys, same) in [
+        ("cargo test; cargo test --Release; cargo test -q", "cargo test", "cargo test --Release --lib"),
+        ("cargo doc src/db/a.md && cargo doc src/web/a.md", "cargo doc src/web/a.md", "cargo doc src/db/a.md"),
+    ] {
+        let name = if line.starts_with("cargo test") { "G1" } else { "G2" };
+        for ran_then in [obeys, same] {
+            assert!(session.about_to_run(line).contains(ADVICE), "{line}");
+            spool_is_empty(&shell);
+            ran(&session, &shell, ran_then, None);
+            prompt(&session, &shell);
+        }
+        assert_eq!(outcomes(&shell, name), ["followed", "proved_wrong"], "{line}");
+    }
+}
+
 #[tokio::test]
 async fn a_guard_that_blocks_makes_a_contested_claim_wait_for_the_run() {
     let bench = Bench::new();

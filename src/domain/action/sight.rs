@@ -19,6 +19,18 @@ pub fn trigger_run(lines: &[CommandLine], trigger: &Trigger) -> Option<String> {
     met(&only, &action).filter(|(kind, _)| *kind == Kind::Command).map(|(_, line)| line)
 }
 
+/// The run of an action that meets a line of a trigger: the first that is also what the caller looks for, else the last.
+/// `None` for a line with several commands, which no single run meets.
+pub fn run_of<'a>(
+    line: &str,
+    action: &'a Action,
+    is_it: impl Fn(&NormalCommand) -> bool,
+) -> Option<&'a NormalCommand> {
+    let [wanted] = &normalise(line, &action.root, &action.root)[..] else { return None };
+    let mut runs = action.commands.iter().filter(|run| wanted.covers(run));
+    runs.clone().find(|run| is_it(run)).or_else(|| runs.next_back())
+}
+
 /// The files of the workspace that these commands name.
 pub fn files_named(commands: &[NormalCommand]) -> impl Iterator<Item = Scope> {
     commands.iter().flat_map(paths)
