@@ -144,6 +144,13 @@ impl Subject {
         let named = action::files_named(&self.action.commands);
         self.action.paths.iter().chain(&self.scopes).cloned().chain(named).collect()
     }
+
+    /// The places that a match of this kind is about. That of a path is about the files that change, whatever else the
+    /// command names.
+    fn places_of(&self, kind: Kind) -> Vec<Scope> {
+        let changed = &self.action.paths;
+        if kind == Kind::Path && !changed.is_empty() { changed.clone() } else { self.places() }
+    }
 }
 
 impl Condition {
@@ -291,10 +298,15 @@ pub struct Mute {
 }
 
 impl Mute {
-    /// Whether the guard is silent for a subject.
-    pub fn silences(&self, subject: &Subject, now: Timestamp) -> bool {
+    /// Whether the guard is silent for a subject that it meets in this way: all places of the match are those of the
+    /// silence.
+    pub fn silences(&self, kind: Kind, subject: &Subject, now: Timestamp) -> bool {
         let is_over = self.until.is_some_and(|until| until <= now);
-        !is_over && self.scope.as_ref().is_none_or(|scope| subject.places().iter().any(|at| scope.covers(at)))
+        let lies_in = |scope: &Scope| {
+            let places = subject.places_of(kind);
+            !places.is_empty() && places.iter().all(|at| scope.covers(at))
+        };
+        !is_over && self.scope.as_ref().is_none_or(lies_in)
     }
 }
 
@@ -654,9 +666,9 @@ mod tests {
             until: until.map(Timestamp::from_ms),
         };
         let at = subject("rustfmt --check src/db/a.rs");
-        assert!(mute(None, None).silences(&at, now));
-        assert!(mute(Some("src/db"), Some(1_001)).silences(&at, now));
-        assert!(!mute(Some("src/web"), None).silences(&at, now));
-        assert!(!mute(None, Some(1_000)).silences(&at, now));
+        assert!(mute(None, None).silences(Kind::Command, &at, now));
+        assert!(mute(Some("src/db"), Some(1_001)).silences(Kind::Command, &at, now));
+        assert!(!mute(Some("src/web"), None).silences(Kind::Command, &at, now));
+        assert!(!mute(None, Some(1_000)).silences(Kind::Command, &at, now));
     }
 }

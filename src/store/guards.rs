@@ -319,9 +319,14 @@ impl Reader {
             .collect())
     }
 
-    /// Whether a guard is silent for a subject.
-    pub fn is_muted(&self, guard: &str, subject: &Subject, now: Timestamp) -> Result<bool, StoreError> {
-        Ok(self.mutes(guard)?.iter().any(|mute| mute.silences(subject, now)))
+    /// Whether a guard is silent for a subject that it meets in this way.
+    pub fn is_muted(
+        &self,
+        guard: &str,
+        (kind, subject): (Kind, &Subject),
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        Ok(self.mutes(guard)?.iter().any(|mute| mute.silences(kind, subject, now)))
     }
 
     fn mutes(&self, guard: &str) -> Result<Vec<Mute>, StoreError> {

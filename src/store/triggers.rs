@@ -4,7 +4,7 @@ use rusqlite::{Connection, params};
 
 use super::rows::{Json, json};
 use super::{Reader, StoreError, guards};
-use crate::domain::action::{self, Action, DeadEnd};
+use crate::domain::action::{self, Action, DeadEnd, Kind};
 use crate::domain::claim::{Status, Trigger};
 use crate::domain::event::{ClaimCreated, Recorded};
 use crate::domain::ids::ClaimId;
@@ -50,8 +50,8 @@ pub struct NearDeadEnd {
     pub owner: String,
     /// The session in which it was reported.
     pub session: Option<String>,
-    /// Whether the action meets its trigger.
-    pub is_met: bool,
+    /// The part of its trigger that the action meets.
+    pub met_by: Option<Kind>,
     /// Why it warns no more.
     pub over: Option<String>,
 }
@@ -96,7 +96,7 @@ impl Reader {
                 statement: row.get("statement")?,
                 owner: row.get("owner")?,
                 session: row.get("session")?,
-                is_met: action::met(&trigger, action).is_some(),
+                met_by: action::met(&trigger, action).map(|(kind, _)| kind),
                 over,
             })
         })

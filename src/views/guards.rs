@@ -214,7 +214,9 @@ fn looked(
         let silent = match met {
             Err(unmet) => Some(format!("its condition is not met: {}", unmet.0)),
             Ok(_) if rule.until.is_some_and(|until| until <= now) => Some("it is over".to_owned()),
-            Ok(_) if store.is_muted(&id, &subject, now)? => Some("it is muted here".to_owned()),
+            Ok((kind, _)) if store.is_muted(&id, (kind, &subject), now)? => {
+                Some("it is muted here".to_owned())
+            }
             Ok(_) if store.has_fired(session, &id, since)? => {
                 Some("it spoke in this turn already".to_owned())
             }
@@ -229,22 +231,24 @@ fn looked(
     }
     for candidate in store.dead_ends_near(action)? {
         let id = candidate.claim_id;
-        let silent = match candidate.over {
-            Some(over) => Some(over),
-            None if !candidate.is_met => {
+        let silent = match (candidate.over, candidate.met_by) {
+            (Some(over), _) => Some(over),
+            (None, None) => {
                 Some("its trigger is not met: another command, directory, path or error".to_owned())
             }
-            None if me.said(&candidate.owner, candidate.session.as_deref()) => {
+            (None, Some(_)) if me.said(&candidate.owner, candidate.session.as_deref()) => {
                 Some("it is your own".to_owned())
             }
-            None if store.is_muted(&id.to_string(), &subject, now)? => Some("it is muted here".to_owned()),
-            None if store.has_fired(session, &id.to_string(), since)? => {
+            (None, Some(kind)) if store.is_muted(&id.to_string(), (kind, &subject), now)? => {
+                Some("it is muted here".to_owned())
+            }
+            (None, Some(_)) if store.has_fired(session, &id.to_string(), since)? => {
                 Some("it spoke in this turn already".to_owned())
             }
-            None if store.knows_dead_end(me, id, since)? => {
+            (None, Some(_)) if store.knows_dead_end(me, id, since)? => {
                 Some("a receipt told it in this session".to_owned())
             }
-            None => is_full.then(full),
+            (None, Some(_)) => is_full.then(full),
         };
         all.push(Looked {
             id: id.to_string(),

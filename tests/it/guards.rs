@@ -337,6 +337,33 @@ fn a_command_is_refused_in_the_words_of_each_client() {
     assert_eq!(refused.len(), Client::ALL.len(), "{refused:?}");
 }
 
+/// Red before: one place in the scope of a silence silenced the whole action.
+#[test]
+fn a_silence_at_a_place_leaves_the_other_places_of_an_action() {
+    let shell = Shell::new();
+    std::fs::write(shell.workspace().config(), "[guards]\nallow_block = true\n").expect("a configuration");
+    accept(&shell, "--action block --path \"**/*.rs\" --path \"**/*.md\"");
+    accept(&shell, "--action block --command \"terraform apply\"");
+    let session = started(&shell, "s-1", "devops");
+    for name in ["G1", "G2"] {
+        assert!(shell.run(&format!("hm guard mute {name} --scope docs --agent operator")).status.success());
+    }
+    for (line, is_denied) in [
+        ("sed -i s/a/b/ docs/x.md", false),
+        ("sed -i s/a/b/ src/x.rs", true),
+        ("sed -i s/a/b/ src/x.rs docs/x.md", true),
+        ("cat docs/x.md; sed -i s/a/b/ src/x.rs", true),
+        ("terraform apply docs/main.tf", false),
+        ("terraform apply infra/main.tf", true),
+        ("terraform apply infra/main.tf > docs/log.txt", true),
+    ] {
+        let payload = json!({ "tool_name": "Bash", "tool_input": { "command": line } });
+        let answer = session.answer("PreToolUse", payload);
+        let is_deny = answer["hookSpecificOutput"]["permissionDecision"] == "deny";
+        assert_eq!(is_deny, is_denied, "{line}: {answer}");
+    }
+}
+
 #[test]
 fn a_write_that_meets_a_guard_is_warned_in_its_receipt() {
     let shell = Shell::new();
@@ -417,8 +444,7 @@ fn a_command_whose_end_the_client_does_not_report_proves_nothing_and_mends_nothi
     prompt(&codex, &shell);
     let ends = |line: &str| {
         let output = format!("   Compiling shop\n{ERROR}\n");
-        let ran =
-            json!({ "tool_name": "Bash", "tool_input": { "command": line }, "tool_response": output });
+        let ran = json!({ "tool_name": "Bash", "tool_input": { "command": line }, "tool_response": output });
         codex.told("PostToolUse", ran);
         spool_is_empty(&shell);
     };
@@ -477,7 +503,11 @@ fn an_outcome_is_that_of_the_run_which_met_the_whole_condition() {
     let session = started(&shell, "s-1", "devops");
     for (line, obeys, same) in [
         ("cargo test; cargo test --Release; cargo test -q", "cargo test", "cargo test --Release --lib"),
-        ("cargo doc src/db/a.md && cargo doc src/web/a.md", "cargo doc src/web/a.md", "cargo doc src/db/a.md"),
+        (
+            "cargo doc src/db/a.md && cargo doc src/web/a.md",
+            "cargo doc src/web/a.md",
+            "cargo doc src/db/a.md",
+        ),
     ] {
         let name = if line.starts_with("cargo test") { "G1" } else { "G2" };
         for ran_then in [obeys, same] {

@@ -50,7 +50,7 @@ impl Hooked {
                 if !is_own
                     && !waiting.has_fired(Guard::Claim(id))
                     && !store.knows_dead_end(me, id, turn)?
-                    && !store.is_muted(&id.to_string(), &subject, now)?
+                    && !store.is_muted(&id.to_string(), (dead_end.kind, &subject), now)?
                 {
                     dead_end.doubt = store.doubt_of_dead_end(id, here.as_ref())?;
                     dead_ends.push(dead_end);
@@ -61,7 +61,7 @@ impl Hooked {
             for (rule, met) in store.guards_for(&subject)? {
                 let Ok((kind, met)) = met else { continue };
                 let is_over = rule.until.is_some_and(|until| until <= now);
-                if is_over || store.is_muted(&rule.id.to_string(), &subject, now)? {
+                if is_over || store.is_muted(&rule.id.to_string(), (kind, &subject), now)? {
                     continue;
                 }
                 let is_fresh = fresh(Guard::Rule(rule.id))?;

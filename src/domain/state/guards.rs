@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
+use crate::domain::action::Kind;
 use crate::domain::event::{Event, ExperimentQueued, Guard, Recorded};
 use crate::domain::experiment::ProfileName;
 use crate::domain::guard::{Mute, Rule, Subject};
@@ -84,14 +85,15 @@ impl Guards {
         self.rules.values().filter_map(move |rule| {
             let is_over = rule.until.is_some_and(|until| until <= now);
             let has_spoken = spoke.is_some_and(|spoke| spoke.contains(&rule.id));
-            if is_over || has_spoken || self.is_muted(rule.id.uuid(), subject, now) {
+            if is_over || has_spoken {
                 return None;
             }
-            rule.condition.met(subject).ok().map(|(_, met)| (rule, met))
+            let (kind, met) = rule.condition.met(subject).ok()?;
+            (!self.is_muted(rule.id.uuid(), kind, subject, now)).then_some((rule, met))
         })
     }
 
-    fn is_muted(&self, guard: Uuid, subject: &Subject, now: Timestamp) -> bool {
-        self.mutes.get(&guard).is_some_and(|mutes| mutes.iter().any(|mute| mute.silences(subject, now)))
+    fn is_muted(&self, guard: Uuid, kind: Kind, subject: &Subject, now: Timestamp) -> bool {
+        self.mutes.get(&guard).is_some_and(|mutes| mutes.iter().any(|mute| mute.silences(kind, subject, now)))
     }
 }
