@@ -105,7 +105,8 @@ pub(super) fn is_guard(state: &State, id: Uuid) -> bool {
 }
 
 /// Warns of the guards that a claim, a decision, a run or a challenge meets, and records their firings. A challenge meets
-/// only guards that block: it has happened, so no advice about it helps.
+/// only guards that block: it has happened, so no advice about it helps. A guard that blocks holds for each contested
+/// claim, and is recorded once a turn; advice is given once a turn.
 pub(super) fn warn(
     state: &State,
     (agent, session): Speaker<'_>,
@@ -116,10 +117,16 @@ pub(super) fn warn(
     let contested = contested_by(state, command, decision);
     let Some((mut subject, did)) = subject_of(state, command, contested) else { return };
     subject.patterns = state.patterns().open_in(agent, session);
-    let room = MAX_A_TURN.saturating_sub(state.guards().spoken(session));
+    let mut room = MAX_A_TURN.saturating_sub(state.guards().spoken(session));
     let is_heard = |rule: &Rule| did.is_some() || rule.effect == Effect::Block;
-    let met = state.guards().met(&subject, session, now).filter(|(rule, _)| is_heard(rule));
-    for (rule, met) in met.take(room) {
+    let met = state.guards().met(&subject, now).filter(|(rule, _)| is_heard(rule));
+    for (rule, met) in met {
+        let is_fresh = !state.guards().has_spoken(session, rule.id);
+        let holds = rule.effect == Effect::Block && contested.is_some();
+        if !holds && (!is_fresh || room == 0) {
+            continue;
+        }
+        room = room.saturating_sub(usize::from(is_fresh));
         let says = action::quoted(rule.text.as_str(), 400);
         let met = action::quoted(&met, 120);
         let waits = contested
@@ -132,7 +139,7 @@ pub(super) fn warn(
             claim_id: rule.claim_id,
         });
         let Ok(matched) = met.parse() else { continue };
-        if session.is_some() {
+        if session.is_some() && is_fresh {
             let did = did.map(|did| did.to_string().parse().expect("an id is a short text"));
             let kind = did.as_ref().map(|_| Kind::Write);
             decision.events.push(GuardFired { guard: Guard::Rule(rule.id), matched, kind, did }.into());

@@ -74,18 +74,20 @@ impl Guards {
         session.and_then(|session| self.spoke.get(session)).map_or(0, BTreeSet::len)
     }
 
-    /// The guards that a write meets and that did not speak in this turn yet, oldest first.
+    /// Whether a guard spoke in the current turn of a session.
+    pub fn has_spoken(&self, session: Option<&SessionId>, guard: GuardId) -> bool {
+        session.and_then(|session| self.spoke.get(session)).is_some_and(|spoke| spoke.contains(&guard))
+    }
+
+    /// The guards that a write meets, oldest first.
     pub fn met<'a>(
         &'a self,
         subject: &'a Subject,
-        session: Option<&'a SessionId>,
         now: Timestamp,
     ) -> impl Iterator<Item = (&'a Rule, String)> {
-        let spoke = session.and_then(|session| self.spoke.get(session));
         self.rules.values().filter_map(move |rule| {
             let is_over = rule.until.is_some_and(|until| until <= now);
-            let has_spoken = spoke.is_some_and(|spoke| spoke.contains(&rule.id));
-            if is_over || has_spoken {
+            if is_over {
                 return None;
             }
             let (kind, met) = rule.condition.met(subject).ok()?;

@@ -179,6 +179,34 @@ fn a_guard_that_blocks_only_warns_of_a_write_that_nobody_contests() {
 }
 
 #[test]
+fn a_guard_that_blocks_holds_for_each_contested_claim_and_advises_once_a_turn() {
+    let mut state = state(None);
+    let session: SessionId = "s-1".parse().expect("a session");
+    for (nth, action) in [(11, "warn"), (12, "warn"), (13, "block")] {
+        let rule = json!({ "guard_id": id(nth), "action": action, "text": "run it first",
+            "condition": { "scope": "src" } });
+        fold(
+            &mut state,
+            id(nth),
+            None,
+            Event::decode("guard.accepted", &rule.to_string()).expect("an event"),
+        );
+        let fired = json!({ "guard": { "rule": id(nth) }, "matched": "src" });
+        let fired = Event::decode("guard.fired", &fired.to_string()).expect("an event");
+        fold(&mut state, id(nth + 100), Some(&session), fired);
+    }
+    let challenge = json!({ "claim_id": id(FACT), "position": "challenge", "reason": "it holds 10" });
+    let warned = decided(&state, "qa", json!({ "name": "take_position", "args": challenge }));
+    let warned = warned.expect("a challenge");
+    let blocks = |warned: &[String]| warned.iter().filter(|said| said.contains("(block)")).count();
+    assert_eq!(blocks(&warned), 1, "the claim is contested: {warned:?}");
+    let args = json!({ "claim_id": id(7), "statement": "the queue holds 40", "claim_type": "fact",
+        "scopes": ["src/db"], "confidence": 1.0 });
+    let warned = decided(&state, "qa", json!({ "name": "create_claim", "args": args })).expect("a claim");
+    assert_eq!(warned, [""; 0], "it stops nothing, so it is advice");
+}
+
+#[test]
 fn a_contested_claim_waits_for_a_run_that_can_settle_it() {
     for (status, scopes, prediction, blocking, expected) in [
         ("contested", "src/**", "passes", false, true),
