@@ -54,12 +54,17 @@ pub enum Step {
 }
 
 impl Step {
-    /// The step of a command in normal form. `None` if it only looks.
+    /// The step of a command in normal form. `None` if it only looks, and if it has several lines: no list of steps shows
+    /// it as it ran.
     pub fn run(command: &str) -> Option<Self> {
         if only_looks(command) && !is_git_write(command) {
             return None;
         }
-        general(command).parse().ok().map(Self::Run)
+        let command = general(command);
+        if command.contains(['\n', '\r']) {
+            return None;
+        }
+        command.parse().ok().map(Self::Run)
     }
 
     /// The step of a changed file: all files of its directory with the same ending.
@@ -479,6 +484,13 @@ mod tests {
             assert_eq!(are_alike(&way, &steps(other)), expected, "{other:?}");
             assert_eq!(are_alike(&steps(other), &way), expected, "{other:?}");
         }
+    }
+
+    #[test]
+    fn a_command_of_several_lines_is_no_step_unless_it_is_a_commit() {
+        let line = |command: &str| Step::run(command).map(|step| step.line());
+        assert_eq!(line("python3 -c 'import os\nprint(1)'"), None);
+        assert_eq!(line("git commit -m 'mend it\n\nrm -rf build'").as_deref(), Some("run `git commit`"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::rows::{bound, only};
+use super::rows::{Json, bound, json, only};
 use super::{Reader, StoreError};
 use crate::domain::event::{CommandRan, FileEdited, Recorded, ToolUsed};
 use crate::domain::ids::{SessionId, TaskId};
@@ -78,7 +78,7 @@ pub struct Observation {
 /// The columns that differ between the kinds.
 struct Content<'a> {
     kind: ObservedKind,
-    action: String,
+    action: Vec<&'a str>,
     worktree: Option<&'a str>,
     exit_code: Option<i32>,
     failed: bool,
@@ -89,8 +89,8 @@ struct Content<'a> {
 pub(super) fn command_ran(db: &Connection, at: &Recorded, body: &CommandRan) -> Result<(), StoreError> {
     let action = match body.runs.as_slice() {
         // The line does not parse.
-        [] => body.command.as_str().replace('\n', " "),
-        runs => runs.iter().map(CommandLine::as_str).collect::<Vec<_>>().join("\n"),
+        [] => vec![body.command.as_str()],
+        runs => runs.iter().map(CommandLine::as_str).collect(),
     };
     let content = Content {
         kind: ObservedKind::Command,
@@ -106,7 +106,7 @@ pub(super) fn command_ran(db: &Connection, at: &Recorded, body: &CommandRan) -> 
 }
 
 pub(super) fn edited(db: &Connection, at: &Recorded, body: &FileEdited) -> Result<(), StoreError> {
-    let action = body.paths.iter().map(Scope::as_str).collect::<Vec<_>>().join("\n");
+    let action = body.paths.iter().map(Scope::as_str).collect();
     let worktree = body.checkout.worktree.as_ref().map(|tree| tree.as_str());
     let content = Content { worktree, ..Content::plain(ObservedKind::Edit, action) };
     add(db, at, &content)
@@ -114,12 +114,12 @@ pub(super) fn edited(db: &Connection, at: &Recorded, body: &FileEdited) -> Resul
 
 pub(super) fn tool_used(db: &Connection, at: &Recorded, body: &ToolUsed) -> Result<(), StoreError> {
     let content =
-        Content { failed: body.failed, ..Content::plain(ObservedKind::Tool, body.tool.as_str().to_owned()) };
+        Content { failed: body.failed, ..Content::plain(ObservedKind::Tool, vec![body.tool.as_str()]) };
     add(db, at, &content)
 }
 
-impl Content<'_> {
-    const fn plain(kind: ObservedKind, action: String) -> Self {
+impl<'a> Content<'a> {
+    const fn plain(kind: ObservedKind, action: Vec<&'a str>) -> Self {
         Self {
             kind,
             action,
@@ -152,7 +152,7 @@ fn add(db: &Connection, at: &Recorded, content: &Content<'_>) -> Result<(), Stor
         task,
         content.worktree,
         content.kind.as_str(),
-        content.action,
+        Json(&content.action),
         content.exit_code,
         content.failed,
         content.error,
@@ -174,7 +174,6 @@ const OBSERVATION: &str = "SELECT n, seq, at, agent, session, task, worktree, ki
 
 fn observation(row: &Row<'_>) -> Result<Observation, StoreError> {
     let task: Option<String> = row.get("task")?;
-    let action: String = row.get("action")?;
     Ok(Observation {
         n: row.get("n")?,
         seq: row.get("seq")?,
@@ -184,7 +183,7 @@ fn observation(row: &Row<'_>) -> Result<Observation, StoreError> {
         task: task.map(|id| id.parse()).transpose().map_err(super::rows::malformed)?,
         worktree: row.get("worktree")?,
         kind: ObservedKind::of(&row.get::<_, String>("kind")?)?,
-        action: action.lines().map(str::to_owned).collect(),
+        action: json(row, "action")?,
         exit_code: row.get("exit_code")?,
         failed: row.get("failed")?,
         error: row.get("error")?,
@@ -217,7 +216,12 @@ impl Reader {
 mod tests {
     use rusqlite::Connection;
 
-    use super::{KEPT_MS, keep_bounded};
+    use super::{KEPT_MS, OBSERVATION, command_ran, keep_bounded, observation};
+    use crate::domain::agent::AgentId;
+    use crate::domain::event::{Event, Recorded};
+    use crate::domain::ids::{CommandId, EventId};
+    use crate::domain::time::Timestamp;
+    use crate::store::fold;
 
     fn table() -> Connection {
         let db = Connection::open_in_memory().expect("a database");
@@ -234,6 +238,31 @@ mod tests {
     fn rows(db: &Connection) -> (i64, i64) {
         let sql = "SELECT count(*), min(n) FROM observations";
         db.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).expect("counted")
+    }
+
+    #[test]
+    fn a_command_of_several_lines_is_one_command() {
+        let message = "git commit -m 'mend it\n\nrm -rf build'";
+        for runs in [vec!["cargo test", message], vec![]] {
+            let body = serde_json::json!({ "command": message, "runs": runs, "failed": false });
+            let event = Event::decode("command.ran", &body.to_string()).expect("an event");
+            let Event::CommandRan(ran) = &event else { panic!("{event:?}") };
+            let at = Recorded {
+                seq: 1,
+                id: EventId::from_uuid(uuid::Uuid::from_u128(1)),
+                agent: AgentId::recorded("devops"),
+                session: None,
+                causation: CommandId::from_uuid(uuid::Uuid::from_u128(1)),
+                at: Timestamp::from_ms(1),
+                event: Some(event.clone()),
+                erased: None,
+            };
+            let db = fold::empty().expect("read models");
+            command_ran(&db, &at, ran).expect("a row");
+            let seen = db.query_row(OBSERVATION, [], |row| Ok(observation(row))).expect("a row");
+            let expected = if runs.is_empty() { vec![message] } else { runs };
+            assert_eq!(seen.expect("an observation").action, expected);
+        }
     }
 
     #[test]

@@ -420,6 +420,22 @@ fn a_pass_after_an_edit_ends_the_other_hypothesis_and_no_confirmed_one() {
 }
 
 #[test]
+fn a_command_of_several_lines_stands_in_a_hypothesis_as_one_line() {
+    let workspace = TempWorkspace::new();
+    let mut team = Team::in_workspace(&workspace);
+    for session in ["s-1", "s-2", "s-1"] {
+        team.ran("devops", session, "python3 -c 'import os\n\nos.stat(1)'", Some("deadlock in pool"));
+    }
+    assert_eq!(team.mine(), 1);
+    let claims = team.committer.state().claims().filter(|(_, claim)| claim.owner == AgentId::system());
+    let said: Vec<&str> = claims.map(|(_, claim)| claim.statement()).collect();
+    assert_eq!(said.len(), 2);
+    for said in said {
+        assert!(said.starts_with("`python3 -c 'import os os.stat(1)'` fails with"), "{said}");
+    }
+}
+
+#[test]
 fn an_error_that_a_claim_covers_gives_no_hypotheses() {
     let workspace = TempWorkspace::new();
     let mut team = Team::in_workspace(&workspace);

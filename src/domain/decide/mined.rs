@@ -1,6 +1,7 @@
 //! The rules of mined proposals: `system` proposes, and only others accept. It never confirms anything.
 
 use super::{Accepted, contradiction, merge, transition};
+use crate::domain::action::quoted;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Share, Status};
 use crate::domain::command::{AcceptPlaybook, DismissPlaybook};
@@ -93,7 +94,7 @@ fn hypotheses(state: &State, cluster: &Cluster, ids: &mut dyn FnMut() -> uuid::U
     let mut events = Vec::new();
     let claims = [ClaimId::from_uuid(ids()), ClaimId::from_uuid(ids())];
     for ((cause, why), claim_id) in CAUSES.iter().zip(claims) {
-        let command: String = cluster.command.chars().take(200).collect();
+        let command = quoted(&cluster.command, 200);
         let said = format!("`{command}` fails with \"{}\": {why}", error.as_str());
         let Ok(statement) = said.parse::<Statement>() else { return Vec::new() };
         let confidence = Counts::default().confidence(*cause);
