@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use uuid::Uuid;
+
 use super::{Book, Found, Subject, overlap};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Position, ReportKind, Status};
 use crate::domain::event::{Event, Guard, Recorded};
 use crate::domain::experiment::RunState;
+use crate::domain::guard::{self, ESCALATES_AFTER, Firing};
 use crate::domain::ids::{ClaimId, SessionId, TaskId};
 use crate::domain::pattern::{HALF_LIFE, PatternEnd, PatternKind, Repeats};
 use crate::domain::plan::TaskStatus;
@@ -20,8 +23,6 @@ const MAX_KEPT: usize = 128;
 const LEVELS: usize = 3;
 /// How many agents it has at least.
 const AGENTS: usize = 2;
-/// A guard that a session ignores this often escalates.
-const IGNORED: u32 = 3;
 
 /// How sharp an event is. The order is that of the levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,6 +32,9 @@ enum Level {
     Guard,
     Blocker,
 }
+
+/// The place of a sharp event, and the claim or the task that it is about.
+type About = (Vec<Scope>, Option<ClaimId>, Option<TaskId>);
 
 #[derive(Debug, Clone, PartialEq)]
 struct Sharp {
@@ -47,7 +51,10 @@ struct Sharp {
 pub(super) struct Spiral {
     events: VecDeque<Sharp>,
     scopes_of: BTreeMap<TaskId, Vec<Scope>>,
-    fired: BTreeMap<(SessionId, ClaimId), u32>,
+    /// The firings without an outcome yet.
+    fired: BTreeMap<SessionId, Vec<(Guard, Firing)>>,
+    /// How often a session ignored a guard.
+    ignored: BTreeMap<(SessionId, Uuid), u64>,
     /// The open escalations, with their scopes.
     open: BTreeMap<Subject, Vec<Scope>>,
 }
@@ -55,6 +62,11 @@ pub(super) struct Spiral {
 impl Spiral {
     #[expect(clippy::wildcard_enum_match_arm, reason = "a detector reads a few kinds of events")]
     pub(super) fn evolve(&mut self, state: &State, recorded: &Recorded, event: &Event, book: &mut Book) {
+        for guard in self.escalated(recorded, event) {
+            if let Some(about) = about(state, guard) {
+                self.sharpen((Level::Guard, recorded.agent.clone()), about, recorded, book);
+            }
+        }
         let claim = |id: ClaimId| state.claim(id).map(|claim| (claim.scopes.clone(), Some(id), None));
         let sharp = match event {
             Event::TaskAdded(added) => {
@@ -62,7 +74,8 @@ impl Spiral {
                 return;
             }
             Event::SessionEnded(ended) => {
-                self.fired.retain(|(session, _), _| *session != ended.session);
+                self.fired.remove(&ended.session);
+                self.ignored.retain(|(session, _), _| *session != ended.session);
                 return;
             }
             Event::PositionTaken(taken) if taken.position == Position::Challenge && !taken.still => {
@@ -82,11 +95,14 @@ impl Spiral {
                 }
             }
             Event::GuardFired(fired) => {
-                let (Guard::Claim(id), Some(session)) = (fired.guard, &recorded.session) else { return };
-                let times = self.fired.entry((session.clone(), id)).or_default();
-                *times += 1;
-                let escalates = *times == IGNORED;
-                claim(id).filter(|_| escalates).map(|about| (Level::Guard, recorded.agent.clone(), about))
+                let (Guard::Claim(_) | Guard::Rule(_), Some(session)) = (fired.guard, &recorded.session)
+                else {
+                    return;
+                };
+                // What a receipt or a notice told has no outcome.
+                let (Some(kind), Some(did)) = (fired.kind, fired.did.clone()) else { return };
+                self.fired.entry(session.clone()).or_default().push((fired.guard, Firing { kind, did }));
+                return;
             }
             Event::EventReported(report) if report.kind == ReportKind::Blocker => {
                 Some((Level::Blocker, recorded.agent.clone(), (report.paths.clone(), None, None)))
@@ -119,7 +135,17 @@ impl Spiral {
             }
             _ => None,
         };
-        let Some((level, agent, (scopes, claim, task))) = sharp else { return };
+        let Some((level, agent, about)) = sharp else { return };
+        self.sharpen((level, agent), about, recorded, book);
+    }
+
+    fn sharpen(
+        &mut self,
+        (level, agent): (Level, AgentId),
+        (scopes, claim, task): About,
+        recorded: &Recorded,
+        book: &mut Book,
+    ) {
         if scopes.is_empty() {
             return;
         }
@@ -137,6 +163,26 @@ impl Spiral {
             self.events.pop_front();
         }
         self.check(recorded, book);
+    }
+
+    /// The guards that a session has ignored so often now that they escalate.
+    fn escalated(&mut self, recorded: &Recorded, event: &Event) -> Vec<Guard> {
+        let mut ignored = Vec::new();
+        let Some(session) = recorded.session.as_ref().filter(|_| guard::decides(event)) else {
+            return ignored;
+        };
+        let Some(open) = self.fired.get_mut(session) else { return ignored };
+        open.retain(|(guard, firing)| {
+            let outcome = guard::outcome(firing, event);
+            ignored.extend(outcome.filter(|outcome| outcome.escalates()).map(|_| *guard));
+            outcome.is_none()
+        });
+        ignored.retain(|guard| {
+            let times = self.ignored.entry((session.clone(), guard.uuid())).or_default();
+            *times += 1;
+            *times == ESCALATES_AFTER
+        });
+        ignored
     }
 
     /// The dispute about these scopes is settled.
@@ -191,5 +237,20 @@ impl Spiral {
         };
         self.open.insert(subject, scopes);
         book.open(found);
+    }
+}
+
+/// The place of a guard, and its claim.
+fn about(state: &State, guard: Guard) -> Option<About> {
+    match guard {
+        Guard::Claim(id) => Some((state.claim(id)?.scopes.clone(), Some(id), None)),
+        Guard::Rule(id) => {
+            let rule = state.guards().rule(id)?;
+            let of_claim = rule.claim_id.and_then(|id| state.claim(id)).map(|claim| claim.scopes.as_slice());
+            let condition = rule.condition.scope.iter().chain(&rule.condition.paths);
+            let scopes = condition.chain(of_claim.unwrap_or_default()).cloned().collect();
+            Some((scopes, rule.claim_id, None))
+        }
+        Guard::Task(_) | Guard::Lock(_) | Guard::Fix(_) => None,
     }
 }

@@ -427,10 +427,13 @@ impl Replay {
         let created = Event::decode("claim.created", &created.to_string()).expect("a claim");
         self.record("architect", None, vec![created], None);
         for _ in 0..3 {
-            let fired =
-                json!({ "guard": { "claim": id }, "matched": step.args["about"].as_str().unwrap_or("it") });
-            let fired = Event::decode("guard.fired", &fired.to_string()).expect("a firing");
-            self.record(&step.agent, Some(session), vec![fired], None);
+            let matched = step.args["about"].as_str().unwrap_or("it");
+            let fired = json!({ "guard": { "claim": id }, "matched": matched, "kind": "path", "did": scope });
+            let edited = json!({ "paths": [scope] });
+            for (kind, body) in [("guard.fired", fired), ("file.edited", edited)] {
+                let event = Event::decode(kind, &body.to_string()).expect("an event");
+                self.record(&step.agent, Some(session), vec![event], None);
+            }
         }
     }
 

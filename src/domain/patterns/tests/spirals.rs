@@ -21,9 +21,26 @@ fn sharpen(team: &mut Team, agent: &str, act: &str) {
                 json!({ "claim_id": id(1), "position": "challenge", "reason": "it holds 10", "still": true });
             team.says(agent, "position.taken", still)
         }
-        "fire" => team.says(agent, "guard.fired", json!({ "guard": { "claim": id(2) }, "matched": "pool" })),
-        "ignore" => {
-            (0..3).for_each(|_| sharpen(team, agent, "fire"));
+        "told" => {
+            team.says(agent, "guard.fired", json!({ "guard": { "claim": id(2) }, "matched": "receipt" }))
+        }
+        "ignore once" | "ignore rule" | "obey" | "pass" => {
+            let guard =
+                if act == "ignore rule" { json!({ "rule": id(4) }) } else { json!({ "claim": id(2) }) };
+            let fired = json!({ "guard": guard, "matched": "make restart", "kind": "command", "did": "make restart" });
+            team.says(agent, "guard.fired", fired);
+            // A warning of a command that passes was wrong.
+            let (line, exit) = match act {
+                "obey" => ("make test", 0),
+                "pass" => ("make restart", 0),
+                _ => ("make restart", 2),
+            };
+            team.runs(agent, line, exit, "done");
+            team.says(agent, "turn.recorded", json!({ "role": "user", "text": "go on" }))
+        }
+        "ignore" | "ignore a rule" => {
+            let once = if act == "ignore" { "ignore once" } else { "ignore rule" };
+            (0..3).for_each(|_| sharpen(team, agent, once));
             team
         }
         "end" => {
@@ -47,9 +64,14 @@ fn a_dispute_escalates_in_three_levels_by_two_agents_unless_something_settles_it
         ("ana ignore, qa challenge, qa blocker", ""),
         ("qa challenge, ana ignore, qa blocked", "escalation_spiral src/pool"),
         ("qa challenge, ana ignore, qa active", ""),
-        // A guard escalates after three firings of one session.
-        ("qa challenge, ana fire, ana fire, ana end, ana fire, qa blocker", ""),
-        ("qa challenge, ana fire, ana fire, qa fire, qa blocker", ""),
+        // A guard escalates when one session has ignored it three times.
+        ("qa challenge, ana ignore a rule, qa blocker", "escalation_spiral src/pool"),
+        ("qa challenge, ana ignore once, ana ignore once, ana end, ana ignore once, qa blocker", ""),
+        ("qa challenge, ana ignore once, ana ignore once, dev ignore once, qa blocker", ""),
+        ("qa challenge, ana ignore once, ana ignore once, ana obey, qa blocker", ""),
+        ("qa challenge, ana obey, ana obey, ana obey, qa blocker", ""),
+        ("qa challenge, ana pass, ana pass, ana pass, qa blocker", ""),
+        ("qa challenge, ana told, ana told, ana told, qa blocker", ""),
         // What settles the dispute.
         ("qa challenge, ana ignore, ana contested, qa blocker", "escalation_spiral src/pool"),
         ("qa challenge, ana ignore, ana confirmed, qa blocker", ""),
@@ -75,6 +97,9 @@ fn a_dispute_escalates_in_three_levels_by_two_agents_unless_something_settles_it
                 "scopes": ["src/pool"], "confidence": 1.0 });
             team.says("ana", "claim.created", claim);
         }
+        let rule = json!({ "guard_id": id(4), "action": "warn", "text": "ask first",
+            "condition": { "commands": ["make restart"], "scope": "src/pool" } });
+        team.says("architect", "guard.accepted", rule);
         let task = json!({ "task_id": id(9), "title": "mend the pool", "scopes": ["src/pool"] });
         team.says("ana", "task.added", task);
         let mut said = Vec::new();
