@@ -38,7 +38,7 @@ const LAST_LINES: usize = 3;
 /// Tools of clients that read a file or list a directory.
 const READS: [&str; 10] =
     ["Read", "read", "view", "read_file", "Grep", "grep", "Glob", "glob", "LS", "list_directory"];
-/// The most sessions that are kept. The ones silent longest are dropped.
+/// The most sessions that are kept. The ones silent longest are dropped, and their loops are over.
 const MAX_SESSIONS: usize = 256;
 
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -221,8 +221,8 @@ impl Looping {
     #[expect(clippy::wildcard_enum_match_arm, reason = "a detector reads a few kinds of events")]
     pub(super) fn evolve(&mut self, state: &State, recorded: &Recorded, event: &Event, book: &mut Book) {
         if let Event::SessionEnded(ended) = event {
-            if let Some(session) = self.sessions.remove(&ended.session) {
-                session.open.keys().for_each(|subject| book.close(subject, PatternEnd::Over, recorded.at));
+            if let Some(mut session) = self.sessions.remove(&ended.session) {
+                session.end(PatternEnd::Over, recorded.at, book);
             }
             return;
         }
@@ -239,7 +239,9 @@ impl Looping {
         if self.sessions.len() >= MAX_SESSIONS && !self.sessions.contains_key(id) {
             let oldest =
                 self.sessions.iter().min_by_key(|(_, session)| session.last).map(|(id, _)| id.clone());
-            oldest.into_iter().for_each(|oldest| drop(self.sessions.remove(&oldest)));
+            if let Some(mut oldest) = oldest.and_then(|oldest| self.sessions.remove(&oldest)) {
+                oldest.end(PatternEnd::Over, recorded.at, book);
+            }
         }
         let session = self.sessions.entry(id.clone()).or_insert_with(|| Session {
             agent: recorded.agent.clone(),

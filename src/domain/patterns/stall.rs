@@ -68,7 +68,10 @@ impl Stall {
             _ => {}
         }
         if recorded.seq.is_multiple_of(1_024) {
-            self.sessions.retain(|_, alive| alive.last.is_within(MAX_SILENCE, recorded.at));
+            // An open stall ends with the tasks of its session.
+            self.sessions.retain(|id, alive| {
+                alive.last.is_within(MAX_SILENCE, recorded.at) || book.is_open(&subject(id))
+            });
         }
     }
 

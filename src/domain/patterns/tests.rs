@@ -335,6 +335,21 @@ fn of_many_sessions_the_one_silent_longest_is_forgotten() {
 }
 
 #[test]
+fn the_loop_of_a_session_that_is_forgotten_is_over() {
+    let mut team = Team::default();
+    for _ in 0..3 {
+        team.runs("ana", "cargo test", 101, "error: pool timed out");
+    }
+    assert_eq!(team.mine(), ["loop cargo test"]);
+    for nth in 0..255 {
+        team.runs(&format!("a{nth}"), "make", 0, "done");
+    }
+    assert_eq!(team.mine(), [""; 0], "256 sessions");
+    team.runs("one-more", "make", 0, "done");
+    assert_eq!(team.mine(), ["over"]);
+}
+
+#[test]
 fn only_the_human_and_the_end_of_a_task_end_a_round_of_failures() {
     let turn = |role: &str| ("turn.recorded", json!({ "role": role, "text": "go on" }));
     let moved = |to: &str| ("task.updated", json!({ "task_id": id(9), "from": "active", "to": to }));
@@ -560,5 +575,25 @@ fn a_stall_is_over_when_the_last_of_the_tasks_is() {
     for (nth, expected) in [(1, ""), (2, "over")] {
         team.says("lead", "task.updated", json!({ "task_id": id(nth), "from": "active", "to": "done" }));
         assert_eq!(team.mine().concat(), expected);
+    }
+}
+
+#[test]
+fn a_stall_of_a_session_that_is_silent_for_a_day_ends_with_its_task() {
+    for (kind, body) in [
+        ("task.updated", json!({ "task_id": id(1), "from": "active", "to": "done" })),
+        ("task.claimed", json!({ "task_id": id(1), "session": "s-qa", "lease_minutes": 15, "token": 2 })),
+    ] {
+        let mut team = Team::default();
+        team.holds_a_task("ana", 1).waits(31 * MINUTE);
+        assert_eq!(team.mine(), ["stall s-ana"]);
+        team.waits(25 * HOUR);
+        // The sessions that are silent for a day are dropped from time to time.
+        for nth in 0..1_024 {
+            team.runs("qa", &format!("make part{nth}"), 0, "done");
+        }
+        assert_eq!(team.mine(), [""; 0]);
+        team.says("qa", kind, body);
+        assert_eq!(team.mine(), ["over"], "{kind}");
     }
 }
