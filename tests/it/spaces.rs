@@ -656,8 +656,16 @@ fn an_agent_replaces_no_fact_of_the_operator_or_of_a_user() {
         assert_eq!(refused["code"], "authority_too_low", "{what}: {refused}");
         assert!(refused["hint"].as_str().is_some_and(|hint| hint.contains("hm anchor")), "{refused}");
     }
+    assert_eq!(anchor("operator", "save \"LAST DAY\" friday")["state"], "committed");
+    for (what, way) in [
+        ("save \"LAST DAY\" monday", "`hm anchor save 'LAST DAY' VALUE`"),
+        ("retire \"LAST DAY\"", "`hm anchor retire 'LAST DAY'`"),
+    ] {
+        let refused = anchor("devops", what);
+        assert!(refused["hint"].as_str().is_some_and(|hint| hint.contains(way)), "{refused}");
+    }
     let denied = kinds(&shell, "memory.denied");
-    assert_eq!(denied.len(), 2, "{denied:?}");
+    assert_eq!(denied.len(), 4, "{denied:?}");
     assert!(!denied[0].to_string().contains("us-east"), "{denied:?}");
     // What the user of a session said has that authority too, once it is promoted.
     said(&shell, "ann", "hm --agent devops session turn user \"I edit with helix\"");

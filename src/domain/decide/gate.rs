@@ -355,10 +355,11 @@ fn not_taken(key: &AnchorKey, value: &str, policy: &MemoryPolicy) -> Option<Reje
 
 /// The refusal of an anchor whose key holds the word of a higher authority: of two items under one key, that one holds.
 fn outranked(state: &State, agent: &AgentId, command: &Command) -> Option<Rejection> {
+    let word = |key: &AnchorKey| shell_words::quote(key.as_str()).into_owned();
     let (key, user, does) = if let Command::SaveAnchor(SaveAnchor { key, user, .. }) = command {
-        (key, user, format!("hm anchor save {key} VALUE"))
+        (key, user, format!("hm anchor save {} VALUE", word(key)))
     } else if let Command::RetireAnchor(RetireAnchor { key, user }) = command {
-        (key, user, format!("hm anchor retire {key}"))
+        (key, user, format!("hm anchor retire {}", word(key)))
     } else {
         return None;
     };
