@@ -13,7 +13,7 @@ pub struct Judged {
     pub held: u64,
     /// Claims that were confirmed once and are in doubt now.
     pub mixed: u64,
-    /// Claims that ended after a challenge or a run against them.
+    /// Claims that ended while they were contested or waited for a proof.
     pub failed: u64,
     /// Runs that agree with the claim that they were about.
     pub runs_agreed: u64,
@@ -25,7 +25,7 @@ impl Reader {
     /// The judged claims of each agent, by name.
     pub fn judged(&self) -> Result<BTreeMap<String, Judged>, StoreError> {
         let mut all: BTreeMap<String, Judged> = BTreeMap::new();
-        // A claim that its owner withdraws without a dispute is not judged.
+        // A claim that its owner withdraws or replaces without a dispute is not judged, though one may be over.
         let was = "EXISTS (SELECT 1 FROM claim_moves m WHERE m.claim_id = claims.id AND m.new_status";
         let counts = [
             (
@@ -41,7 +41,9 @@ impl Reader {
                 Judged { mixed: 1, ..Judged::default() },
             ),
             (
-                format!("status = 'deprecated' AND {was} IN ('contested', 'pending_proof'))"),
+                "status = 'deprecated' AND (SELECT m.old_status FROM claim_moves m WHERE m.claim_id = claims.id \
+                 AND m.new_status = 'deprecated' ORDER BY m.seq DESC LIMIT 1) IN ('contested', 'pending_proof')"
+                    .to_owned(),
                 Judged { failed: 1, ..Judged::default() },
             ),
         ];

@@ -574,6 +574,32 @@ fn calibration_shows_what_became_of_judged_claims() {
 }
 
 #[test]
+fn a_claim_that_held_has_not_failed_when_its_owner_makes_it_more_precise() {
+    let shell = Shell::new();
+    let said = |line: &str| {
+        let output = shell.run(line);
+        assert!(output.status.success(), "{line}: {output:?}");
+    };
+    let judged = || {
+        let json = shell.json("hm --json calibration");
+        let devops = &json["calibration"][0];
+        [&devops["held"], &devops["failed"]].map(|count| count.as_u64().unwrap_or(0))
+    };
+    said("hm claim create \"the pool opens 20 connections\" --scope src/db --agent devops");
+    said("hm claim challenge C1 --reason \"I counted 24 of them\" --agent analyst");
+    said("hm claim support C1 --reason \"I counted two pools\" --agent analyst");
+    said("hm claim support C1 --reason \"I counted 20\" --agent architect");
+    assert_eq!(judged(), [1, 0]);
+    said(
+        "hm claim create \"the pool opens 20 connections and 5 more\" --scope src/db --supersedes C1 --agent devops",
+    );
+    assert_eq!(judged(), [0, 0], "C1 did not fail");
+    said("hm claim challenge C2 --reason \"I counted 4 more\" --agent analyst");
+    said("hm claim deprecate C2 --reason \"there are 4 more\" --agent devops");
+    assert_eq!(judged(), [0, 1], "C2 ended while it was contested");
+}
+
+#[test]
 fn a_like_task_is_shown_an_accepted_playbook_and_no_other_is() {
     let shell = Shell::new();
     with_proposals(&shell, false);
