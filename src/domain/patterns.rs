@@ -274,8 +274,15 @@ impl Patterns {
     }
 
     /// Whether there is anything that may be due, except what only time brings.
-    pub fn has_news(&self) -> bool {
-        !self.book.steps.is_empty()
+    pub fn has_news(&self, policy: &PatternPolicy) -> bool {
+        self.book.steps.iter().any(|step| match step {
+            Step::Open(found, _) => is_wanted(found, policy),
+            // Where the opening is no news, only the end of a recorded pattern is.
+            Step::Close(subject, episode, ..) => {
+                let mut recorded = self.book.recorded.values();
+                recorded.any(|open| open.subject == *subject && open.episode == *episode)
+            }
+        })
     }
 
     /// The events that open and close patterns at `now`. `is_busy` tells of a session whether a tool call of it is open

@@ -33,7 +33,7 @@ pub fn mine(committer: &mut Committer) -> Result<usize, WriterError> {
 
 /// Records what the last group brought. Without news it only looks at a list.
 pub(super) fn after_group(committer: &mut Committer) -> Result<(), WriterError> {
-    if committer.state().patterns().has_news() {
+    if committer.state().patterns().has_news(&committer.watching) {
         mine(committer)?;
     }
     Ok(())

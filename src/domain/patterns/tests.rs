@@ -7,6 +7,7 @@ use super::PatternPolicy;
 use crate::domain::agent::AgentId;
 use crate::domain::event::{Event, Recorded};
 use crate::domain::ids::{CommandId, EventId, SessionId};
+use crate::domain::pattern::PatternKind;
 use crate::domain::state::State;
 use crate::domain::time::Timestamp;
 
@@ -97,6 +98,10 @@ impl Team {
     fn waits(&mut self, ms: i64) -> &mut Self {
         self.now += ms;
         self
+    }
+
+    fn has_news(&self) -> bool {
+        self.state.patterns().has_news(&self.policy)
     }
 
     /// Records what is due, and says it: the kind of what opens, the reason of what closes.
@@ -228,13 +233,34 @@ fn a_dismissal_leaves_the_changes_of_other_patterns() {
 #[test]
 fn a_change_that_nobody_recorded_for_a_day_is_forgotten() {
     let mut team = Team::default();
-    assert!(!team.state.patterns().has_news());
+    assert!(!team.has_news());
     for _ in 0..3 {
         team.runs("ana", "cargo test", 101, "error: pool timed out");
     }
-    assert!(team.state.patterns().has_news());
+    assert!(team.has_news());
     team.waits(25 * HOUR).runs("qa", "cargo build", 0, "done");
-    assert!(!team.state.patterns().has_news());
+    assert!(!team.has_news());
+}
+
+#[test]
+fn a_loop_that_the_team_does_not_want_is_no_news_and_neither_is_its_end() {
+    let all = PatternPolicy::default;
+    let off = PatternPolicy { off: [PatternKind::Loop].into(), ..all() };
+    let polls = PatternPolicy { polls: vec!["test".to_owned()], ..all() };
+    for (policy, is_news) in
+        [(all(), true), (off, false), (polls, false), (PatternPolicy { loop_repeats: 4, ..all() }, false)]
+    {
+        let mut team = Team { policy, ..Team::default() };
+        for _ in 0..3 {
+            team.runs("ana", "cargo test", 101, "error: pool timed out");
+        }
+        assert_eq!(team.has_news(), is_news, "{:?}", team.policy);
+        assert_eq!(team.mine().len(), usize::from(is_news), "{:?}", team.policy);
+        team.says("ana", "task.updated", json!({ "task_id": id(9), "from": "active", "to": "done" }));
+        assert_eq!(team.has_news(), is_news, "its end: {:?}", team.policy);
+        team.mine();
+        assert!(!team.has_news(), "{:?}", team.policy);
+    }
 }
 
 #[test]
