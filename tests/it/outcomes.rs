@@ -18,6 +18,8 @@ fn profile(bench: &Bench, name: &str, script: &str, scopes: &str, expect: &str) 
 
 /// A claim by one agent, challenged by the other.
 async fn contested(bench: &Bench, (owner, other): (&Pane, &Pane), scopes: &[&str]) -> String {
+    let is_missing = |file: &&&str| file.contains('.') && !bench.root().join(file).exists();
+    scopes.iter().filter(is_missing).for_each(|file| bench.write(file, "as it is\n"));
     let statement = format!("{} is as {} says", scopes.join(" and "), hivemind::system::new_id());
     let given = json!({ "statement": statement, "claim_type": "fact", "scopes": scopes });
     let id = bench.accepted(owner, "create_claim", given).await.field("claim_id").to_owned();
@@ -266,6 +268,64 @@ fn the_shipped_profiles_know_a_test_that_ran() {
             let pattern = Regex::new(pattern.expect(profile)).expect("a pattern");
             assert_eq!(pattern.is_match(output), failed, "{profile}: {output}");
         }
+    }
+}
+
+/// What tools print when a test fails, and what looks like it in a run that passes. Red before: a script such as
+/// `node --test | cat` has the exit code of its last command, and a failure in its output was not read.
+#[test]
+fn the_shipped_profiles_know_a_test_that_failed() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let catalog = Catalog::load(dir.path(), &TrustedProfiles::of(&dir.path().join("trusted")));
+    for (profile, output, failed) in [
+        ("cargo-test", "test result: FAILED. 1 passed; 1 failed; 0 ignored", true),
+        (
+            "cargo-test",
+            "test result: ok. 2 passed; 0 failed; 0 ignored\nerror: test failed, to rerun pass `--lib`",
+            true,
+        ),
+        ("cargo-test", "error: 1 target failed:\n    `--test it`", true),
+        ("cargo-test-one", "test result: ok. 2 passed; 0 failed; 0 ignored", false),
+        ("cargo-test", "test failed_logins_are_counted ... ok\ntest result: ok. 1 passed; 0 failed", false),
+        ("go-test", "--- FAIL: TestPool (0.00s)\nFAIL\nFAIL\tshop/a\t0.003s", true),
+        ("go-test", "ok  \tshop/b\t0.003s\nFAIL\tshop/a [build failed]", true),
+        ("go-test", "    --- FAIL: TestPool/one (0.00s)", true),
+        ("go-test", "ok  \tshop/FAIL\t0.003s", false),
+        ("jest-file", "Tests:       1 failed, 2 passed, 3 total", true),
+        ("jest-file", "Test Suites: 1 failed, 1 passed, 2 total\nTests:       2 passed, 2 total", true),
+        ("jest-file", "Test Suites: 1 passed, 1 total\nTests:       2 passed, 2 total", false),
+        ("npm-test", "TAP version 13\nnot ok 1 - limit\n# tests 1\n# pass 0\n# fail 1", true),
+        ("npm-test", "ok 1 - adds\nnot ok 2 - limit\n1..2", true),
+        ("npm-test", "not ok 2 - limit # time=5ms", true),
+        ("npm-test", "not ok 2 - limit # TODO later\nnot ok 3 # SKIP\n# fail 0", false),
+        ("npm-test", "\u{2139} tests 2\n\u{2139} pass 1\n\u{2139} fail 1\n\u{2139} cancelled 0", true),
+        ("npm-test", "\u{2139} pass 2\n\u{2139} fail 0\n\u{2139} cancelled 0", false),
+        ("npm-test", "# pass 1\n# fail 0\n# cancelled 1", true),
+        ("npm-test", "Tests:       1 failed, 2 passed, 3 total", true),
+        ("npm-test", " Test Files  1 failed (1)\n      Tests  1 failed | 2 passed (3)", true),
+        ("npm-test", "      Tests  3 passed (3)\n     Errors  1 error", true),
+        ("npm-test", " Test Files  1 passed (1)\n      Tests  3 passed (3)", false),
+        ("npm-test", "  1 passing (4ms)\n  2 failing\n", true),
+        (
+            "npm-test",
+            "  failed logins\n    \u{2714} 3 failed attempts lock the account\n  3 failed attempts\n  3 passing (4ms)",
+            false,
+        ),
+        ("npm-test", "  1 failed\n    a.spec.ts:3:1 adds\n  2 passed (1.2s)", true),
+        ("npm-test", "  2 tests failed", true),
+        ("npm-test", " 1 pass\n 1 fail\nRan 2 tests", true),
+        ("npm-test", " 2 pass\n 0 fail\nRan 2 tests", false),
+        ("npm-test", "3 specs, 1 failure", true),
+        ("npm-test", "13 specs, 0 failures", false),
+        ("make-target", "1 failed in 0.01s\nmake: *** [Makefile:2: test] Error 1", true),
+        ("make-target", "not ok 1 - limit\n# fail 1", true),
+        ("make-target", "test result: FAILED. 1 passed; 1 failed", true),
+        ("make-target", "make: [Makefile:2: clean] Error 1 (ignored)\nmake[1]: *** [all] Error 1", false),
+    ] {
+        let known = catalog.find(&profile.parse().expect("a name")).expect("it ships");
+        let pattern = known.profile.expect.as_ref().and_then(|expect| expect.failed.as_ref());
+        let pattern = Regex::new(pattern.expect(profile)).expect("a pattern");
+        assert_eq!(pattern.is_match(output), failed, "{profile}: {output}");
     }
 }
 
