@@ -14,6 +14,8 @@ pub mod artifacts;
 pub mod capture;
 mod clean;
 #[cfg(unix)]
+mod disturbed;
+#[cfg(unix)]
 pub mod helper;
 #[cfg(not(unix))]
 #[path = "runner/absent.rs"]

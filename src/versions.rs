@@ -221,6 +221,26 @@ pub fn marks<'s>(root: &Path, scopes: impl Iterator<Item = &'s Scope>) -> Marks 
     scopes.filter_map(|scope| Some((scope.clone(), mark(scope)?))).collect()
 }
 
+/// The same of many files, by their entries alone: a link on the way to one is not looked at, only the file itself is where
+/// it is one.
+pub fn quick_marks<'s>(root: &Path, files: impl Iterator<Item = &'s Scope>) -> Marks {
+    let mark = |scope: &Scope| {
+        let path = root.join(scope.as_str());
+        let entry = path.symlink_metadata().ok()?;
+        let (metadata, links) = match entry.is_symlink() {
+            true => (path.metadata().ok()?, vec![Stamp::of(&entry)]),
+            false => (entry, Vec::new()),
+        };
+        let is_file = metadata.is_file();
+        is_file.then(|| Mark {
+            file: Stamp::of(&metadata),
+            written: (metadata.len(), modified_ns(&metadata)),
+            links,
+        })
+    };
+    files.filter_map(|scope| Some((scope.clone(), mark(scope)?))).collect()
+}
+
 /// The files that are others now, or were written since they had these marks.
 pub fn written(before: &Marks, now: &Marks) -> BTreeSet<Scope> {
     let differs = |(scope, mark): &(&Scope, &Mark)| {

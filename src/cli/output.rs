@@ -180,6 +180,7 @@ const fn exit_code(code: Code) -> u8 {
         | Code::InvalidTransition
         | Code::ClaimDeprecated
         | Code::OwnClaim
+        | Code::ChallengeAnswered
         | Code::AlreadySuperseded
         | Code::TargetConflict
         | Code::RationaleRequired

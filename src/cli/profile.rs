@@ -189,6 +189,11 @@ fn show(
     for (name, param) in &profile.params {
         fact("arg", format!("{name}: {}", json!(param)));
     }
+    if profile.selects_tests() {
+        let when =
+            "it settles a claim about a file only if the path is in the claim's scopes, or names the file";
+        fact("selects", when.to_owned());
+    }
     let list = |all: &[String], none: &str| if all.is_empty() { none.to_owned() } else { all.join(", ") };
     fact("scopes", list(&profile.scopes, "none, so it settles nothing"));
     fact(

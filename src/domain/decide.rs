@@ -33,7 +33,7 @@ mod target;
 mod told;
 mod verdict;
 
-pub(crate) use against::{INTERRUPTED, ONLY_OPERATOR, REPEATS_AFTER_A_TOUCH};
+pub(crate) use against::{INTERRUPTED, NEITHER_DECIDES, ONLY_OPERATOR, REPEATS_AFTER_A_TOUCH};
 pub use asking::{HELD, agree};
 pub use claim::ways_to_end;
 pub use erasure::Erasure;
@@ -170,7 +170,7 @@ fn ruled(
             }
             create_claim(state, (agent, session), create, replaced, versions, now, policy)
         }
-        Command::TakePosition(take) => take_position(state, (agent, session), take, now, policy),
+        Command::TakePosition(take) => take_position(state, (agent, session), take, versions, (now, policy)),
         Command::AffirmClaim(affirm) => {
             affirm_claim(state, (agent, session), affirm, (checkout, versions), (now, policy))
         }

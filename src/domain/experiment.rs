@@ -3,6 +3,7 @@
 mod check;
 mod doubt;
 mod held;
+mod key;
 mod reach;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,8 +11,8 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
+use self::key::hash;
 use crate::domain::coverage::{self, Check};
 use crate::domain::ids::RunId;
 use crate::domain::scope::Scope;
@@ -20,7 +21,8 @@ use crate::domain::time::Timestamp;
 
 pub use self::check::{CheckKey, are_one_command, process};
 pub use self::doubt::{Finished, Word};
-pub use self::held::{Files, Held, HeldThen};
+pub use self::held::{Disturbed, Files, Held, HeldThen};
+pub use self::key::{RunKey, What};
 pub use self::reach::{Kinship, Reach};
 
 /// The name of a profile: 1 to 64 of `a-z 0-9 _ -`, the stem of its file.
@@ -216,6 +218,9 @@ pub struct Plan {
     /// The command that prints the version of the tool; empty if the profile names none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub version: Vec<String>,
+    /// The paths that select the tests: the values of parameters of the kind `path`, without the whole workspace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<Scope>,
 }
 
 impl Plan {
@@ -388,6 +393,16 @@ impl RunGit {
         self.prefix.as_deref().unwrap_or_default()
     }
 
+    /// What the check saw, for a key: content of its own where the covered files were written during the run, which is then
+    /// named by the hash of its files.
+    fn as_seen(&self, disturbed: Option<&str>) -> Self {
+        let own = disturbed.map(|run| hash(&["disturbed", run]));
+        if own.is_none() {
+            return self.clone();
+        }
+        Self { dirty: true, diff: own.clone(), covered: own, ..self.clone() }
+    }
+
     /// The tree of the commit and the digest of the changes; `None` if either is unknown.
     fn content(&self) -> Option<(&str, &str)> {
         let diff = if self.dirty { self.diff.as_deref()? } else { "clean" };
@@ -460,6 +475,10 @@ pub struct RunOutcome {
     /// that changed and may have been written.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub touched: BTreeSet<Scope>,
+    /// The files that the profile covers and that were written during the run, restored or not. `None` without one, and
+    /// in events of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disturbed: Option<Disturbed>,
     /// Whether a process of the run started, and something else than the check ended it: the run may hide a failure.
     /// The end of a run in the ledger has it, and older releases did not record it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -490,6 +509,7 @@ impl RunOutcome {
             written: BTreeSet::new(),
             moved: BTreeSet::new(),
             touched: BTreeSet::new(),
+            disturbed: None,
             interrupted: false,
         }
     }
@@ -505,7 +525,8 @@ impl RunOutcome {
 
     /// The commit on which another run can reproduce this one; `None` if the tree was dirty.
     pub fn reproducible_at(&self) -> Option<&str> {
-        let git = self.git.as_ref().filter(|git| !git.dirty && self.state.is_conclusive())?;
+        let is_of_commit = self.disturbed.is_none() && self.state.is_conclusive();
+        let git = self.git.as_ref().filter(|git| !git.dirty && is_of_commit)?;
         git.sha.as_deref()
     }
 
@@ -526,7 +547,7 @@ impl RunOutcome {
     /// `scopes` are those of its profile.
     pub fn key(&self, what: &What, check: Option<&str>, scopes: &[String]) -> Option<RunKey> {
         let shows = self.state.is_conclusive() || self.is_interrupted();
-        let git = self.git.as_ref().filter(|_| shows)?;
+        let git = &self.git.as_ref().filter(|_| shows)?.as_seen(self.disturbed.as_ref().and(self.meta_sha256.as_deref()));
         let tree = git.content().map(|(tree, diff)| hash(&[tree, diff]));
         let test = hash(&[&what.text(), git.dir()]);
         let tool = self.tool.as_deref().unwrap_or_default();
@@ -539,110 +560,6 @@ impl RunOutcome {
         let check = check.and_then(|check| CheckKey::of((check, scopes), git, tool));
         let (covered, own) = (git.covered.clone(), git.own.clone());
         Some(RunKey { test, content, tree, covered, own, check })
-    }
-}
-
-/// What a run executes. Equal values are runs of the same.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
-    /// A profile with its content and arguments.
-    Profile {
-        /// The profile.
-        name: Option<ProfileName>,
-        /// SHA-256 of the profile's file, in hex.
-        sha256: Option<String>,
-        /// The values of its parameters.
-        args: BTreeMap<String, String>,
-        /// The directory, if it is another one than the profile's own.
-        elsewhere: Option<PathBuf>,
-        /// The variables of the profile that the run does without.
-        without: Vec<String>,
-    },
-    /// A command line that a human typed or recorded.
-    Typed(CommandLine),
-}
-
-impl What {
-    /// What a plan executes with these arguments.
-    pub fn of(plan: &Plan, args: &BTreeMap<String, String>) -> Self {
-        Self::Profile {
-            name: plan.profile.clone(),
-            sha256: plan.profile_sha256.clone(),
-            args: args.clone(),
-            elsewhere: plan.elsewhere.then(|| plan.cwd.clone()),
-            without: plan.without.clone(),
-        }
-    }
-
-    /// The text that is hashed in a [`RunKey`]. Keys in the ledger were made of it, so its form never changes.
-    fn text(&self) -> String {
-        let (name, sha256, args, elsewhere, without) = match self {
-            Self::Typed(command) => return command.to_string(),
-            Self::Profile { name, sha256, args, elsewhere, without } => {
-                (name, sha256, args, elsewhere, without)
-            }
-        };
-        let name =
-            name.as_ref().map_or_else(|| "None".to_owned(), |name| format!("Some(ProfileName(\"{name}\"))"));
-        let sha256 = sha256.as_deref().unwrap_or_default();
-        let place = elsewhere.as_ref().map_or_else(String::new, |cwd| format!(" in {}", cwd.display()));
-        let without = if without.is_empty() { String::new() } else { format!(" without {without:?}") };
-        format!("{name} {sha256} {args:?}{place}{without}")
-    }
-}
-
-/// SHA-256 of texts in this order, in hex.
-fn hash(parts: &[&str]) -> String {
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update(part.len().to_le_bytes());
-        hash.update(part);
-    }
-    hex::encode(hash.finalize())
-}
-
-/// The key by which runs are compared.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunKey {
-    /// SHA-256 in hex; equal for runs of the same profile with the same arguments in the same directory.
-    pub test: String,
-    /// SHA-256 in hex; equal if also the covered files and the tool's version are the same. If the covered files
-    /// are unknown, the tree and the uncommitted changes replace them.
-    pub content: String,
-    /// SHA-256 in hex of the tree and the uncommitted changes, independent of the test. `None` where they are not
-    /// known, and in events of older releases.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tree: Option<String>,
-    /// The digest of the files that the profile covers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub covered: Option<String>,
-    /// The digest of the files of the claim.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub own: Option<String>,
-    /// The check without the name of its profile. `None` in events of older releases, and for a run without a profile.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub check: Option<CheckKey>,
-}
-
-impl RunKey {
-    /// Whether both are keys of runs of the same check.
-    pub fn is_same_test(&self, other: &Self) -> bool {
-        let both = self.check.as_ref().zip(other.check.as_ref());
-        self.test == other.test || both.is_some_and(|(one, other)| one.test == other.test)
-    }
-
-    /// Whether both are keys of runs of the same check on the same content.
-    pub fn is_same_content(&self, other: &Self) -> bool {
-        let both = self.check.as_ref().zip(other.check.as_ref());
-        self.content == other.content || both.is_some_and(|(one, other)| one.is_like(other))
-    }
-
-    /// Adds the hash of the tree, which events of older releases do not have.
-    #[must_use]
-    pub fn with_tree(mut self, git: Option<&RunGit>) -> Self {
-        let known = git.and_then(RunGit::content).map(|(tree, diff)| hash(&[tree, diff]));
-        self.tree = self.tree.or(known);
-        self
     }
 }
 

@@ -35,6 +35,8 @@ pub enum Code {
     ClaimDeprecated,
     /// An owner cannot challenge their own claim.
     OwnClaim,
+    /// A proof answered the challenge of this agent, and nothing new is there.
+    ChallengeAnswered,
     /// The claim already has a successor.
     AlreadySuperseded,
     /// Another decision on the same target is in force.
@@ -156,6 +158,7 @@ impl Code {
             Self::InvalidTransition => "invalid_transition",
             Self::ClaimDeprecated => "claim_deprecated",
             Self::OwnClaim => "own_claim",
+            Self::ChallengeAnswered => "challenge_answered",
             Self::AlreadySuperseded => "already_superseded",
             Self::TargetConflict => "target_conflict",
             Self::RationaleRequired => "rationale_required",

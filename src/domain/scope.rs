@@ -166,6 +166,13 @@ impl Scope {
         if self.is_path() { &self.0 } else { self.0.split_once(':').map_or("", |(_, name)| name) }
     }
 
+    /// Whether this is a path that is written like that of a file: its last part has an extension. A path without one may be
+    /// a directory that is made later.
+    pub fn looks_like_file(&self) -> bool {
+        let name = self.0.rsplit('/').next().unwrap_or_default();
+        self.is_path() && !self.is_glob() && name.trim_start_matches('.').contains('.')
+    }
+
     /// Whether this is a target of decisions.
     pub fn is_target(&self) -> bool {
         self.0.starts_with("target:")

@@ -12,7 +12,7 @@ use super::checkout::Checkout;
 use super::claim::{Position, ReportKind};
 use super::commit::CommitName;
 use super::event::{ClaimCreated, Event, EventReported, FileEdited, PositionTaken, Recorded};
-use super::experiment::RunOutcome;
+use super::experiment::{Disturbed, RunOutcome};
 use super::ids::{RunId, SessionId};
 use super::scope::Scope;
 use super::state::{Claim, Run, State};
@@ -20,7 +20,7 @@ use super::text::Worktree;
 use super::time::Timestamp;
 
 pub use self::witness::{
-    Looks, MeantAgain, Unlike, instead_of_a_run, unlike_claim, unlike_new, way_forward, witnessed,
+    Looks, MeantAgain, NO_FILE, Unlike, instead_of_a_run, unlike_claim, unlike_new, way_forward, witnessed,
 };
 
 /// The largest file that has a version, in bytes, and the most bytes of large files that are read for one claim: reading
@@ -561,6 +561,23 @@ fn written(state: &State, run: &Run, claim: &Claim, found: &BTreeSet<Scope>) -> 
     });
     let (scope, by) = touched.next()?;
     Some(Change { scope, others: touched.count(), by, since: Since::Run })
+}
+
+/// Why a run says nothing about any claim: files that its profile covers were written while it was under way.
+pub(super) fn disturbed_by(state: &State, run: &Run, disturbed: &Disturbed) -> String {
+    let Disturbed { file, others, touched } = disturbed;
+    let by = run.started.and_then(|at| state.edits().after(at, run.worktree.as_ref(), file)).map(Edit::by);
+    let since = if *touched && by.is_none() { Since::FileTouched } else { Since::Run };
+    Change { scope: file.clone(), others: *others, by, since }.to_string()
+}
+
+/// Why nothing settles a claim whose files are named and not there. `None` if one of its paths is there, or may be: the
+/// front did not look, or it is a pattern.
+pub(super) fn no_file_of(claim: &Claim, saw: &Versions) -> Option<String> {
+    let mut paths = claim.scopes.iter().filter(|scope| scope.is_path()).peekable();
+    paths.peek()?;
+    let is_missing = |scope: &Scope| saw.get(scope) == Some(&Content::Absent) && scope.looks_like_file();
+    paths.all(is_missing).then(|| missing(saw)).flatten()
 }
 
 /// Why a run that ended says nothing about its claim: its files differ from those of the claim, now or when the run was

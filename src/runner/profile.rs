@@ -4,6 +4,7 @@ mod catalog;
 mod file;
 mod fitting;
 mod here;
+mod naming;
 mod param;
 mod plan;
 
@@ -20,6 +21,7 @@ pub use crate::domain::experiment::{BadName, Environment, Expect, Limits, Plan, 
 pub use catalog::{BadProfile, Catalog, Known, LoadProblem, Loaded, Origin, PROFILE_DIR, Problem, load_file};
 pub use fitting::{Fitting, Settling};
 pub use here::Here;
+pub use naming::unnamed;
 pub use param::{BadValue, Kind, Param};
 pub use plan::{BadRequest, Request};
 
@@ -150,6 +152,11 @@ impl Profile {
     /// The command as the file has it, with `{name}` for each parameter.
     pub fn template(&self) -> Vec<String> {
         self.argv.iter().map(Element::to_string).collect()
+    }
+
+    /// Whether a parameter is the path of what is tested.
+    pub fn selects_tests(&self) -> bool {
+        self.expect.is_some() && self.params.values().any(|param| matches!(param.kind, Kind::Path(_)))
     }
 
     /// Whether a run can test any of these scopes. The run of an agent cannot. Symbols, targets and tags count

@@ -242,6 +242,22 @@ pub(super) fn tracked(root: &Path, environment: &BTreeMap<String, String>, scope
     below.take(MAX_COVERED_FILES).collect()
 }
 
+/// The files that the globs of a profile cover: those that git knows, and those that it would know. At most
+/// [`MAX_COVERED_FILES`] of each; empty where git does not say.
+pub(super) fn covered(
+    root: &Path,
+    environment: &BTreeMap<String, String>,
+    globs: &[String],
+) -> [BTreeSet<Scope>; 2] {
+    let globs: Vec<_> = globs.iter().filter(|text| !text.contains(':')).collect();
+    let globs: Vec<_> = globs.into_iter().filter_map(|text| glob(text).ok()).collect();
+    [&["--cached"][..], &["--others", "--exclude-standard"]].map(|which| {
+        let files = listed(root, environment, which).unwrap_or_default().into_iter();
+        let covered = files.filter(|file| globs.iter().any(|glob| glob.is_match(file.as_str())));
+        covered.take(MAX_COVERED_FILES).collect()
+    })
+}
+
 /// The files of a work tree that git knows or would know, in their order; none where git does not say.
 fn files(root: &Path, environment: &BTreeMap<String, String>) -> Option<BTreeSet<Scope>> {
     listed(root, environment, &["--cached", "--others", "--exclude-standard"])

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::capture::Captured;
 use super::profile::{Expect, Plan};
 use super::provenance::{Git, Host, Program};
-use crate::domain::experiment::{RunGit, RunOutcome};
+use crate::domain::experiment::{Disturbed, RunGit, RunOutcome};
 use crate::domain::scope::Scope;
 use crate::domain::text::Reason;
 use crate::domain::time::Timestamp;
@@ -155,6 +155,9 @@ pub struct Report {
     /// The same of files that changed and may have been written.
     #[serde(default)]
     pub touched: BTreeSet<Scope>,
+    /// The files that the profile covers and that were written during the run.
+    #[serde(default)]
+    pub disturbed: Option<Disturbed>,
 }
 
 impl Report {
@@ -196,6 +199,7 @@ impl Report {
             written: self.written.clone(),
             moved: BTreeSet::new(),
             touched: self.touched.clone(),
+            disturbed: self.disturbed.clone(),
             interrupted: false,
         }
     }

@@ -14,6 +14,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::artifacts::{self, META, RESULT, STDERR, STDOUT};
 use super::capture::{Captured, Seen, Stream};
+use super::disturbed::{Covered, stand_in};
 use super::order::{About, Order, Progress};
 use super::profile::{Expect, Plan};
 use super::provenance::{self, Git, Host, Program, fingerprint};
@@ -112,6 +113,9 @@ pub fn run(
     environment.extend(order.plan.variables.clone());
     let env_fingerprint = fingerprint(&environment, order.key.bytes());
     let env_names: Vec<String> = environment.keys().cloned().collect();
+    // Before what the files hold is read, so that nothing is written in between.
+    let covered = order.about.as_ref().filter(|_| order.plan.expect.is_some());
+    let covered = covered.map(|about| Covered::of(about, &environment, &order.plan.scopes));
     let git = Git::of(&order.plan.cwd, &environment)
         .map(|git| git.with_content(&order.plan.cwd, &environment, order.key.bytes()))
         .map(|git| match &order.about {
@@ -123,7 +127,9 @@ pub fn run(
             ),
             None => git,
         });
-    let tool = provenance::version(&order.plan.version, &order.plan.cwd, &without_set);
+    let stand_in = stand_in(&order.plan);
+    let version = || provenance::version(&order.plan.version, &order.plan.cwd, &without_set);
+    let tool = if stand_in.is_none() { version() } else { None };
     environment.insert(RUN_VARIABLE.to_owned(), order.run_id.to_string());
 
     let below = order.about.as_ref().map(|about| Below::of(about, &environment));
@@ -141,6 +147,7 @@ pub fn run(
     let mut send = |at: At| progress(at.shown(&stdout.seen, &stderr.seen, &secrets));
     // The watchdog of the process that sent the order counts the timeout from here.
     send(At { clock, over: false });
+    let found = stand_in.map_or(found, |file| Err(SpawnError::StandIn(file)));
     let mut watched = match found.and_then(|path| spawn::start(&path, &order.plan, &environment)) {
         Ok(started) => {
             let watch = Watch { started, stdout: &stdout, stderr: &stderr, clock, wakes };
@@ -153,6 +160,8 @@ pub fn run(
         }
     };
     let [written, touched] = below.map(|below| below.written()).unwrap_or_default();
+    let disturbed = covered.and_then(|covered| covered.disturbed());
+    let disturbed = disturbed.map(|disturbed| disturbed.named(|file| redacted(file, &secrets)));
     let finished_at = system::now();
     let duration_ms = u64::try_from(clock.elapsed().as_millis()).unwrap_or(u64::MAX);
     let stdout = stdout.finish(&dir, STDOUT).map_err(failed)?;
@@ -204,7 +213,7 @@ pub fn run(
         stderr,
     };
     let meta_sha256 = write_down(&dir, &mut meta, order.subject.as_ref()).map_err(failed)?;
-    Ok(Report { artifacts: dir, meta, meta_sha256, written, touched })
+    Ok(Report { artifacts: dir, meta, meta_sha256, written, touched, disturbed })
 }
 
 /// The files that git knows below the directories and patterns of a claim, as they were before a run.

@@ -35,6 +35,12 @@ pub(super) enum SpawnError {
     /// The PATH has no program of this name.
     #[error("`{0}` is not on the PATH: install it, or correct argv[0]")]
     NotFound(String),
+    /// This file of the work tree would run in place of what the command names.
+    #[error(
+        "`{0}` of the work tree would run in place of the module that the command names: rename it, or ask a human for a \
+         profile that runs it"
+    )]
+    StandIn(String),
     /// The file is not executable.
     #[error("{} cannot be run: {problem}", .path.display())]
     NotRunnable {

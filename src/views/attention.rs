@@ -38,7 +38,7 @@ pub use mined::proposals_due;
 pub(super) use mined::waiting;
 use moves::{Moves, challenge, dispute, its_end, move_of, position};
 pub(super) use moves::{ends_challenge, moves_of, with_moves};
-use proof::{changed, failed_since, pending_proof, proof_of, unstable};
+use proof::{changed, failed_since, pending_proof, proof_of, undecidable, unstable};
 
 /// The name of a damaged ledger in the list of faults.
 pub(super) const LEDGER: &str = "ledger";
@@ -240,7 +240,7 @@ fn needs_of(asked: &Asked<'_>, agent: Option<&AgentId>) -> Result<Vec<Need>, Sto
     let mut needs = needs(store, now, rejected, &|claim, claim_type, scopes| {
         let run = proof_of(profiles.as_ref()?, (claim, claim_type, scopes))?;
         let changed = asked.files().and_then(|files| changed(store, files, (claim, claim_type, scopes)));
-        Some(changed.unwrap_or(run))
+        Some(changed.or_else(|| undecidable(store, (claim, claim_type, scopes))).unwrap_or(run))
     })?;
     needs.extend(faults(runs));
     let silences = store.silences(MAX_LIMIT)?;

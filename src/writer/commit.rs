@@ -487,7 +487,8 @@ impl Committer {
             let further = 1..run.repeat.unwrap_or(1).min(MAX_GROUP as u32);
             let further_runs = further.map(|_| RunId::from_uuid((self.sources.ids)())).collect();
             let statement = run.claim_id.and_then(|id| facts::statement(&self.ledger, id));
-            facts.run = Some(PlannedRun { plan, statement, further_runs, dirs });
+            let unfit = claim.and_then(|claim| there.unfit(&plan, &claim.scopes));
+            facts.run = Some(PlannedRun { plan, statement, further_runs, dirs, unfit });
         } else if let Command::SpawnResearcher(spawn) = command {
             let here = profiles.in_work_tree(facts.checkout.worktree.as_ref())?;
             facts.mission = Some(here.mission(spawn, agent)?);

@@ -11,7 +11,7 @@ use crate::domain::command::{
 };
 use crate::domain::decide::{self, Accepted, Erasure, FoundItem, GuardRuns, PlannedRun, SpaceFacts, gate};
 use crate::domain::event::{AnchorSaved, Event, TurnRecorded};
-use crate::domain::experiment::{Prediction, ProfileName};
+use crate::domain::experiment::ProfileName;
 use crate::domain::forgetting::{Choice, Chosen, Wanted, Why};
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::memory::{Authority, MemoryEvent, MemoryId, MemoryKind, Source, Space};
@@ -180,7 +180,8 @@ pub(super) fn guard_runs(
             return Err(denied.rejection);
         }
         let (dirs, statement) = (there.dirs(&claim.scopes), statement(&committer.ledger, id));
-        Ok(PlannedRun { plan, statement, further_runs: Vec::new(), dirs })
+        let unfit = there.unfit(&plan, &claim.scopes);
+        Ok(PlannedRun { plan, statement, further_runs: Vec::new(), dirs, unfit })
     };
     let named = committer.state.guards().profiles();
     runs.planned = named.into_iter().map(|profile| (profile.clone(), planned(profile))).collect();
@@ -240,12 +241,15 @@ pub(super) fn naming_who_settles(
     (command, worktree): (&Command, Option<&Worktree>),
     profiles: &Profiles,
 ) -> Rejection {
-    let Command::RunExperiment(RunExperiment { claim_id: Some(claim_id), prediction, .. }) = command else {
-        return refused;
-    };
-    match (state.claim(*claim_id), profiles.in_work_tree(worktree)) {
-        (Some(claim), Ok(here)) if refused.code == Code::ProfileCannotSettle => {
-            here.naming_who_settles(refused, &claim.scopes, prediction.unwrap_or(Prediction::Passes))
+    let Command::RunExperiment(run) = command else { return refused };
+    let claim = run.claim_id.and_then(|id| state.claim(id));
+    match (claim, profiles.in_work_tree(worktree)) {
+        // No profile settles a claim whose files are not there: the refusal says what to do.
+        (Some(claim), Ok(here))
+            if refused.code == Code::ProfileCannotSettle
+                && !refused.details.contains_key(versions::NO_FILE) =>
+        {
+            here.naming_who_settles(refused, run, &claim.scopes)
         }
         _ => refused,
     }

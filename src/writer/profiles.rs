@@ -17,7 +17,7 @@ use crate::domain::scope::Scope;
 use crate::domain::state::{Researcher, Run};
 use crate::domain::text::Worktree;
 use crate::domain::way;
-use crate::runner::profile::{AgentProfile, Catalog, Fitting, Known, PROMPT, Request, Settling};
+use crate::runner::profile::{AgentProfile, Catalog, Fitting, Known, PROMPT, Request, Settling, unnamed};
 use crate::trusted::Trust;
 use crate::workspace::Workspace;
 
@@ -64,6 +64,11 @@ impl Profiles {
             scope.is_path() && !scope.is_whole() && self.workspace.root().join(scope.as_str()).is_dir()
         };
         scopes.iter().filter(is_dir).cloned().collect()
+    }
+
+    /// Why the tests that a plan selects say nothing about a claim with these scopes.
+    pub(super) fn unfit(&self, plan: &Plan, scopes: &[Scope]) -> Option<String> {
+        unnamed(self.workspace.root(), &plan.tests, scopes)
     }
 
     /// The plan for a request.
@@ -203,6 +208,8 @@ impl Profiles {
         // A plan of an older release has no scopes and settles nothing.
         let older = plan.scopes.is_empty() && plan.version.is_empty();
         let again = if older { Plan { scopes: Vec::new(), version: Vec::new(), ..again } } else { again };
+        // One that the last release queued has no tests.
+        let again = if plan.tests.is_empty() { Plan { tests: Vec::new(), ..again } } else { again };
         if again == *plan { Ok(()) } else { Err(elsewhere()) }
     }
 
@@ -210,15 +217,20 @@ impl Profiles {
     pub(super) fn naming_who_settles(
         &self,
         refused: Rejection,
+        asked: &RunExperiment,
         scopes: &[Scope],
-        prediction: Prediction,
     ) -> Rejection {
+        let prediction = asked.prediction.unwrap_or(Prediction::Passes);
         let fitting = Fitting::of(self.workspace.root(), self.catalog()).names(scopes, prediction);
-        let names: Vec<String> = fitting.into_iter().map(|(name, _)| name).collect();
-        if names.is_empty() {
+        let names = fitting.into_iter().map(|(name, _)| name);
+        let names: Vec<String> = names.filter(|name| name != asked.profile.as_str()).collect();
+        let unfit = self.plan(asked).ok().and_then(|plan| self.unfit(&plan, scopes));
+        let named = unfit.map(|_| "a test file that names the files of the claim".to_owned());
+        let ways: Vec<String> = names.iter().cloned().chain(named).collect();
+        if ways.is_empty() {
             return refused;
         }
-        let hint = format!("use {}, or leave out blocking", names.join(" or "));
+        let hint = format!("use {}, or leave out blocking", ways.join(" or "));
         Rejection { hint, ..refused }.with("profiles", names.join(", "))
     }
 

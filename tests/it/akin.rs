@@ -1,8 +1,10 @@
 //! Failures of a check that is the same as another one, or a part of it, under another command line or for other scopes.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use hivemind::mcp::Pane;
+use hivemind::workspace::Workspace;
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
@@ -10,19 +12,55 @@ use crate::false_proof::stands;
 use crate::hook::{claude, within};
 use crate::proof::{assert_rebuilds_to_the_same, committed, git, run};
 use crate::shell::Shell;
-use crate::terminal::by_a_human;
+use crate::terminal::{by_a_human, trust};
 
 /// `python3 -m pytest` runs this file. It fails while the file `flag` is there, which git ignores.
 const PYTEST: &str = "import os, sys\n\
     if '--version' in sys.argv: sys.exit(print('pytest 8.0.0'))\n\
-    failed = os.path.exists('flag')\n\
+    failed = os.path.exists('flag') or os.path.exists('../flag')\n\
     print('1 failed in 0.01s' if failed else '1 passed in 0.01s')\n\
     sys.exit(1 if failed else 0)\n";
 const REST: &str = "scopes = ['**/*.py']\ntimeout_ms = 20000\n[expect]\nexit = 0\nfails = [1]\n";
 
+/// The shipped profiles of `pytest` under the names `suite` and `suite-file`, which run a script in its place. It lies
+/// where no check of the work tree looks for a file in place of the tool. A human has to trust the profiles.
+pub(crate) fn with_pytest(workspace: &Workspace, script: &str) -> [&'static str; 2] {
+    let write = |path: &Path, text: &str| {
+        std::fs::create_dir_all(path.parent().expect("below a directory")).expect("a directory");
+        std::fs::write(path, text).expect("a file");
+    };
+    let dir = workspace.marker_dir();
+    write(&dir.join("fake/pytest.py"), script);
+    let own = own_path(workspace);
+    let shipped = [
+        ("suite", include_str!("../../profiles/pytest.toml")),
+        ("suite-file", include_str!("../../profiles/pytest-file.toml")),
+    ];
+    shipped.map(|(name, text)| {
+        assert!(text.contains("[env.set]"), "it is the last table");
+        write(&dir.join(format!("profiles/{name}.toml")), &format!("{text}{own}"));
+        name
+    })
+}
+
+/// The line of `[env.set]` by which a profile finds that script.
+fn own_path(workspace: &Workspace) -> String {
+    format!("PYTHONPATH = '{}'\n", workspace.marker_dir().join("fake").display())
+}
+
+/// The same for a shell.
+pub(crate) fn shell_with_pytest(shell: &Shell, script: &str) {
+    for name in with_pytest(&shell.workspace(), script) {
+        let trusted = by_a_human(&shell.command(&format!("hm profile trust {name} --yes")));
+        assert!(trusted.status.success(), "{trusted:?}");
+    }
+}
+
 async fn scene() -> (Bench, [Pane; 2]) {
     let bench = Bench::new();
-    bench.write("pytest.py", PYTEST);
+    for name in with_pytest(bench.workspace(), PYTEST) {
+        trust(bench.root(), name);
+    }
     bench.write(".gitignore", "flag\n");
     bench.write("calc.py", "def add(a, b): return a + b\n");
     bench.write("test_calc.py", "def test_add(): pass\n");
@@ -48,7 +86,7 @@ async fn contested(bench: &Bench, [owner, other]: &[Pane; 2], scopes: &[&str]) -
 }
 
 fn file(name: &str) -> Value {
-    json!({ "profile": "pytest-file", "args": [format!("file={name}")] })
+    json!({ "profile": "suite-file", "args": [format!("file={name}")] })
 }
 
 async fn ends(pane: &Pane, given: Value, state: &str) -> String {
@@ -69,7 +107,7 @@ fn row(bench: &Bench, id: &str) -> String {
 async fn a_failure_of_a_part_of_the_check_marks_a_proof_until_it_passes() {
     let (bench, panes) = scene().await;
     let id = contested(&bench, &panes, &["calc.py"]).await;
-    run(&panes[0], json!({ "profile": "pytest", "claim_id": id, "blocking": true })).await;
+    run(&panes[0], json!({ "profile": "suite", "claim_id": id, "blocking": true })).await;
     assert!(row(&bench, &id).contains("proved") && !row(&bench, &id).contains("failed since"));
     for name in ["test_calc.py", "test_calc.py::test_add", "."] {
         fails(&bench);
@@ -82,7 +120,7 @@ async fn a_failure_of_a_part_of_the_check_marks_a_proof_until_it_passes() {
         passes(&bench);
         ends(&panes[1], file("calc.py"), "succeeded").await;
         assert!(row(&bench, &id).contains(&mark), "a pass of another file takes nothing back");
-        ends(&panes[1], json!({ "profile": "pytest" }), "succeeded").await;
+        ends(&panes[1], json!({ "profile": "suite" }), "succeeded").await;
         assert!(!row(&bench, &id).contains("failed since"), "{}", row(&bench, &id));
     }
     // A file that the proof did not look at says nothing about it.
@@ -119,8 +157,9 @@ async fn a_new_name_in_the_scopes_drops_no_failure() {
         bench.profile(
             "all",
             &format!(
-                "description = 'all'\nargv = ['python3', '-m', 'pytest']\n{}",
-                REST.replace("**/*.py", "**")
+                "description = 'all'\nargv = ['python3', '-m', 'pytest']\n{}[env.set]\n{}",
+                REST.replace("**/*.py", "**"),
+                own_path(bench.workspace())
             ),
         );
         fails(&bench);
@@ -157,8 +196,9 @@ async fn a_failure_of_the_same_check_by_another_command_counts() {
     for (number, (argv, which)) in spelled.into_iter().enumerate() {
         for is_shipped_first in [true, false] {
             bench.write("calc.py", &format!("content = {number}, {is_shipped_first}\n"));
-            bench.profile("own", &format!("description = 'own'\nargv = [{argv}]\n{REST}"));
-            let (first, then) = if is_shipped_first { ("pytest", "own") } else { ("own", "pytest") };
+            let own = own_path(bench.workspace());
+            bench.profile("own", &format!("description = 'own'\nargv = [{argv}]\n{REST}[env.set]\n{own}"));
+            let (first, then) = if is_shipped_first { ("suite", "own") } else { ("own", "suite") };
             fails(&bench);
             ends(&panes[1], json!({ "profile": first }), "failed").await;
             passes(&bench);
@@ -180,21 +220,19 @@ async fn a_failure_of_the_same_check_by_another_command_counts() {
 #[tokio::test]
 async fn a_failure_in_another_directory_counts_by_what_it_reaches() {
     let (bench, panes) = scene().await;
-    for dir in ["tests", "docs"] {
-        bench.write(&format!("{dir}/pytest.py"), &PYTEST.replace("'flag'", "'../flag'"));
-    }
-    let test_of = |name: &str| json!({ "profile": "pytest-file", "args": [format!("file={name}")] });
+    bench.write("docs/a.md", "");
+    let test_of = |name: &str| json!({ "profile": "suite-file", "args": [format!("file={name}")] });
     for (number, (mut failing, given, counts)) in [
-        (json!({ "profile": "pytest", "cwd": "tests" }), json!({ "profile": "pytest" }), true),
-        (json!({ "profile": "pytest", "cwd": "tests" }), test_of("tests/test_a.py"), true),
-        (test_of("tests/test_a.py"), json!({ "profile": "pytest" }), true),
-        (json!({ "profile": "pytest", "cwd": "docs" }), test_of("tests/test_a.py"), false),
+        (json!({ "profile": "suite", "cwd": "tests" }), json!({ "profile": "suite" }), true),
+        (json!({ "profile": "suite", "cwd": "tests" }), test_of("tests/test_a.py"), true),
+        (test_of("tests/test_a.py"), json!({ "profile": "suite" }), true),
+        (json!({ "profile": "suite", "cwd": "docs" }), test_of("tests/test_a.py"), false),
     ]
     .into_iter()
     .enumerate()
     {
         bench.write("calc.py", &format!("content = {number}\n"));
-        bench.write("tests/test_a.py", "def test_add(): pass\n");
+        bench.write("tests/test_a.py", "import calc\ndef test_add(): pass\n");
         if number == 2 {
             failing["cwd"] = json!("tests");
         }
@@ -241,7 +279,7 @@ fn a_failed_part_of_the_check_that_a_challenge_cites_counts() {
     let shell = Shell::new();
     let root = shell.workspace().root().to_owned();
     let write = |path: &str, text: &str| std::fs::write(root.join(path), text).expect("a file");
-    write("pytest.py", PYTEST);
+    shell_with_pytest(&shell, PYTEST);
     write("calc.py", "1\n");
     let devops = claude(&shell, "s-1", "devops");
     devops.start();
@@ -261,7 +299,7 @@ fn a_failed_part_of_the_check_that_a_challenge_cites_counts() {
             "s-1",
             &format!("hm --json --agent devops claim challenge {name} \"it fails\" --evidence last"),
         );
-        let once = shell.run(&format!("hm experiment run pytest --claim {name} --blocking --agent analyst"));
+        let once = shell.run(&format!("hm experiment run suite --claim {name} --blocking --agent analyst"));
         let told = String::from_utf8_lossy(&once.stdout).replace("\n    ", " ");
         assert!(told.contains("a challenge cites that"), "{line}: {told}");
         let page = shell.json(&format!("hm --json claim show {name}"));
@@ -276,7 +314,8 @@ fn a_failed_run_that_the_operator_typed_and_a_challenge_cites_counts() {
     let shell = Shell::new();
     let root = shell.workspace().root().to_owned();
     let write = |path: &str, text: &str| std::fs::write(root.join(path), text).expect("a file");
-    write("pytest.py", PYTEST);
+    shell_with_pytest(&shell, PYTEST);
+    let fake = shell.workspace().marker_dir().join("fake");
     write("calc.py", "def add(a, b): return a + b\n");
     write("lint.py", "import sys\nsys.exit(1)\n");
     write("flag", "");
@@ -286,7 +325,8 @@ fn a_failed_run_that_the_operator_typed_and_a_challenge_cites_counts() {
     };
     let typed = "hm experiment run --thread-id RS-1 --test-id T1";
     let over = "--operator-override testing";
-    text(shell.run(&format!("{typed} {over} --agent operator -- python3 -m pytest -q -x")));
+    let by_fake = |line: &str| shell.command(line).env("PYTHONPATH", &fake).output().expect("hm can be run");
+    text(by_fake(&format!("{typed} {over} --agent operator -- python3 -m pytest -q -x")));
     // Few machines have the program itself.
     let bin = tempfile::tempdir().expect("a directory");
     let program = bin.path().join("pytest");
@@ -295,20 +335,20 @@ fn a_failed_run_that_the_operator_typed_and_a_challenge_cites_counts() {
     #[expect(clippy::disallowed_methods, reason = "the rest of the programs")]
     let path = std::env::var("PATH").expect("a path");
     let mut line = shell.command(&format!("{typed} --agent operator -- pytest -v"));
-    line.env("PATH", format!("{}:{path}", bin.path().display()));
+    line.env("PATH", format!("{}:{path}", bin.path().display())).env("PYTHONPATH", &fake);
     text(by_a_human(&line));
     text(shell.run(&format!(
         "hm experiment record --thread-id RS-1 --test-id T1 --exit-code 1 {over} --agent operator \
          --command \"python3 -m pytest calc.py\""
     )));
-    text(shell.run(&format!("{typed} {over} --agent operator -- python3 -m pytest --version")));
+    text(by_fake(&format!("{typed} {over} --agent operator -- python3 -m pytest --version")));
     std::fs::remove_file(root.join("flag")).expect("a file");
     for (run, counts) in [("R1", true), ("R2", true), ("R3", true), ("R4", false)] {
         let made =
             shell.json(&format!("hm --json --agent devops claim create \"{run} adds\" --scope calc.py"));
         let name = made["name"].as_str().expect("a name");
         text(shell.run(&format!("hm --agent analyst claim challenge {name} \"see it\" --evidence {run}")));
-        let settle = format!("hm --agent devops experiment run pytest --claim {name} --blocking");
+        let settle = format!("hm --agent devops experiment run suite --claim {name} --blocking");
         let once = text(shell.run(&settle));
         let shown = text(shell.run("hm claim list"));
         let row = shown.lines().find(|line| line.contains(&format!("{name} "))).expect("a row");

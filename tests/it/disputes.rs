@@ -19,8 +19,8 @@ fn a_claim_that_a_run_gives_back_is_contested_by_no_agent() {
     said(&shell, "hm --agent analyst claim challenge C2 \"they are not\"");
     let slow =
         "import sys, time\nif '--version' in sys.argv: sys.exit(print('pytest 8.0.0'))\ntime.sleep(60)\n";
-    std::fs::write(root.join("pytest.py"), slow).expect("a file");
-    said(&shell, "hm --agent devops experiment run pytest --claim C2 --blocking --timeout 1");
+    std::fs::write(shell.workspace().marker_dir().join("fake/pytest.py"), slow).expect("a file");
+    said(&shell, "hm --agent devops experiment run suite --claim C2 --blocking --timeout 1");
     let page = printed(&shell, &root, "hm claim show C2");
     assert!(page.contains("contested by analyst"), "{page}");
     assert!(line_with(&page, "was inconclusive").contains("contested by a run"), "{page}");
@@ -36,12 +36,12 @@ fn a_support_by_a_failed_run_says_that_the_run_does_not_support() {
     let (shell, _linked, _place) = scene();
     let root = shell.workspace().root().to_owned();
     said(&shell, "hm --agent devops claim create \"sums are fast\" --scope calc.py");
-    let passed = said(&shell, "hm --agent analyst experiment run pytest");
+    let passed = said(&shell, "hm --agent analyst experiment run suite");
     assert!(passed.contains("R2"), "{passed}");
     let supported = said(&shell, "hm --agent analyst claim support C2 --evidence R2");
     assert!(supported.contains("run R2 passed") && !supported.contains("does not support"), "{supported}");
     std::fs::write(root.join("flag"), "").expect("a file");
-    said(&shell, "hm --agent reviewer experiment run pytest");
+    said(&shell, "hm --agent reviewer experiment run suite");
     let supported = said(&shell, "hm --agent reviewer claim support C2 --evidence R3");
     assert!(
         supported.contains("run R3 failed with exit code 1, and a failed run does not support"),
@@ -60,7 +60,7 @@ fn after_an_unstable_run_attention_offers_no_single_run() {
     let root = shell.workspace().root().to_owned();
     said(&shell, "hm --agent reviewer claim challenge C1 \"it overflows\"");
     std::fs::write(root.join("flag"), "").expect("a file");
-    said(&shell, "hm --agent devops experiment run pytest --claim C1 --blocking");
+    said(&shell, "hm --agent devops experiment run suite --claim C1 --blocking");
     let asked = said(&shell, "hm attention");
     assert!(!asked.contains("a run may decide instead"), "{asked}");
     assert!(
@@ -74,7 +74,7 @@ fn after_an_unstable_run_attention_offers_no_single_run() {
     for agent in ["devops", "analyst", "reviewer"] {
         said(&shell, &format!("hm --agent {agent} claim still C1"));
     }
-    said(&shell, "hm --agent devops experiment run pytest --claim C1 --blocking --repeat 5");
+    said(&shell, "hm --agent devops experiment run suite --claim C1 --blocking --repeat 5");
     assert!(
         said(&shell, "hm claim show C1").contains("# confirmed (proved"),
         "{}",
@@ -113,7 +113,7 @@ fn a_challenge_after_an_edit_is_told_what_settles_it() {
     let root = shell.workspace().root().to_owned();
     said(&shell, "hm --agent devops claim create \"sums are whole\" --scope calc.py");
     let receipt = said(&shell, "hm --agent analyst claim challenge C2 \"they are not\"");
-    assert!(receipt.contains("settle it by a run: `hm experiment run pytest"), "{receipt}");
+    assert!(receipt.contains("settle it by a run: `hm experiment run suite"), "{receipt}");
     std::fs::write(root.join("calc.py"), "def add(a, b): return int(a + b)\n").expect("a file");
     let receipt = said(&shell, "hm --agent reviewer claim challenge C2 \"they are not at all\"");
     assert!(receipt.contains("`calc.py` changed since the c"), "{receipt}");
@@ -126,7 +126,7 @@ fn a_challenge_after_an_edit_is_told_what_settles_it() {
     said(&shell, "hm --agent devops claim still C2");
     said(&shell, "hm --agent analyst claim still C2");
     let receipt = said(&shell, "hm --agent reviewer claim challenge C2 \"they are not at all\"");
-    assert!(receipt.contains("settle it by a run: `hm experiment run pytest"), "{receipt}");
-    said(&shell, "hm --agent devops experiment run pytest --claim C2 --blocking");
+    assert!(receipt.contains("settle it by a run: `hm experiment run suite"), "{receipt}");
+    said(&shell, "hm --agent devops experiment run suite --claim C2 --blocking");
     assert!(said(&shell, "hm claim show C2").contains("# confirmed (proved"));
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use crate::akin::shell_with_pytest;
 use crate::hook::claude;
 use crate::proof::git;
 use crate::shell::Shell;
@@ -26,11 +27,11 @@ pub(crate) fn scene() -> (Shell, PathBuf, tempfile::TempDir) {
     let shell = Shell::new();
     let root = shell.workspace().root().to_owned();
     let write = |path: &str, text: &str| std::fs::write(root.join(path), text).expect("a file");
-    write("pytest.py", PYTEST);
+    shell_with_pytest(&shell, PYTEST);
     write("calc.py", "def add(a, b): return a + b\n");
     write(".gitignore", "flag\n.hivemind\nAGENTS.md\n");
     git(&root, &["init", "-q"]);
-    git(&root, &["add", "calc.py", "pytest.py", ".gitignore"]);
+    git(&root, &["add", "calc.py", ".gitignore"]);
     git(&root, &["commit", "-qm", "first"]);
     let place = tempfile::tempdir().expect("a directory");
     let linked = place.path().join("linked");
@@ -39,7 +40,7 @@ pub(crate) fn scene() -> (Shell, PathBuf, tempfile::TempDir) {
     for line in [
         "hm --agent devops claim create \"add works\" --scope calc.py",
         "hm --agent analyst claim challenge C1 \"it subtracts\"",
-        "hm --agent devops experiment run pytest --claim C1 --blocking",
+        "hm --agent devops experiment run suite --claim C1 --blocking",
     ] {
         assert!(shell.run(line).status.success(), "{line}");
     }
@@ -99,7 +100,7 @@ fn no_surface_shows_a_status_without_the_doubt_of_the_list() {
     // A failure since, on other content.
     std::fs::write(root.join("other.py"), "1\n").expect("a file");
     std::fs::write(root.join("flag"), "").expect("a file");
-    shell.run("hm --agent analyst experiment run pytest");
+    shell.run("hm --agent analyst experiment run suite");
     assert_doubted(&shell, &root, "failed since", "architect");
     let doubted = export(&root);
     assert!(!doubted.contains("add works"), "{doubted}");
@@ -115,10 +116,10 @@ fn the_doubt_of_a_decision_and_of_a_pattern_is_said() {
     for line in [
         "hm --agent devops decision record \"add adds\" --target sums --scope calc.py --rationale \"sums are sums\"",
         "hm --agent analyst claim challenge C2 \"it subtracts\"",
-        "hm --agent devops experiment run pytest --claim C2 --blocking",
+        "hm --agent devops experiment run suite --claim C2 --blocking",
         "hm --agent devops claim create \"the files add\" --scope \"*.py\"",
         "hm --agent analyst claim challenge C3 \"it subtracts\"",
-        "hm --agent devops experiment run pytest --claim C3 --blocking",
+        "hm --agent devops experiment run suite --claim C3 --blocking",
     ] {
         let output = shell.run(line);
         assert!(output.status.success(), "{line}: {output:?}");
@@ -130,7 +131,7 @@ fn the_doubt_of_a_decision_and_of_a_pattern_is_said() {
     let context = printed(&shell, &root, "hm --agent reviewer context");
     assert!(context.contains("later_edits=\"unseen\""), "{context}");
     std::fs::write(root.join("flag"), "").expect("a file");
-    shell.run("hm --agent analyst experiment run pytest");
+    shell.run("hm --agent analyst experiment run suite");
     for line in ["hm decision list", "hm --agent reviewer context", "hm claim list"] {
         let text = printed(&shell, &root, line).replace("\n    ", " ");
         let shown = text.lines().find(|line| line.contains("add adds")).expect("a line");
@@ -152,7 +153,7 @@ fn a_hook_tells_the_doubt_of_a_claim() {
     for line in [
         "hm --agent devops claim create \"sums are whole numbers\" --scope calc.py",
         "hm --agent analyst claim challenge C2 \"they are not\"",
-        "hm --agent devops experiment run pytest --claim C2 --blocking",
+        "hm --agent devops experiment run suite --claim C2 --blocking",
     ] {
         assert!(shell.run(line).status.success(), "{line}");
     }
@@ -178,7 +179,7 @@ fn a_failure_is_said_until_its_test_is_stable_again() {
     let row = || printed(&shell, &root, "hm claim list").lines().next().expect("a row").to_owned();
     let write = |path: &str, text: &str| std::fs::write(root.join(path), text).expect("a file");
     let run = |line: &str, run: &str| {
-        printed(&shell, &root, &format!("hm --agent analyst experiment run pytest {line}"));
+        printed(&shell, &root, &format!("hm --agent analyst experiment run suite {line}"));
         printed(&shell, &root, &format!("hm experiment show --wait {run}"));
     };
     write("other.py", "1\n");
@@ -194,7 +195,7 @@ fn a_failure_is_said_until_its_test_is_stable_again() {
     let one_line = attention.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         one_line.contains(
-            "or 5 equal runs once the content is another: `hm experiment run pytest --claim C1 --repeat 5`"
+            "or 5 equal runs once the content is another: `hm experiment run suite --claim C1 --repeat 5`"
         ),
         "{attention}"
     );
@@ -224,7 +225,7 @@ fn a_run_against_an_agreed_claim_is_said_until_one_comes_out_right() {
     assert!(row().contains("agreed") && !row().contains("since"), "{}", row());
     let run = |claim: &str, run: &str, other: &str| {
         std::fs::write(root.join("other.py"), other).expect("a file");
-        printed(&shell, &root, &format!("hm --agent analyst experiment run pytest --claim {claim}"));
+        printed(&shell, &root, &format!("hm --agent analyst experiment run suite --claim {claim}"));
         printed(&shell, &root, &format!("hm experiment show --wait {run}"));
     };
     std::fs::write(root.join("flag"), "").expect("a file");
@@ -321,7 +322,7 @@ fn the_warning_of_a_dead_end_says_the_doubt_of_its_proof() {
     for line in [
         "hm --agent devops claim create \"int sums lose cents\" --type negative --scope calc.py --trigger-command \"make sums\"",
         "hm --agent analyst claim challenge C2 \"they do not\"",
-        "hm --agent devops experiment run pytest --claim C2 --blocking",
+        "hm --agent devops experiment run suite --claim C2 --blocking",
     ] {
         assert!(shell.run(line).status.success(), "{line}");
     }
@@ -331,7 +332,7 @@ fn the_warning_of_a_dead_end_says_the_doubt_of_its_proof() {
     assert!(told.contains("int sums lose cents") && !told.contains("in doubt"), "{told}");
     std::fs::write(root.join("other.py"), "1\n").expect("a file");
     std::fs::write(root.join("flag"), "").expect("a file");
-    shell.run("hm --agent analyst experiment run pytest");
+    shell.run("hm --agent analyst experiment run suite");
     let other = claude(&shell, "s-2", "architect");
     other.start();
     let told = other.about_to_run("make sums");
@@ -363,7 +364,7 @@ fn a_mirror_says_what_later_runs_doubt() {
     );
     std::fs::write(root.join("other.py"), "1\n").expect("a file");
     std::fs::write(root.join("flag"), "").expect("a file");
-    shell.run("hm --agent analyst experiment run pytest");
+    shell.run("hm --agent analyst experiment run suite");
     let (failed, list) = page();
     assert!(failed.contains("# C1 fact, confirmed, proved, failed since (R2)\n"), "{failed}");
     assert!(
@@ -372,13 +373,13 @@ fn a_mirror_says_what_later_runs_doubt() {
     );
     // The same run passes: the doubt is of one content then.
     std::fs::remove_file(root.join("flag")).expect("a file");
-    shell.run("hm --agent analyst experiment run pytest");
+    shell.run("hm --agent analyst experiment run suite");
     let listed = line_with(&printed(&shell, &root, "hm claim list"), "add works");
     let (steady, _) = page();
     assert_eq!(steady.contains("failed since"), listed.contains("failed since"), "{listed} {steady}");
     std::fs::remove_file(root.join("other.py")).expect("a file");
     std::fs::write(root.join("flag"), "").expect("a file");
-    shell.run("hm --agent analyst experiment run pytest");
+    shell.run("hm --agent analyst experiment run suite");
     let listed = line_with(&printed(&shell, &root, "hm claim list"), "add works");
     assert!(listed.contains("unstable"), "{listed}");
     let (unstable, list) = page();

@@ -85,7 +85,8 @@ async fn a_run_settles_a_contested_claim() {
     );
     // The challenge that was there is answered; a later one counts.
     bench.accepted(&owner, "report_event", json!({ "kind": "note", "summary": "still here" })).await;
-    bench.accepted(&other, "challenge", json!({ "claim_id": id, "reason": "not on my machine" })).await;
+    let third = bench.pane(Some("analyst"), Era::Modern).await;
+    bench.accepted(&third, "challenge", json!({ "claim_id": id, "reason": "not on my machine" })).await;
     assert_eq!(json_of(&other, &format!("hivemind://claims/{id}")).await["status"], "contested");
 
     for (profile, state, reason) in [

@@ -435,15 +435,15 @@ fn under_human_only_a_run_of_an_agent_confirms_nothing() {
     let write = |path: &str, text: &str| {
         std::fs::write(shell.workspace().root().join(path), text).expect("a file");
     };
-    write("pytest.py", "print('pytest 8.0.0, 1 passed in 0.01s')\n");
+    crate::akin::shell_with_pytest(&shell, "print('pytest 8.0.0, 1 passed in 0.01s')\n");
     write("calc.py", "def add(a, b): return a - b\n");
     told(&shell, "ann", "hm --json --agent devops claim create \"add works\" --scope calc.py");
     told(&shell, "bob", "hm --json --agent analyst claim challenge C1 \"it subtracts\"");
-    let run = "experiment run pytest --claim C1 --blocking";
+    let run = "experiment run suite --claim C1 --blocking";
     let receipt = on_one_line(&said(&shell, "ann", &format!("hm --agent devops {run}")));
     assert!(!receipt.contains("confirms claim"), "{receipt}");
     assert!(receipt.contains("passing supports claim C1"), "{receipt}");
-    let why = "only the operator confirms a claim, by a run of its own: `hm experiment run pytest --claim C1 --blocking`";
+    let why = "only the operator confirms a claim, by a run of its own: `hm experiment run suite --claim C1 --blocking`";
     assert!(receipt.contains("only the operator confirms a claim (trust = human_only)"), "{receipt}");
     assert!(receipt.contains(why), "{receipt}");
     let page = shell.json("hm --json claim show C1");
@@ -455,10 +455,10 @@ fn under_human_only_a_run_of_an_agent_confirms_nothing() {
     let page = shell.json("hm --json claim show C1");
     assert_eq!((&page["status"], &page["basis"]), (&"confirmed".into(), &"proved".into()), "{page}");
     // A run of an agent that supports the claim takes no proof of the operator from it.
-    told(&shell, "bob", "hm --json --agent analyst claim challenge C1 \"it still subtracts\"");
+    told(&shell, "bob", "hm --json --agent reviewer claim challenge C1 \"it still subtracts\"");
     said(&shell, "ann", &format!("hm --agent devops {run}"));
     assert_eq!(shell.json("hm --json claim show C1")["status"], "contested");
-    told(&shell, "bob", "hm --json --agent analyst claim withdraw C1 \"I misread it\"");
+    told(&shell, "bob", "hm --json --agent reviewer claim withdraw C1 \"I misread it\"");
     let page = shell.json("hm --json claim show C1");
     assert_eq!((&page["status"], &page["basis"]), (&"confirmed".into(), &"proved".into()), "{page}");
     shell.assert_rebuilds_to_the_same();

@@ -653,6 +653,8 @@ fn a_guard_asks_for_one_run_about_a_claim_in_a_session() {
     std::fs::write(shell.workspace().config(), "[guards]\nallow_block = true\n").expect("a configuration");
     accept(&shell, "--action block --event position.taken --scope src --profile cargo-test");
     let session = started(&shell, "s-1", "analyst");
+    std::fs::create_dir(shell.workspace().root().join("src")).expect("a directory");
+    std::fs::write(shell.workspace().root().join("src/pool.rs"), "").expect("a file");
     shell.json("hm --json --agent devops claim create \"the pool is safe to share\" --scope src/pool.rs");
     let challenge = "hm --json --agent analyst claim challenge C1 --reason \"I saw otherwise\"";
     let told = within(&shell, "s-1", challenge).to_string();

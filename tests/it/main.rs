@@ -53,6 +53,7 @@ mod governed;
 mod guards;
 mod harness;
 mod hints;
+mod hollow;
 mod hook;
 mod hooks;
 mod hostile;

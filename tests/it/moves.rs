@@ -75,7 +75,9 @@ async fn a_file_that_was_there_only_during_a_run_leaves_it_undecided() {
             "\"src/**\", \"gone/**\"",
             EXPECTING,
         );
-        let id = bench.claim(&owner, "b is there", scope).await;
+        // No run settles a claim about nothing that is there.
+        let claim = json!({ "statement": "b is there", "claim_type": "fact", "scopes": [FILE, scope] });
+        let id = bench.accepted(&owner, "create_claim", claim).await.field("claim_id").to_owned();
         bench.accepted(&other, "challenge", json!({ "claim_id": id, "reason": "it is not" })).await;
         let run = begin(&bench, &owner, &id).await;
         bench.write(scope, "fine\n");

@@ -54,7 +54,8 @@ async fn a_challenge_after_the_end_of_the_last_one_opens_a_contradiction_of_its_
                       "prediction": "fails", "wait": true });
     bench.accepted(&analyst, "run_experiment", run).await;
     assert_eq!(open(&analyst).await, Vec::<String>::new(), "a run answered it");
-    challenge(&bench, &devops, &id, "the third reason").await;
+    let third = bench.pane(Some("reviewer"), Era::Modern).await;
+    challenge(&bench, &third, &id, "the third reason").await;
     assert_eq!(open(&analyst).await, ["the third reason"]);
 
     // Each keeps its own reason.

@@ -3,7 +3,7 @@
 
 use crate::shell::Shell;
 
-/// `python3 -m pytest` runs this file. It passes if a module can be imported.
+/// A profile runs this file. It passes if a module can be imported.
 const PYTEST: &str = "import importlib.util, sys\n\
     if '--version' in sys.argv: sys.exit(print('pytest 8.0.0'))\n\
     found = importlib.util.find_spec('mended') is not None\n\
@@ -21,13 +21,19 @@ fn a_run_gets_no_path_of_modules_from_the_pane_that_started_its_writer() {
     let shell = Shell::without_writer();
     let root = shell.workspace().root().to_owned();
     std::fs::create_dir(root.join("elsewhere")).expect("a directory");
-    for (path, text) in [("pytest.py", PYTEST), ("elsewhere/mended.py", "")] {
+    for (path, text) in [("check.py", PYTEST), ("elsewhere/mended.py", "")] {
         std::fs::write(root.join(path), text).expect("a file");
     }
-    let mut first = shell.command("hm --agent analyst claim create \"it is mended\" --scope pytest.py");
+    let profiles = shell.workspace().marker_dir().join("profiles");
+    std::fs::create_dir_all(&profiles).expect("a directory");
+    let own = "description = 'own'\nargv = ['python3', 'check.py']\nscopes = ['**/*.py']\ntimeout_ms = 20000\n[expect]\nexit = 0\n";
+    std::fs::write(profiles.join("own.toml"), own).expect("a profile");
+    let trusted = crate::terminal::by_a_human(&shell.command("hm profile trust own --yes"));
+    assert!(trusted.status.success(), "{trusted:?}");
+    let mut first = shell.command("hm --agent analyst claim create \"it is mended\" --scope check.py");
     let first = first.env("PYTHONPATH", root.join("elsewhere")).output().expect("hm can be run");
     assert!(first.status.success(), "{first:?}");
-    let ran = shell.run("hm --agent analyst experiment run pytest");
+    let ran = shell.run("hm --agent analyst experiment run own");
     assert!(text(&ran).contains("1 failed"), "{}", text(&ran));
 }
 
@@ -36,9 +42,10 @@ fn a_run_gets_no_path_of_modules_from_the_pane_that_started_its_writer() {
 fn a_receipt_says_what_a_cited_run_showed() {
     let shell = Shell::new();
     let root = shell.workspace().root().to_owned();
-    std::fs::write(root.join("pytest.py"), PYTEST).expect("a file");
-    assert!(text(&shell.run("hm --agent analyst experiment run pytest")).contains("1 failed"));
-    shell.run("hm --agent devops claim create \"it is mended\" --scope pytest.py");
+    std::fs::write(root.join("calc.py"), "1\n").expect("a file");
+    crate::akin::shell_with_pytest(&shell, PYTEST);
+    assert!(text(&shell.run("hm --agent analyst experiment run suite")).contains("1 failed"));
+    shell.run("hm --agent devops claim create \"it is mended\" --scope calc.py");
     let tied = text(&shell.run("hm --agent devops claim evidence C1 --ref R1 --relation supports"));
     assert!(tied.contains("run R1 failed with exit code 1, and only mentions it"), "{tied}");
     let position = text(&shell.run("hm --agent analyst claim support C1 \"see the run\" --evidence R1"));

@@ -215,15 +215,25 @@ fn is_under_other_prediction(
     other.claim == Some(claim_id)
         && other.prediction.is_some_and(|other| other != prediction)
         && other.undecided.is_none()
+        && other.unfit.is_none()
         && other.cannot_settle(&claim.scopes, prediction).is_none()
 }
 
+/// Whether a run predicts of a claim, by an agent that has a say in it, that the check fails.
+pub(super) fn predicts_failure(state: &State, (claim_id, claim): (ClaimId, &Claim)) -> bool {
+    let has_say = |run: &Run| {
+        run.requested_by == AgentId::operator() || state.owns(&run.requested_by, run.session.as_ref(), claim)
+    };
+    let of_claim = |run: &Run| run.claim == Some(claim_id) && run.prediction == Some(Prediction::Fails);
+    state.runs().any(|(_, run)| of_claim(run) && has_say(run))
+}
+
+/// How a reason tells that two runs decide nothing.
+pub(crate) const NEITHER_DECIDES: &str = "under the other prediction, so neither decides";
+
 /// How both of two runs tell that they decide nothing: `run` is the other one.
 pub(super) fn neither_decides(run: RunId) -> String {
-    format!(
-        "run {run} of the same check had the same outcome on the same content under the other prediction, so neither \
-         decides"
-    )
+    format!("run {run} of the same check had the same outcome on the same content {NEITHER_DECIDES}")
 }
 
 /// How a reason tells that a run was interrupted.

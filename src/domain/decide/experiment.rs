@@ -64,6 +64,15 @@ pub(super) fn run(
         return Err(Rejection::invalid("repeat", format!("a run is repeated {least} to {most} times")));
     }
     let prediction = claim.map(|_| run.prediction.unwrap_or(Prediction::Passes));
+    let may_predict_failure =
+        *agent == AgentId::operator() || claim.is_some_and(|(_, claim)| state.owns(agent, session, claim));
+    let foreign = claim.and_then(|(id, claim)| {
+        let is_foreign = prediction == Some(Prediction::Fails)
+            && !may_predict_failure
+            && !against::predicts_failure(state, (id, claim));
+        is_foreign.then(|| foreign_prediction((id, claim)))
+    });
+    let unfit = planned.unfit.clone().or(foreign);
     let ids = std::iter::once(run.run_id).chain(further_runs.iter().copied());
     let mut events: Vec<Event> = (1..=of)
         .zip(ids)
@@ -82,6 +91,7 @@ pub(super) fn run(
                 blocking,
                 checkout,
                 versions: Versions::new(),
+                unfit: unfit.as_deref().and_then(Reason::cut),
                 guard_key: None,
             }
             .into()
@@ -89,9 +99,6 @@ pub(super) fn run(
         .collect();
     if run.blocking {
         let is_own = claim.is_some_and(|(_, claim)| state.is_own(agent, session, claim));
-        let is_operator = *agent == AgentId::operator();
-        let may_predict_failure =
-            is_operator || claim.is_some_and(|(_, claim)| state.owns(agent, session, claim));
         let last = *further_runs.last().unwrap_or(&run.run_id);
         events.push(waiting((run, last), claim, planned, (is_own, may_predict_failure))?);
     }
@@ -99,9 +106,9 @@ pub(super) fn run(
         let against = run.blocking.then(|| unless(state, (id, claim), (plan, prediction), (of, Some(now))));
         let against = against.flatten();
         meaning(
-            (id, &planned.covered(&claim.scopes)),
+            (id, planned.cannot_settle(&claim.scopes, prediction).or(unfit)),
             statement.as_ref(),
-            (plan, prediction),
+            prediction,
             (run.blocking, may_confirm(agent, policy), against),
         )
     });
@@ -122,8 +129,9 @@ pub(super) fn by_guard(
     key: IdempotencyKey,
 ) -> Result<(Vec<Event>, String), String> {
     let PlannedRun { plan, statement, .. } = planned;
-    let (prediction, scopes) = (Prediction::Passes, planned.covered(&claim.scopes));
-    if let Some(why) = plan.cannot_settle(&scopes, prediction) {
+    let prediction = Prediction::Passes;
+    let missing = versions::no_file_of(claim, saw);
+    if let Some(why) = planned.cannot_settle(&claim.scopes, prediction).or(missing) {
         return Err(why);
     }
     if let Some(change) =
@@ -142,6 +150,7 @@ pub(super) fn by_guard(
         blocking: true,
         checkout: checkout.clone(),
         versions: Versions::new(),
+        unfit: None,
         guard_key: Some(key),
     };
     let waits =
@@ -150,7 +159,7 @@ pub(super) fn by_guard(
     // The run is that of whoever wrote: an agent.
     let may_confirm = !state.policy().only_operator_confirms;
     let how = (true, may_confirm, against);
-    let meaning = meaning((claim_id, &scopes), statement.as_ref(), (plan, prediction), how);
+    let meaning = meaning((claim_id, None), statement.as_ref(), prediction, how);
     Ok((vec![queued.into(), waits], meaning))
 }
 
@@ -165,7 +174,7 @@ fn waiting(
         return Err(Rejection::invalid("claim_id", "a blocking run is about a claim: name it"));
     };
     let prediction = run.prediction.unwrap_or(Prediction::Passes);
-    if let Some(why) = planned.plan.cannot_settle(&planned.covered(&claim.scopes), prediction) {
+    if let Some(why) = planned.cannot_settle(&claim.scopes, prediction) {
         return Err(Rejection::new(
             Code::ProfileCannotSettle,
             format!("a run of it settles nothing about claim {claim_id}: {why}"),
@@ -175,11 +184,7 @@ fn waiting(
     if prediction == Prediction::Fails && !may_predict_failure {
         return Err(Rejection::new(
             Code::NotAllowed,
-            format!(
-                "claim {claim_id} is {}'s: only its owner and the operator say that it predicts a failure of a run \
-                 that settles it",
-                claim.owner
-            ),
+            format!("{} that settles it", foreign_prediction((claim_id, claim))),
             format!(
                 "ask {} to run it, or leave out blocking, and what it shows is evidence; or leave out the prediction, and \
                  the claim predicts that the run passes",
@@ -206,6 +211,14 @@ fn waiting(
         .with("to", Status::PendingProof));
     }
     Ok(transition(claim_id, claim.status, Status::PendingProof, &format!("waits for run {last}")))
+}
+
+/// Why a run under the prediction `fails` says nothing about a claim of another agent.
+fn foreign_prediction((id, claim): (ClaimId, &Claim)) -> String {
+    let owner = &claim.owner;
+    format!(
+        "claim {id} is {owner}'s: only its owner and the operator say that it predicts a failure of a run"
+    )
 }
 
 fn about_deprecated(id: ClaimId, claim: &Claim) -> Rejection {
@@ -280,9 +293,9 @@ fn unless(
 
 /// What passing and failing will mean, in one sentence.
 fn meaning(
-    (id, scopes): (ClaimId, &[Scope]),
+    (id, mentions): (ClaimId, Option<String>),
     statement: Option<&Statement>,
-    (plan, prediction): (&Plan, Prediction),
+    prediction: Prediction,
     (blocking, may_confirm, unless): (bool, bool, Option<String>),
 ) -> String {
     let said = statement.map(|statement| {
@@ -291,7 +304,7 @@ fn meaning(
         format!(": \"{cut}{}\"", if cut.len() < statement.len() { "…" } else { "" })
     });
     let claimed = format!("claim {id}{}", said.unwrap_or_default());
-    if let Some(why) = plan.cannot_settle(scopes, prediction) {
+    if let Some(why) = mentions {
         return format!("whatever comes out, the run only mentions {claimed}; {why}");
     }
     let (holds, fails) = match prediction {
@@ -376,6 +389,9 @@ fn said(state: &State, (run_id, run): (RunId, &Run), (id, claim): (ClaimId, &Cla
     let prediction = Prediction::Passes;
     let unstable = run.key.as_ref().and_then(|key| state.stability().of(key, None, now).unstable);
     let mut verdict = verdict((claim.status, &claim.scopes), run, prediction, unstable);
+    if let Some(unfit) = unfit_for(run, (Some(id), &claim.scopes)) {
+        verdict = verdict.that_only_mentions(&unfit);
+    }
     if let Some(unlike) = versions::unlike_claim(run, claim) {
         let again = MeantAgain::of(!run.saw.versions.is_empty());
         let way = unlike.with_way(id, (claim.claim_type, &claim.scopes), again);
@@ -389,6 +405,18 @@ fn said(state: &State, (run_id, run): (RunId, &Run), (id, claim): (ClaimId, &Cla
     let grade = Some(grade(state, run, id, relation));
     let run = Some(behind((run_id, run), prediction, &verdict));
     Said { relation, grade, run, meaning, why }
+}
+
+/// Why what a run tests has nothing to do with a claim, as far as is on record.
+fn unfit_for(run: &Run, (id, scopes): (Option<ClaimId>, &[Scope])) -> Option<String> {
+    if id.is_some() && run.claim == id {
+        return run.unfit.as_ref().map(ToString::to_string);
+    }
+    let test = run.tests.iter().find(|test| !scopes.iter().any(|scope| scope.covers(test)))?;
+    let is_about_file = scopes.iter().any(Scope::is_path);
+    is_about_file.then(|| {
+        format!("it ran `{test}`, and whether that names the claim's files was not looked at; run it about the claim")
+    })
 }
 
 /// What a run showed, after its name.

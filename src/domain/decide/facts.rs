@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Erasure, Loss, SpaceFacts};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
-use crate::domain::experiment::{Plan, ProfileName};
+use crate::domain::experiment::{Plan, Prediction, ProfileName};
 use crate::domain::ids::RunId;
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
@@ -45,6 +45,8 @@ pub struct PlannedRun {
     pub further_runs: Vec<RunId>,
     /// The scopes of its claim that are directories in the work tree of the run.
     pub dirs: Vec<Scope>,
+    /// Why the files that it tests have nothing to do with its claim. `None` if they do, or if the plan names none.
+    pub unfit: Option<String>,
 }
 
 /// The runs by which guards may settle a contested claim.
@@ -59,6 +61,11 @@ pub struct GuardRuns {
 }
 
 impl PlannedRun {
+    /// Why a run of it settles nothing about its claim with these scopes and this prediction; `None` if it can.
+    pub(super) fn cannot_settle(&self, scopes: &[Scope], prediction: Prediction) -> Option<String> {
+        self.plan.cannot_settle(&self.covered(scopes), prediction).or_else(|| self.unfit.clone())
+    }
+
     /// The scopes of a claim as a profile must cover them: a directory stands for everything below it, whatever its name.
     pub(super) fn covered(&self, scopes: &[Scope]) -> Vec<Scope> {
         let below = |dir: &Scope| format!("{dir}/**").parse().ok();

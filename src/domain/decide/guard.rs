@@ -1,6 +1,6 @@
 //! Guards: who accepts and silences them, and what a write that meets one is told.
 
-use super::{Accepted, Facts, GuardRuns, PlannedRun, Speaker, experiment, fresh_id, known_claim, transition};
+use super::{Accepted, Facts, GuardRuns, Speaker, experiment, fresh_id, known_claim, transition};
 use crate::domain::action;
 use crate::domain::action::Kind;
 use crate::domain::agent::AgentId;
@@ -17,6 +17,7 @@ use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, State};
 use crate::domain::text::Reason;
 use crate::domain::time::Timestamp;
+use crate::domain::versions;
 use uuid::Uuid;
 
 pub(super) fn accept(
@@ -185,7 +186,7 @@ fn block(
     if contested_by(state, command, decision).is_none() {
         return String::new();
     }
-    if wait_for_run(state, command, facts.run.as_ref(), decision) {
+    if wait_for_run(state, command, facts, decision) {
         return "; the claim waits for this run".to_owned();
     }
     match queue(state, (rule, claim, session), facts, decision) {
@@ -240,24 +241,19 @@ fn key_of(guard: GuardId, claim: ClaimId, session: Option<&SessionId>) -> Idempo
 }
 
 /// Makes a contested claim wait for the run that was just asked for, if that run can settle it. Whether it waits.
-fn wait_for_run(
-    state: &State,
-    command: &Command,
-    planned: Option<&PlannedRun>,
-    decision: &mut Accepted,
-) -> bool {
+fn wait_for_run(state: &State, command: &Command, facts: &Facts, decision: &mut Accepted) -> bool {
     let Command::RunExperiment(RunExperiment {
         claim_id: Some(id), blocking: false, run_id, prediction, ..
     }) = command
     else {
         return false;
     };
-    let (Some(claim), Some(PlannedRun { plan, further_runs, .. })) = (state.claim(*id), planned) else {
-        return false;
-    };
+    let (Some(claim), Some(planned)) = (state.claim(*id), &facts.run) else { return false };
     // Only the owner says that its claim predicts a failure.
     let prediction = prediction.unwrap_or(Prediction::Passes);
-    let settles = prediction == Prediction::Passes && plan.cannot_settle(&claim.scopes, prediction).is_none();
+    let settles = prediction == Prediction::Passes
+        && planned.cannot_settle(&claim.scopes, prediction).is_none()
+        && versions::no_file_of(claim, &facts.versions).is_none();
     if claim.status != Status::Contested || !settles {
         return false;
     }
@@ -266,7 +262,7 @@ fn wait_for_run(
             queued.blocking = true;
         }
     }
-    let last = further_runs.last().unwrap_or(run_id);
+    let last = planned.further_runs.last().unwrap_or(run_id);
     decision.events.push(transition(
         *id,
         claim.status,

@@ -25,13 +25,16 @@ pub(super) fn take_position(
     state: &State,
     (agent, session): Speaker<'_>,
     take: &TakePosition,
-    now: Timestamp,
-    policy: &Policy,
+    versions: &Versions,
+    (now, policy): (Timestamp, &Policy),
 ) -> Result<Accepted, Rejection> {
     let claim = claim_in_force(state, take.claim_id)?;
     check(state, (agent, session), take, claim, policy)?;
     let evidence_ref =
         take.evidence_ref.as_ref().map(|name| evidence::named(state, session, name)).transpose()?;
+    if take.position == Position::Challenge {
+        refuse_answered(state, (agent, session), (take.claim_id, claim), evidence_ref, versions)?;
+    }
     if let (Position::Support, Some(cited)) = (take.position, evidence_ref) {
         evidence::check_support(state, cited, (take.claim_id, claim))?;
     }
@@ -139,6 +142,40 @@ fn check(
         return Err(Rejection::invalid("reason", "a challenge says why"));
     }
     Ok(())
+}
+
+/// Refuses to challenge a proved claim again where nothing is new: neither the content of its files, nor evidence. The word
+/// of the operator needs none.
+fn refuse_answered(
+    state: &State,
+    (agent, session): Speaker<'_>,
+    (id, claim): (ClaimId, &Claim),
+    cited: Option<EventId>,
+    versions: &Versions,
+) -> Result<(), Rejection> {
+    let is_own = |name: &AgentId| name == agent || state.seats().names(session).any(|own| own == name);
+    let Some((run_id, run)) = claim.proof.and_then(|id| Some((id, state.run(id)?))) else { return Ok(()) };
+    let saw = &run.saw.versions;
+    let is_same = !saw.is_empty() && saw.iter().all(|(scope, content)| versions.get(scope) == Some(content));
+    let is_known = |event: &EventId| {
+        let mut evidence = claim.evidence.iter().map(|(known, _)| known).chain(claim.cited.values());
+        evidence.any(|known| state.are_one_event(*known, *event))
+    };
+    let is_answered = claim.overruled.iter().any(is_own) && *agent != AgentId::operator();
+    if !is_answered || !is_same || cited.is_some_and(|event| !is_known(&event)) {
+        return Ok(());
+    }
+    let again = json!({ "claim_id": id, "reason": way::REASON, "evidence_ref": "EVENT" });
+    Err(Rejection::new(
+        Code::ChallengeAnswered,
+        format!(
+            "run {run_id} answered your challenge of claim {id} on this content, and nothing new is cited"
+        ),
+        format!(
+            "cite what you saw since, such as a run that failed: {}; or state what you hold to be true in a claim of your own",
+            way::call("challenge", &again)
+        ),
+    ))
 }
 
 /// The event of a position, for each name that the pane of the speaker took one under.

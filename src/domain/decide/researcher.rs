@@ -67,6 +67,7 @@ pub(super) fn spawn(
         blocking,
         checkout,
         versions,
+        unfit: None,
         guard_key: None,
     };
     let parent = parent.expect("a split without a session is refused").clone();

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Environment, Plan, RunGit, hash};
+use super::key::hash;
+use super::{Environment, Plan, RunGit};
 use crate::domain::action::bare;
 use crate::domain::text::CommandLine;
 

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::scope::Scope;
+
 /// The most files of one run; a file takes some 24 bytes of its event.
 const MAX_FILES: usize = 1_000;
 
@@ -31,6 +33,35 @@ impl Files {
     pub fn up_to_most(self) -> Self {
         if self.0.len() > MAX_FILES { Self::default() } else { self }
     }
+}
+
+/// The files that a profile covers and that were written while a run was under way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Disturbed {
+    /// The first of them.
+    pub file: Scope,
+    /// The number of the others.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub others: usize,
+    /// Whether nothing shows that the first one was written: its time stamps of content are as they were, and something else
+    /// of it changed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub touched: bool,
+}
+
+impl Disturbed {
+    /// With the name of its file as `name` gives it, where that is a path.
+    #[must_use]
+    pub fn named(self, name: impl Fn(&str) -> String) -> Self {
+        let file =
+            name(self.file.as_str()).parse().unwrap_or_else(|_| ".".parse().expect("the whole workspace"));
+        Self { file, ..self }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// What the files held when a check failed.

@@ -64,6 +64,8 @@ pub struct Claim {
     pub proof: Option<RunId>,
     /// Challengers that the proof answers, until they speak again or the claim loses the proof.
     pub answered: BTreeSet<AgentId>,
+    /// Agents whose challenge the proof answered, whatever they said since. Empty without a proof.
+    pub overruled: BTreeSet<AgentId>,
     /// Whether the claim mends the one that it proposes to supersede.
     pub mends: bool,
     /// The observed versions of the claim's files.
@@ -141,11 +143,13 @@ impl Claim {
                 self.is_proven = change.to == Status::Confirmed;
                 self.proof = run.filter(|_| self.is_proven);
                 let answered = self.challengers().filter(|agent| !change.leaves_open.contains(agent));
-                let answered = answered.filter(|_| self.is_proven).cloned().collect();
-                self.answered = answered;
+                self.answered = answered.filter(|_| self.is_proven).cloned().collect();
+                self.overruled.retain(|_| self.is_proven);
+                self.overruled.extend(self.answered.iter().cloned());
             }
         } else if change.to == Status::Proposed {
             (self.is_proven, self.proof) = (false, None);
+            self.overruled.clear();
             // Events of older releases name no challengers here, so the answered ones stay answered.
             self.answered.retain(|agent| !change.leaves_open.contains(agent));
         }
@@ -280,6 +284,7 @@ impl State {
             is_proven: false,
             proof: None,
             answered: BTreeSet::new(),
+            overruled: BTreeSet::new(),
             mends: created.mends,
             sights: Sights::of(recorded.seq, created),
             asks: created.asks.iter().cloned().collect(),

@@ -59,6 +59,10 @@ pub struct Run {
     pub without: Vec<String>,
     /// The values of the profile's parameters, by name.
     pub args: BTreeMap<String, String>,
+    /// The paths that select its tests.
+    pub tests: Vec<Scope>,
+    /// Why it settles nothing about its claim, whatever its profile covers.
+    pub unfit: Option<Reason>,
     /// The key for comparisons with other runs.
     pub key: Option<RunKey>,
     /// The state of the run.
@@ -164,6 +168,8 @@ impl State {
             elsewhere: queued.plan.elsewhere,
             without: queued.plan.without.clone(),
             args: queued.args.clone(),
+            tests: queued.plan.tests.clone(),
+            unfit: queued.unfit.clone(),
             key: None,
             state: RunState::Queued,
             completed: None,
@@ -216,6 +222,8 @@ impl State {
             elsewhere: false,
             without: Vec::new(),
             args: BTreeMap::new(),
+            tests: Vec::new(),
+            unfit: None,
             key: None,
             state: RunState::Queued,
             completed: None,

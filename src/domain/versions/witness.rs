@@ -1,6 +1,6 @@
 //! What a front saw of the files that a command is about, and what a claim whose files changed needs.
 
-use super::{Content, Versions, changed_since};
+use super::{Content, Versions, changed_since, no_file_of};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
 use crate::domain::claim::{ClaimType, Position, ReportKind};
@@ -9,7 +9,7 @@ use crate::domain::decide::Accepted;
 use crate::domain::event::{Event, ExperimentQueued, PositionTaken};
 use crate::domain::ids::ClaimId;
 use crate::domain::receipt::{Warning, WarningCode};
-use crate::domain::rejection::Rejection;
+use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, Run, State};
 use crate::domain::text::Worktree;
@@ -201,6 +201,9 @@ pub fn witnessed(
         {
             *saw = of_claim(*claim_id);
             let claim = state.claim(*claim_id);
+            if let Some(missing) = claim.filter(|_| *blocking).and_then(|claim| no_file_of(claim, saw)) {
+                return Err(about_no_file(*claim_id, claim, &missing));
+            }
             let change = claim.and_then(|claim| {
                 changed_since(state, claim, blocking.then_some(u64::MAX), saw, checkout.worktree.as_ref())
             });
@@ -236,6 +239,26 @@ pub fn witnessed(
     }
     decision.warnings.extend(warnings);
     Ok(decision)
+}
+
+/// The fact of a refusal that names the claim of which no file is there.
+pub const NO_FILE: &str = "no_file_of";
+
+/// The refusal of a run that a claim waits for, if none of the claim's files is there.
+fn about_no_file(id: ClaimId, claim: Option<&Claim>, missing: &str) -> Rejection {
+    let claim_type = claim.map_or(ClaimType::Fact, |claim| claim.claim_type);
+    let instead = json!({
+        "statement": way::STATEMENT, "claim_type": claim_type, "scopes": ["SCOPE"], "supersedes": id,
+    });
+    Rejection::new(
+        Code::ProfileCannotSettle,
+        format!("{missing} in the tree of this run, so no run settles anything about claim {id}"),
+        format!(
+            "state it about the files that are meant: {}; or leave out blocking, and the run is evidence",
+            way::call("create_claim", &instead)
+        ),
+    )
+    .with(NO_FILE, id)
 }
 
 /// Why a run settles nothing after a challenge, and what does: the files changed since the claim, or since the challenge

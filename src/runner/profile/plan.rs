@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use super::param::BadValue;
-use super::{Element, Environment, Limits, OUTPUT_CAP_BYTES, Piece, Plan, Profile, ProfileName, TIMEOUT_MS};
+use super::{
+    Element, Environment, Kind, Limits, OUTPUT_CAP_BYTES, Piece, Plan, Profile, ProfileName, TIMEOUT_MS,
+};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::runner::spawn;
@@ -150,7 +152,19 @@ impl Profile {
             expect: self.expect.clone(),
             scopes: self.scopes.clone(),
             version: self.version.clone(),
+            tests: self.tests(request, root),
         })
+    }
+
+    /// The paths that a request gives. They select the tests of a profile with an expectation.
+    fn tests(&self, request: &Request, root: &Path) -> Vec<Scope> {
+        let paths = self.params.iter().filter(|(_, param)| matches!(param.kind, Kind::Path(_)));
+        let paths = paths.filter(|_| self.expect.is_some()).filter_map(|(name, param)| {
+            let value = request.args.get(name).or(param.default.as_ref())?;
+            let (path, _) = value.split_at(value.find("::").unwrap_or(value.len()));
+            Scope::as_written(path, &root.to_string_lossy()).ok()
+        });
+        paths.filter(|path| path.is_path() && !path.is_whole()).collect()
     }
 
     fn argument(&self, name: &str, request: &Request, root: &Path, cwd: &Path) -> Result<String, BadRequest> {
@@ -193,6 +207,7 @@ impl Plan {
             expect: None,
             scopes: Vec::new(),
             version: Vec::new(),
+            tests: Vec::new(),
         })
     }
 }

@@ -7,6 +7,7 @@ use super::moves::{its_end, move_of};
 use super::{Kind, Need};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Position};
+use crate::domain::decide::NEITHER_DECIDES;
 use crate::domain::event::{Event, PositionTaken};
 use crate::domain::experiment::Prediction;
 use crate::domain::ids::ClaimId;
@@ -135,6 +136,26 @@ pub(super) fn changed(
     Some(format!(
         "{challenger} challenges other content of its files{there}, so a run{here} decides nothing now: {way}"
     ))
+}
+
+/// What settles a contested claim of which the last run decided nothing, because the same check had that outcome under the
+/// other prediction before: another claim, which predicts one of them.
+pub(super) fn undecidable(
+    store: &Reader,
+    (claim, claim_type, scopes): (ClaimId, Option<ClaimType>, &[String]),
+) -> Option<String> {
+    let view = store.claim(claim).ok()??;
+    let reason = view.history.last()?.reason.as_deref()?;
+    let instead = json!({
+        "statement": way::STATEMENT, "claim_type": claim_type?, "scopes": scopes, "supersedes": claim,
+    });
+    reason.contains(NEITHER_DECIDES).then(|| {
+        format!(
+            "a check of it came out alike under both predictions, so no run of it decides on this content: its owner states \
+             it anew, and the first run says what it predicts: {}",
+            way::call("create_claim", &instead)
+        )
+    })
 }
 
 /// The first agent with an open challenge that saw other content than this, and whether it saw it in this work tree.

@@ -2,7 +2,7 @@
 
 use super::super::verdict::verdict;
 use super::outcome::grade;
-use super::{Said, behind, said};
+use super::{Said, behind, said, unfit_for};
 use crate::domain::claim::{Relation, Status};
 use crate::domain::experiment::Prediction;
 use crate::domain::ids::{ClaimId, EventId};
@@ -63,6 +63,9 @@ pub(in crate::domain::decide) fn cited(
     let prediction = Prediction::Passes;
     let unstable = run.key.as_ref().and_then(|key| state.stability().of(key, None, now).unstable);
     let mut verdict = verdict((Status::Proposed, scopes), run, prediction, unstable);
+    if let Some(unfit) = unfit_for(run, (None, scopes)) {
+        verdict = verdict.that_only_mentions(&unfit);
+    }
     let of_scopes = scopes.iter().filter_map(|scope| versions.get_key_value(scope));
     if let Some(unlike) = versions::unlike_new(run, of_scopes) {
         verdict = verdict.that_only_mentions(&unlike.to_string());

@@ -42,6 +42,8 @@ pub(crate) fn ended(
         let change = versions::changed_for(state, (run_id, run), claim, files, outcome)?;
         Some(versions::why_undecided(&change, run, claim))
     });
+    let disturbed = outcome.disturbed.as_ref().filter(|_| outcome.state.is_conclusive());
+    let changed = changed.or_else(|| Some(versions::disturbed_by(state, run, disturbed?)));
     // The last run of a series speaks for all: where one of them says nothing, they say nothing.
     let others = run.series.into_iter().flat_map(|series| state.series(series.first));
     let mut others = others.filter_map(|(id, other)| Some((id, other.undecided.as_ref()?)));
@@ -70,6 +72,9 @@ pub(crate) fn ended(
         Some(change) => Verdict::undecided(unstable, &change),
         None => verdict((claim.status, &claim.scopes), &over, prediction, unstable),
     };
+    if let Some(unfit) = run.unfit.as_ref().filter(|_| verdict.relation.is_some()) {
+        verdict = verdict.that_only_mentions(unfit.as_str());
+    }
     if is_mixed && verdict.relation == Some(Relation::Supports) {
         verdict.relation = Some(Relation::Mentions);
     }

@@ -230,12 +230,14 @@ fn a_contested_claim_waits_for_a_run_that_can_settle_it() {
             statement: None,
             further_runs: Vec::new(),
             dirs: Vec::new(),
+            unfit: None,
         };
+        let facts = Facts { run: Some(planned), ..Facts::default() };
         let args = json!({ "run_id": id(6), "claim_id": id(4), "profile": "check", "args": {},
             "blocking": blocking, "prediction": prediction });
         let run =
             serde_json::from_value(json!({ "name": "run_experiment", "args": args })).expect("a command");
-        let waits = wait_for_run(&state, &run, Some(&planned), &mut Accepted::default());
+        let waits = wait_for_run(&state, &run, &facts, &mut Accepted::default());
         assert_eq!(waits, expected, "{status} {scopes} {prediction} {blocking}");
     }
 }

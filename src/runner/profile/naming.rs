@@ -1,0 +1,110 @@
+//! Whether the tests that a request selects have to do with a claim: a test file settles what it names.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use crate::domain::scope::Scope;
+
+/// The most that is read of a test file, in bytes.
+const MAX_TEST_BYTES: u64 = 1 << 20;
+/// The most files that are read of a directory of tests.
+const MAX_TESTS: usize = 500;
+/// Names of files that stand for the directory they are in.
+const OF_DIRECTORY: [&str; 3] = ["__init__", "index", "mod"];
+
+/// Why tests settle nothing about a claim with these scopes: no test names one of its files. `None` if each file is named, or
+/// if the claim names none. A directory or pattern needs no name, and a test that is in the scopes is a file of the claim.
+pub fn unnamed(root: &Path, tests: &[Scope], scopes: &[Scope]) -> Option<String> {
+    let test = tests.iter().find(|test| !scopes.iter().any(|scope| scope.is_path() && scope.covers(test)))?;
+    let is_dir = |scope: &Scope| root.join(scope.as_str()).is_dir();
+    let files = scopes.iter().filter(|scope| scope.is_path() && !scope.is_glob() && !is_dir(scope));
+    // A test of a directory is one of the files below it.
+    let mut files = files.filter(|file| !test.covers(file)).peekable();
+    files.peek()?;
+    let texts = texts(&root.join(test.as_str()));
+    let is_named = |name: &str| texts.iter().any(|text| has_word(text, name));
+    let symbols = scopes.iter().filter_map(|scope| scope.as_str().strip_prefix("symbol:"));
+    if symbols.filter_map(last_name).any(is_named) {
+        return None;
+    }
+    let file = files.find(|file| !is_named(name_of(file)))?;
+    Some(format!("`{test}` does not name `{}`, so it says nothing about `{file}`", name_of(file)))
+}
+
+/// The word by which other files name a file: its name without the extension, or that of its directory.
+fn name_of(file: &Scope) -> &str {
+    let path = Path::new(file.as_str());
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or(file.as_str());
+    let above = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+    above.filter(|_| OF_DIRECTORY.contains(&stem)).unwrap_or(stem)
+}
+
+/// The last part of the name of a symbol: `get` of `Pool::get`.
+fn last_name(symbol: &str) -> Option<&str> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    symbol.split(|c| !is_part(c)).rfind(|part| !part.is_empty())
+}
+
+/// Whether a text has a word that nothing of a name goes on from.
+fn has_word(text: &str, word: &str) -> bool {
+    let goes_on = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let mut found = text.match_indices(word);
+    found.any(|(at, _)| {
+        !goes_on(text[..at].chars().next_back()) && !goes_on(text[at + word.len()..].chars().next())
+    })
+}
+
+/// What a test file holds, or the first files below a directory of tests.
+fn texts(test: &Path) -> Vec<String> {
+    let mut files = Vec::new();
+    let mut waiting = VecDeque::from([test.to_owned()]);
+    while let Some(path) = waiting.pop_front().filter(|_| files.len() < MAX_TESTS) {
+        if !path.is_dir() {
+            files.push(path);
+            continue;
+        }
+        let is_shown = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+            !name.starts_with(b".") && name != b"node_modules" && name != b"__pycache__" && !path.is_symlink()
+        };
+        let below = std::fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut below: Vec<PathBuf> = below.filter(is_shown).collect();
+        below.sort();
+        waiting.extend(below);
+    }
+    files.iter().filter_map(|file| text(file)).collect()
+}
+
+fn text(file: &Path) -> Option<String> {
+    let mut bytes = Vec::new();
+    let is_file = file.is_file();
+    File::open(file).ok().filter(|_| is_file)?.take(MAX_TEST_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{has_word, last_name, name_of};
+
+    #[test]
+    fn a_file_is_named_by_its_stem_or_its_directory() {
+        for (file, name) in [
+            ("src/pool.py", "pool"),
+            ("src/net/__init__.py", "net"),
+            ("ui/cart/index.ts", "cart"),
+            ("src/db/mod.rs", "db"),
+            ("index.js", "index"),
+            ("src/cart.service.ts", "cart.service"),
+        ] {
+            assert_eq!(name_of(&file.parse().expect("a path")), name, "{file}");
+        }
+        assert_eq!(last_name("Pool::limit()"), Some("limit"));
+        for (text, is) in
+            [("from src.pool import limit", true), ("test_pool", false), ("spools", false), ("(pool)", true)]
+        {
+            assert_eq!(has_word(text, "pool"), is, "{text}");
+        }
+    }
+}

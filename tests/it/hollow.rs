@@ -1,0 +1,331 @@
+//! Proofs that showed nothing, each found by a user who had only the tool: tests swapped during a run, a tool that comes from
+//! the work tree, a test of something else, a prediction of an agent that has no say, and a claim about no file.
+
+use hivemind::mcp::{Pane, ToolAnswer};
+use serde_json::{Value, json};
+
+use crate::bench::Bench;
+use crate::false_proof::{FILE, GLOBS, contested, scene, settle, stands};
+use crate::harness::wait_until;
+use crate::proof::{EXPECTING, assert_rebuilds_to_the_same, committed, git, json_of, profile, run, shown};
+use crate::shell::Shell;
+
+const TEST: &str = "tests/t.rs";
+/// Fails if the test file has a bug when `go` is there, and ends when `done` is there.
+const SWAPPED: &str = "touch began; while ! test -e go; do sleep 0.05; done; ! grep -q bug tests/t.rs; code=$?; \
+    touch tested; while ! test -e done; do sleep 0.05; done; exit $code";
+
+/// One run of a test file that is overwritten before the test reads it, and is put back before the run ends.
+async fn swapped(bench: &Bench, pane: &Pane, claim: Option<&str>, meanwhile: &str) -> String {
+    for name in ["began", "go", "tested", "done"] {
+        let _ = std::fs::remove_file(bench.root().join(name));
+    }
+    let mut given = json!({ "profile": "swapped" });
+    if let Some(claim) = claim {
+        (given["claim_id"], given["blocking"]) = (json!(claim), json!(true));
+    }
+    let run = bench.accepted(pane, "run_experiment", given).await.field("run_id").to_owned();
+    wait_until("the test runs", || bench.root().join("began").exists());
+    bench.write(TEST, meanwhile);
+    bench.write("go", "");
+    wait_until("the test looked", || bench.root().join("tested").exists());
+    git(bench.root(), &["checkout", "-q", "--", "tests"]);
+    bench.write("done", "");
+    for _ in 0..600 {
+        let state = json_of(pane, &format!("hivemind://experiments/{run}")).await["status"].clone();
+        if state != "running" && state != "queued" {
+            return run;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    panic!("the run ends");
+}
+
+/// Red before: the run proved the claim, and its page spoke of no uncommitted changes.
+#[tokio::test]
+async fn a_test_that_is_swapped_during_a_run_proves_nothing() {
+    let (bench, [owner, other, _]) = scene().await;
+    profile(&bench, "swapped", SWAPPED, GLOBS, EXPECTING);
+    bench.write(TEST, "a bug\n");
+    committed(&bench);
+    let id = contested(&bench, &owner, &other).await;
+    let run = swapped(&bench, &owner, Some(&id), "fine\n").await;
+    let (status, reason) = stands(&owner, &id).await;
+    assert_eq!(status, "contested", "{reason}");
+    assert!(reason.contains("`tests/t.rs` was written during the run: run it again"), "{reason}");
+    assert_eq!(shown(&owner, &id).await["evidence_items"], json!([]));
+    let page = owner.read(&format!("hivemind://experiments/{run}")).await.expect("a page");
+    assert!(page.contains("`tests/t.rs` was written during the run"), "{page}");
+    // A run about no claim is no evidence afterwards either.
+    let run = swapped(&bench, &owner, None, "fine\n").await;
+    bench.accepted(&owner, "attach_experiment", json!({ "run_id": run, "claim_id": id })).await;
+    let claim = shown(&owner, &id).await;
+    assert_eq!(claim["evidence_items"][0]["relation"], "mentions", "{claim}");
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: the claim was said to be unstable on the same content.
+#[tokio::test]
+async fn a_test_that_is_broken_during_a_run_is_no_failure_on_the_same_content() {
+    let (bench, [owner, other, _]) = scene().await;
+    profile(&bench, "swapped", SWAPPED, GLOBS, EXPECTING);
+    bench.write(TEST, "fine\n");
+    committed(&bench);
+    let id = contested(&bench, &owner, &other).await;
+    swapped(&bench, &owner, Some(&id), "a bug\n").await;
+    let (status, reason) = stands(&owner, &id).await;
+    assert!(status == "contested" && reason.contains("was written during the run"), "{reason}");
+    // The run may hide a failure, so one run proves nothing, and three do.
+    let once = settle(&owner, "swapped", &id, 1).await;
+    let (_, reason) = stands(&owner, &id).await;
+    for told in [&once.text, &reason] {
+        assert!(!told.contains("passed, 1 failed") && !told.contains("settles nothing"), "{told}");
+    }
+    settle(&owner, "swapped", &id, 3).await;
+    assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)");
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// What a check writes by itself leaves its run as it was.
+#[tokio::test]
+async fn new_and_ignored_files_of_a_run_leave_it_as_it_was() {
+    let (bench, [owner, other, _]) = scene().await;
+    let script = "mkdir -p src/cache; date +%N >> src/cache/ignored.rs; date +%N >> src/new.rs; cat src/out.rs > src/o; \
+        mv src/o src/out.rs";
+    profile(&bench, "writes", script, GLOBS, EXPECTING);
+    bench.write(".gitignore", ".hivemind/\ncache/\n");
+    git(bench.root(), &["add", ".gitignore"]);
+    bench.write("src/cache/ignored.rs", "0\n");
+    // Git does not know this one: it is compared by what it holds.
+    bench.write("src/out.rs", "the same each time\n");
+    let id = contested(&bench, &owner, &other).await;
+    settle(&owner, "writes", &id, 1).await;
+    let (status, reason) = stands(&owner, &id).await;
+    assert_eq!(status, "confirmed (proved)", "{reason}");
+    // Red before: a test that git does not know yet, and that changes during the run.
+    bench.write("src/new.rs", "a test\n");
+    profile(&bench, "changes", "echo more >> src/new.rs", GLOBS, EXPECTING);
+    let id = bench.claim(&owner, "a rounds", FILE).await;
+    bench.accepted(&other, "challenge", json!({ "claim_id": id, "reason": "it does not" })).await;
+    settle(&owner, "changes", &id, 1).await;
+    let (status, reason) = stands(&owner, &id).await;
+    assert!(status == "contested" && reason.contains("`src/new.rs` was written during the run"), "{reason}");
+}
+
+/// Red before: a file of the work tree ran in place of the tool that the profile names.
+#[tokio::test]
+async fn a_tool_that_comes_from_the_work_tree_is_not_run() {
+    for (file, is_found) in [
+        ("pytest.py", true),
+        ("pytest/__init__.py", true),
+        ("_pytest/__init__.py", true),
+        ("pytest.cpython-312-x86_64-linux-gnu.so", true),
+        ("pytest/notes.txt", false),
+    ] {
+        let bench = Bench::new();
+        bench.write("calc.py", "1\n");
+        bench.write(file, "import sys\nprint('1 passed in 0.01s')\nsys.exit(0)\n");
+        let [owner, other] = bench.panes(["analyst", "devops"]).await;
+        let id = bench.claim(&owner, "it adds", "calc.py").await;
+        bench.accepted(&other, "challenge", json!({ "claim_id": id, "reason": "it does not" })).await;
+        let answer = run(&owner, json!({ "profile": "pytest", "claim_id": id, "blocking": true })).await;
+        assert_eq!(answer.body["run_state"], "aborted", "{file}: {}", answer.text);
+        assert_eq!(stands(&owner, &id).await.0, "contested", "{file}");
+        let page = owner.read(&format!("hivemind://experiments/{}", answer.field("run_id"))).await;
+        let page = page.expect("a page");
+        let told = "of the work tree would run in place of the module that the command names";
+        assert_eq!(page.contains(told), is_found, "{file}: {page}");
+    }
+}
+
+/// A profile that runs one test file.
+fn one_file(bench: &Bench) {
+    let rest = "timeout_ms = 20000\n[params.file]\nkind = 'path'\n[expect]\nexit = 0\nfails = [1]\n";
+    bench.profile(
+        "one",
+        &format!(
+            "description = 'a test'\nargv = ['sh', '{{file}}']\nscopes = ['**/*.py', '**/*.sh']\n{rest}"
+        ),
+    );
+    profile(bench, "all", "exit 0", "'**/*.py'", EXPECTING);
+}
+
+async fn about(bench: &Bench, [owner, other]: &[Pane; 2], scopes: &[&str]) -> String {
+    let statement = format!("{} holds", scopes.join(" with "));
+    let claim = json!({ "statement": statement, "claim_type": "fact", "scopes": scopes });
+    let id = bench.accepted(owner, "create_claim", claim).await.field("claim_id").to_owned();
+    bench.accepted(other, "challenge", json!({ "claim_id": id, "reason": "it does not" })).await;
+    id
+}
+
+async fn by_one(pane: &Pane, claim: Option<&str>, file: &str) -> ToolAnswer {
+    let mut given = json!({ "profile": "one", "args": [format!("file={file}")] });
+    if let Some(claim) = claim {
+        (given["claim_id"], given["blocking"]) = (json!(claim), json!(true));
+    }
+    run(pane, given).await
+}
+
+/// Red before: the tests of the cart proved what is claimed of the pool.
+#[tokio::test]
+async fn a_test_file_settles_what_it_names() {
+    let bench = Bench::new();
+    one_file(&bench);
+    for file in ["src/pool.py", "src/net/__init__.py", "src/cart.py"] {
+        bench.write(file, "1\n");
+    }
+    bench.write("tests/cart.sh", "# src/cart.py, and spools\n");
+    bench.write("tests/pool.sh", "# from src import pool\n");
+    bench.write("tests/net.sh", "# import src.net\n");
+    bench.write("tests/limit.sh", "# limit()\n");
+    let panes = bench.panes(["analyst", "devops"]).await;
+    for (scopes, file, settles) in [
+        (&["src/pool.py"][..], "tests/cart.sh", false),
+        (&["src/pool.py"], "tests/pool.sh", true),
+        (&["src/pool.py"], "tests", true),
+        (&["src/pool.py", "src/cart.py"], "tests/pool.sh", false),
+        (&["src/net/__init__.py"], "tests/cart.sh", false),
+        (&["src/net/__init__.py"], "tests/net.sh", true),
+        (&["src/pool.py", "tests/cart.sh"], "tests/cart.sh", true),
+        (&["src/pool.py", "symbol:Pool::limit"], "tests/limit.sh", true),
+        (&["src/pool.py", "symbol:Pool::limit"], "tests/cart.sh", false),
+    ] {
+        let id = about(&bench, &panes, scopes).await;
+        let answer = by_one(&panes[0], Some(&id), file).await;
+        let what = format!("{scopes:?} by {file}: {}", answer.text);
+        if file == "tests" {
+            // `sh` runs no directory; what counts is that the run is taken.
+            assert!(!answer.refused, "{what}");
+        } else if settles {
+            assert_eq!(stands(&panes[0], &id).await.0, "confirmed (proved)", "{what}");
+        } else {
+            assert_eq!(answer.field("code"), "profile_cannot_settle", "{what}");
+            assert!(answer.text.contains(&format!("`{file}` does not name")), "{what}");
+            let way = ["use all or ", "a test file that names the files of the claim, or leave out blocking"];
+            assert!(way.iter().all(|way| answer.text.contains(way)), "{what}");
+        }
+        bench.accepted(&panes[0], "deprecate_claim", json!({ "claim_id": id, "reason": "next" })).await;
+    }
+    // Without waiting it is evidence that mentions, and so is a run that was about no claim.
+    let id = about(&bench, &panes, &["src/pool.py", "tag:limit"]).await;
+    let given = json!({ "profile": "one", "args": ["file=tests/cart.sh"], "claim_id": id });
+    let mentions = run(&panes[0], given).await;
+    assert!(mentions.text.contains("does not name"), "{}", mentions.text);
+    let untied = by_one(&panes[0], None, "tests/pool.sh").await;
+    let tie = json!({ "run_id": untied.field("run_id"), "claim_id": id });
+    bench.accepted(&panes[0], "attach_experiment", tie).await;
+    let evidence = shown(&panes[0], &id).await["evidence_items"].clone();
+    let relations: Vec<&Value> =
+        evidence.as_array().into_iter().flatten().map(|it| &it["relation"]).collect();
+    assert_eq!(relations, [&json!("mentions"), &json!("mentions")], "{evidence}");
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: a run by an agent that has no say in what the claim predicts contradicted it, and no later run proved it.
+#[tokio::test]
+async fn only_its_owner_says_that_a_claim_predicts_a_failure() {
+    let (bench, [owner, other, _]) = scene().await;
+    bench.write(FILE, "fine\n");
+    let id = contested(&bench, &owner, &other).await;
+    let given = json!({ "profile": "check", "claim_id": id, "prediction": "fails" });
+    let wrong = run(&other, given.clone()).await;
+    let why = "only its owner and the operator say that it predicts a failure";
+    assert!(wrong.text.contains(why), "{}", wrong.text);
+    let claim = shown(&owner, &id).await;
+    assert_eq!(claim["evidence_items"][0]["relation"], "mentions", "{claim}");
+    settle(&owner, "check", &id, 1).await;
+    assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)");
+    // The owner's own word counts, and the way out is another claim.
+    bench.accepted(&owner, "deprecate_claim", json!({ "claim_id": id, "reason": "next" })).await;
+    let id = contested(&bench, &owner, &other).await;
+    run(&owner, given_about(&given, &id)).await;
+    settle(&owner, "check", &id, 1).await;
+    let (status, _) = stands(&owner, &id).await;
+    assert_eq!(status, "contested");
+    let attention = owner.read("hivemind://attention").await.expect("a page");
+    assert!(!attention.contains("a run may decide instead"), "{attention}");
+    assert!(
+        attention.contains("under both predictions, so no run of it decides on this content"),
+        "{attention}"
+    );
+    let instead =
+        json!({ "statement": "a divides evenly", "claim_type": "fact", "scopes": [FILE], "supersedes": id });
+    let next = bench.accepted(&owner, "create_claim", instead).await.field("claim_id").to_owned();
+    bench.accepted(&other, "challenge", json!({ "claim_id": next, "reason": "it rounds" })).await;
+    settle(&owner, "check", &next, 1).await;
+    assert_eq!(stands(&owner, &next).await.0, "confirmed (proved)");
+    assert_rebuilds_to_the_same(&bench);
+}
+
+fn given_about(given: &Value, claim: &str) -> Value {
+    let mut given = given.clone();
+    given["claim_id"] = json!(claim);
+    given
+}
+
+/// Red before: a claim about a file that is not there was proved.
+#[tokio::test]
+async fn a_claim_about_no_file_waits_for_no_run() {
+    let (bench, [owner, other, _]) = scene().await;
+    bench.write(FILE, "fine\n");
+    for (scopes, is_refused) in [(json!(["src/gone.rs"]), true), (json!(["src/gone.rs", FILE]), false)] {
+        let claim = json!({ "statement": format!("about {scopes}"), "claim_type": "fact", "scopes": scopes });
+        let id = bench.accepted(&owner, "create_claim", claim).await.field("claim_id").to_owned();
+        bench.accepted(&other, "challenge", json!({ "claim_id": id, "reason": "no" })).await;
+        let answer = run(&owner, json!({ "profile": "check", "claim_id": id, "blocking": true })).await;
+        assert_eq!(answer.refused, is_refused, "{}", answer.text);
+        if is_refused {
+            assert_eq!(answer.field("code"), "profile_cannot_settle", "{}", answer.text);
+            assert!(answer.text.contains("`src/gone.rs` does not exist"), "{}", answer.text);
+            assert!(answer.text.contains("supersedes"), "{}", answer.text);
+            let mentions = run(&owner, json!({ "profile": "check", "claim_id": id })).await;
+            assert!(!mentions.refused, "{}", mentions.text);
+        }
+    }
+}
+
+/// Red before: the claim was contested again, and the printed way was the run that had just settled it.
+#[tokio::test]
+async fn a_challenge_that_a_proof_answered_needs_something_new() {
+    let (bench, [owner, other, third]) = scene().await;
+    bench.write(FILE, "fine\n");
+    let id = contested(&bench, &owner, &other).await;
+    settle(&owner, "check", &id, 1).await;
+    let again = json!({ "claim_id": id, "reason": "it rounds" });
+    let refused = other.call("challenge", again.clone()).await.expect("an answer");
+    assert_eq!(refused.field("code"), "challenge_answered", "{}", refused.text);
+    assert!(refused.text.contains("evidence_ref"), "{}", refused.text);
+    assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)");
+    // The run that proves it is nothing new; another one is.
+    let proof = shown(&owner, &id).await["evidence_items"][0]["evidence_ref"].clone();
+    let cited = json!({ "claim_id": id, "reason": "it rounds", "evidence_ref": proof });
+    let refused = other.call("challenge", cited).await.expect("an answer");
+    assert_eq!(refused.field("code"), "challenge_answered", "{}", refused.text);
+    let seen = run(&other, json!({ "profile": "flaky" })).await;
+    let cited = json!({ "claim_id": id, "reason": "see it", "evidence_ref": seen.field("run_id") });
+    bench.accepted(&other, "challenge", cited).await;
+    assert_eq!(stands(&owner, &id).await.0, "contested");
+    bench.accepted(&other, "abstain", json!({ "claim_id": id })).await;
+    // Another agent, and other content, need nothing.
+    bench.accepted(&third, "challenge", again.clone()).await;
+    bench.accepted(&third, "abstain", json!({ "claim_id": id })).await;
+    bench.write(FILE, "fine too\n");
+    bench.accepted(&other, "challenge", again).await;
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: the page of a profile with a test file did not say what the file has to name.
+#[test]
+fn the_page_of_a_profile_says_what_its_test_file_names() {
+    let shell = Shell::new();
+    let page = String::from_utf8(shell.run("hm profile show pytest-file").stdout).expect("UTF-8");
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        page.contains(
+            "it settles a claim about a file only if the path is in the claim's scopes, or names the file"
+        ),
+        "{page}"
+    );
+    let page = String::from_utf8(shell.run("hm profile show pytest").stdout).expect("UTF-8");
+    assert!(!page.contains("names the file"), "{page}");
+}
