@@ -547,7 +547,11 @@ impl RunOutcome {
     /// `scopes` are those of its profile.
     pub fn key(&self, what: &What, check: Option<&str>, scopes: &[String]) -> Option<RunKey> {
         let shows = self.state.is_conclusive() || self.is_interrupted();
-        let git = &self.git.as_ref().filter(|_| shows)?.as_seen(self.disturbed.as_ref().and(self.meta_sha256.as_deref()));
+        let git = &self
+            .git
+            .as_ref()
+            .filter(|_| shows)?
+            .as_seen(self.disturbed.as_ref().and(self.meta_sha256.as_deref()));
         let tree = git.content().map(|(tree, diff)| hash(&[tree, diff]));
         let test = hash(&[&what.text(), git.dir()]);
         let tool = self.tool.as_deref().unwrap_or_default();
