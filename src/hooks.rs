@@ -267,7 +267,8 @@ impl Call {
         let failed = outcome.filter(may_fail);
         // A signature masks numbers and hashes, after which no rule recognises the rest of a secret.
         let output = failed.and_then(|outcome| outcome.output_head.as_deref());
-        let output = output.map(|output| privacy::redacted(&runner::cleaned(output), secrets));
+        let of_output = || secrets.with_those_of(tool.command.as_deref().unwrap_or_default());
+        let output = output.map(|output| privacy::redacted(&runner::cleaned(output), &of_output()));
         let attempt = Attempt {
             command: tool.command.as_deref(),
             paths: &tool.paths,

@@ -120,7 +120,7 @@ pub fn model(workspace: &Workspace, config: &Config) -> Result<Option<Model>, Un
 fn behind(endpoint: &Endpoint, source: &Source, workspace: &Workspace, config: &Config) -> Model {
     let key = workspace.allows_key(source).then(system::embeddings_key).flatten().map(endpoint::Key);
     let known = Known::from_variables(system::variables());
-    let secrets = Secrets { own: config.own_secrets.clone(), known };
+    let secrets = Secrets { own: config.own_secrets.clone(), known, ..Secrets::default() };
     let id = format!("openai-{}", &hex::encode(Sha256::digest(source.to_string()))[..HASH_DIGITS]);
     let allowed = endpoint::Allowed { endpoint: endpoint.clone(), key, secrets };
     Model { id, kind: Kind::Endpoint(Arc::new(allowed)) }

@@ -192,7 +192,7 @@ impl Context {
     /// The secrets that no write of this process may contain.
     pub(super) fn secrets(&self) -> Secrets {
         let known = self.known.get_or_init(|| Known::from_variables(system::variables()));
-        Secrets { own: self.config.own_secrets.clone(), known: known.clone() }
+        Secrets { own: self.config.own_secrets.clone(), known: known.clone(), ..Secrets::default() }
     }
 
     pub(super) fn front(&self) -> Result<Front, Failure> {

@@ -27,6 +27,9 @@ pub const ASSIGNMENT_RULE: &str = "secret-assignment";
 /// The rule for random values a few words after a word for a secret.
 pub const WORDS_RULE: &str = "secret-in-words";
 
+/// The rule for a secret that the command of an output names.
+pub const COMMAND_RULE: &str = "secret-of-command";
+
 /// The secrets of a workspace and of a process, besides the built-in rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Secrets {
@@ -34,6 +37,17 @@ pub struct Secrets {
     pub own: Own,
     /// The values of this process's environment; empty except in a front.
     pub known: Known,
+    /// The secrets of a command, for its output; see [`Secrets::with_those_of`].
+    pub told: Known,
+}
+
+impl Secrets {
+    /// These secrets and those that a command names: its output may repeat them without the name beside them.
+    #[must_use]
+    pub fn with_those_of(&self, command: &str) -> Self {
+        let found = scan(command, self).into_iter().map(|finding| command[finding.span].to_owned());
+        Self { told: Known::of(found.collect()), ..self.clone() }
+    }
 }
 
 /// A secret found in a text.
@@ -48,7 +62,7 @@ pub struct Finding {
 /// The names of the built-in rules, without duplicates.
 pub fn rules() -> Vec<&'static str> {
     let mut names: Vec<&str> = formats::FORMATS.iter().map(|format| format.rule).collect();
-    names.extend([ASSIGNMENT_RULE, WORDS_RULE, ENVIRONMENT_RULE]);
+    names.extend([ASSIGNMENT_RULE, WORDS_RULE, ENVIRONMENT_RULE, COMMAND_RULE]);
     names.dedup();
     names
 }
@@ -71,6 +85,7 @@ pub fn scan(text: &str, secrets: &Secrets) -> Vec<Finding> {
     if let Some(copy) = folded::joined(text, decoded.as_ref()) {
         let mut add = |rule: &str, span| hidden.push((rule.to_owned(), copy.origin(span)));
         secrets.known.find(&copy.text, |span| add(ENVIRONMENT_RULE, span));
+        secrets.told.find(&copy.text, |span| add(COMMAND_RULE, span));
         secrets.own.find(&copy.text, &mut add);
         // Joined words may look like assignments and addresses, but not like tokens.
         for format in formats::prefilter(&copy.text).formats().filter(|format| format.is_one_run()) {
@@ -111,6 +126,7 @@ fn direct(text: &str, secrets: &Secrets, mut found: impl FnMut(&str, Range<usize
     for format in maybe.formats() {
         format.find(text, |span| found(format.rule, span));
     }
+    secrets.told.find(text, |span| found(COMMAND_RULE, span));
     if maybe.assigns() {
         assignment::find(text, |span| found(ASSIGNMENT_RULE, span));
     }

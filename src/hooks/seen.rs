@@ -50,7 +50,8 @@ pub fn seen(
         if let Ok(command) = cut.parse() {
             let commands = action.map(|action| action.commands.as_slice()).unwrap_or_default();
             let runs = commands.iter().filter_map(|run| clean(&run.to_string()).parse().ok());
-            let end = outcome.output_end.as_deref().and_then(|output| masked_end(output, secrets));
+            let of_output = secrets.with_those_of(line);
+            let end = outcome.output_end.as_deref().and_then(|output| masked_end(output, &of_output));
             let answer_sha256 = end.as_ref().map(|end| end.answer_sha256.clone());
             let (tail, output_sha256) = end.map(|end| (end.tail, end.sha256)).unzip();
             seen.push(Seen::Command(CommandRan {

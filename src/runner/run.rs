@@ -103,6 +103,7 @@ pub fn run(
     let secrets = Secrets {
         own: Own::new(&order.secret_patterns)?,
         known: Known::from_variables(variables.iter().cloned()),
+        ..Secrets::default()
     };
     let mut environment: BTreeMap<String, String> =
         variables.into_iter().filter(|(name, _)| order.plan.env.has(name)).collect();

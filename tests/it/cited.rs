@@ -141,6 +141,7 @@ fn the_signature_of_an_error_holds_no_part_of_a_secret() {
         ("make c", "access denied for AKIAQ3EGT4PLKXYWZB7M", "akia"),
         ("make d", "access denied for AKIAQ3\u{1b}[31mEGT4PLKXYWZB7M", "akia"),
         ("notify xoxb-248271839405-2482718394051-kJ8sQ2xPz7LmVn4RtYb6WcDe", "no route", "kj8s"),
+        ("login --password sup3rS3cretPw99x", "denied for sup3rS3cretPw99x", "sup3rs"),
     ] {
         let payload = json!({
             "hook_event_name": "PostToolUseFailure", "session_id": "s-1", "cwd": root, "tool_name": "Bash",
@@ -160,6 +161,7 @@ fn the_signature_of_an_error_holds_no_part_of_a_secret() {
         access denied for [redacted:aws-key]
         access denied for [redacted:aws-key]
         no route
+        denied for [redacted:secret-of-command]
     "#]]
     .assert_eq(&signatures);
 }

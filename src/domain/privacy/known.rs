@@ -27,11 +27,13 @@ pub struct Known {
 impl Known {
     /// Keeps the values with secret-looking names, except short ones, words, paths, flags and placeholders.
     pub fn from_variables(variables: impl Iterator<Item = (String, String)>) -> Self {
-        let mut values: Vec<String> = variables
-            .filter(|(name, _)| names::is_secret(name))
-            .map(|(_, value)| value.trim().to_owned())
-            .filter(|value| is_telling(value))
-            .collect();
+        let values = variables.filter(|(name, _)| names::is_secret(name));
+        Self::of(values.map(|(_, value)| value.trim().to_owned()).collect())
+    }
+
+    /// Keeps values, except short ones, words, paths, flags and placeholders.
+    pub(super) fn of(mut values: Vec<String>) -> Self {
+        values.retain(|value| is_telling(value));
         // The longest value comes first, so that a value that contains another is masked whole.
         values.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
         values.dedup();
