@@ -6,6 +6,9 @@
 //!
 //! Without hooks, the first accepted write of the client's shell records the session with its agent. The read models know
 //! the agent of a session only if the session started or took a seat.
+//!
+//! A server that no hook gave a session leaves a record of its own, with its client process. The record of an ended server
+//! counts for as long as its client runs, because the client is the pane and not the server.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -49,16 +52,16 @@ impl ClientSession {
             let Some(name) = name.to_str().filter(|name| !name.ends_with(NEW)) else { continue };
             let Some(noted) = Noted::read(&entry.path()) else { continue };
             let is_running = |process| noted.is_of(process) && is_running(process);
-            let runs = name.parse().is_ok_and(is_running);
+            let runs = name.parse().is_ok_and(is_running) || noted.has_client();
             *all.entry(noted.session).or_default() |= runs;
         }
         all
     }
 
     /// The sessions of servers that a client started, directly or through a launcher, and that are sessions of their own,
-    /// because no hook recorded one.
+    /// because no hook recorded one. Running servers come first, then ended ones.
     pub fn of_servers_below(workspace: &Workspace, client: u32) -> impl Iterator<Item = SessionId> {
-        Self::servers_below(workspace, client).filter_map(|server| server.current())
+        Self::servers_below(workspace, client).into_iter().map(|(_, noted)| noted.session)
     }
 
     /// Like [`ClientSession::of_servers_below`], without the server that is this process, each with its agent where it is
@@ -67,32 +70,41 @@ impl ClientSession {
         workspace: &Workspace,
         client: u32,
     ) -> impl Iterator<Item = (SessionId, Option<AgentId>)> {
-        let others = Self::servers_below(workspace, client);
-        let others = others.filter(|server| server.client != std::process::id());
-        others.filter_map(|server| server.read(&server.file()).map(|noted| (noted.session, noted.agent)))
+        let others = Self::servers_below(workspace, client).into_iter();
+        let others = others.filter(|(server, _)| *server != Some(std::process::id()));
+        others.map(|(_, noted)| (noted.session, noted.agent))
     }
 
-    fn servers_below(workspace: &Workspace, client: u32) -> impl Iterator<Item = Self> {
-        let entries = fs::read_dir(workspace.client_sessions()).into_iter().flatten().flatten();
-        let servers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        let below = servers.filter(move |server| system::is_below_client(*server, client));
-        below.map(|server| Self::of(workspace, server))
+    /// The records of the servers of a client, each with its process if that runs.
+    fn servers_below(workspace: &Workspace, client: u32) -> Vec<(Option<u32>, Noted)> {
+        let named = system::name_of(client);
+        let is_below = |server: Option<u32>, noted: &Noted| match &noted.client {
+            Some(of) => *of == named,
+            None => server.is_some_and(|server| system::is_below_client(server, client)),
+        };
+        let mut below: Vec<(Option<u32>, Noted)> =
+            noted_in(workspace).filter(|(server, noted)| is_below(*server, noted)).collect();
+        below.sort_by_key(|(server, _)| server.is_none());
+        below
     }
 
     /// The agent of a session, where the first write of a shell or of a pinned server left the record.
     pub fn agent_in(workspace: &Workspace, session: &SessionId) -> Option<AgentId> {
-        let entries = fs::read_dir(workspace.client_sessions()).into_iter().flatten().flatten();
-        let clients = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        let mut noted = clients.filter_map(|client| {
-            let record = Self::of(workspace, client);
-            record.read(&record.file())
-        });
+        let mut noted = noted_in(workspace)
+            .filter(|(process, noted)| process.is_some() || noted.has_client())
+            .map(|(_, noted)| noted);
         noted.find(|noted| noted.agent.is_some() && noted.session == *session)?.agent
     }
 
     /// The session that the client is in; `None` when there is no record of one.
     pub fn current(&self) -> Option<SessionId> {
         Some(self.read(&self.file())?.session)
+    }
+
+    /// The session that the first write of the client's shell recorded, with its agent.
+    pub fn named(&self) -> Option<(SessionId, Option<AgentId>)> {
+        let noted = self.read(&self.file())?;
+        Some((noted.session, Some(noted.agent?)))
     }
 
     /// The session that the client is in, or was in last.
@@ -120,6 +132,13 @@ impl ClientSession {
     /// Like [`ClientSession::enter`], with the agent of the session.
     pub fn enter_as(&self, session: &SessionId, agent: &AgentId) -> io::Result<()> {
         self.record(&format!("{session}\n{agent}\n{}", system::name_of(self.client)))
+    }
+
+    /// Records the session of a server, with its agent if it is pinned. `client` is the process of its client.
+    pub fn enter_below(&self, session: &SessionId, agent: Option<&AgentId>, client: u32) -> io::Result<()> {
+        let agent = agent.map_or("", AgentId::as_str);
+        let (own, client) = (system::name_of(self.client), system::name_of(client));
+        self.record(&format!("{session}\n{agent}\n{own}\n{client}"))
     }
 
     fn record(&self, text: &str) -> io::Result<()> {
@@ -169,7 +188,8 @@ impl ClientSession {
             let is_whole = !name.ends_with(NEW) && !name.ends_with(LEFT);
             let number = name.strip_suffix(NEW).or_else(|| name.strip_suffix(LEFT)).unwrap_or(name);
             let client = number.parse().ok();
-            if client.is_some_and(|client| client != self.client && !is_running(client)) {
+            let is_over = || Noted::read(&path).is_none_or(|noted| !noted.has_client());
+            if client.is_some_and(|client| client != self.client && !is_running(client)) && is_over() {
                 let _ = match !is_whole {
                     true => fs::remove_file(path),
                     false => fs::rename(&path, self.dir.join(format!("{name}{GONE}"))),
@@ -180,7 +200,23 @@ impl ClientSession {
     }
 }
 
+/// The records of running processes, each with its process, and those that a process which ended or left its session has
+/// left behind.
+fn noted_in(workspace: &Workspace) -> impl Iterator<Item = (Option<u32>, Noted)> {
+    let entries = fs::read_dir(workspace.client_sessions()).into_iter().flatten().flatten();
+    entries.filter_map(|entry| {
+        let name = entry.file_name();
+        let name = name.to_str()?;
+        let number = name.strip_suffix(LEFT).unwrap_or(name);
+        let process: u32 = number.parse().ok()?;
+        let noted = Noted::read(&entry.path())?;
+        let is_there = number == name && noted.is_of(process) && is_running(process);
+        Some((is_there.then_some(process), noted))
+    })
+}
+
 /// What a record says.
+#[derive(Debug)]
 struct Noted {
     session: SessionId,
     /// The agent of the write that left the record.
@@ -188,17 +224,30 @@ struct Noted {
     /// The name of the client's process, beside an agent. No hook replaces such a record when another process gets the same
     /// id.
     process: Option<String>,
+    /// The name of the process of the client that started this server.
+    client: Option<String>,
 }
 
 impl Noted {
     fn read(file: &Path) -> Option<Self> {
         let text = private::read_to_string(file).ok()?;
-        let (session, agent, process) = match text.lines().collect::<Vec<&str>>()[..] {
-            [session] => (session, None, None),
-            [session, agent, process] => (session, Some(AgentId::recorded(agent)), Some(process.to_owned())),
+        let recorded = |agent: &str| (!agent.is_empty()).then(|| AgentId::recorded(agent));
+        let owned = |name: &str| Some(name.to_owned());
+        let (session, agent, process, client) = match text.lines().collect::<Vec<&str>>()[..] {
+            [session] => (session, None, None, None),
+            [session, agent, process] => (session, recorded(agent), owned(process), None),
+            [session, agent, process, client] => (session, recorded(agent), owned(process), owned(client)),
             _ => return None,
         };
-        Some(Self { session: session.parse().ok()?, agent, process })
+        Some(Self { session: session.parse().ok()?, agent, process, client })
+    }
+
+    /// Whether this is the record of a server whose client runs.
+    fn has_client(&self) -> bool {
+        self.client.as_ref().is_some_and(|client| {
+            let process = client.split('-').next().and_then(|process| process.parse().ok());
+            process.is_some_and(|process| system::name_of(process) == *client)
+        })
     }
 
     fn is_of(&self, process: u32) -> bool {

@@ -242,7 +242,7 @@ impl Hooked {
         if known.is_some() {
             unpinned.came_from = before;
         } else {
-            unpinned.pane = before.or_else(|| servers.pop());
+            unpinned.pane = before.or_else(|| servers.drain(..1).next());
         }
         unpinned.servers = servers;
     }

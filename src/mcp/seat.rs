@@ -85,19 +85,21 @@ impl Server {
         if is_one_pane && caller.is_itself(session) && self.word().set(session.clone()).is_ok() {
             let record = ClientSession::of(self.workspace(), std::process::id());
             // If this fails, the seat becomes free after a day of silence.
-            let _ = match caller.pinned() {
-                Some(pinned) => record.enter_as(session, pinned),
-                None => record.enter(session),
+            let _ = match (caller.process(), caller.pinned()) {
+                (Some(client), pinned) => record.enter_below(session, pinned, client),
+                (None, Some(pinned)) => record.enter_as(session, pinned),
+                (None, None) => record.enter(session),
             };
         }
     }
 
-    /// The sessions of the other servers of this client, each with its agent. A session that the client itself is in, as
-    /// its hooks tell, is that of all its servers.
+    /// The sessions of the other servers of this client, each with its agent, and that of its shell if the first write of
+    /// that named the agent. A session that the client itself is in, as its hooks tell, is that of all its servers.
     pub(super) fn other_servers(&self, own: &SessionId) -> Vec<(SessionId, Option<AgentId>)> {
         let Some(process) = self.caller().process() else { return Vec::new() };
         let others = ClientSession::of_other_servers(self.workspace(), process);
-        let others = others.filter(|(session, _)| session != own);
+        let of_shell = ClientSession::of(self.workspace(), process).named();
+        let others = others.filter(|(session, _)| session != own).chain(of_shell);
         others.map(|(session, pinned)| (session.clone(), self.agent_of(&session).or(pinned))).collect()
     }
 

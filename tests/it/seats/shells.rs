@@ -89,13 +89,14 @@ fn the_first_write_names_the_shell_of_a_client_without_hooks() {
         "(env -i PATH=\"$PATH\" XDG_RUNTIME_DIR=\"$XDG_RUNTIME_DIR\" XDG_STATE_HOME=\"$XDG_STATE_HOME\" hm claim support C1 --agent analyst; :)",
         "(hm claim create 'the cache is cold' --scope src --json; :)",
         &format!("(cat {}; sleep 3) | hm serve", file.display()),
+        &format!("(cat {}; sleep 3) | hm serve --agent analyst", file.display()),
     ];
     let said = client.types("none", &[], &lines.join("; "));
     let refused = "this shell belongs to the pane of architect, and";
     assert_eq!(said.matches(&format!("{refused} HM_AGENT names analyst")).count(), 1, "{said}");
     assert_eq!(said.matches(&format!("{refused} --agent names analyst")).count(), 2, "{said}");
     assert_eq!(shell.json("hm claim show C2 --json")["owner"], "architect", "{said}");
-    assert!(said.contains("own_claim"), "its server is that agent, too: {said}");
+    assert_eq!(said.matches("\"own_claim\"").count(), 2, "its servers are that agent, too: {said}");
     assert_eq!(status(&shell, "C1"), "proposed");
     // Another process of the client is another pane.
     let beside = client.types("none", &[], "hm claim support C1 --agent analyst --json");
