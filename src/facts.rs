@@ -59,6 +59,7 @@ pub(crate) struct Claim {
     pub(crate) touched_at: i64,
     pub(crate) proof: Option<Proof>,
     pub(crate) failed_since: Option<String>,
+    pub(crate) contradicts: Option<String>,
     #[serde(default)]
     pub(crate) unstable: bool,
     #[serde(default)]

@@ -152,6 +152,7 @@ pub(super) fn claim(claim: &Claim, digest: &Digest, max_chars: usize, now: Times
         .with_any("later_edits", claim.edits_unseen.then_some("unseen"))
         .with_any("failed_since", claim.failed_since.as_deref())
         .with_any("passed_since", claim.passed_since.as_deref())
+        .with_any("contradicts", claim.contradicts.as_deref())
         .with_any("grade", Some(claim.grade).filter(|grade| *grade != Grade::Asserted))
         .with_any("changed_by", claim.changed_by.as_deref())
         .with_any("names", claim.names_over.as_deref())

@@ -343,6 +343,8 @@ pub struct Claim {
     pub failed_since: Option<String>,
     /// The same, where that run passed and the claim predicts a failure.
     pub passed_since: Option<String>,
+    /// The other decisions in force on its target, in words.
+    pub contradicts: Option<String>,
     /// The best grade of its evidence.
     pub grade: Grade,
     /// Whether the files of its evidence were edited since.

@@ -191,6 +191,9 @@ pub struct ClaimView {
     /// The change by the current successor, if that amends this decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amended: Option<String>,
+    /// The status of its current successor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_status: Option<Status>,
     /// Its successors, the current one last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub successors: Vec<ClaimId>,
@@ -302,6 +305,7 @@ impl Reader {
         let successors = self.successors(&summary)?;
         let waits = objection_until.is_some() && self.waits_for_operator(id)?.is_some();
         Ok(Some(ClaimView {
+            current_status: self.status_of_last(&successors)?,
             amended: self.amended_by(&summary, &successors)?,
             successors,
             decision: self.decision(id)?,
@@ -346,7 +350,7 @@ impl Reader {
         })
     }
 
-    fn predecessors(&self, claim: ClaimId) -> Result<Vec<ClaimId>, StoreError> {
+    pub(super) fn predecessors(&self, claim: ClaimId) -> Result<Vec<ClaimId>, StoreError> {
         let sql = "SELECT id FROM claims WHERE superseded_by = ?1 ORDER BY created_seq";
         let mut statement = self.db.prepare_cached(sql)?;
         self.kept_of(statement.query([claim])?, only)
@@ -356,10 +360,21 @@ impl Reader {
         ranking::successors(claim.id, |id| self.successor(id))
     }
 
+    fn status_of_last(&self, successors: &[ClaimId]) -> Result<Option<Status>, StoreError> {
+        let current = successors.last().map(|current| self.claim_summary(*current)).transpose()?.flatten();
+        Ok(current.map(|current| current.status))
+    }
+
     /// The change of a decision by the current one, if that amends it.
     fn amended_by(&self, old: &ClaimSummary, successors: &[ClaimId]) -> Result<Option<String>, StoreError> {
         let is_decision = old.claim_type == ClaimType::Decision && !old.mended;
         let Some(current) = successors.last().filter(|_| is_decision) else { return Ok(None) };
+        for successor in successors {
+            // It puts each of several out of force as a whole.
+            if self.predecessors(*successor)?.len() > 1 {
+                return Ok(None);
+            }
+        }
         let current = self.claim_summary(*current)?;
         let change = current.and_then(|current| Change::between(&old.statement, &current.statement));
         Ok(change.map(|change| change.to_string()))

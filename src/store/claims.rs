@@ -133,6 +133,9 @@ pub struct ClaimSummary {
     /// Whether a run proved it and a path of it has no version, so that later edits there leave the proof standing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub edits_unseen: bool,
+    /// The other decisions in force on its target, as after an alias: `C2 on target:db`. None for an ended one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contradicts: Option<String>,
     /// Whether all who agreed to it did so before its files changed and its owner said that it is still meant.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub agreed_before_change: bool,
@@ -276,7 +279,8 @@ impl ClaimSummary {
         let unstable = if self.unstable { ", unstable" } else { "" };
         let ended = if self.passed_since { "passed" } else { "failed" };
         let failed = self.failed_since.as_ref().map(|run| format!(", {ended} since ({run})"));
-        [before, unseen, unstable, &failed.unwrap_or_default()].concat()
+        let beside = self.contradicts.as_ref().map(|others| format!(", contradicts {others}"));
+        [before, unseen, unstable, &failed.unwrap_or_default(), &beside.unwrap_or_default()].concat()
     }
 
     /// The doubts about its status for a reader whose work tree its files were compared in: `failed since (R2), changed
@@ -497,7 +501,10 @@ impl Reader {
             asked.left_out.settled.insert(super::key_of(row.row));
         }
         let since: Option<i64> = row.get("unstable_at").ok().flatten();
-        Ok(self.as_of_now(read?, since))
+        let mut claim = self.as_of_now(read?, since);
+        let is_decided = claim.claim_type == ClaimType::Decision && claim.status != Status::Deprecated;
+        claim.contradicts = if is_decided { self.rivals_of(claim.id)? } else { None };
+        Ok(claim)
     }
 
     fn as_of_now(&self, claim: ClaimSummary, unstable_since: Option<i64>) -> ClaimSummary {
@@ -675,6 +682,7 @@ pub(super) fn summary(row: &InOrder<'_, '_>, imports: &Imports) -> rusqlite::Res
         superseded_by: row.get("superseded_by")?,
         // A decision states a goal, whatever the files hold.
         agreed_before_change: row.get("agreed_before")? && claim_type != ClaimType::Decision,
+        contradicts: None,
         edits_unseen: versions.is_some_and(|versions| without_version(&scopes, &versions).next().is_some()),
         scopes,
         supports: row.get("supports")?,

@@ -282,6 +282,24 @@ impl Reader {
         Ok(OnTarget { decisions, is_the_operators })
     }
 
+    /// The other decisions in force on the target of a decision, in words: `C2 on target:db`. None without any.
+    pub(super) fn rivals_of(&self, claim: ClaimId) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT o.claim_id AS id, t.canonical FROM decisions d JOIN targets t ON t.name = d.target \
+                   JOIN targets s ON s.canonical = t.canonical JOIN decisions o ON o.target = s.name \
+                   JOIN claims c ON c.id = o.claim_id WHERE d.claim_id = ?1 AND o.claim_id <> ?1 \
+                   AND c.status <> 'deprecated' ORDER BY o.created_seq";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let others = self.kept_of(statement.query([claim])?, |row| {
+            Ok::<_, rusqlite::Error>((row.get::<_, ClaimId>("id")?, row.get::<_, String>("canonical")?))
+        })?;
+        let mut names = Vec::new();
+        for (id, _) in others.iter().filter(|(id, _)| !self.is_expired(*id)) {
+            names.push(self.name_given(*id)?.unwrap_or_else(|| id.to_string()));
+        }
+        let target = others.first().map(|(_, target)| target.as_str()).unwrap_or_default();
+        Ok((!names.is_empty()).then(|| format!("{} on {target}", names.join(" and "))))
+    }
+
     /// Whether the operator owns or supports the claim, and the recorded policy protects it from agents.
     pub fn is_the_operators(&self, claim: ClaimId) -> Result<bool, StoreError> {
         Ok(self.has_operators_word(claim)? && !self.agents_may_override_operator()?)

@@ -281,6 +281,8 @@ impl Reader {
         }
         if decision.basis == Some(Basis::Proved) {
             decision.doubt = self.claim_summary(decision.claim_id)?.and_then(|claim| claim.doubt());
+        } else if decision.status != Status::Deprecated.as_str() {
+            decision.doubt = self.rivals_of(decision.claim_id)?.map(|others| format!("contradicts {others}"));
         }
         Ok(decision)
     }
@@ -288,9 +290,17 @@ impl Reader {
 
 /// The superseded claim, if a decision amends it.
 fn amends(old: &Replaced, statement: &str) -> Option<Amends> {
-    let is_amended = old.claim_type == ClaimType::Decision && !old.mended;
-    let change = Change::between(&old.statement, statement).filter(|_| is_amended)?;
+    let change = old.change(statement)?;
     Some(Amends { claim_id: old.id, change: change.to_string() })
+}
+
+impl Replaced {
+    /// The change of a decision by the one with this statement, if that amends it. A decision that supersedes several puts
+    /// each out of force as a whole.
+    pub(crate) fn change(&self, statement: &str) -> Option<Change> {
+        let is_amended = self.claim_type == ClaimType::Decision && !self.mended && self.others.is_empty();
+        Change::between(&self.statement, statement).filter(|_| is_amended)
+    }
 }
 
 pub(super) fn summary(row: &Row<'_>) -> rusqlite::Result<DecisionSummary> {

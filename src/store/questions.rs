@@ -96,6 +96,11 @@ impl Reader {
             let Some(claim) = summary else { continue };
             let supported =
                 instead_of.filter(|_| !ended_challenge && claim.claim_type == ClaimType::Decision);
+            let supported = match supported {
+                // A decision that supersedes several amends none of them.
+                Some(_) if self.predecessors(claim.id)?.len() > 1 => None,
+                supported => supported,
+            };
             let supported = supported.map(|old| self.supported_before(old, &agent)).transpose()?.flatten();
             let amended = supported
                 .as_ref()

@@ -89,7 +89,11 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
     let amended = claim.amended.as_ref().zip(claim.successors.last());
     let amended = amended.map(|(change, current)| {
         let change = inline(change, 4_000);
-        format!("Amended in `{current}`, which holds now (`hivemind://claims/{current}`): {change}\n\n")
+        let stands = match claim.current_status {
+            Some(Status::Confirmed) | None => "holds now".to_owned(),
+            Some(other) => format!("is {}", other.as_str().replace('_', " ")),
+        };
+        format!("Amended in `{current}`, which {stands} (`hivemind://claims/{current}`): {change}\n\n")
     });
     let mut text = format!(
         "# {} {} `{}`\n\n{}{}\n",

@@ -85,7 +85,8 @@ pub(super) fn touched_by(reads: &mut Reads, event: &Event) -> Result<bool, ViewE
 /// A decision on one line of at most `columns` columns: its name, its target, its statement and its status.
 fn line(decision: &DecisionSummary, columns: usize, called: &str) -> String {
     let target = decision.target.as_deref().map(|target| format!("{}: ", inline(target, TARGET_CHARS)));
-    let marks = format!(" ({}, {})", decision.status, inline(&decision.decided_by, OWNER_CHARS));
+    let doubt = decision.doubt.as_ref().map(|doubt| format!(", {doubt}")).unwrap_or_default();
+    let marks = format!(" ({}{doubt}, {})", decision.status, inline(&decision.decided_by, OWNER_CHARS));
     let first = format!("- `{called}` {}", target.unwrap_or_default());
     let taken = first.chars().count() + marks.chars().count();
     let statement = inline(&decision.statement, columns.saturating_sub(taken).max(LEAST_CHARS));

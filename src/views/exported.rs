@@ -45,11 +45,7 @@ pub fn exported(
     let mut ranked: Vec<(f64, ClaimSummary)> =
         claims.into_iter().map(|claim| (relevance(&claim, last), claim)).collect();
     ranked.sort_by(|(one, a), (other, b)| by_relevance((*one, a.seq), (*other, b.seq)));
-    let entries = ranked.into_iter().map(|(_, claim)| {
-        let beside = beside(store, &claim)?;
-        Ok(entry(claim, beside))
-    });
-    Ok((entries.collect::<Result<_, StoreError>>()?, doubted))
+    Ok((ranked.into_iter().map(|(_, claim)| entry(claim)).collect(), doubted))
 }
 
 /// The relevance of a claim for a reader without a subject.
@@ -67,28 +63,16 @@ fn relevance(claim: &ClaimSummary, at: Timestamp) -> f64 {
     footing.relevance(at)
 }
 
-/// Names the other decisions in force on the target of a decision: two that are confirmed contradict each other.
-fn beside(store: &Reader, claim: &ClaimSummary) -> Result<Option<String>, StoreError> {
-    let on_target = store.on_target_of(claim.id, Some(claim.claim_type))?;
-    let mut names = Vec::new();
-    for id in on_target.decisions.into_iter().filter(|id| *id != claim.id) {
-        let other = store.claim(id)?;
-        names.push(other.and_then(|other| other.summary.name).unwrap_or_else(|| id.to_string()));
-    }
-    Ok((!names.is_empty()).then(|| format!("contradicts {} on its target", names.join(" and "))))
-}
-
-fn entry(claim: ClaimSummary, beside: Option<String>) -> Entry {
+fn entry(claim: ClaimSummary) -> Entry {
     let places = claim
         .scopes
         .iter()
         .filter(|scope| scope.parse::<Scope>().is_ok_and(|scope| scope.is_path() && !scope.is_whole()));
-    let doubts: Vec<String> = claim.doubt().into_iter().chain(beside).collect();
     Entry {
         name: claim.name.clone().unwrap_or_else(|| claim.id.to_string()),
         kind: claim.claim_type.as_str(),
         places: places.cloned().collect(),
-        doubt: (!doubts.is_empty()).then(|| doubts.join("; ")),
+        doubt: claim.doubt(),
         statement: claim.statement,
     }
 }

@@ -73,8 +73,8 @@ fn one_part_is_changed_and_the_rest_stays() {
     // Of the old text a reader is led to the new one.
     let old = said(&shell, "hm claim show C1");
     assert!(
-        old.contains(&format!("Amended in `C3`, which holds now (`hm claim show C3`): {change}"))
-            || old.contains(&format!("Amended in C3, which holds now (`hm claim show C3`): {change}")),
+        old.contains(&format!("Amended in `C3`, which is proposed (`hm claim show C3`): {change}"))
+            || old.contains(&format!("Amended in C3, which is proposed (`hm claim show C3`): {change}")),
         "{old}"
     );
     assert!(!old.contains("waits 2 s and then gets an error. The pool"), "{old}");
@@ -249,4 +249,43 @@ fn an_amended_decision_is_not_the_word_of_a_file() {
     said(&shell, AMEND);
     let new = shell.json("hm --json claim show C2");
     assert_eq!(new["scopes"], json!(["src/pool.rs"]), "{new}");
+}
+
+/// Red before: the page of an amended decision said that a contested one holds now, and lists called it an amendment where
+/// two decisions were put out of force at once.
+#[test]
+fn the_page_of_an_amended_decision_says_how_the_new_one_stands() {
+    let shell = designed();
+    said(&shell, AMEND);
+    let page = |shell: &Shell| said(shell, "hm claim show C1");
+    assert!(page(&shell).contains("which is proposed"), "{}", page(&shell));
+    said(&shell, "hm --agent analyst claim challenge C3 --reason \"2 s is too short\"");
+    assert!(page(&shell).contains("which is contested"), "{}", page(&shell));
+    said(&shell, "hm --agent analyst claim support C3");
+    assert!(page(&shell).contains("which holds now"), "{}", page(&shell));
+}
+
+#[test]
+fn a_decision_that_supersedes_two_amends_none_of_them() {
+    let shell = designed();
+    said(
+        &shell,
+        "hm --agent devops decision record \"the cache holds 10 pages\" --target cache --scope src/cache.rs --rationale \"they fit in memory\"",
+    );
+    let both = DESIGN.replace("5 s", "2 s");
+    let receipt = said(
+        &shell,
+        &format!(
+            "hm --agent architect decision record \"{both}\" --target pool --scope src/pool.rs \
+             --rationale \"5 s blocks the page\" --supersedes C1 --supersedes C3"
+        ),
+    );
+    assert!(receipt.contains("C1 and C3 are out of force as a whole"), "{receipt}");
+    let lists = ["hm decision list", "hm claim list", "hm claim show C4", "hm claim show C1"];
+    for line in lists {
+        let told = said(&shell, line);
+        assert!(!told.to_lowercase().contains("amend"), "{line}: {told}");
+    }
+    let asked = said(&shell, "hm --agent reviewer attention");
+    assert!(!asked.contains("amended"), "{asked}");
 }

@@ -65,8 +65,23 @@ fn what_was_supported_is_confirmed_once_it_is_alone_on_its_target() {
     does(&shell, "hm export --to AGENTS.md");
     let notes = std::fs::read_to_string(shell.workspace().root().join("AGENTS.md")).expect("notes");
     let said = |what: &str| notes.lines().find(|line| line.contains(what)).unwrap_or_default().to_owned();
-    assert!(said("SQLite").contains("contradicts C2 on its target"), "{notes}");
-    assert!(said("Postgres").contains("contradicts C1 on its target"), "{notes}");
+    assert!(said("SQLite").contains("contradicts C2 on target:database"), "{notes}");
+    assert!(said("Postgres").contains("contradicts C1 on target:database"), "{notes}");
+
+    // Red before: no list said so, and the first context did not.
+    let lists = [
+        "hm decision list",
+        "hm memory list",
+        "hm claim list",
+        "hm claim show C1",
+        "hm context --agent frontend",
+    ];
+    for line in lists {
+        let told = told(&does(&shell, line));
+        assert!(told.contains("C2 on target:database"), "{line}: {told}");
+    }
+    does(&shell, "hm target part store --agent operator");
+    assert!(!told(&does(&shell, "hm decision list")).contains("contradicts"));
 }
 
 /// Red before: a decision that became confirmed because it was alone again left the claim in force that it was to replace.

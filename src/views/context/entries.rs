@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use super::ContextOf;
 use super::found::{EXPIRES_SOON_MS, Ended, Found, sides};
 use crate::domain::agent::AgentId;
-use crate::domain::amendment::Change;
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::playbook;
 use crate::domain::relevance::Binds;
@@ -284,10 +283,10 @@ impl Found {
 
 /// The claim that another one superseded, as a pack shows it.
 pub(in crate::views) fn replaced_by(
-    Replaced { id, statement, claim_type, mended, .. }: &Replaced,
+    old @ Replaced { id, statement, claim_type, mended, .. }: &Replaced,
     new: &str,
 ) -> pack::Replaced {
-    let amended = Change::between(statement, new).filter(|_| *claim_type == ClaimType::Decision && !mended);
+    let amended = old.change(new);
     let how = match claim_type {
         _ if amended.is_some() => pack::How::Amended,
         _ if *mended => pack::How::Mended,
@@ -327,6 +326,7 @@ pub(in crate::views) fn claim_for(summary: &ClaimSummary, about: &About, now: Ti
         agreed_before_change: summary.agreed_before_change,
         failed_since: contradicted.clone().filter(|_| !summary.passed_since),
         passed_since: contradicted.filter(|_| summary.passed_since),
+        contradicts: summary.contradicts.clone(),
         grade: summary.grade,
         evidence_stale: summary.stale,
         shows_nothing: summary.shows_nothing,

@@ -157,7 +157,7 @@ impl Asked<'_> {
         let mut at = claim.id;
         for _ in 0..MOST_AMENDED {
             let Some(before) = self.store.replaced_by(&[at])?.remove(&at) else { return Ok(None) };
-            if before.claim_type != ClaimType::Decision || before.mended {
+            if before.claim_type != ClaimType::Decision || before.mended || !before.others.is_empty() {
                 return Ok(None);
             }
             if self.has_whole(&before.id.to_string()) {
