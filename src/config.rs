@@ -13,13 +13,15 @@ pub use self::keys::MirrorKeys;
 use self::keys::{Agents, File, QuorumKeys};
 pub use self::search::{Endpoint, Source};
 use crate::domain::agent::{AgentId, BadRoster, Roster, UnknownAgent};
+use crate::domain::checkout::MARKER;
 use crate::domain::decide::{Policy, Quorum};
 use crate::domain::patterns::PatternPolicy;
 use crate::domain::policy::MemoryPolicy;
-use crate::domain::privacy::{BadPattern, Own};
+use crate::domain::privacy::{BadPattern, Own, Secrets, redacted};
 use crate::domain::ranking::Vectors;
 use crate::domain::relevance::StaleAfter;
 use crate::hooks::Client;
+use crate::private;
 
 /// The most that is read of a configuration, in bytes: many times the size of a team's file.
 const MAX_BYTES: u64 = 256 * 1024;
@@ -236,12 +238,12 @@ pub enum ConfigError {
         source: std::io::Error,
     },
     /// The file is no TOML, or has an unknown key.
-    #[error("{path} does not parse: {source}")]
+    #[error("{path} does not parse: {problem}")]
     Syntax {
         /// Path of the file.
         path: String,
-        /// The error of the parser, with its place.
-        source: Box<toml::de::Error>,
+        /// The error of the parser, with its place and the line of the file. What looks like a secret is masked.
+        problem: String,
     },
     /// The roster contradicts itself.
     #[error("{path}: {source}")]
@@ -283,9 +285,9 @@ impl ConfigError {
     /// The file and the place of the problem, without the text of the file.
     pub fn place(&self) -> String {
         match self {
-            Self::Syntax { path, source } => {
+            Self::Syntax { path, problem } => {
                 // The lines after the first one quote the file.
-                let at = source.to_string().lines().next().unwrap_or_default().to_owned();
+                let at = problem.lines().next().unwrap_or_default();
                 format!("{path} does not parse ({at})")
             }
             Self::Io { path, .. }
@@ -405,13 +407,46 @@ fn parsed(path: &Path) -> Result<(File, String), ConfigError> {
             return Err(ConfigError::Io { path: shown(), source });
         }
     };
-    let file = toml::from_str(&text)
-        .map_err(|source| ConfigError::Syntax { path: shown(), source: Box::new(source) })?;
+    let file = toml::from_str(&text).map_err(|error: toml::de::Error| {
+        let problem = redacted(&error.to_string(), &Secrets::default());
+        let at = problem.lines().next().unwrap_or_default();
+        // Only a file of the work tree is quoted.
+        let problem = if place_of(path) == Place::InTree { problem } else { at.to_owned() };
+        ConfigError::Syntax { path: shown(), problem }
+    })?;
     Ok((file, text))
+}
+
+/// Where the file behind a path lies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In the work tree, or the path is none of a work tree.
+    InTree,
+    /// In the directory to which `.hivemind` is a link.
+    Linked,
+    /// Elsewhere, by a link in the place of the file.
+    Elsewhere,
+}
+
+fn place_of(path: &Path) -> Place {
+    let marker = path.parent().filter(|marker| marker.file_name().is_some_and(|name| name == MARKER));
+    let Some((marker, tree)) = marker.and_then(|marker| Some((marker, marker.parent()?))) else {
+        return Place::InTree;
+    };
+    let has_link = [path, marker].iter().any(|path| path.is_symlink());
+    match has_link && private::is_outside(tree, path) {
+        false => Place::InTree,
+        true if private::is_outside(marker, path) => Place::Elsewhere,
+        true => Place::Linked,
+    }
 }
 
 /// Reads a configuration. The path comes from the repository and may lead to a device, a pipe or an endless file.
 fn read(path: &Path) -> std::io::Result<String> {
+    if place_of(path) == Place::Elsewhere {
+        let problem = "it leads out of the work tree: put the file itself there";
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, problem));
+    }
     let metadata = std::fs::metadata(path)?;
     if !metadata.is_file() {
         return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "it is no regular file"));

@@ -31,6 +31,12 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Whether a link leads to a file elsewhere than below the directory `tree`. A file that is not there leads nowhere.
+pub(crate) fn is_outside(tree: &Path, file: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    real(file).is_some_and(|file| real(tree).is_none_or(|tree| !file.starts_with(tree)))
+}
+
 /// Whether opening a file failed because it is a symbolic link.
 pub(crate) fn is_link(error: &io::Error) -> bool {
     #[cfg(unix)]

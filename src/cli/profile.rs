@@ -16,7 +16,9 @@ use crate::domain::ids::ClaimId;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::runner::cleaned;
-use crate::runner::profile::{BadProfile, Catalog, Known, Loaded, Origin, PROFILE_DIR, load_file};
+use crate::runner::profile::{
+    BadProfile, Catalog, Known, Loaded, Origin, PROFILE_DIR, load_below, load_file,
+};
 use crate::trusted::{Trust, TrustedProfiles};
 
 /// Maximum length of a command in the list, in characters. `hm profile show` has the rest.
@@ -109,7 +111,8 @@ impl TrustProfile {
         if !file.exists() && catalog.find(&name).is_some() {
             return Err(Failure::usage(format!("profile `{name}` ships with hm and needs no trust")));
         }
-        let Loaded { profile, text, sha256 } = load_file(&file).map_err(Failure::usage)?;
+        let Loaded { profile, text, sha256 } =
+            load_below(&context.workspace.marker_dir(), &file).map_err(Failure::usage)?;
         let argv = cleaned(&json!(profile.template()).to_string());
         let json = json!({ "name": name, "file": file.display().to_string(), "argv": profile.template(),
             "sha256": sha256, "trust": Trust::Trusted, "warning": profile.hidden() });

@@ -18,7 +18,9 @@ use crate::domain::experiment::Prediction;
 use crate::domain::scope::Scope;
 
 pub use crate::domain::experiment::{BadName, Environment, Expect, Limits, Plan, ProfileName};
-pub use catalog::{BadProfile, Catalog, Known, LoadProblem, Loaded, Origin, PROFILE_DIR, Problem, load_file};
+pub use catalog::{
+    BadProfile, Catalog, Known, LoadProblem, Loaded, Origin, PROFILE_DIR, Problem, load_below, load_file,
+};
 pub use fitting::{Fitting, Settling};
 pub use here::Here;
 pub use naming::unnamed;

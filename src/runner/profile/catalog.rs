@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 pub use super::file::Problem;
 use super::{Profile, ProfileName};
+use crate::private;
 use crate::trusted::{Trust, TrustedProfiles};
 
 /// The directory of a project's profiles, below `.hivemind`.
@@ -71,6 +72,9 @@ pub enum LoadProblem {
     /// It is larger than 64 KiB.
     #[error("is larger than {MAX_FILE_BYTES} bytes: a profile is one command")]
     TooLarge,
+    /// A link leads to a file elsewhere.
+    #[error("leads out of the work tree: put the file itself there")]
+    Elsewhere,
     /// It is a directory, a pipe or a device.
     #[error("is no regular file")]
     NoFile,
@@ -134,7 +138,7 @@ impl Catalog {
         let mut broken = Vec::new();
         let dir = marker_dir.join(PROFILE_DIR);
         for file in files(&dir, &mut broken) {
-            match load_file(&file) {
+            match load_below(marker_dir, &file) {
                 Ok(Loaded { profile, sha256, .. }) => {
                     let name = profile.name.clone();
                     let trust = trusted.standing(&name, &sha256);
@@ -165,6 +169,25 @@ impl Catalog {
     pub fn trusted(&self) -> impl Iterator<Item = &Profile> {
         self.known.values().filter(|known| known.is_trusted()).map(|known| &known.profile)
     }
+}
+
+/// Reads a file of the profiles below `.hivemind`. A link that leads out of the work tree is not followed, and no line of a
+/// file elsewhere is quoted.
+///
+/// # Errors
+/// [`BadProfile`] with the file and the reason.
+pub fn load_below(marker_dir: &Path, file: &Path) -> Result<Loaded, BadProfile> {
+    let is_outside = marker_dir.parent().is_some_and(|tree| private::is_outside(tree, file));
+    if is_outside && private::is_outside(marker_dir, file) {
+        return Err(BadProfile { file: file.to_owned(), problem: LoadProblem::Elsewhere });
+    }
+    load_file(file).map_err(|BadProfile { file, problem }| match problem {
+        LoadProblem::Wrong(Problem::Syntax(told)) if is_outside => {
+            let at = told.lines().next().unwrap_or_default().to_owned();
+            BadProfile { file, problem: Problem::Syntax(at).into() }
+        }
+        problem => BadProfile { file, problem },
+    })
 }
 
 /// Reads one file as a profile.

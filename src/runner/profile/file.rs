@@ -11,6 +11,7 @@ use super::{
     AgentProfile, Element, Expect, MAX_ARGV, OUTPUT_CAP_BYTES, PROMPT, Profile, ProfileName, TIMEOUT_MS,
 };
 use crate::domain::coverage::glob;
+use crate::domain::privacy::{Secrets, redacted};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -77,8 +78,8 @@ enum Word {
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     /// The file is not TOML, lacks a key, or has an unknown one.
-    #[error("{}", .0.to_string().trim_end())]
-    Syntax(Box<toml::de::Error>),
+    #[error("{0}")]
+    Syntax(String),
     /// The name has characters that a profile's name may not have.
     #[error(transparent)]
     Name(#[from] super::BadName),
@@ -148,7 +149,10 @@ impl Profile {
     /// # Errors
     /// [`Problem`], the first one found.
     pub fn parse(name: ProfileName, text: &str) -> Result<Self, Problem> {
-        let file: File = toml::from_str(text).map_err(|error| Problem::Syntax(Box::new(error)))?;
+        let file: File = toml::from_str(text).map_err(|error: toml::de::Error| {
+            // The error quotes a line of the file.
+            Problem::Syntax(redacted(error.to_string().trim_end(), &Secrets::default()))
+        })?;
         if file.description.trim().is_empty() {
             return Err(Problem::Unprintable("description"));
         }
