@@ -71,7 +71,7 @@ use crate::reads::Reads;
 use crate::standing::{Damage, Standing};
 use crate::system::{self, Environment};
 use crate::views::{self, View};
-use crate::workspace::Workspace;
+use crate::workspace::{WaitingRules, Workspace};
 use verbs::{Cli, Global, Made, Verb, is_quiet, parsed};
 
 pub use output::Failure;
@@ -145,6 +145,14 @@ impl Context {
             Err(fault) => (Config::defaults(), Some(fault)),
         };
         Ok((Self::with(config, workspace, environment, global, &here), fault))
+    }
+}
+
+impl Context {
+    /// The rules of config.toml that wait for a person. Before the first write none are recorded.
+    fn waiting_rules(&self, reads: &mut Reads) -> Option<WaitingRules> {
+        let recorded = reads.store().ok().flatten().and_then(|store| store.recorded_rules().ok());
+        self.workspace.waiting_rules(recorded.unwrap_or_default())
     }
 }
 

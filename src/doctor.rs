@@ -12,7 +12,7 @@ use crate::clients::{CLIENTS, Places};
 use crate::config::{Config, ConfigError, Silence};
 use crate::domain::policy::MemoryPolicy;
 use crate::meanings::{self, ALLOW_IT, Problem, Unavailable};
-use crate::workspace::Workspace;
+use crate::workspace::{WaitingRules, Workspace};
 use crate::writer::Front;
 
 /// The result of a check.
@@ -82,6 +82,8 @@ pub struct Doctor<'a> {
     pub config: &'a Config,
     /// Why the workspace's own settings cannot be used.
     pub config_fault: Option<&'a ConfigError>,
+    /// The rules of the configuration that wait for a person.
+    pub waiting_rules: Option<WaitingRules>,
     /// The user's state directory, which holds the keys of checkpoints.
     pub state_home: Option<&'a Path>,
     /// The directories of the clients' files.
@@ -128,6 +130,13 @@ impl Doctor<'_> {
         })
     }
 
+    /// Rules of the configuration that wait for a person.
+    fn rules(&self) -> Option<Check> {
+        let waiting = self.waiting_rules?;
+        let way = format!("a person allows them with `{}`", WaitingRules::ALLOW);
+        Some(Check::note("rules", waiting.to_string()).fixed_by(way))
+    }
+
     /// The model for search, if the configuration names one.
     fn model(&self) -> Option<Check> {
         let named = self.config.model.as_ref()?;
@@ -171,6 +180,7 @@ impl Doctor<'_> {
             )
         }));
         checks.extend(self.policy());
+        checks.extend(self.rules());
         checks.extend(self.model());
         checks.push(self.writer().await);
         checks.extend(self.memory());

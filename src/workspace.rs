@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use self::git::{Dangling, WorkTree};
 use self::ownership::{Ownership, StateDir, Where};
+pub use self::settings::WaitingRules;
 use crate::checkpoints::Checkpoints;
 use crate::config::Config;
 use crate::domain::checkout::Checkout;

@@ -143,7 +143,7 @@ impl Rehearsal {
         }
         let Submission { agent, command, command_id, .. } = submission;
         let now = system::now();
-        let policy = context.config.policy;
+        let policy = context.workspace.rules_in_force(context.config.policy, &self.state.policy());
         let facts = Facts { checkout: submission.checkout.clone(), ..Facts::default() };
         let decided = decide(&self.state, agent, None, &facts, command, now, &policy)?;
         for (index, event) in decided.events.into_iter().enumerate() {

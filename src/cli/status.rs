@@ -12,6 +12,7 @@ use crate::reads::Reads;
 use crate::spool::Spool;
 use crate::system;
 use crate::views::{self, Body, View};
+use crate::workspace::WaitingRules;
 
 #[derive(Debug, Args)]
 pub(super) struct Status {
@@ -101,6 +102,9 @@ impl Besides {
             let file = file.display();
             remarks
                 .push(format!("the policy of {file} has no effect: `hm policy show` shows the one in force"));
+        }
+        if let Some(waiting) = context.waiting_rules(reads) {
+            remarks.push(format!("{waiting}; a person allows them with `{}`", WaitingRules::ALLOW));
         }
         // No read models are made of a damaged ledger, and the status says so.
         let waiting = reads.ask(system::now(), |store| views::waiting(store, system::now()));

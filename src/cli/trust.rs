@@ -7,12 +7,12 @@ use super::output::{self, Failure};
 use super::{Context, Global, surroundings};
 use crate::config::{Endpoint, Source};
 use crate::system::{EMBEDDINGS_KEY, Environment};
-use crate::workspace::Workspace;
+use crate::workspace::{WaitingRules, Workspace};
 
 pub(super) const HELP: &str = "hm opens a memory that lies in a directory tree only when this user's hm made it: a \
 cloned or\nunpacked project may bring one along that was written by strangers. This makes the one here yours. What \
 waits\nin its spool and its tokens are set aside, and runs that wait in it are ended.\n\nExamples:\n  hm trust --dir \
-../from-my-old-laptop\n  hm trust --vectors";
+../from-my-old-laptop\n  hm trust --vectors\n  hm trust --rules";
 
 /// What to trust.
 #[derive(Debug, Args)]
@@ -20,6 +20,9 @@ pub(super) struct Trust {
     /// The model that `[search] vectors` names, instead of the memory: searches may ask it from now on
     #[arg(long)]
     vectors: bool,
+    /// The rules in [quorum] and [trust] of config.toml that are looser than those in force: they hold from now on
+    #[arg(long, conflicts_with = "vectors")]
+    rules: bool,
     /// With --vectors: an endpoint gets the value of OPENAI_API_KEY, too
     #[arg(long, requires = "vectors")]
     key: bool,
@@ -27,8 +30,34 @@ pub(super) struct Trust {
 
 impl Trust {
     pub(super) fn run(self, global: Global) -> Result<(), Failure> {
-        if self.vectors { allow_model(&Context::find(global)?, self.key) } else { open(&global) }
+        match (self.vectors, self.rules) {
+            (true, _) => allow_model(&Context::find(global)?, self.key),
+            (false, true) => allow_rules(&Context::find(global)?),
+            (false, false) => open(&global),
+        }
     }
+}
+
+/// Allows the looser rules of the configuration.
+fn allow_rules(context: &Context) -> Result<(), Failure> {
+    context.human("trust-rules")?;
+    // The permission belongs to a memory, which must exist.
+    context.workspace.ensure().map_err(Failure::usage)?;
+    let Some(WaitingRules { wanted, in_force }) = context.waiting_rules(&mut context.present()) else {
+        let text = "config.toml asks for no looser rules than those in force\n";
+        return output::print(context.global.json, text, &json!({ "allowed": null }));
+    };
+    let question = format!("in force: {in_force}; config.toml asks for: {wanted}. Allow it?");
+    if output::agreed(&question)? == Some(false) {
+        return output::print(context.global.json, "nothing was changed\n", &json!({ "allowed": null }));
+    }
+    context.workspace.allow_rules(&wanted).map_err(Failure::internal)?;
+    let wanted = wanted.to_string();
+    output::print(
+        context.global.json,
+        &format!("allowed from the next write on: {wanted}\n"),
+        &json!({ "allowed": wanted }),
+    )
 }
 
 /// Allows the model of the configuration. A configuration without one ends the permission.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::rows::only;
 use super::{Expired, Reader, StoreError};
 use crate::domain::claim::{BadWord, ClaimType, Status};
-use crate::domain::decide::OVERRIDES;
+use crate::domain::decide::Policy;
 use crate::domain::ids::{CommandId, EventId};
 
 /// Counts of claims.
@@ -172,11 +172,19 @@ impl Reader {
         Ok(changes)
     }
 
-    /// Whether the recorded policy lets agents deprecate claims of the operator.
-    pub fn agents_may_override_operator(&self) -> Result<bool, StoreError> {
+    /// The rules that the writer recorded last. The defaults before the first record.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn recorded_rules(&self) -> Result<Policy, StoreError> {
         let sql = "SELECT policy FROM loosened_policies ORDER BY seq DESC LIMIT 1";
         let policy: Option<String> = self.db.prepare_cached(sql)?.query_row([], only).optional()?;
-        Ok(policy.is_some_and(|policy| policy.ends_with(OVERRIDES)))
+        Ok(policy.as_deref().map(Policy::recorded).unwrap_or_default())
+    }
+
+    /// Whether the recorded policy lets agents deprecate claims of the operator.
+    pub fn agents_may_override_operator(&self) -> Result<bool, StoreError> {
+        Ok(self.recorded_rules()?.agents_may_override_operator)
     }
 
     /// Refused queued commands without an acknowledgement, newest first.

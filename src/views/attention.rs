@@ -33,6 +33,7 @@ use crate::store::{
     StoreError,
 };
 use crate::views::markdown::inline;
+use crate::workspace::WaitingRules;
 use list::{MAX_SHOWN, chosen, open, open_questions, text};
 pub use mined::proposals_due;
 pub(super) use mined::waiting;
@@ -251,6 +252,10 @@ fn needs_of(asked: &Asked<'_>, agent: Option<&AgentId>) -> Result<Vec<Need>, Sto
             .map(|silence| self::silence(silence, agent)),
     );
     if let Some(workspace) = asked.files() {
+        needs.extend(workspace.waiting_rules(store.recorded_rules()?).map(|waiting| {
+            let moves = move_of(AgentId::operator().as_str(), [WaitingRules::ALLOW.to_owned()]);
+            Need::new(Kind::Policy, vec!["rules".to_owned()], now.ms(), moves, vec![waiting.to_string()])
+        }));
         for (id, places) in versions::orphaned(workspace, store)? {
             if let Some(claim) = store.claim(id)? {
                 needs.push(orphaned(&claim.summary, &places));

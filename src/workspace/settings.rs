@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::{MARKER, Workspace};
 use crate::config::{Config, ConfigError, Source};
+use crate::domain::decide::Policy;
 use crate::domain::policy::MemoryPolicy;
 use crate::private;
 
@@ -12,8 +13,34 @@ use crate::private;
 const KEPT: &str = "secret-patterns.json";
 /// The file with the model for search that a person allowed.
 const ALLOWED_MODEL: &str = "search-model";
+/// The file with the looser rules that a person allowed.
+const ALLOWED_RULES: &str = "rules";
 /// The line of that file after the model, if the model gets the key of the environment.
 const WITH_KEY: &str = "with key";
+
+/// Rules of config.toml that wait until a person allows them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WaitingRules {
+    /// The rules of the file.
+    pub wanted: Policy,
+    /// The stricter ones that hold until then.
+    pub in_force: Policy,
+}
+
+impl WaitingRules {
+    /// The command by which a person allows them.
+    pub const ALLOW: &str = "hm trust --rules";
+}
+
+impl std::fmt::Display for WaitingRules {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { wanted, in_force } = self;
+        write!(
+            f,
+            "config.toml asks for looser rules, which wait for a person: {wanted}; in force: {in_force}"
+        )
+    }
+}
 
 impl Workspace {
     /// The settings of `config.toml`. While the file says nothing, the last secret patterns stay in force.
@@ -90,6 +117,41 @@ impl Workspace {
     fn allowed_model(&self) -> String {
         let text = self.own_state().and_then(|dir| private::read_to_string(&dir.join(ALLOWED_MODEL)).ok());
         text.unwrap_or_default()
+    }
+
+    /// The rules that hold where config.toml asks for `wanted`, after those `recorded` last: a rule that is looser than
+    /// its default, or than the recorded one, holds only if a person allowed exactly these rules.
+    pub fn rules_in_force(&self, wanted: Policy, recorded: &Policy) -> Policy {
+        let allowed = self.allowed_rules_file().and_then(|file| private::read_to_string(&file).ok());
+        if allowed.is_some_and(|allowed| allowed.trim_end() == wanted.to_string()) {
+            return wanted;
+        }
+        wanted.tightened_by(recorded).tightened_by(&Policy::default())
+    }
+
+    /// The rules of config.toml that wait for a person, if any do, with those that hold until then.
+    pub fn waiting_rules(&self, recorded: Policy) -> Option<WaitingRules> {
+        let config = Config::load(&self.config()).ok()?;
+        let wanted = if config.silence.is_some() { recorded } else { config.policy };
+        let in_force = self.rules_in_force(wanted, &recorded);
+        (in_force != wanted).then_some(WaitingRules { wanted, in_force })
+    }
+
+    /// Allows these rules, and no other ones that are looser.
+    ///
+    /// # Errors
+    /// The error of the file system; `NotFound` when the workspace has no memory yet.
+    pub fn allow_rules(&self, rules: &Policy) -> io::Result<()> {
+        let nowhere = "there is no memory yet to allow them for: run `hm init` first";
+        let file =
+            self.allowed_rules_file().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, nowhere))?;
+        private::create_dir_all(file.parent().unwrap_or(&file))?;
+        private::replace(&file, format!("{rules}\n").as_bytes())
+    }
+
+    /// The file with the rules that a person allowed.
+    pub(crate) fn allowed_rules_file(&self) -> Option<PathBuf> {
+        Some(self.own_state()?.join(ALLOWED_RULES))
     }
 
     fn kept_patterns(&self) -> Vec<String> {

@@ -24,7 +24,10 @@ type Stamp = Option<(Duration, u64)>;
 #[derive(Debug)]
 pub(super) struct Governing {
     path: PathBuf,
+    /// The file with the looser rules that a person allowed.
+    allowed: Option<PathBuf>,
     seen: Stamp,
+    allowed_seen: Stamp,
     /// Whether the ledger was empty then.
     was_empty: bool,
 }
@@ -32,18 +35,20 @@ pub(super) struct Governing {
 impl Governing {
     /// The first renewal reads the file once more, because it may have changed since the writer started.
     pub(super) fn of(workspace: &Workspace) -> Self {
-        Self { path: workspace.config(), seen: None, was_empty: false }
+        let (path, allowed) = (workspace.config(), workspace.allowed_rules_file());
+        Self { path, allowed, seen: None, allowed_seen: None, was_empty: false }
     }
 
-    /// Reads the policy and the own secret patterns again if the file changed. A file that is empty or missing, has a
+    /// Reads the rules, the policy and the own secret patterns again if the file changed, or what a person allowed. A file that is empty or missing, has a
     /// fault, or is being written changes nothing: what was read last stays.
     pub(super) fn renew(&mut self, committer: &mut Committer) -> Result<(), WriterError> {
         let (found, is_empty) = (stamp(&self.path), is_empty(committer));
-        if found == self.seen && self.was_empty == is_empty {
+        let allowed = self.allowed.as_deref().and_then(stamp);
+        if found == self.seen && allowed == self.allowed_seen && self.was_empty == is_empty {
             return Ok(());
         }
         let Some((found, read)) = read_settled(&self.path, found) else { return Ok(()) };
-        (self.seen, self.was_empty) = (found, is_empty);
+        (self.seen, self.allowed_seen, self.was_empty) = (found, allowed, is_empty);
         match read {
             Ok(Config { silence: Some(silence), .. }) => {
                 tracing::warn!(
@@ -55,6 +60,8 @@ impl Governing {
                     tracing::warn!(%error, "the own secret patterns end with config.toml");
                 }
                 committer.secrets.own = config.own_secrets;
+                committer.policy =
+                    committer.workspace.rules_in_force(config.policy, &committer.state.policy());
                 committer.memory_policy = config.memory;
                 committer.guards_block = config.allow_block;
             }
@@ -66,7 +73,8 @@ impl Governing {
     }
 }
 
-/// The rules with which a writer starts: those of config.toml, or those on record while the file is empty or missing.
+/// The rules with which a writer starts: those of config.toml, or those on record while the file is empty or missing. What
+/// is looser waits for a person.
 pub(super) fn begin(committer: &mut Committer, workspace: &Workspace) -> Result<(), WriterError> {
     if Config::load(&workspace.config()).is_ok_and(|config| config.silence.is_some()) {
         committer.policy = committer.state.policy();
@@ -74,6 +82,7 @@ pub(super) fn begin(committer: &mut Committer, workspace: &Workspace) -> Result<
             committer.memory_policy = MemoryPolicy::recorded(&rules.policy);
         }
     }
+    committer.policy = workspace.rules_in_force(committer.policy, &committer.state.policy());
     record(committer)
 }
 

@@ -19,7 +19,7 @@ use crate::shell::Shell;
 use crate::terminal::{AS_OPERATOR, by_a_human, on_screen, trust};
 
 /// A line of every verb that is the operator's, and some in which the operator merely speaks.
-const OPERATORS_LINES: [&str; 19] = [
+const OPERATORS_LINES: [&str; 20] = [
     "hm --agent operator claim create \"the pool holds 20\" --scope src",
     "hm --agent operator intent \"stop everything\"",
     "hm --agent operator forget 00000000-0000-7000-8000-000000000000 --reason inconvenient",
@@ -39,6 +39,7 @@ const OPERATORS_LINES: [&str; 19] = [
     "hm --agent operator target part db",
     "hm --agent operator mirror diff --propose --to elsewhere",
     "hm trust",
+    "hm trust --rules",
 ];
 
 /// The verbs that the table gives to the operator alone are those that are tried below, and an import as it is.
@@ -456,6 +457,8 @@ fn changed_rules_are_on_record() {
     let with = |text: &str| {
         bench.kill_writer();
         fs::write(&config, text).expect("a configuration");
+        let allowed = bench.hm(&[&["trust", "--rules"][..], &AS_OPERATOR].concat());
+        assert!(allowed.status.success(), "{allowed:?}");
         let create = [
             "claim",
             "create",
@@ -490,6 +493,97 @@ fn changed_rules_are_on_record() {
     assert!(!with("[quorum]\nsupports = 2\n") && changes() == 2, "who tightens the rules settles it");
     bench.kill_writer();
     bench.assert_sound();
+}
+
+/// Red before: rules that an agent wrote into the configuration let it confirm its own claim.
+#[test]
+fn looser_rules_wait_for_a_human() {
+    let mut shell = Shell::without_writer();
+    let file = shell.workspace().config();
+    let config = |text: &str| fs::write(&file, text).expect("a configuration");
+    let created = |what: &str, shell: &Shell| {
+        let done = shell.json(&format!("hm --json claim create \"{what}\" --scope src --agent devops"));
+        assert_eq!(done["state"], "committed", "{done}");
+    };
+    let status =
+        |claim: &str, shell: &Shell| shell.json(&format!("hm --json claim show {claim}"))["status"].clone();
+    config("[quorum]\nowner_counts = true\n[trust]\nagents_may_override_operator = true\n");
+    created("the pool holds 20 connections", &shell);
+    let own = shell.json("hm --json claim support C1 --agent devops");
+    assert_eq!(own["code"], "own_claim", "{own}");
+    assert_eq!(status("C1", &shell), "proposed");
+    let wanted = "owner_counts = true, all_active = false, agents_may_override_operator = true";
+    for line in ["hm attention", "hm status", "hm doctor"] {
+        let told = shell.transcript(line).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains(wanted) && told.contains("hm trust --rules"), "{line}: {told}");
+    }
+    let pane = shell.run("hm trust --rules");
+    assert!(!pane.status.success(), "{pane:?}");
+    assert_eq!(shell.json("hm --json claim support C1 --agent devops")["code"], "own_claim");
+
+    shell.allow_rules();
+    assert_eq!(shell.json("hm --json claim support C1 --agent devops")["state"], "committed");
+    assert_eq!(status("C1", &shell), "confirmed");
+    assert!(!shell.transcript("hm doctor").contains("hm trust --rules"));
+    // Stricter rules hold at once, and those before them are looser now.
+    config("[quorum]\nsupports = 2\n");
+    created("the cache is cold", &shell);
+    assert_eq!(shell.json("hm --json claim support C2 --agent devops")["code"], "own_claim");
+    config("[quorum]\nsupports = 1\n");
+    assert_eq!(shell.json("hm --json claim support C2 --agent analyst")["state"], "committed");
+    assert_eq!(status("C2", &shell), "proposed");
+    let told = shell.transcript("hm attention");
+    assert!(told.contains("hm trust --rules"), "{told}");
+    shell.allow_rules();
+    created("the queue is long", &shell);
+    assert_eq!(shell.json("hm --json claim support C3 --agent analyst")["state"], "committed");
+    assert_eq!(status("C3", &shell), "confirmed");
+}
+
+/// Red before: a line of a file outside of the repository stood in lists that agents read.
+#[test]
+fn no_line_of_a_file_outside_of_the_work_tree_is_shown() {
+    let mut shell = Shell::new();
+    let outside = tempfile::tempdir().expect("a directory");
+    let netrc = outside.path().join("netrc");
+    fs::write(&netrc, "machine github.com login me password hunter2horse\n").expect("a file");
+    let (marker, root) = (shell.workspace().marker_dir(), shell.workspace().root().to_owned());
+    fs::create_dir_all(marker.join("profiles")).expect("a directory");
+    std::os::unix::fs::symlink(&netrc, marker.join("profiles/evil.toml")).expect("a link");
+    let lines = [
+        "hm profile list",
+        "hm profile check",
+        "hm experiment run evil --agent devops",
+        "hm --agent operator profile trust evil",
+    ];
+    for line in lines {
+        let told = shell.transcript(line);
+        assert!(told.contains("leads out of the work tree"), "{line}: {told}");
+        assert!(!told.contains("hunter2horse") && !told.contains("github.com"), "{line}: {told}");
+    }
+    // A link within the work tree stays a profile, and its broken lines are shown without secrets.
+    let token = format!("ghp_{}", "x7Kd93LmQp2VbN4sTz8RfYw1CgHj6AeUo5Zi");
+    let tools = root.join("tools.toml");
+    fs::write(&tools, format!("description = {token}\n")).expect("a file");
+    std::os::unix::fs::symlink("../../tools.toml", marker.join("profiles/tools.toml")).expect("a link");
+    let told = shell.transcript("hm profile list");
+    assert!(told.contains("description = [redacted"), "{told}");
+    fs::remove_file(shell.workspace().config()).expect("a configuration");
+    std::os::unix::fs::symlink(&netrc, shell.workspace().config()).expect("a link");
+    for line in ["hm status", "hm policy check", "hm policy show", "hm doctor", "hm claim list"] {
+        let told = shell.transcript(line).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains("leads out of the work tree"), "{line}: {told}");
+        assert!(!told.contains("hunter2horse") && !told.contains("github.com"), "{line}: {told}");
+    }
+    // Nor is a line shown where the whole directory is a link.
+    fs::remove_file(shell.workspace().config()).expect("a link");
+    let elsewhere = outside.path().join("hivemind");
+    fs::rename(&marker, &elsewhere).expect("a directory");
+    std::os::unix::fs::symlink(&elsewhere, root.join(".hivemind")).expect("a link");
+    fs::write(elsewhere.join("config.toml"), "machine github.com login me password hunter2horse\n")
+        .expect("a file");
+    let told = shell.transcript("hm status");
+    assert!(told.contains("does not parse") && !told.contains("github.com"), "{told}");
 }
 
 /// A path need not be text: else the write lands in the workspace of the current directory.

@@ -93,6 +93,7 @@ fn a_forged_message_takes_no_place_of_what_the_operator_recorded() {
     assert!(said(&shell, "bob", "hm anchor list").contains("deploy whenever you like"));
     shell.end_writer();
     govern(&shell, "[trust]\nagents_may_override_operator = true\n");
+    shell.allow_rules();
     let done = promote(&shell, "devops", "session:s-ann:short_term:2 --to user --key EDITOR");
     assert_eq!(done["state"], "committed", "{done}");
 }
@@ -118,6 +119,7 @@ fn a_message_does_not_reach_the_project_by_a_way_round_a_closed_border() {
                   [trust]\nagents_may_override_operator = true\n";
     shell.end_writer();
     govern(&shell, closed);
+    shell.allow_rules();
     let done = promote(&shell, "devops", "session:s-ann:short_term:1 --to user --key NOTE");
     assert_eq!(done["state"], "committed", "{done}");
     for by in ["devops", "operator"] {

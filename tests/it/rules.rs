@@ -4,6 +4,7 @@ use hivemind::mcp::{Era, Pane};
 use serde_json::{Value, json};
 
 use crate::bench::Bench;
+use crate::terminal::AS_OPERATOR;
 
 async fn says(pane: &Pane, tool: &str, arguments: Value) -> String {
     pane.call(tool, arguments).await.expect("an answer").text
@@ -240,6 +241,11 @@ async fn a_team_may_let_agents_override_the_operator_and_that_goes_on_record() {
     let bench = Bench::new();
     let config = bench.workspace().config();
     std::fs::write(config, "[trust]\nagents_may_override_operator = true\n").expect("a configuration");
+    let allow_rules = || {
+        let allowed = bench.hm(&[&["trust", "--rules"][..], &AS_OPERATOR].concat());
+        assert!(allowed.status.success(), "{allowed:?}");
+    };
+    allow_rules();
     let devops = bench.pane(Some("devops"), Era::Modern).await;
     let leaks = bench.claim(&devops, "the pool leaks", "src/db").await;
     let supported = bench.hm(&["claim", "support", &leaks, "--agent", "operator"]);
@@ -256,6 +262,7 @@ async fn a_team_may_let_agents_override_the_operator_and_that_goes_on_record() {
     bench.kill_writer();
     let tighter = "[quorum]\nsupports = 2\n[trust]\nagents_may_override_operator = true\n";
     std::fs::write(bench.workspace().config(), tighter).expect("a configuration");
+    allow_rules();
     bench.claim(&devops, "the queue is short", "src/queue").await;
     let needed = attention(&bench, "devops");
     assert!(needed.contains("- contradiction, devops's move"), "{needed}");

@@ -61,7 +61,7 @@ fn scenes(kind: AttentionKind) -> Vec<Scene> {
         AttentionKind::Lease => vec![lease],
         AttentionKind::Pattern => vec![crate::patterns::a_loop, a_handoff_loop],
         AttentionKind::Rejected => vec![rejected],
-        AttentionKind::Policy => vec![loosened],
+        AttentionKind::Policy => vec![loosened, waiting_rules],
         AttentionKind::Fault => vec![unreadable_row],
         // No agent is named: `hints::silence_is_told_to_every_agent_but_the_owner`.
         AttentionKind::Silence => Vec::new(),
@@ -485,6 +485,12 @@ fn decision_failed(shell: &Shell) {
 }
 
 fn loosened(shell: &Shell) {
+    waiting_rules(shell);
+    shell.allow_rules();
+    claim(shell, "devops", "the log is short");
+}
+
+fn waiting_rules(shell: &Shell) {
     claim(shell, "devops", "the pool size is 20");
     shell.end_writer();
     std::fs::write(shell.workspace().config(), "[quorum]\nowner_counts = true\n").expect("a configuration");

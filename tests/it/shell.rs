@@ -87,6 +87,13 @@ impl Shell {
         self.state.path()
     }
 
+    /// A human allows the looser rules of the configuration.
+    pub(crate) fn allow_rules(&self) {
+        let done = by_a_human(&self.command("hm trust --rules"));
+        assert!(done.status.success(), "{done:?}");
+        assert!(String::from_utf8_lossy(&done.stdout).contains("allowed from the next write on"), "{done:?}");
+    }
+
     /// Ends the writer and waits until it has gone.
     pub(crate) fn end_writer(&self) {
         end_writer(&self.workspace());

@@ -683,6 +683,7 @@ fn an_agent_replaces_no_fact_of_the_operator_or_of_a_user() {
     shell.end_writer();
     let granted = "[trust]\nagents_may_override_operator = true\n";
     std::fs::write(shell.workspace().config(), granted).expect("a file");
+    shell.allow_rules();
     assert_eq!(
         anchor("devops", "save PORT 7005")["state"],
         "committed",

@@ -1,5 +1,7 @@
 //! Agreement: the rules of the team for confirmation, and the status that the positions give a claim.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::{overrule, target, transition};
@@ -30,6 +32,16 @@ impl Quorum {
         self.supports < other.supports
             || self.owner_counts && !other.owner_counts
             || !self.all_active && other.all_active
+    }
+
+    /// The stricter of this quorum and another one, rule by rule.
+    #[must_use]
+    pub const fn tightened_by(&self, other: &Self) -> Self {
+        Self {
+            supports: if self.supports < other.supports { other.supports } else { self.supports },
+            owner_counts: self.owner_counts && other.owner_counts,
+            all_active: self.all_active || other.all_active,
+        }
     }
 }
 
@@ -66,10 +78,38 @@ impl Policy {
         self.quorum.is_looser_than(&other.quorum)
             || self.agents_may_override_operator && !other.agents_may_override_operator
     }
+
+    /// The stricter of this policy and another one, rule by rule.
+    #[must_use]
+    pub const fn tightened_by(&self, other: &Self) -> Self {
+        Self {
+            quorum: self.quorum.tightened_by(&other.quorum),
+            agents_may_override_operator: self.agents_may_override_operator
+                && other.agents_may_override_operator,
+            only_operator_confirms: self.only_operator_confirms || other.only_operator_confirms,
+        }
+    }
+
+    /// The policy that was written as this text. Rules that the text does not have are the defaults.
+    pub fn recorded(text: &str) -> Self {
+        let rules: BTreeMap<&str, &str> =
+            text.split(", ").filter_map(|rule| rule.split_once(" = ")).collect();
+        let holds = |rule: &str| rules.get(rule) == Some(&"true");
+        let supports = rules.get("supports").and_then(|supports| supports.parse().ok());
+        Self {
+            quorum: Quorum {
+                supports: supports.unwrap_or(Quorum::default().supports),
+                owner_counts: holds("owner_counts"),
+                all_active: holds("all_active"),
+            },
+            agents_may_override_operator: holds("agents_may_override_operator"),
+            ..Self::default()
+        }
+    }
 }
 
 /// The end of the text of a policy under which agents may override the operator.
-pub const OVERRIDES: &str = ", agents_may_override_operator = true";
+const OVERRIDES: &str = ", agents_may_override_operator = true";
 
 impl std::fmt::Display for Policy {
     /// As `config.toml` says it, on one line; what agents may not do is not said.
