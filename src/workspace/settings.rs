@@ -120,10 +120,13 @@ impl Workspace {
     }
 
     /// The rules that hold where config.toml asks for `wanted`, after those `recorded` last: a rule that is looser than
-    /// its default, or than the recorded one, holds only if a person allowed exactly these rules.
+    /// its default, or than the recorded one, holds only if a person allowed these rules, or allowed looser ones that held
+    /// last.
     pub fn rules_in_force(&self, wanted: Policy, recorded: &Policy) -> Policy {
         let allowed = self.allowed_rules_file().and_then(|file| private::read_to_string(&file).ok());
-        if allowed.is_some_and(|allowed| allowed.trim_end() == wanted.to_string()) {
+        let allowed = allowed.map(|allowed| Policy::recorded(allowed.trim_end()));
+        let is_within = |limit: &Policy| !wanted.is_looser_than(limit);
+        if allowed.is_some_and(|allowed| allowed == wanted || is_within(&allowed) && is_within(recorded)) {
             return wanted;
         }
         wanted.tightened_by(recorded).tightened_by(&Policy::default())
