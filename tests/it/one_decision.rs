@@ -69,12 +69,7 @@ fn what_was_supported_is_confirmed_once_it_is_alone_on_its_target() {
     assert!(said("Postgres").contains("contradicts C1 on target:database"), "{notes}");
 
     // Red before: no list said so.
-    let lists = [
-        "hm decision list",
-        "hm memory list",
-        "hm claim list",
-        "hm claim show C1",
-    ];
+    let lists = ["hm decision list", "hm memory list", "hm claim list", "hm claim show C1"];
     for line in lists {
         let told = told(&does(&shell, line));
         assert!(told.contains("C2 on target:database"), "{line}: {told}");
