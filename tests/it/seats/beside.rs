@@ -75,15 +75,15 @@ fn two_servers_of_one_client_are_one_pane() {
         ("claude-code", "hm serve; :", "hm serve; :"),
     ] {
         let shell = Shell::new();
-        let said =
-            Client { shell: &shell, name: "claude", calls_itself, names: None, ends: "" }.runs([first, second, ":"]);
+        let said = Client { shell: &shell, name: "claude", calls_itself, names: None, ends: "" }
+            .runs([first, second, ":"]);
         assert!(said.contains("\"own_claim\""), "{calls_itself}, {first}, {second}: {said}");
         assert_eq!(status(&shell, "C1"), "proposed");
     }
     // One process of Codex runs many panes.
     let shell = Shell::new();
-    let said =
-        Client { shell: &shell, name: "codex", calls_itself: "codex", names: None, ends: "" }.runs([plain, plain, ":"]);
+    let said = Client { shell: &shell, name: "codex", calls_itself: "codex", names: None, ends: "" }
+        .runs([plain, plain, ":"]);
     assert_eq!(status(&shell, "C1"), "confirmed", "{said}");
 }
 
@@ -112,8 +112,13 @@ fn the_shell_of_every_client_of_agents_is_its_pane() {
 #[cfg(target_os = "linux")]
 fn a_server_is_known_before_it_looks_for_the_others() {
     let shell = Shell::new();
-    let client =
-        Client { shell: &shell, name: "claude", calls_itself: "claude-code", names: Some("reviewer"), ends: "" };
+    let client = Client {
+        shell: &shell,
+        name: "claude",
+        calls_itself: "claude-code",
+        names: Some("reviewer"),
+        ends: "",
+    };
     let line = "hm claim create 'the pool leaks' --type fact --scope src --agent reviewer";
     let said = client.runs(["exec hm serve --agent devops", "", line]);
     assert!(said.contains("this shell belongs to the pane of devops"), "{said}");
