@@ -129,6 +129,7 @@ pub(crate) fn ran(session: &str, line: &str, error: Option<&str>) -> Submission 
         output_sha256: None,
         answer_sha256: None,
         took_ms: None,
+        subagent: None,
         checkout: Checkout::default(),
     };
     seen(session, Seen::Command(run))

@@ -140,6 +140,7 @@ fn observation(number: usize) -> Submission {
         output_sha256: None,
         answer_sha256: None,
         took_ms: None,
+        subagent: None,
         checkout: Checkout::default(),
     });
     let observe = Observe { event_id: EventId::from_uuid(system::new_id()), seen };

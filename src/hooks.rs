@@ -111,6 +111,10 @@ pub struct ToolCall {
     pub text: Option<String>,
     /// SHA-256 of the whole input, hex.
     pub input_sha256: Option<String>,
+    /// What a reading tool is asked for, in words: the pattern and the place, then the other arguments.
+    pub target: Option<String>,
+    /// The subagent of the session that calls the tool.
+    pub subagent: Option<String>,
 }
 
 /// The end of a call of a tool.
@@ -126,6 +130,8 @@ pub struct ToolOutcome {
     pub untold: bool,
     /// How long it took in milliseconds, where the client tells.
     pub took_ms: Option<u64>,
+    /// Whether the payload has the answer of the tool, which may be empty.
+    pub answered: bool,
     /// The beginning of its output, errors first.
     pub output_head: Option<String>,
     /// The end of its output, standard output last.

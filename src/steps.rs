@@ -52,6 +52,9 @@ pub(crate) const VERBS: &[Verb] = &[
             ("supersedes", After("--supersedes")),
             ("mends", Flag("--mends")),
             ("origin_task_id", After("--task")),
+            ("trigger.commands", After("--trigger-command")),
+            ("trigger.error_signature", After("--trigger-error")),
+            ("trigger.paths", After("--trigger-path")),
         ],
     ),
     (
@@ -337,6 +340,7 @@ fn step(text: &str, root: &str) -> Option<(String, usize)> {
         return Some((shows(&address[..length], root)?, text.len() - address.len() + length));
     }
     let ((_, verb, takes), arguments, length) = called(text)?;
+    let arguments = flattened(arguments);
     if arguments.keys().any(|name| !takes.iter().any(|(known, _)| known == name)) {
         return None;
     }
@@ -360,6 +364,17 @@ fn step(text: &str, root: &str) -> Option<(String, usize)> {
         }
     }
     Some((line, length))
+}
+
+/// Arguments with the fields of an object as arguments of their own: `trigger.commands`.
+fn flattened(arguments: Map<String, Value>) -> Map<String, Value> {
+    let fields = |(name, value): (String, Value)| match value.as_object() {
+        Some(fields) => {
+            fields.iter().map(|(field, value)| (format!("{name}.{field}"), value.clone())).collect()
+        }
+        None => vec![(name, value)],
+    };
+    arguments.into_iter().flat_map(fields).collect()
 }
 
 fn listed(value: &Value) -> &[Value] {

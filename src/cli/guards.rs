@@ -69,7 +69,8 @@ pub(super) struct Accept {
     /// warn, suggest, escalate or block
     #[arg(long, default_value = "warn", value_name = "ACTION")]
     action: String,
-    /// Command that the action runs, with any arguments after it; repeatable
+    /// Command that the action runs, with any arguments after it; of programs such as git name the command too;
+    /// repeatable
     #[arg(long, value_name = "COMMAND")]
     command: Vec<String>,
     /// Path or glob that the action changes; repeatable
@@ -78,7 +79,8 @@ pub(super) struct Accept {
     /// Place that the action changes or names, or scope of the claim
     #[arg(long, value_name = "SCOPE")]
     scope: Option<String>,
-    /// Error with which the action ends
+    /// Text in the error with which the action ends: two words, or one long word or code. What it names in quotes, a path,
+    /// a host or a port must be the same
     #[arg(long, value_name = "TEXT")]
     error: Option<String>,
     /// Phrase in the command, the written text or the statement

@@ -8,6 +8,7 @@ mod normal;
 mod own;
 mod pipe;
 mod reads;
+mod record;
 mod shell;
 mod sight;
 mod steady;
@@ -16,13 +17,14 @@ mod volatile;
 mod written;
 
 pub use advice::{DeadEnd, MAX_TOLD, advise, age, edited_since, first_line, quoted};
-pub use error::{error_in, error_signature};
-pub use looks::only_looks;
+pub use error::{error_in, error_signature, says_little, tells_errors_apart};
+pub use looks::{is_reading_tool, only_looks};
 pub use normal::{NormalCommand, bare, inside_shell, makes_commits, normalise};
 pub use own::is_own_call;
 pub use pipe::{Piped, piped, printed};
 pub use reads::without_reading;
-pub use sight::{files_named, run_of, scope_named, targets_of, trigger_run};
+pub use record::record;
+pub use sight::{files_named, run_of, scope_named, targets_of, trigger_run, writes_at};
 pub use steady::steady;
 
 use crate::domain::claim::{Trigger, word};
@@ -58,6 +60,11 @@ pub struct Action {
     pub symbols: Vec<String>,
     /// The error with which the action ended.
     pub error: Option<ErrorSignature>,
+    /// The lines of its output that tell of errors, as printed. Empty where only the signature is known.
+    pub errors: Vec<String>,
+    /// The commands of a line whose directory only the shell knows, such as those after `cd "$DIR"`. They meet only a
+    /// guard that blocks wherever it is.
+    pub somewhere: Vec<NormalCommand>,
 }
 
 /// An action as a client describes it.
@@ -76,8 +83,9 @@ pub struct Attempt<'a> {
 impl Action {
     /// The normal form of an attempt in a workspace; `cwd` and `root` are absolute paths.
     pub fn of(attempt: Attempt<'_>, cwd: &str, root: &str) -> Self {
-        let (commands, written) =
-            attempt.command.map(|line| normal::with_written(line, cwd, root)).unwrap_or_default();
+        let read = attempt.command.map(|line| normal::read(line, cwd, root));
+        let (commands, somewhere, written) =
+            read.map(|read| (read.found, read.somewhere, read.written)).unwrap_or_default();
         let named = attempt.paths.iter().map(|path| volatile::absolute(path, cwd));
         let in_workspace = |path: String| Scope::as_written(&path, root).ok().filter(Scope::is_path);
         let mut paths: Vec<Scope> = named.chain(written).filter_map(in_workspace).collect();
@@ -89,24 +97,43 @@ impl Action {
             paths,
             symbols: attempt.text.map(symbols::of).unwrap_or_default(),
             error: attempt.output.and_then(error_signature),
+            errors: attempt.output.map(error::lines).unwrap_or_default(),
+            somewhere,
         }
     }
 
     /// Whether the action has nothing that a trigger can match.
     pub fn is_empty(&self) -> bool {
-        self.commands.is_empty() && self.paths.is_empty() && self.symbols.is_empty() && self.error.is_none()
+        self.commands.is_empty()
+            && self.somewhere.is_empty()
+            && self.paths.is_empty()
+            && self.symbols.is_empty()
+            && self.error.is_none()
     }
 
     /// The keys of every trigger that can match the action.
     pub fn keys(&self) -> Vec<(Kind, String)> {
-        let commands = self.commands.iter().flat_map(NormalCommand::keys_of_triggers);
+        let commands = self.commands.iter().chain(&self.somewhere).flat_map(NormalCommand::keys_of_triggers);
         // A trigger may be a glob that starts with a wildcard; its key is the root.
         let paths = self.paths.iter().flat_map(Scope::and_ancestors);
         let mut keys: Vec<(Kind, String)> = commands.map(|key| (Kind::Command, key)).collect();
         keys.extend(self.error.iter().map(|error| (Kind::Error, error.to_string())));
+        let lines =
+            self.errors.iter().map(String::as_str).chain(self.error.iter().map(ErrorSignature::as_str));
+        keys.extend(error::words_of(lines).into_iter().map(|word| (Kind::Error, word)));
         keys.extend(self.symbols.iter().map(|symbol| (Kind::Symbol, symbol.clone())));
         keys.extend(paths.map(|path| (Kind::Path, path.to_owned())));
         keys
+    }
+}
+
+impl Action {
+    /// Whether one of its errors says a text and names the same.
+    fn tells(&self, text: &str) -> bool {
+        match (self.errors.as_slice(), &self.error) {
+            ([], Some(error)) => error::says(error.as_str(), text),
+            (lines, _) => lines.iter().any(|line| error::says(line, text)),
+        }
     }
 }
 
@@ -120,7 +147,7 @@ pub fn proposed(statement: &str, scopes: &[Scope]) -> Action {
         commands: quoted.flat_map(|line| normalise(line, SOME_WORKSPACE, SOME_WORKSPACE)).collect(),
         paths: scopes.iter().filter(|scope| scope.is_path() && scope.as_str() != ".").cloned().collect(),
         symbols: symbols::of(statement).into_iter().chain(named.map(str::to_owned)).collect(),
-        error: None,
+        ..Action::default()
     }
 }
 
@@ -137,6 +164,8 @@ pub fn keys(trigger: &Trigger) -> Vec<(Kind, String)> {
     });
     let mut keys: Vec<(Kind, String)> = commands.map(|key| (Kind::Command, key)).collect();
     keys.extend(signature(trigger).map(|error| (Kind::Error, error.into())));
+    let text = trigger.error_signature.as_ref().and_then(|text| error::rarest_word(text.as_str()));
+    keys.extend(text.map(|word| (Kind::Error, word)));
     keys.extend(symbols_of(trigger).map(|symbol| (Kind::Symbol, symbol.to_owned())));
     keys.extend(paths_of(trigger).map(|path| (Kind::Path, path.certain().to_string())));
     keys.sort_unstable();
@@ -159,7 +188,7 @@ pub fn met(trigger: &Trigger, action: &Action) -> Option<(Kind, String)> {
         return Some((Kind::Command, line.to_string()));
     }
     if let Some(error) = &action.error
-        && signature(trigger).as_ref() == Some(error)
+        && trigger.error_signature.as_ref().is_some_and(|text| action.tells(text.as_str()))
     {
         return Some((Kind::Error, error.to_string()));
     }
@@ -188,6 +217,16 @@ fn symbols_of(trigger: &Trigger) -> impl Iterator<Item = &str> {
 fn named_by(trigger: &Trigger) -> impl Iterator<Item = &str> {
     let scoped = trigger.paths.iter().filter_map(|path| path.as_str().strip_prefix("symbol:"));
     trigger.symbols.iter().map(CommandLine::as_str).chain(scoped)
+}
+
+/// A command of a trigger that is only the name of a program such as `git`, so that it meets no call with arguments.
+/// `make`, `just` and `yarn` do something by themselves.
+pub fn too_bare(commands: &[CommandLine]) -> Option<&CommandLine> {
+    commands.iter().find(|line| {
+        let read = normalise(line.as_str(), SOME_WORKSPACE, SOME_WORKSPACE);
+        let [only] = read.as_slice() else { return false };
+        only.is_bare_program() && !["make", "just", "yarn"].contains(&only.words()[0].as_str())
+    })
 }
 
 /// A symbol of a trigger that is no more specific than a common word, so that it meets no action.

@@ -288,6 +288,27 @@ pub struct Rule {
     pub profile: Option<ProfileName>,
 }
 
+impl Rule {
+    /// Whether the guard fires at a subject: [`Condition::met`]. A guard that blocks without naming a place also fires
+    /// where only the shell knows the place.
+    ///
+    /// # Errors
+    /// [`Unmet`] names the first field that is not met.
+    pub fn met(&self, subject: &Subject) -> Result<(Kind, String), Unmet> {
+        let Condition { scope, paths, .. } = &self.condition;
+        let is_anywhere = self.effect == Effect::Block && scope.is_none() && paths.is_empty();
+        if !is_anywhere || subject.action.somewhere.is_empty() {
+            return self.condition.met(subject);
+        }
+        let mut subject = subject.clone();
+        subject.action.commands.append(&mut subject.action.somewhere);
+        if !subject.moments.contains(&Moment::CommandRan) {
+            subject.moments.push(Moment::CommandRan);
+        }
+        self.condition.met(&subject)
+    }
+}
+
 /// A silence of a guard: everywhere or at a scope, for ever or until a time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mute {
@@ -339,7 +360,8 @@ pub fn outcome(firing: &Firing, event: &Event) -> Option<Outcome> {
                     (false, false) => Outcome::ProvedWrong,
                 })
             }
-            Kind::Symbol | Kind::Path | Kind::Write => None,
+            Kind::Path => action::writes_at(&ran.command, &ran.runs, did).then_some(Outcome::Ignored),
+            Kind::Symbol | Kind::Write => None,
         };
     }
     if let Event::FileEdited(edited) = event {
@@ -357,7 +379,8 @@ pub fn outcome(firing: &Firing, event: &Event) -> Option<Outcome> {
     }
     let is_turn = |role| matches!(role, Role::User | Role::Assistant);
     let ends_turn = matches!(event, Event::TurnRecorded(turn) if is_turn(turn.role));
-    let is_over = ends_turn || matches!(event, Event::SessionEnded(_));
+    // The command of an error comes again in a later turn, too.
+    let is_over = ends_turn && firing.kind != Kind::Error || matches!(event, Event::SessionEnded(_));
     is_over.then_some(if is_write { Outcome::Ignored } else { Outcome::Followed })
 }
 
@@ -635,7 +658,9 @@ mod tests {
             (serde_json::json!({ "text_includes": "--force" }), None),
         ] {
             let condition: Condition = serde_json::from_value(json.clone()).expect("a condition");
-            let kinds: Vec<Kind> = condition.keys().into_iter().map(|(kind, _)| kind).collect();
+            let mut kinds: Vec<Kind> = condition.keys().into_iter().map(|(kind, _)| kind).collect();
+            // An error has a key of its own and one by its longest word.
+            kinds.dedup();
             assert_eq!(kinds, Vec::from_iter(expected), "{json}");
         }
     }

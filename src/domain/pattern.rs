@@ -87,6 +87,9 @@ pub struct Repeats {
     /// The commands in normal form, or the test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandLine>,
+    /// Whether they are tools of the client and no commands of the shell.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tool: bool,
     /// The error that repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorSignature>,
@@ -97,7 +100,7 @@ pub struct Repeats {
 impl Repeats {
     /// So many since a time, of nothing in particular.
     pub const fn of(count: u32, since: Timestamp) -> Self {
-        Self { count, period: None, commands: Vec::new(), error: None, since }
+        Self { count, period: None, commands: Vec::new(), tool: false, error: None, since }
     }
 }
 

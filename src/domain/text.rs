@@ -312,6 +312,10 @@ bounded_text!(
     ToolName, "tool", 128
 );
 bounded_text!(
+    /// The name that a client gives to a subagent of a session, in 1 to 128 characters.
+    Subagent, "subagent", 128
+);
+bounded_text!(
     /// Git's name for a linked work tree, 1 to 255 characters: a directory name.
     Worktree, "worktree", 255
 );

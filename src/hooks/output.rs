@@ -46,6 +46,11 @@ pub fn masked_end(output: &str, secrets: &Secrets) -> Option<MaskedOutput> {
     Some(MaskedOutput { tail, sha256: sha256(&all), answer_sha256: sha256(&steady(&all)) })
 }
 
+/// The [`MaskedOutput::answer_sha256`] of no output at all.
+pub(super) fn empty_answer() -> String {
+    hex::encode(Sha256::digest(b""))
+}
+
 /// The text from byte `at` on, with each secret replaced that ends after `at`.
 fn masked_from(text: &str, mut at: usize, findings: &[Finding]) -> String {
     let mut masked = String::with_capacity(text.len() - at);

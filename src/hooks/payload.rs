@@ -5,6 +5,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{Call, Client, Moment, ToolCall, ToolOutcome, patch};
+use crate::domain::action::is_reading_tool;
 use crate::pack;
 
 /// Bytes of an output that are kept. The first error stands near the beginning, or the output is of no use.
@@ -32,6 +33,8 @@ const INPUT_FIELDS: [&str; 3] = ["tool_input", "toolArgs", "args"];
 const EDITS_FIELDS: [&str; 2] = ["edits", "replacements"];
 /// The fields in which clients put the working directory of a tool.
 const DIR_FIELDS: [&str; 5] = ["workdir", "working_directory", "dir_path", "directory", "cwd"];
+/// The most characters of the words about what a reading tool is asked for.
+const MAX_TARGET_CHARS: usize = 240;
 /// Tools that change a file although their payload brings no text for it, in lower case.
 const DELETING: [&str; 2] = ["delete", "delete_file"];
 
@@ -167,6 +170,8 @@ fn tool_call(payload: &Value) -> ToolCall {
         input_sha256,
         command: line.filter(|_| !is_patch_tool),
         dir: text(input, &DIR_FIELDS).filter(|_| within.is_some()),
+        target: within.filter(|_| is_reading_tool(&name)).and_then(|_| target(input)),
+        subagent: text(payload, &["agent_id"]),
         ..ToolCall::default()
     };
     if let Some((paths, added)) = patch {
@@ -189,6 +194,22 @@ fn tool_call(payload: &Value) -> ToolCall {
         }
     }
     ToolCall { name, ..call }
+}
+
+/// What a reading tool is asked for: the pattern, the place, then each other argument with its name.
+fn target(input: &Value) -> Option<String> {
+    let arguments = input.as_object()?;
+    let is_first = |name: &str| name == "pattern" || PATH_FIELDS.contains(&name);
+    let first = std::iter::once("pattern").chain(PATH_FIELDS).filter_map(|name| text(input, &[name]));
+    let rest = arguments.iter().filter(|(name, value)| {
+        !is_first(name) && (value.is_number() || value.is_boolean() || value.is_string())
+    });
+    let rest = rest.map(|(name, value)| {
+        value.as_str().map_or_else(|| format!("{name}={value}"), |value| format!("{name}={value}"))
+    });
+    let words: Vec<String> = first.chain(rest).collect();
+    let words: String = words.join(" ").chars().take(MAX_TARGET_CHARS).collect();
+    (!words.trim().is_empty()).then_some(words)
 }
 
 /// A shell command. Codex sends it as a list of words.
@@ -221,6 +242,11 @@ fn outcome(client: Client, event: &str, payload: &Value) -> ToolOutcome {
         let shown = response.get("file").or_else(|| response.get("filePath").is_none().then_some(response));
         said.extend(shown.and_then(|shown| text(shown, &["content"])));
     }
+    if said.is_empty() {
+        // Claude Code: the files that a search found.
+        let files = response.get("filenames").and_then(Value::as_array).into_iter().flatten();
+        said.extend(files.filter_map(Value::as_str).map(str::to_owned));
+    }
     let output = said.iter().filter(|text| !text.trim().is_empty()).cloned().collect::<Vec<_>>().join("\n");
     let number =
         |value: &Value| ["exit_code", "exitCode"].iter().find_map(|field| value.get(field)?.as_i64());
@@ -241,6 +267,7 @@ fn outcome(client: Client, event: &str, payload: &Value) -> ToolOutcome {
         unseen,
         untold: client == Client::Codex && exit.is_none() && !unseen && !is_failure,
         took_ms: took_ms(payload, response),
+        answered: given.is_some() || error.is_some(),
         failed: !unseen && is_failure,
         output_head: (!output.is_empty()).then(|| head(&output).to_owned()),
         output_end: (!output.is_empty() && !flag(response, "isImage")).then(|| {

@@ -1,13 +1,14 @@
 //! What a hook saw, as observations: a command with its outcome, the files that were changed, or the name of a tool.
 
+use super::output::empty_answer;
 use super::{ToolCall, ToolOutcome, masked_end};
-use crate::domain::action::{Action, is_own_call, piped};
+use crate::domain::action::{Action, is_own_call, is_reading_tool, piped};
 use crate::domain::checkout::Checkout;
 use crate::domain::command::Seen;
 use crate::domain::event::{CommandRan, FileEdited, ToolUsed};
 use crate::domain::privacy::{self, Secrets};
 use crate::domain::scope::Scope;
-use crate::domain::text::{Branch, CommandLine, ToolName};
+use crate::domain::text::{Branch, CommandLine, Subagent, ToolName};
 use crate::domain::versions::Versions;
 
 /// The most commands of one line that are kept in normal form; people write two or three.
@@ -37,6 +38,7 @@ pub fn seen(
     let mut seen = Vec::new();
     let paths = action.map(|action| action.paths.clone()).unwrap_or_default();
     let clean = |text: &str| privacy::redacted(text, secrets);
+    let subagent: Option<Subagent> = call.subagent.as_deref().and_then(|id| clean(id).parse().ok());
     if !paths.is_empty() && call.command.is_none() && !outcome.failed {
         seen.push(Seen::Files(FileEdited {
             paths,
@@ -66,6 +68,7 @@ pub fn seen(
                 output_sha256,
                 answer_sha256,
                 took_ms: outcome.took_ms,
+                subagent: subagent.clone(),
                 checkout: Checkout::default(),
             }));
         }
@@ -79,8 +82,11 @@ pub fn seen(
     {
         let end = outcome.output_end.as_deref().and_then(|output| masked_end(output, secrets));
         let input_sha256 = call.input_sha256.clone();
-        let answer_sha256 = end.map(|end| end.answer_sha256);
-        seen.push(Seen::Tool(ToolUsed { tool, failed: outcome.failed, input_sha256, answer_sha256 }));
+        let is_empty = outcome.answered && is_reading_tool(&call.name);
+        let answer_sha256 = end.map(|end| end.answer_sha256).or_else(|| is_empty.then(empty_answer));
+        let target = call.target.as_deref().and_then(|target| clean(target).parse().ok());
+        let failed = outcome.failed;
+        seen.push(Seen::Tool(ToolUsed { tool, failed, input_sha256, answer_sha256, target, subagent }));
     }
     seen
 }

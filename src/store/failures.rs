@@ -34,6 +34,8 @@ pub(super) fn ran(db: &Connection, at: &Recorded, body: &CommandRan) -> Result<(
         }
         _ if !body.passed() => {}
         _ => {
+            // A command that passes again is no error that repeats.
+            db.prepare_cached("DELETE FROM repeated_errors WHERE command = ?1")?.execute([&body.command])?;
             for target in targets {
                 db.prepare_cached(
                     "UPDATE failures SET fix_seq = ?2, fix_id = ?3, fix_agent = ?4, fix_session = ?5, \
@@ -143,6 +145,7 @@ impl Reader {
                 since: row.get("last_at")?,
             })
         })?;
+        found.retain(|error| error.signature.as_deref().is_none_or(|error| !action::says_little(error)));
         debug_assert!(found.iter().all(|error| error.failures >= SUGGESTED_AFTER));
         let mut failed = self.db.prepare_cached(
             "SELECT o.claim_id, o.at FROM failed_decisions o WHERE o.at >= ?1 \

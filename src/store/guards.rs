@@ -10,7 +10,7 @@ use crate::domain::claim::Position;
 use crate::domain::event::{Event, Guard, GuardAccepted, GuardFired, GuardMuted, PositionTaken, Recorded};
 use crate::domain::experiment::ProfileName;
 use crate::domain::guard::{
-    self, Condition, Counts, ESCALATES_AFTER, Effect, Firing, Mute, Rule, Subject, Unmet,
+    self, Condition, Counts, ESCALATES_AFTER, Effect, Firing, Mute, Outcome, Rule, Subject, Unmet,
 };
 use crate::domain::ids::{ClaimId, GuardId, SessionId};
 use crate::domain::text::CommandLine;
@@ -118,7 +118,10 @@ pub(super) fn observed(db: &Connection, at: &Recorded, event: &Event) -> Result<
         .collect();
     for (id, seq, kind, did) in open {
         let kind: Kind = kind.parse().map_err(malformed)?;
-        let Some(outcome) = guard::outcome(&Firing { kind, did }, event) else { continue };
+        let Some(mut outcome) = guard::outcome(&Firing { kind, did }, event) else { continue };
+        if outcome == Outcome::ProvedWrong && !claims(db, &id)? {
+            outcome = Outcome::Ignored;
+        }
         db.prepare_cached(
             "UPDATE firings SET outcome = ?4, outcome_seq = ?5 WHERE session = ?1 AND guard = ?2 AND seq = ?3",
         )?
@@ -131,6 +134,13 @@ pub(super) fn observed(db: &Connection, at: &Recorded, event: &Event) -> Result<
         write(db, at, &id, &counts, escalated)?;
     }
     Ok(())
+}
+
+/// Whether a guard rests on a claim, which a success may prove wrong. A plain text claims nothing.
+fn claims(db: &Connection, guard: &str) -> Result<bool, StoreError> {
+    let mut plain =
+        db.prepare_cached("SELECT EXISTS (SELECT 1 FROM guards WHERE id = ?1 AND claim_id IS NULL)")?;
+    Ok(!plain.query_row([guard], only::<bool>)?)
 }
 
 fn times_ignored(db: &Connection, session: &str, guard: &str) -> Result<u64, StoreError> {
@@ -313,7 +323,7 @@ impl Reader {
         Ok(rules
             .into_iter()
             .map(|rule| {
-                let met = rule.condition.met(subject);
+                let met = rule.met(subject);
                 (rule, met)
             })
             .collect())

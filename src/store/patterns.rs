@@ -14,6 +14,7 @@ const MAX_OPEN: usize = 200;
 
 pub(super) const PATTERN: &str = "SELECT p.id, 'L' || n.number AS name, p.kind, p.about, p.episode, p.sessions, p.agents, \
      p.task_id, t.title AS task_title, 'T' || tn.number AS task, p.scopes, p.rests_on, p.repeats, p.opened_at, \
+     p.task_id IS NOT NULL AND t.holder IS NULL AS task_is_free, \
      p.opened_seq, p.closed_at, p.why, p.dismissed_by, p.reason \
      FROM patterns p LEFT JOIN names n ON n.id = p.id LEFT JOIN tasks t ON t.id = p.task_id \
      LEFT JOIN names tn ON tn.id = p.task_id";
@@ -80,6 +81,9 @@ pub struct PatternView {
     /// The title of the task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_title: Option<String>,
+    /// Whether no session holds the task now.
+    #[serde(skip)]
+    pub task_is_free: bool,
     /// The scopes.
     pub scopes: Vec<String>,
     /// Ledger positions of the events that show the pattern.
@@ -116,6 +120,7 @@ impl PatternView {
             agents: json(row, "agents")?,
             task: row.get("task")?,
             task_title: row.get("task_title")?,
+            task_is_free: row.get("task_is_free")?,
             scopes: json(row, "scopes")?,
             rests_on: json(row, "rests_on")?,
             repeats: json(row, "repeats")?,

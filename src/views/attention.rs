@@ -460,7 +460,8 @@ fn pattern(found: &PatternView) -> Need {
         moves.insert(agent, steps.map(|(_, step)| step).collect());
     }
     let ids = vec![found.id.to_string()];
-    Need::new(Kind::Pattern, ids, found.opened_at, moves, vec![patterns::said_later(found)])
+    let what = vec![patterns::said_later(found)];
+    Need { hint: patterns::help(found), ..Need::new(Kind::Pattern, ids, found.opened_at, moves, what) }
 }
 
 /// Whether other agents or a run answered a question: its claim is in force, and supersedes no claim of the agent.

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::asking::Asking;
 use super::markdown::inline;
 use super::{Answer, MAX_LIMIT, ViewError, to_json};
-use crate::domain::action::{Action, age};
+use crate::domain::action::{Action, Attempt, age};
 use crate::domain::event::{Event, Guard};
 use crate::domain::guard::{Condition, Counts, MAX_A_TURN, Subject};
 use crate::domain::names::{Named, Sort};
@@ -174,6 +174,9 @@ fn condition(guard: &GuardView) -> String {
 pub struct Looked {
     /// The guard, or the claim of a dead end.
     pub id: String,
+    /// Its short name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// What it says.
     pub text: String,
     /// Why it speaks or is silent.
@@ -223,6 +226,7 @@ fn looked(
             Ok(_) => is_full.then(full),
         };
         all.push(Looked {
+            name: store.name_given(&id)?,
             id,
             text: rule.text.to_string(),
             speaks: silent.is_none(),
@@ -251,6 +255,7 @@ fn looked(
             (None, Some(_)) => is_full.then(full),
         };
         all.push(Looked {
+            name: store.name_given(id)?,
             id: id.to_string(),
             text: candidate.statement,
             speaks: silent.is_none(),
@@ -275,7 +280,8 @@ pub fn last_action(reads: &mut Reads, session: &str) -> Result<Option<(Action, S
         }
         if let Some(Event::CommandRan(ran)) = &recorded.event {
             let line = ran.command.to_string();
-            let attempt = crate::domain::action::Attempt { command: Some(&line), ..Default::default() };
+            let tail = ran.tail.as_ref().filter(|_| ran.failed).map(|tail| tail.as_str());
+            let attempt = Attempt { command: Some(&line), output: tail, ..Attempt::default() };
             let action = Action { error: ran.error_signature.clone(), ..Action::of(attempt, &root, &root) };
             return Ok(Some((action, line)));
         }
@@ -295,7 +301,8 @@ pub fn silences_text(about: &str, looked: &[Looked]) -> String {
         text.push_str("No guard and no dead end has a trigger near it.\n");
     }
     for guard in looked {
-        let _ = writeln!(text, "- {}: {} ({})", guard.id, guard.why, inline(&guard.text, 120));
+        let name = guard.name.as_ref().unwrap_or(&guard.id);
+        let _ = writeln!(text, "- {name}: {} ({})", guard.why, inline(&guard.text, 120));
     }
     text
 }

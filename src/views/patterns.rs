@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 use super::asking::Asking;
 use super::markdown::{LIST_FIELD_CHARS, age, inline, name};
 use super::{Answer, DEFAULT_LIMIT, MAX_LIMIT, ViewError, to_json};
+use crate::domain::action::{says_little, tells_errors_apart, too_bare};
 use crate::domain::agent::AgentId;
 use crate::domain::event::Event;
 use crate::domain::ids::PatternId;
-use crate::domain::pattern::{PatternKind, risk};
+use crate::domain::pattern::{PatternKind, Repeats, risk};
 use crate::domain::time::Timestamp;
 use crate::domain::way;
 use crate::store::{PatternView, Reader, StoreError};
@@ -108,6 +109,9 @@ fn line(found: &PatternView, now: Timestamp) -> String {
         for (agents, step) in settles(found) {
             let _ = writeln!(text, "  to settle it, {agents}: `{step}`");
         }
+        if let Some(help) = help(found) {
+            let _ = writeln!(text, "  {help}");
+        }
     }
     text
 }
@@ -150,7 +154,12 @@ fn said(found: &PatternView) -> String {
         PatternKind::EscalationSpiral => {
             format!("the dispute about {scopes} between {agents} gets sharper, and nothing resolves it")
         }
-        PatternKind::Stall => format!("{agents} holds {task} and shows no activity"),
+        PatternKind::Stall => match found.task.as_ref().filter(|_| found.task_is_free) {
+            Some(free) => format!(
+                "{agents} shows no activity, and its lease of {task} ended: the task is free, `hm task claim {free}`"
+            ),
+            None => format!("{agents} holds {task} and shows no activity"),
+        },
         PatternKind::ContradictionCluster => {
             format!("{count} contradictions are open in {scopes}, between {agents}")
         }
@@ -171,10 +180,77 @@ pub(super) fn settles(found: &PatternView) -> Vec<(String, String)> {
     let movers = movers(found).join(" or ");
     let mut settles = vec![(movers, dismissal(found))];
     if found.kind == PatternKind::Loop {
-        let negative = json!({ "statement": way::STATEMENT, "claim_type": "negative", "scopes": ["."] });
+        let mut negative = json!({ "statement": way::STATEMENT, "claim_type": "negative", "scopes": ["."] });
+        if let Some(trigger) = trigger(found) {
+            negative["trigger"] = trigger.json();
+        }
         settles.insert(0, (found.agents.join(" or "), way::bare("create_claim", &negative)));
     }
     settles
+}
+
+/// Steps that help to settle a pattern and do not close it by themselves.
+pub(super) fn help(found: &PatternView) -> Option<String> {
+    match found.kind {
+        PatternKind::HandoffLoop => {
+            let task = found.task.as_ref()?;
+            let claim = way::call("claim_task", &json!({ "task_id": task }));
+            let show = format!("hivemind://tasks/{task}");
+            Some(format!("one agent keeps it to its end: {claim}; what happened: `{show}`"))
+        }
+        PatternKind::ContradictionCluster => {
+            Some("settle its contradictions: `hivemind://contradictions`".to_owned())
+        }
+        PatternKind::Loop
+        | PatternKind::EscalationSpiral
+        | PatternKind::Stall
+        | PatternKind::UnstableProof => None,
+    }
+}
+
+/// What makes the dead end of a loop warn the next session at the action.
+enum LoopTrigger {
+    Command(String),
+    Error(String),
+    Path(String),
+}
+
+impl LoopTrigger {
+    fn json(&self) -> Value {
+        match self {
+            Self::Command(line) => json!({ "commands": [line] }),
+            Self::Error(error) => json!({ "error_signature": error }),
+            Self::Path(path) => json!({ "paths": [path] }),
+        }
+    }
+
+    /// The option of `hm claim create`.
+    fn option(&self) -> String {
+        let (option, text) = match self {
+            Self::Command(line) => ("--trigger-command", line),
+            Self::Error(error) => ("--trigger-error", error),
+            Self::Path(path) => ("--trigger-path", path),
+        };
+        format!("{option} {}", shell_words::quote(&text.replace('`', "'")))
+    }
+}
+
+/// The trigger of a loop's dead end. A tool of a client that only reads meets none.
+fn trigger(found: &PatternView) -> Option<LoopTrigger> {
+    let Repeats { commands, error, tool, period, .. } = &found.repeats;
+    if *tool {
+        return None;
+    }
+    if let Some(path) = commands.iter().find_map(|line| line.as_str().strip_prefix("edit ")) {
+        return Some(LoopTrigger::Path(path.to_owned()));
+    }
+    let error = error.as_ref().map(ToString::to_string);
+    let error = error.filter(|error| tells_errors_apart(error) && !says_little(error));
+    if commands.len() > 1 && period.is_none() && error.is_some() {
+        return error.map(LoopTrigger::Error);
+    }
+    let command = commands.iter().find(|line| too_bare(std::slice::from_ref(line)).is_none());
+    command.map(|line| LoopTrigger::Command(line.to_string())).or_else(|| error.map(LoopTrigger::Error))
 }
 
 /// The agents that are asked to settle a pattern.
@@ -243,8 +319,9 @@ fn own_loop(found: &PatternView, peers: &[String]) -> String {
     }
     let _ = writeln!(
         text,
-        " or file what does not work: `hm claim create \"STATEMENT\" --type negative --scope PATH`. If it repeats on \
-         purpose: `{}`.",
+        " or file what does not work, so that the next session is warned: `hm claim create \"STATEMENT\" --type negative \
+         --scope PATH{}`. If it repeats on purpose: `{}`.",
+        trigger(found).map(|trigger| format!(" {}", trigger.option())).unwrap_or_default(),
         dismissal(found)
     );
     text
@@ -280,6 +357,7 @@ mod tests {
                 agents: vec!["devops".to_owned()],
                 task: None,
                 task_title: None,
+                task_is_free: false,
                 scopes: Vec::new(),
                 rests_on: vec![1, 2, 3],
                 repeats: Repeats {

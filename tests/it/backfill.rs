@@ -82,6 +82,8 @@ fn history() -> Vec<(&'static str, Command)> {
         failed: false,
         input_sha256: None,
         answer_sha256: None,
+        target: None,
+        subagent: None,
     });
     let turn = RecordTurn {
         role: Role::User,

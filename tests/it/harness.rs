@@ -112,6 +112,7 @@ pub(crate) fn ran(line: &str) -> CommandRan {
         output_sha256: None,
         answer_sha256: None,
         took_ms: None,
+        subagent: None,
         checkout: Checkout::default(),
     }
 }

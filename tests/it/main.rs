@@ -35,6 +35,7 @@ mod doubted;
 mod earlier;
 mod endpoints;
 mod evasions;
+mod everyday;
 mod evidence;
 mod experiments;
 mod explained;

@@ -121,7 +121,14 @@ impl Team {
     /// A tool call that failed.
     fn used(&mut self, by: &str, session: &str, tool: &str) {
         let tool = tool.to_owned().try_into().expect("a tool");
-        let seen = Seen::Tool(ToolUsed { tool, failed: true, input_sha256: None, answer_sha256: None });
+        let seen = Seen::Tool(ToolUsed {
+            tool,
+            failed: true,
+            input_sha256: None,
+            answer_sha256: None,
+            target: None,
+            subagent: None,
+        });
         let event_id = EventId::from_uuid(system::new_id());
         self.does(by, session, Command::Observe(Observe { event_id, seen }));
     }

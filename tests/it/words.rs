@@ -184,6 +184,8 @@ fn the_log_leaves_out_calls_of_hm_and_says_how_many() {
             failed: false,
             input_sha256: None,
             answer_sha256: None,
+            target: None,
+            subagent: None,
         }));
     }
     see(Seen::Tool(ToolUsed {
@@ -191,6 +193,8 @@ fn the_log_leaves_out_calls_of_hm_and_says_how_many() {
         failed: true,
         input_sha256: None,
         answer_sha256: None,
+        target: None,
+        subagent: None,
     }));
     let shown = |line: &str| {
         let log = shell.json(line);

@@ -683,6 +683,8 @@ fn work() -> BoxedStrategy<Command> {
                 failed: false,
                 input_sha256: None,
                 answer_sha256: None,
+                target: None,
+                subagent: None,
             }),
             1 => Seen::Command(CommandRan { exit_code: Some(1), failed: true, ..ran("cargo test") }),
             _ => Seen::Files(FileEdited {

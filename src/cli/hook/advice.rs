@@ -103,7 +103,7 @@ impl Hooked {
         if let Some((rule, kind, met, is_fresh)) = refusal {
             let firing = self.firing(Guard::Rule(rule.id), (kind, &met), action);
             return Ok((
-                Answer::Deny(line_of(&rule, &met)),
+                Answer::Deny(refusal_of(&rule, &met)),
                 firing.filter(|_| is_fresh).into_iter().collect(),
             ));
         }
@@ -253,6 +253,15 @@ fn line_of(rule: &Rule, met: &str) -> String {
     };
     let (text, met) = (quoted(rule.text.as_str(), 400), quoted(met, 120));
     format!("hivemind: guard {} {says}: {text} (it is about `{met}`).", rule.id)
+}
+
+/// The line of a guard that stops an action.
+fn refusal_of(rule: &Rule, met: &str) -> String {
+    let (text, met) = (quoted(rule.text.as_str(), 400), quoted(met, 120));
+    format!(
+        "hivemind: blocked by guard {}: {text} (it is about `{met}`). Ask the operator or the architect.",
+        rule.id
+    )
 }
 
 /// The line about the command that succeeded where this one failed.

@@ -94,6 +94,186 @@ pub fn error_in(output: &str) -> Option<ErrorSignature> {
     None
 }
 
+/// The most lines of an output that are compared with the errors of triggers.
+const MAX_ERROR_LINES: usize = 8;
+
+/// The lines of an output that tell of errors, as printed. A single line is one whatever it says.
+pub(super) fn lines(output: &str) -> Vec<String> {
+    let plain = without_colours(output);
+    let mut all = plain.lines().take(MAX_LINES).filter(|line| !line.trim().is_empty());
+    let mut found: Vec<String> = Vec::new();
+    let mut first: Option<String> = None;
+    let (mut in_frames, mut follows) = (false, false);
+    let mut count = 0;
+    while let Some(line) = all.next().filter(|_| found.len() < MAX_ERROR_LINES) {
+        count += 1;
+        let line = clean(head(line));
+        first.get_or_insert_with(|| line.clone());
+        let ends_frames = in_frames && !line.starts_with([' ', '\t']);
+        in_frames = (in_frames && !ends_frames) || line.starts_with("Traceback (most recent call last)");
+        if ends_frames || follows || ERROR.is_match(&line) {
+            follows = line.ends_with(':') && !follows;
+            found.push(line);
+        }
+    }
+    match first {
+        Some(only) if count == 1 && found.is_empty() => vec![only],
+        _ => found,
+    }
+}
+
+/// Whether a line of an error says a text, at the boundaries of words. Numbers, paths and quoted texts may differ where
+/// the text has a mask; what it names in quotes, a path, a host or a port must stand in the line.
+pub(super) fn says(line: &str, text: &str) -> bool {
+    let (line, text) = (clean(head(line)), clean(head(text)));
+    let is_said =
+        |want: &str| [masked_whole(&line), masked_once(&line)].iter().any(|have| has_words(have, want));
+    if !tells_errors_apart(&text) {
+        // A guard of an older release may have so short a text.
+        return masked(&text).is_some_and(|text| masked(&line) == Some(text));
+    }
+    let want = [masked_whole(&text), masked_once(&text)];
+    want.iter().any(|want| !want.is_empty() && is_said(want))
+        && names(&text).iter().all(|name| has_words(&line.to_lowercase(), &name.to_lowercase()))
+}
+
+/// Whether a text stands in a line, and begins and ends no inner part of a word.
+fn has_words(line: &str, text: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let (first, last) = (text.chars().next().is_some_and(is_word), text.chars().last().is_some_and(is_word));
+    line.match_indices(text).any(|(at, _)| {
+        let before = line[..at].chars().last().is_some_and(is_word);
+        let after = line[at + text.len()..].chars().next().is_some_and(is_word);
+        !(first && before || last && after)
+    })
+}
+
+/// What a text names: in quotes, as a path, a host or a port. Masks and temporary paths name nothing.
+fn names(text: &str) -> Vec<String> {
+    static HOST: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"\b(?:\d{1,3}(?:\.\d{1,3}){3}|localhost)(?::\d+)?\b|\b(?i:port) \d+\b|(?:^|[\s(@/])([a-z][\w.-]*:\d{3,5})\b",
+        )
+    });
+    let text = &text[BEGINNING.find(text).map_or(0, |found| found.end())..];
+    let quoted = QUOTED.find_iter(text).map(|found| {
+        found.as_str().trim_matches(|c: char| c.is_whitespace() || "\"'`‘’“”([=:,".contains(c)).to_owned()
+    });
+    let unquoted = QUOTED.replace_all(text, "${1} ");
+    let paths = PATH.find_iter(&unquoted).map(|found| {
+        let path = found.as_str().trim_start_matches(|c: char| c.is_whitespace() || "([=,:".contains(c));
+        // Another checkout of the same project begins elsewhere.
+        let parts: Vec<&str> = path.rsplit('/').take(2).collect();
+        match parts.as_slice() {
+            [file, dir] if path.starts_with(['/', '~']) && !dir.is_empty() => format!("{dir}/{file}"),
+            _ => path.to_owned(),
+        }
+    });
+    let hosts = HOST.captures_iter(&unquoted).filter_map(|found| {
+        let host = found.get(1).or_else(|| found.get(0))?.as_str();
+        // `app.js:120` is a place in a file.
+        let name = host.split(':').next().unwrap_or(host);
+        let is_file = found.get(1).is_some()
+            && name.rsplit_once('.').is_some_and(|(_, end)| end.len() <= 3 && end != "com" && end != "org");
+        (!is_file).then(|| host.to_owned())
+    });
+    let all = quoted.chain(paths).chain(hosts);
+    all.filter(|name| !name.is_empty() && !name.contains('{') && !name.contains("tmp/")).collect()
+}
+
+/// The words of a text in lower case, without masks.
+fn words(text: &str) -> Vec<String> {
+    let masks = ["{quoted}", "{path}", "{hex}", "{n}"];
+    let text = masks.iter().fold(masked_whole(&clean(head(text))), |text, mask| text.replace(mask, " "));
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    words.map(str::to_owned).collect()
+}
+
+/// The words of some lines, once each.
+pub(super) fn words_of<'l>(lines: impl Iterator<Item = &'l str>) -> Vec<String> {
+    let all: std::collections::BTreeSet<String> = lines.flat_map(words).collect();
+    all.into_iter().collect()
+}
+
+/// The word under which the text of a trigger is stored: the longest one.
+pub(super) fn rarest_word(text: &str) -> Option<String> {
+    words(text).into_iter().max_by_key(|word| (word.len(), word.clone()))
+}
+
+/// Whether a text is enough to tell an error from others: two words, or one word that is long, in capitals, or has a digit.
+pub fn tells_errors_apart(text: &str) -> bool {
+    let words = words(text);
+    let words: Vec<&String> = words.iter().filter(|word| word.contains(char::is_alphabetic)).collect();
+    match words.as_slice() {
+        [] => false,
+        [only] => {
+            let is_code = |word: &str| {
+                word.to_lowercase() == **only
+                    && (word.chars().all(|c| !c.is_lowercase())
+                        || word.contains(|c: char| c.is_ascii_digit()))
+            };
+            only.chars().count() >= LONG_WORD_CHARS
+                || text.split(|c: char| !c.is_alphanumeric() && c != '_').any(is_code)
+        }
+        _ => true,
+    }
+}
+
+/// Letters of a word that says enough alone.
+const LONG_WORD_CHARS: usize = 8;
+/// Words that tools print around any failure.
+const OF_TOOLS: [&str; 44] = [
+    "a",
+    "aborted",
+    "aborting",
+    "an",
+    "assert",
+    "assertion",
+    "assertionerror",
+    "build",
+    "code",
+    "command",
+    "compile",
+    "could",
+    "due",
+    "elifecycle",
+    "err",
+    "error",
+    "errors",
+    "exit",
+    "exited",
+    "fail",
+    "failed",
+    "failure",
+    "failures",
+    "in",
+    "lib",
+    "make",
+    "non",
+    "not",
+    "npm",
+    "of",
+    "pass",
+    "previous",
+    "process",
+    "recipe",
+    "rerun",
+    "returned",
+    "script",
+    "status",
+    "target",
+    "test",
+    "tests",
+    "to",
+    "with",
+    "zero",
+];
+
+/// Whether a signature has only words that tools print around any failure, such as `exit code {n}`.
+pub fn says_little(signature: &str) -> bool {
+    words(signature).iter().all(|word| OF_TOOLS.contains(&word.as_str()))
+}
+
 /// A line without control characters and without blanks at its end.
 fn clean(line: &str) -> String {
     let line: String = line.chars().filter(|c| !c.is_control()).collect();
@@ -132,7 +312,11 @@ fn masked(line: &str) -> Option<ErrorSignature> {
 fn masked_once(line: &str) -> String {
     let beginning = BEGINNING.find(line).map_or(0, |found| found.end());
     // A line with nothing but a place or a severity keeps it as its message.
-    let line = if line[beginning..].trim().is_empty() { line } else { &line[beginning..] };
+    masked_whole(if line[beginning..].trim().is_empty() { line } else { &line[beginning..] })
+}
+
+/// A line with its place and severity, and without what differs between runs.
+fn masked_whole(line: &str) -> String {
     let line = QUOTED.replace_all(line, "${1}{quoted}");
     let line = PATH.replace_all(&line, "${1}{path}");
     let line = HEX.replace_all(&line, "{hex}");

@@ -12,10 +12,59 @@ const LOOKING: [&str; 42] = [
     "printenv", "ps", "readlink", "realpath", "rm", "rmdir", "sed", "sort", "stat", "tail", "tee", "touch",
     "tree", "type", "uniq", "which",
 ];
+/// Programs whose first argument says what they do.
+pub(super) const OF_COMMANDS: [&str; 38] = [
+    "aws",
+    "az",
+    "bash",
+    "bun",
+    "bundle",
+    "cargo",
+    "cmake",
+    "composer",
+    "conda",
+    "deno",
+    "docker",
+    "docker-compose",
+    "dotnet",
+    "gcloud",
+    "gh",
+    "git",
+    "glab",
+    "go",
+    "gradle",
+    "helm",
+    "just",
+    "kubectl",
+    "make",
+    "mvn",
+    "node",
+    "npm",
+    "npx",
+    "pip",
+    "pip3",
+    "pnpm",
+    "podman",
+    "poetry",
+    "python",
+    "python3",
+    "rustup",
+    "sh",
+    "uv",
+    "yarn",
+];
+/// Tools of clients that read a file or list a directory.
+const READING_TOOLS: [&str; 10] =
+    ["Read", "read", "view", "read_file", "Grep", "grep", "Glob", "glob", "LS", "list_directory"];
 /// What of git computes or checks something about the files.
 const GIT_SHOWS: [&str; 4] = ["apply", "bisect", "fsck", "grep"];
 /// Options of git that take a value before its command.
 const GIT_OPTIONS: [&str; 4] = ["-C", "-c", "--git-dir", "--work-tree"];
+
+/// Whether a tool of a client only reads files or lists them.
+pub fn is_reading_tool(tool: &str) -> bool {
+    READING_TOOLS.contains(&tool)
+}
 
 /// Whether a line only looks. In doubt it does more.
 pub fn only_looks(line: &str) -> bool {

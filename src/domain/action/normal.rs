@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::looks::OF_COMMANDS;
 use super::shell::{Joint, Step, VALUE, cut};
 use super::volatile::{Place, absolute, below, is_port_option, masked, port, word};
 use super::written::written_by;
@@ -75,6 +76,12 @@ impl NormalCommand {
         names.join(" ")
     }
 
+    /// Whether it is only the name of a program whose first argument is the command, as `git` is. Nearly every action
+    /// begins with such a program, so that the name alone stands for a call without arguments.
+    pub fn is_bare_program(&self) -> bool {
+        matches!(self.words.as_slice(), [program] if OF_COMMANDS.contains(&name(program)))
+    }
+
     /// The keys of every trigger that can match this command. The author of a trigger may have named a file of the
     /// workspace by its absolute path. Without the workspace such a path looks like a temporary file.
     pub fn keys_of_triggers(&self) -> Vec<String> {
@@ -83,17 +90,20 @@ impl NormalCommand {
             [] => Vec::new(),
             [only] => spellings(only).to_vec(),
             [program, first, ..] => spellings(program)
-                .iter()
-                .flat_map(|program| spellings(first).map(|first| format!("{program} {first}")))
+                .into_iter()
+                .flat_map(|program| {
+                    let [named, masked] = spellings(first).map(|first| format!("{program} {first}"));
+                    [program, named, masked]
+                })
                 .collect(),
         }
     }
 
-    /// Whether a trigger with this command matches `action`: the words are equal, and `action` may have more. A
-    /// trigger of one word must equal the whole action, because nearly every action begins with `cargo` or `git`. A
-    /// trigger without a directory matches in any directory of the workspace.
+    /// Whether a trigger with this command matches `action`: the words are equal, and `action` may have more. The name
+    /// of a program alone must equal the whole action if its first argument is the command. A trigger without a
+    /// directory matches in any directory of the workspace.
     pub fn covers(&self, action: &Self) -> bool {
-        let same_words = if self.words.len() == 1 {
+        let same_words = if self.is_bare_program() {
             self.words == action.words
         } else {
             action.words.starts_with(&self.words)
@@ -130,21 +140,26 @@ impl fmt::Display for NormalCommand {
 /// Parts that the text alone does not determine give no command: an open quote, a here-document, a command in a
 /// variable, a computed directory.
 pub fn normalise(line: &str, cwd: &str, root: &str) -> Vec<NormalCommand> {
-    with_written(line, cwd, root).0
+    read(line, cwd, root).found
 }
 
-/// Like [`normalise`], and also returns the absolute paths of the files that the line writes, moves or deletes: by a
-/// redirection, or by a program that does nothing else.
-pub(super) fn with_written(line: &str, cwd: &str, root: &str) -> (Vec<NormalCommand>, Vec<String>) {
-    let mut reading = Reading { root, found: Vec::new(), written: Vec::new() };
+/// Like [`normalise`], with what else the line shows.
+pub(super) fn read<'r>(line: &str, cwd: &str, root: &'r str) -> Reading<'r> {
+    let mut reading = Reading { root, found: Vec::new(), somewhere: Vec::new(), written: Vec::new() };
     reading.line(line, &absolute(cwd, "/"), MAX_DEPTH);
-    (reading.found, reading.written)
+    reading
 }
 
-struct Reading<'r> {
+/// What a line shows.
+pub(super) struct Reading<'r> {
     root: &'r str,
-    found: Vec<NormalCommand>,
-    written: Vec<String>,
+    /// The commands in normal form.
+    pub(super) found: Vec<NormalCommand>,
+    /// The commands whose directory only the shell knows, as they are in the root.
+    pub(super) somewhere: Vec<NormalCommand>,
+    /// The absolute paths of the files that the line writes, moves or deletes: by a redirection, or by a program that
+    /// does nothing else.
+    pub(super) written: Vec<String>,
 }
 
 impl Reading<'_> {
@@ -167,11 +182,10 @@ impl Reading<'_> {
                         self.writes(&file, cwd);
                     }
                 }
-                Step::Within(line) => {
-                    if let Some(cwd) = &cwd {
-                        self.line(&line, cwd, depth - 1);
-                    }
-                }
+                Step::Within(line) => match &cwd {
+                    Some(cwd) => self.line(&line, cwd, depth - 1),
+                    None => self.somewhere(|there| there.line(&line, there.root, depth - 1)),
+                },
                 Step::Run { text, before, after } => {
                     let Ok(words) = shell_words::split(&text) else { return };
                     let mut words = words.as_slice();
@@ -197,16 +211,23 @@ impl Reading<'_> {
                                 cwd = cwd.filter(|_| is_certain).and_then(|cwd| enter(words, &cwd));
                             }
                         }
-                        Some(_) => {
-                            if let Some(cwd) = cwd.as_ref().filter(|_| !is_instead) {
-                                self.command(words, before, cwd, depth);
-                            }
-                        }
+                        Some(_) => match cwd.as_ref().filter(|_| !is_instead) {
+                            Some(cwd) => self.command(words, before, cwd, depth),
+                            None => self.somewhere(|there| there.command(words, before, there.root, depth)),
+                        },
                         None => {}
                     }
                 }
             }
         }
+    }
+
+    /// Reads commands whose directory is unknown. Which files they write is unknown too.
+    fn somewhere(&mut self, read: impl FnOnce(&mut Self)) {
+        let mut there =
+            Self { root: self.root, found: Vec::new(), somewhere: Vec::new(), written: Vec::new() };
+        read(&mut there);
+        self.somewhere.extend(there.found.into_iter().chain(there.somewhere));
     }
 
     /// Adds files that a command writes. What only the shell knows names none.

@@ -1,7 +1,7 @@
 //! Matches a command that a hook saw with a claim: a file in the claim's scopes, or the command of its trigger.
 
 use super::normal::NormalCommand;
-use super::{Action, Kind, SOME_WORKSPACE, met, normalise};
+use super::{Action, Attempt, Kind, SOME_WORKSPACE, met, normalise};
 use crate::domain::claim::Trigger;
 use crate::domain::scope::Scope;
 use crate::domain::text::CommandLine;
@@ -29,6 +29,18 @@ pub fn run_of<'a>(
     let [wanted] = &normalise(line, &action.root, &action.root)[..] else { return None };
     let mut runs = action.commands.iter().filter(|run| wanted.covers(run));
     runs.clone().find(|run| is_it(run)).or_else(|| runs.next_back())
+}
+
+/// Whether a line, or one of its commands in normal form, writes, moves or deletes a file at a path, as `rm`, `sed -i` and
+/// `git restore` do. They run in the root of the workspace.
+pub fn writes_at(line: &CommandLine, runs: &[CommandLine], path: &str) -> bool {
+    let Ok(path) = path.parse::<Scope>() else { return false };
+    let mut lines = std::iter::once(line).chain(runs);
+    lines.any(|line| {
+        let attempt = Attempt { command: Some(line.as_str()), ..Attempt::default() };
+        let written = Action::of(attempt, SOME_WORKSPACE, SOME_WORKSPACE).paths;
+        written.iter().any(|file| path.covers(file) || path == *file)
+    })
 }
 
 /// The files of the workspace that these commands name.

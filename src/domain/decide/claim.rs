@@ -271,10 +271,33 @@ fn check_trigger(create: &CreateClaim) -> Result<(), Rejection> {
         );
         return Err(Rejection::invalid("trigger.symbols", why));
     }
+    trigger_says_enough(trigger, "trigger")?;
     if action::keys(trigger).is_empty() {
         let why = "this trigger meets no action, so it would never warn: name a path or glob below the root, a \
                    command, a symbol such as `crank_workers`, or an error, or leave the trigger out";
         return Err(Rejection::invalid("trigger", why));
+    }
+    Ok(())
+}
+
+/// Refuses a command or an error that is too short to mean something.
+///
+/// # Errors
+/// `invalid_argument`.
+pub(super) fn trigger_says_enough(trigger: &Trigger, field: &str) -> Result<(), Rejection> {
+    if let Some(bare) = action::too_bare(&trigger.commands) {
+        let why = format!(
+            "`{bare}` alone stands for a call without arguments: name its command too, such as `{bare} COMMAND`"
+        );
+        return Err(Rejection::invalid(&format!("{field}.commands"), why));
+    }
+    if let Some(error) =
+        trigger.error_signature.as_ref().filter(|error| !action::tells_errors_apart(error.as_str()))
+    {
+        let why = format!(
+            "`{error}` stands in too many errors: give two words of the line, or one long word or code such as `ENOENT`"
+        );
+        return Err(Rejection::invalid(&format!("{field}.error_signature"), why));
     }
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! Guards: who accepts and silences them, and what a write that meets one is told.
 
+use super::claim::trigger_says_enough;
 use super::{Accepted, Facts, GuardRuns, Speaker, experiment, fresh_id, known_claim, transition};
 use crate::domain::action;
 use crate::domain::action::Kind;
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ClaimType, Position, Status};
+use crate::domain::claim::{ClaimType, Position, Status, Trigger};
 use crate::domain::command::{AcceptGuard, Command, MuteGuard, RunExperiment, TakePosition};
 use crate::domain::event::{Event, Guard, GuardAccepted, GuardFired, GuardMuted};
 use crate::domain::experiment::Prediction;
@@ -40,6 +41,13 @@ pub(super) fn accept(
     if let Some((field, why)) = accept.condition.fault() {
         return Err(Rejection::invalid(field, why));
     }
+    let condition = &accept.condition;
+    let trigger = Trigger {
+        commands: condition.commands.clone(),
+        error_signature: condition.error_signature.clone(),
+        ..Trigger::default()
+    };
+    trigger_says_enough(&trigger, "condition")?;
     if accept.until.is_some_and(|until| until <= now) {
         return Err(Rejection::invalid("until", "the time has passed: name a later one, or leave it out"));
     }

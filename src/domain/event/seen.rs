@@ -6,7 +6,7 @@ use crate::domain::checkout::Checkout;
 use crate::domain::claim::ReportKind;
 use crate::domain::scope::Scope;
 use crate::domain::text::{
-    Branch, CommandLine, ErrorSignature, MessageText, OutputTail, Recipient, Summary, ToolName,
+    Branch, CommandLine, ErrorSignature, MessageText, OutputTail, Recipient, Subagent, Summary, ToolName,
 };
 use crate::domain::time::Timestamp;
 use crate::domain::versions::Versions;
@@ -65,6 +65,12 @@ pub struct ToolUsed {
     /// SHA-256 of the steady part of the output, hex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_sha256: Option<String>,
+    /// What a reading tool was asked for: the file, or the pattern and where it is looked for. Without secrets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<CommandLine>,
+    /// The subagent of the client that did it. None for the session itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subagent: Option<Subagent>,
 }
 
 /// A hook saw a command.
@@ -103,6 +109,9 @@ pub struct CommandRan {
     /// The duration in milliseconds, if the client reported it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took_ms: Option<u64>,
+    /// The subagent of the client that did it. None for the session itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subagent: Option<Subagent>,
     /// The work tree and branch of the command.
     #[serde(flatten)]
     pub checkout: Checkout,

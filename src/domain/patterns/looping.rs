@@ -1,20 +1,24 @@
 //! Loops of one session: it does the same again and gets the same answer.
 
+mod ran;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use self::ran::Ran;
 use super::polls::{is_poll, searches, waits_for_a_child};
 use super::{Book, Found, Subject};
-use crate::domain::action::{error_in, only_looks, steady};
+use crate::domain::action::{error_in, is_reading_tool, only_looks};
 use crate::domain::agent::AgentId;
-use crate::domain::event::{CommandRan, Event, Recorded, ToolUsed};
+use crate::domain::event::{CommandRan, Event, FileEdited, Recorded, ToolUsed};
 use crate::domain::ids::SessionId;
 use crate::domain::pattern::{PatternEnd, PatternKind, Repeats};
 use crate::domain::plan::TaskStatus;
 use crate::domain::scope::Scope;
 use crate::domain::session::Role;
 use crate::domain::state::State;
-use crate::domain::text::{CommandLine, ErrorSignature};
+use crate::domain::text::{CommandLine, Subagent};
 use crate::domain::time::{Hours, Timestamp};
+use crate::domain::versions::Versions;
 
 /// Records of a session that are kept: the last 20 actions.
 const WINDOW: usize = 20;
@@ -33,18 +37,18 @@ const MAX_PERIOD: usize = 4;
 const MOVED_ON: u32 = 20;
 /// How long a command in the background is taken to run.
 const CHILD_LIVES: Hours = Hours(1);
-/// Lines at the end of two outputs that are compared where the lines cut the output in different ways.
-const LAST_LINES: usize = 3;
-/// Tools of clients that read a file or list a directory.
-const READS: [&str; 10] =
-    ["Read", "read", "view", "read_file", "Grep", "grep", "Glob", "glob", "LS", "list_directory"];
-/// The most sessions that are kept. The ones silent longest are dropped, and their loops are over.
+/// The most sessions and subagents that are kept. The ones silent longest are dropped, and their loops are over.
 const MAX_SESSIONS: usize = 256;
+/// Steps of `git bisect` that check out another commit.
+const BISECTS: [&str; 6] = ["bad", "good", "new", "old", "run", "skip"];
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Looping {
-    sessions: BTreeMap<SessionId, Session>,
+    sessions: BTreeMap<Actor, Session>,
 }
+
+/// A session, or one of its subagents: the session of the client runs several at once.
+type Actor = (SessionId, Option<Subagent>);
 
 #[derive(Debug, Clone, PartialEq)]
 struct Session {
@@ -62,158 +66,60 @@ struct Session {
 #[derive(Debug, Clone, PartialEq)]
 struct Open {
     commands: BTreeSet<String>,
-    /// The last time each command was run in the loop.
-    last: Vec<Act>,
+    /// The last time each command was run in the loop, for each of its answers in a round.
+    last: Vec<Ran>,
     /// Actions since the last repetition.
     idle: u32,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 enum Act {
-    Edit { paths: Vec<Scope> },
+    Edit(Box<Edit>),
     Ran(Box<Ran>),
 }
 
-/// A command that ran.
+/// Files that changed.
 #[derive(Debug, Clone, PartialEq)]
-struct Ran {
+struct Edit {
     seq: u64,
-    at: Timestamp,
-    /// The line as it was typed.
-    line: String,
-    /// Its commands in normal form.
-    command: String,
-    exit: Option<i32>,
-    failed: bool,
-    of_last: bool,
-    answer: Option<String>,
-    tail: Option<String>,
-    error: Option<ErrorSignature>,
-    /// Whether something else happened before it.
-    after_other: bool,
+    paths: Vec<Scope>,
+    /// What they held afterwards.
+    versions: Versions,
+    /// Whether git brought them: the command of git is the action.
+    is_merged: bool,
 }
 
-impl Ran {
-    fn of(recorded: &Recorded, ran: &CommandRan, after_other: bool) -> Self {
-        let runs: Vec<&str> = ran.runs.iter().map(CommandLine::as_str).collect();
-        let answer = ran.answer_sha256.as_ref().or(ran.output_sha256.as_ref());
-        Self {
-            seq: recorded.seq,
-            at: recorded.at,
-            line: ran.command.as_str().to_owned(),
-            command: if runs.is_empty() { ran.command.as_str().to_owned() } else { runs.join(" ; ") },
-            exit: ran.exit_code,
-            failed: ran.failed,
-            of_last: ran.of_last,
-            answer: answer.cloned(),
-            tail: ran.tail.as_ref().map(|tail| tail.as_str().to_owned()),
-            error: ran.error_signature.clone(),
-            after_other,
-        }
+impl Edit {
+    fn of(recorded: &Recorded, edited: &FileEdited) -> Self {
+        let FileEdited { paths, versions, merged, .. } = edited;
+        let (paths, versions) = (paths.clone(), versions.clone());
+        Self { seq: recorded.seq, paths, versions, is_merged: merged.is_some() }
     }
 
-    /// Whether the command failed, as far as its end and its output tell. A pipe hides the exit code.
-    fn fails(&self) -> bool {
-        // What a command only shows, such as a file, may speak of any error.
-        let is_hidden = (self.of_last || self.exit.is_none()) && !only_looks(&self.line);
-        let is_failure = self.failed || is_hidden && self.says_failure();
-        is_failure && !searches(&self.command)
+    /// Whether both left the same files with the same content.
+    fn is_like(&self, other: &Self) -> bool {
+        !self.versions.is_empty() && self.paths == other.paths && self.versions == other.versions
     }
-
-    /// Whether the output says that something failed. `0 failed` says that nothing did.
-    fn says_failure(&self) -> bool {
-        let counts = self.counts();
-        let mut failures = counts.iter().filter(|(word, _)| word != "passed").peekable();
-        if failures.peek().is_some() {
-            return failures.any(|(_, count)| count.bytes().any(|digit| digit != b'0'));
-        }
-        counts.is_empty() && self.signature().is_some()
-    }
-
-    fn signature(&self) -> Option<ErrorSignature> {
-        self.error.clone().or_else(|| self.tail.as_deref().and_then(error_in))
-    }
-
-    /// Whether two runs of one command answered the same. None if that cannot be told, because the lines show other
-    /// parts of the output.
-    fn answers_like(&self, other: &Self) -> Option<bool> {
-        let is_open = self.of_last || other.of_last;
-        let ends_differ = !is_open
-            && (self.failed != other.failed
-                || matches!((self.exit, other.exit), (Some(a), Some(b)) if a != b));
-        if ends_differ {
-            return Some(false);
-        }
-        if self.answer == other.answer {
-            return Some(true);
-        }
-        if self.line == other.line {
-            return Some(false);
-        }
-        (self.ending()? == other.ending()?).then_some(true)
-    }
-
-    /// The last lines of the output without what varies.
-    fn ending(&self) -> Option<Vec<String>> {
-        let lines = self.tail.as_deref()?.lines().rev().filter(|line| !line.trim().is_empty());
-        let mut last: Vec<String> =
-            lines.map(steady).filter(|line| !line.is_empty()).take(LAST_LINES).collect();
-        // The tail may begin in the middle of a line.
-        if last.len() > 1 && last.len() < LAST_LINES {
-            last.pop();
-        }
-        (!last.is_empty()).then_some(last)
-    }
-
-    /// The numbers of errors and failures in the output.
-    fn counts(&self) -> Vec<(String, String)> {
-        let text = self.tail.as_deref().unwrap_or_default();
-        let words: Vec<&str> = text
-            .split(|c: char| c.is_whitespace() || ",;()[]=:".contains(c))
-            .filter(|word| !word.is_empty())
-            .collect();
-        let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
-        let counted = |word: &str| {
-            let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
-            ["failed", "errors", "error", "passed", "failures", "failing", "previous", "problems"]
-                .into_iter()
-                .find(|known| *known == word)
-        };
-        words
-            .windows(2)
-            .filter(|pair| is_number(pair[0]))
-            .filter_map(|pair| Some((counted(pair[1])?.to_owned(), pair[0].to_owned())))
-            .collect()
-    }
-
-    /// The files that the command and the end of its output name.
-    fn files(&self) -> BTreeSet<String> {
-        let tail = self.tail.as_deref().unwrap_or_default();
-        let around = |c: char| c.is_whitespace() || "\"'`(),;=<>[]{}|".contains(c);
-        let words = self.command.split(around).chain(tail.split(around));
-        words.filter_map(file).collect()
-    }
-}
-
-/// The file that a word names, without its place in it. Files of the system and of dependencies are nobody's work.
-fn file(word: &str) -> Option<String> {
-    let path = word.split("::").next().unwrap_or(word);
-    let path = path.split(':').next().unwrap_or(path).trim_end_matches('.').trim_start_matches("./");
-    let (stem, extension) = path.rsplit_once('.')?;
-    let is_file = stem.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-')
-        && stem.contains(|c: char| c.is_ascii_alphabetic())
-        && (1..=5).contains(&extension.len())
-        && extension.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
-        && extension.bytes().any(|byte| byte.is_ascii_lowercase())
-        && !path.contains("//");
-    let foreign = ["/usr/", "/lib/", "node_modules/", "site-packages/", ".cargo/registry", "/rustc/"];
-    let name = path.rsplit('/').next().unwrap_or(path);
-    (is_file && !foreign.iter().any(|part| path.contains(part))).then(|| name.to_owned())
 }
 
 impl Act {
     const fn ran(&self) -> Option<&Ran> {
         if let Self::Ran(ran) = self { Some(ran) } else { None }
+    }
+
+    const fn edit(&self) -> Option<&Edit> {
+        if let Self::Edit(edit) = self { Some(edit) } else { None }
+    }
+
+    /// Whether both are the same record of a round.
+    fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Ran(one), Self::Ran(other)) => {
+                one.command == other.command && one.answer.is_some() && one.answers_like(other) == Some(true)
+            }
+            (Self::Edit(one), Self::Edit(other)) => one.is_like(other),
+            _ => false,
+        }
     }
 }
 
@@ -221,9 +127,12 @@ impl Looping {
     #[expect(clippy::wildcard_enum_match_arm, reason = "a detector reads a few kinds of events")]
     pub(super) fn evolve(&mut self, state: &State, recorded: &Recorded, event: &Event, book: &mut Book) {
         if let Event::SessionEnded(ended) = event {
-            if let Some(mut session) = self.sessions.remove(&ended.session) {
-                session.end(PatternEnd::Over, recorded.at, book);
-            }
+            self.sessions.retain(|(id, _), session| {
+                if *id == ended.session {
+                    session.end(PatternEnd::Over, recorded.at, book);
+                }
+                *id != ended.session
+            });
             return;
         }
         if matches!(event, Event::ClaimCreated(_)) {
@@ -233,17 +142,39 @@ impl Looping {
             return;
         }
         let Some(id) = &recorded.session else { return };
-        if !matches!(event, Event::CommandRan(_) | Event::ToolUsed(_)) && !self.sessions.contains_key(id) {
-            return;
+        match event {
+            Event::CommandRan(ran) => {
+                self.of((id, ran.subagent.as_ref()), recorded, book).ran(state, recorded, ran, (id, book));
+            }
+            Event::ToolUsed(used) => {
+                self.of((id, used.subagent.as_ref()), recorded, book).used(recorded, used, (id, book));
+            }
+            _ => {
+                if matches!(event, Event::FileEdited(_)) {
+                    self.of((id, None), recorded, book);
+                }
+                let here = self.sessions.iter_mut().filter(|((of, _), _)| of == id);
+                here.for_each(|(_, session)| session.meanwhile(recorded, event, book));
+            }
         }
-        if self.sessions.len() >= MAX_SESSIONS && !self.sessions.contains_key(id) {
+    }
+
+    /// The session or the subagent that did something.
+    fn of(
+        &mut self,
+        (id, subagent): (&SessionId, Option<&Subagent>),
+        recorded: &Recorded,
+        book: &mut Book,
+    ) -> &mut Session {
+        let actor: Actor = (id.clone(), subagent.cloned());
+        if self.sessions.len() >= MAX_SESSIONS && !self.sessions.contains_key(&actor) {
             let oldest =
                 self.sessions.iter().min_by_key(|(_, session)| session.last).map(|(id, _)| id.clone());
             if let Some(mut oldest) = oldest.and_then(|oldest| self.sessions.remove(&oldest)) {
                 oldest.end(PatternEnd::Over, recorded.at, book);
             }
         }
-        let session = self.sessions.entry(id.clone()).or_insert_with(|| Session {
+        let session = self.sessions.entry(actor).or_insert_with(|| Session {
             agent: recorded.agent.clone(),
             records: VecDeque::new(),
             open: BTreeMap::new(),
@@ -251,26 +182,35 @@ impl Looping {
             child_at: None,
             last: recorded.at,
         });
-        session.last = recorded.at;
-        session.agent.clone_from(&recorded.agent);
-        match event {
-            Event::CommandRan(ran) => session.ran(state, recorded, ran, (id, book)),
-            Event::FileEdited(edited) => {
-                session.keep(Act::Edit { paths: edited.paths.clone() });
-                session.idle(recorded.at, book);
-            }
-            Event::ToolUsed(used) => session.used(recorded, used, (id, book)),
-            // The human sees what the agent does, and asks for it.
-            Event::TurnRecorded(turn) if turn.role == Role::User => session.records.clear(),
-            Event::TaskUpdated(updated) if updated.to == TaskStatus::Done => {
-                session.end(PatternEnd::Progress, recorded.at, book);
-            }
-            _ => {}
-        }
+        session.heard(recorded);
+        session
     }
 }
 
 impl Session {
+    fn heard(&mut self, recorded: &Recorded) {
+        self.last = recorded.at;
+        self.agent.clone_from(&recorded.agent);
+    }
+
+    /// Something else than a command or a tool happened in the session. An edit may change what its subagents get.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a detector reads a few kinds of events")]
+    fn meanwhile(&mut self, recorded: &Recorded, event: &Event, book: &mut Book) {
+        self.heard(recorded);
+        match event {
+            Event::FileEdited(edited) => {
+                self.keep(Act::Edit(Box::new(Edit::of(recorded, edited))));
+                self.idle(recorded.at, book);
+            }
+            // The human sees what the agent does, and asks for it.
+            Event::TurnRecorded(turn) if turn.role == Role::User => self.records.clear(),
+            Event::TaskUpdated(updated) if updated.to == TaskStatus::Done => {
+                self.end(PatternEnd::Progress, recorded.at, book);
+            }
+            _ => {}
+        }
+    }
+
     fn keep(&mut self, act: Act) {
         self.records.push_back(act);
         while self.records.len() > WINDOW {
@@ -295,17 +235,21 @@ impl Session {
             self.is_interrupted = true;
             return;
         };
-        if !used.failed && !READS.contains(&tool) {
+        if !used.failed && !is_reading_tool(tool) {
             self.is_interrupted = true;
             return;
         }
         // The hash tells two inputs apart, and is no text for people.
-        let command = format!("{tool} ({})", input.get(..8).unwrap_or(input));
+        let hashed = format!("{tool} ({})", input.get(..8).unwrap_or(input));
+        let shown = used.target.as_ref().map(|target| format!("{tool} {target}"));
         let ran = Ran {
             seq: recorded.seq,
             at: recorded.at,
             line: tool.to_owned(),
-            command,
+            shown: shown.unwrap_or_else(|| hashed.clone()),
+            base: hashed.clone(),
+            command: hashed,
+            is_tool: true,
             exit: Some(i32::from(used.failed)),
             failed: used.failed,
             of_last: false,
@@ -344,12 +288,18 @@ impl Session {
         }
         let ran = Ran::of(recorded, ran, self.is_interrupted);
         let has_child = self.child_at.is_some_and(|at| at.is_within(CHILD_LIVES, recorded.at))
-            && waits_for_a_child(&ran.line, &ran.command);
+            && waits_for_a_child(&ran.line, &ran.base);
         let runs = || {
             let mut unfinished = state.unfinished_runs().map(|(_, run)| run);
             unfinished.any(|run| run.session.as_ref() == Some(id))
         };
-        if is_poll(&ran.line, &ran.command) || has_child || runs() {
+        if is_poll(&ran.line, &ran.base) || has_child || runs() {
+            self.is_interrupted = true;
+            return;
+        }
+        if bisects(&ran.base) {
+            // The next command runs on another commit.
+            self.records.clear();
             self.is_interrupted = true;
             return;
         }
@@ -361,17 +311,19 @@ impl Session {
         let mut ended: Vec<Subject> = Vec::new();
         for (subject, open) in &mut self.open {
             open.idle += 1;
-            let before = open
-                .last
-                .iter_mut()
-                .find(|act| act.ran().is_some_and(|before| before.command == ran.command));
-            match before.as_ref().and_then(|act| ran.answers_like(act.ran()?)) {
+            let mut answers = open.last.iter_mut().filter(|before| before.command == ran.command);
+            let mut alike = None;
+            for before in answers.by_ref() {
+                let answer = ran.answers_like(before);
+                alike = if alike == Some(true) { alike } else { answer.or(alike) };
+                if answer == Some(true) {
+                    *before = ran.clone();
+                }
+            }
+            match alike {
                 Some(true) => {
                     open.idle = 0;
                     book.again(subject, ran.seq);
-                    if let Some(before) = before {
-                        *before = Act::Ran(Box::new(ran.clone()));
-                    }
                 }
                 Some(false) => {
                     book.close(subject, PatternEnd::Progress, ran.at);
@@ -396,30 +348,44 @@ impl Session {
         if self.open.values().any(|open| !open.commands.is_disjoint(&commands)) {
             return;
         }
-        let about = commands.iter().map(String::as_str).collect::<Vec<_>>().join("\n");
-        let subject = Subject::new(PatternKind::Loop, Some(id), &about);
-        let last = commands.iter().filter_map(|command| {
-            round
-                .acts
-                .iter()
-                .rev()
-                .find(|ran| ran.command == *command)
-                .map(|ran| Act::Ran(Box::new(ran.clone())))
-        });
-        self.open.insert(subject.clone(), Open { last: last.collect(), idle: 0, commands: commands.clone() });
+        let mut shown: Vec<&str> = Vec::new();
+        for ran in &round.acts {
+            if !shown.contains(&ran.shown.as_str()) {
+                shown.push(&ran.shown);
+            }
+        }
+        shown.sort_unstable();
+        let subject = Subject::new(PatternKind::Loop, Some(id), &shown.join("\n"));
+        let mut last: Vec<Ran> = Vec::new();
+        for ran in round.acts.iter().rev() {
+            let is_known = |kept: &Ran| {
+                kept.command == ran.command
+                    && (round.period.is_none() || kept.answers_like(ran) != Some(false))
+            };
+            if !last.iter().any(is_known) {
+                last.push(ran.clone());
+            }
+        }
+        self.open.insert(subject.clone(), Open { last, idle: 0, commands });
         let since = round.acts.iter().map(|ran| ran.at).min().unwrap_or(recorded.at);
-        let shown = commands.iter().filter_map(|command| {
+        let edits = round.edits.iter().flat_map(|edit| &edit.paths).collect::<BTreeSet<_>>();
+        let edits: Vec<String> = edits.into_iter().map(|path| format!("edit {path}")).collect();
+        let shown = edits.iter().map(String::as_str).chain(shown);
+        let shown = shown.filter_map(|command| {
             command.chars().take(CommandLine::MAX_CHARS).collect::<String>().parse().ok()
         });
+        let is_tool = round.acts.iter().all(|ran| ran.is_tool);
+        let rests_on = round.acts.iter().map(|ran| ran.seq).chain(round.edits.iter().map(|edit| edit.seq));
         book.open(Found {
             subject,
             agents: BTreeSet::from([recorded.agent.clone()]),
             task: None,
             scopes: Vec::new(),
-            rests_on: round.acts.iter().map(|ran| ran.seq).collect(),
+            rests_on: rests_on.collect(),
             repeats: Repeats {
                 period: round.period,
                 commands: shown.collect(),
+                tool: is_tool,
                 error: round.acts.last().and_then(|ran| if ran.fails() { ran.signature() } else { None }),
                 ..Repeats::of(round.count, since)
             },
@@ -446,7 +412,7 @@ impl Session {
         let mut between: Vec<Between<'_>> = vec![Between::default()];
         for act in self.records.iter().rev() {
             match act {
-                Act::Edit { paths } => between.iter_mut().last()?.edited.push(paths),
+                Act::Edit(edit) => between.iter_mut().last()?.edited.push(&edit.paths),
                 Act::Ran(ran) if ran.command == last.command => match last.answers_like(ran) {
                     Some(true) => {
                         acts.push(ran);
@@ -481,33 +447,32 @@ impl Session {
             }
         }
         acts.reverse();
-        let looks = only_looks(&last.line) || READS.contains(&last.line.as_str()) || searches(&last.command);
+        let looks = last.is_tool || only_looks(&last.line) || searches(&last.base);
         let needed = if looks { REPEATS } else { PASSES };
         let is_slow =
             looks && acts.first().is_some_and(|first| last.at.ms() - first.at.ms() > LOOKS_WITHIN_MS);
         (acts.len() >= needed && !is_slow).then(|| Round::of(&acts))
     }
 
-    /// A round of two to four commands, three times, with nothing between.
+    /// A round of two to four commands and edits, three times, with nothing between.
     fn periodic(&self) -> Option<Round> {
+        let is_own = |act: &&Act| !matches!(act, Act::Edit(edit) if edit.is_merged);
+        let records: Vec<&Act> = self.records.iter().filter(is_own).collect();
         (2..=MAX_PERIOD).find_map(|period| {
-            let needed = period * REPEATS;
-            let from = self.records.len().checked_sub(needed)?;
-            let acts: Vec<&Ran> = self.records.iter().skip(from).filter_map(Act::ran).collect();
-            let is_whole = acts.len() == needed && acts.iter().skip(1).all(|ran| !ran.after_other);
-            let repeats = || {
-                let mut pairs = acts.iter().zip(acts.iter().skip(period));
-                pairs.all(|(one, other)| {
-                    one.command == other.command
-                        && one.answer.is_some()
-                        && one.answers_like(other) == Some(true)
-                })
-            };
-            let differ = || acts.iter().take(period).any(|ran| ran.command != acts[0].command);
-            (is_whole && repeats() && differ()).then(|| Round {
+            let acts = records.get(records.len().checked_sub(period * REPEATS)?..)?;
+            let is_whole = acts.iter().skip(1).all(|act| act.ran().is_none_or(|ran| !ran.after_other));
+            let repeats = || acts.iter().zip(acts.iter().skip(period)).all(|(one, other)| one.is_like(other));
+            let differ = || acts.iter().take(period).any(|act| !act.is_like(acts[0]));
+            if !(is_whole && repeats() && differ()) {
+                return None;
+            }
+            let ran: Vec<&Ran> = acts.iter().filter_map(|act| act.ran()).collect();
+            let edits = acts.iter().filter_map(|act| act.edit().cloned()).collect();
+            (!ran.is_empty()).then(|| Round {
                 count: REPEATS as u32,
                 period: Some(period as u32),
-                ..Round::of(&acts)
+                edits,
+                ..Round::of(&ran)
             })
         })
     }
@@ -520,7 +485,7 @@ impl Session {
         for act in self.records.iter().rev() {
             let (between, differs) = gaps.last_mut()?;
             match act {
-                Act::Edit { paths } => between.edited.push(paths),
+                Act::Edit(edit) => between.edited.push(&edit.paths),
                 Act::Ran(ran) if ran.command == last.command => match last.answers_like(ran) {
                     Some(true) => {
                         acts.push(ran);
@@ -553,7 +518,7 @@ impl Session {
         let mut between: Vec<Between<'_>> = vec![Between::default()];
         for act in self.records.iter().rev() {
             match act {
-                Act::Edit { paths } => between.last_mut()?.edited.push(paths),
+                Act::Edit(edit) => between.last_mut()?.edited.push(&edit.paths),
                 Act::Ran(ran) if is_same(ran) => {
                     acts.push(ran);
                     between.push(Between::default());
@@ -575,7 +540,7 @@ impl Session {
         let mut acts: Vec<&Ran> = Vec::new();
         let mut commands: BTreeSet<Vec<&str>> = BTreeSet::new();
         for ran in self.records.iter().rev().filter_map(Act::ran) {
-            if commands.contains(&tool(&ran.command))
+            if commands.contains(&tool(&ran.base))
                 || !ran.fails()
                 || ran.signature().as_ref() != Some(&signature)
             {
@@ -586,7 +551,7 @@ impl Session {
                 continue;
             }
             files = common;
-            commands.insert(tool(&ran.command));
+            commands.insert(tool(&ran.base));
             acts.push(ran);
         }
         acts.reverse();
@@ -626,16 +591,27 @@ fn tool(command: &str) -> Vec<&str> {
     command.split_whitespace().filter(|word| !word.starts_with(['-', '\''])).take(2).collect()
 }
 
+/// Whether a command lets `git bisect` check out another commit.
+fn bisects(command: &str) -> bool {
+    command.split(" ; ").any(|run| {
+        let mut words = run.rsplit(" && ").next().unwrap_or(run).split_whitespace();
+        (words.next(), words.next()) == (Some("git"), Some("bisect"))
+            && words.next().is_some_and(|step| BISECTS.contains(&step))
+    })
+}
+
 /// The actions of a loop.
 struct Round {
     acts: Vec<Ran>,
+    edits: Vec<Edit>,
     count: u32,
     period: Option<u32>,
 }
 
 impl Round {
     fn of(acts: &[&Ran]) -> Self {
-        Self { acts: acts.iter().map(|ran| (*ran).clone()).collect(), count: acts.len() as u32, period: None }
+        let acts: Vec<Ran> = acts.iter().map(|ran| (*ran).clone()).collect();
+        Self { count: acts.len() as u32, acts, edits: Vec::new(), period: None }
     }
 }
 

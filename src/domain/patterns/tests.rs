@@ -11,6 +11,7 @@ use crate::domain::pattern::PatternKind;
 use crate::domain::state::State;
 use crate::domain::time::Timestamp;
 
+mod records;
 mod spirals;
 
 const MINUTE: i64 = 60_000;

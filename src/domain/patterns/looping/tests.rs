@@ -1,6 +1,6 @@
 //! What the end and the output of a command say.
 
-use super::{Ran, file};
+use super::ran::{Ran, file};
 use crate::domain::time::Timestamp;
 
 fn ran(line: &str, exit: Option<i32>, tail: &str) -> Ran {
@@ -9,6 +9,9 @@ fn ran(line: &str, exit: Option<i32>, tail: &str) -> Ran {
         at: Timestamp::from_ms(1),
         line: line.to_owned(),
         command: line.to_owned(),
+        base: line.to_owned(),
+        shown: line.to_owned(),
+        is_tool: false,
         exit,
         failed: exit.is_some_and(|exit| exit != 0),
         of_last: false,
