@@ -517,7 +517,7 @@ fn an_outcome_is_that_of_the_run_which_met_the_whole_condition() {
             ran(&session, &shell, ran_then, None);
             prompt(&session, &shell);
         }
-        assert_eq!(outcomes(&shell, name), ["followed", "proved_wrong"], "{line}");
+        assert_eq!(outcomes(&shell, name), ["followed", "ignored"], "{line}");
     }
 }
 
