@@ -9,6 +9,7 @@ mod claims;
 mod commits;
 mod completions;
 mod contradictions;
+mod dead_ends;
 mod decisions;
 mod digest;
 mod doubts;
@@ -57,8 +58,9 @@ pub use at_now::{AtNow, by_now};
 pub use calibration::Judged;
 pub use claim::{Answered, ClaimView, Evidence, PlaceNow, PositionHeld, StatusChange, StillMeant};
 pub(crate) use claims::with_basis;
-pub use claims::{ByNow, Changed, ClaimFilter, ClaimPage, ClaimSummary, DeadEndDetail, LastChange, Proof};
+pub use claims::{ByNow, Changed, ClaimFilter, ClaimPage, ClaimSummary, LastChange, Proof};
 pub use contradictions::{Contradiction, ContradictionFilter, ContradictionPage, OnTarget, SideView, Target};
+pub use dead_ends::DeadEndDetail;
 pub use decisions::{
     AlternativeView, Amends, DecisionFilter, DecisionPage, DecisionRoom, DecisionSummary, DecisionView,
     NotChosen, OutcomeView,

@@ -3,6 +3,7 @@
 
 mod advice;
 mod seen;
+mod stop;
 mod tool;
 mod waiting;
 
@@ -24,10 +25,8 @@ use crate::clients::{self, Mark, Places};
 use crate::config::Config;
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
-use crate::domain::command::{Command, EndSession, RecordFiring, RecordTurn, StartSession, Submission};
-use crate::domain::event::Guard;
+use crate::domain::command::{Command, EndSession, RecordTurn, StartSession, Submission};
 use crate::domain::ids::{CommandId, SessionId};
-use crate::domain::plan::TaskStatus;
 use crate::domain::privacy;
 use crate::domain::receipt::{Acceptance, Receipt, WarningCode};
 use crate::domain::session::{Role, Source};
@@ -64,8 +63,6 @@ const ABOUT_NEWS: &str = "hivemind: `hm help agent` is all the help you need, on
 
 /// The size limit of a payload, in bytes. It may contain any output of a tool.
 const MAX_PAYLOAD_BYTES: u64 = 16 * 1024 * 1024;
-/// The recorded match of a reminder at the end of a turn.
-const END_OF_TURN: &str = "end of turn";
 /// The longest context that all clients accept, in characters. Codex counts bytes.
 const MAX_CONTEXT: usize = pack::DEFAULT_BUDGET_CHARS;
 /// The longest text about the error of a failed command, in characters. Longer ones are read past.
@@ -575,46 +572,6 @@ impl Hooked {
         self.session.as_ref()?;
         let text = Said::cut(&privacy::redacted(text, &self.context.secrets()))?;
         Some(Command::RecordTurn(RecordTurn { role, text, told }))
-    }
-
-    /// A turn ends. A message now costs a request to the client's model, so a session is reminded of each task once.
-    fn stop(&mut self, said: Option<&str>) -> Result<Answer, Failure> {
-        let (mut answer, mut commands) = (Answer::Silence, Vec::new());
-        if self.call.is_heard()
-            && let Ok((gate, firings)) = self.unfinished()
-            && let Some(reminder) = pack::stop_gate(&gate)
-        {
-            (answer, commands) = (Answer::Context(reminder), firings);
-        }
-        commands.extend(said.and_then(|said| self.said(Role::Assistant, said, None)));
-        self.news().iter().for_each(SessionNews::end_turn);
-        self.submit(commands)?;
-        Ok(answer)
-    }
-
-    /// The tasks that this session holds and was not reminded of, with the commands that record the reminder.
-    fn unfinished(&mut self) -> Result<(pack::Gate, Vec<Command>), Failure> {
-        let Some(session) = self.session.clone() else { return Ok(Default::default()) };
-        let waiting = Waiting::of(&self.context, &session);
-        let fresh = self.store(|store| {
-            let mut fresh = Vec::new();
-            for task in store.held_by(session.as_str())? {
-                if !waiting.has_fired(Guard::Task(task.id))
-                    && !store.has_fired(session.as_str(), &task.id.to_string(), 0)?
-                {
-                    fresh.push((task.id, task));
-                }
-            }
-            Ok(fresh)
-        })?;
-        let (mut gate, mut firings) = (pack::Gate::default(), Vec::new());
-        for (id, task) in fresh.unwrap_or_default() {
-            let matched = END_OF_TURN.parse().expect("a short text without control characters");
-            firings.push(Command::RecordFiring(RecordFiring::told(Guard::Task(id), matched)));
-            let is_active = task.status == TaskStatus::Active;
-            if is_active { &mut gate.active_tasks } else { &mut gate.leases }.push(task.name);
-        }
-        Ok((gate, firings))
     }
 
     fn end(&mut self) -> Result<Answer, Failure> {

@@ -6,16 +6,15 @@ use rusqlite::{OptionalExtension, Row};
 use serde::Serialize;
 
 use super::index::{Around, Limit};
-use super::rows::{Columns, InOrder, Json, Select, bound, json, made_at, only};
+use super::rows::{Columns, InOrder, Json, Select, bound, made_at, only};
 use super::{Expired, NamedOver, Reader, StoreError};
-use crate::domain::claim::{Basis, ClaimType, Grade, Status, Trigger};
+use crate::domain::claim::{Basis, ClaimType, Grade, Status};
 use crate::domain::commit::CommitName;
 use crate::domain::confidence::Standing;
 use crate::domain::ids::{ClaimId, RunId, TaskId};
 use crate::domain::notes;
 use crate::domain::scope::Scope;
 use crate::domain::state::COUNTS_FOR;
-use crate::domain::text::Worktree;
 use crate::domain::time::{Moment, Timestamp};
 use crate::domain::versions::Versions;
 use crate::imports::Imports;
@@ -368,15 +367,6 @@ pub struct ClaimPage {
     pub next: Option<u64>,
 }
 
-/// The facts about a dead end besides its statement.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DeadEndDetail {
-    /// The actions that it warns about.
-    pub trigger: Option<Trigger>,
-    /// The reason of the failure: the last comment on its supporting evidence, or else the last reason of a supporter.
-    pub because: Option<String>,
-}
-
 pub(super) const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
      c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence, c.grade, c.reproduced, c.stale, \
      c.origin_task_id, c.proof, c.unstable_at, c.mended, c.agreed_before, \
@@ -570,20 +560,6 @@ impl Reader {
         Ok(proved.into_iter().filter(|(claim, _)| is_doubted(claim)).take(limit).collect())
     }
 
-    /// What is doubted about a dead end, edits in a work tree included.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub fn doubt_of_dead_end(
-        &self,
-        id: ClaimId,
-        worktree: Option<&Worktree>,
-    ) -> Result<Option<String>, StoreError> {
-        let mut claim = self.claim_summary(id)?;
-        self.mark_edited(claim.iter_mut(), worktree)?;
-        Ok(claim.and_then(|claim| claim.doubt_of_dead_end()))
-    }
-
     /// One claim in the form of a list.
     pub(super) fn claim_summary(&self, id: ClaimId) -> Result<Option<ClaimSummary>, StoreError> {
         let sql = format!("SELECT {SUMMARY} FROM claims c WHERE c.id = ?1");
@@ -615,23 +591,6 @@ impl Reader {
         self.kept_of(statement.query([Json(ids)])?, |row| self.summary(&columns.of(row)))
     }
 
-    /// The facts about dead ends besides their statements, by their ids.
-    pub fn dead_end_details<'c>(
-        &self,
-        claims: impl IntoIterator<Item = &'c ClaimSummary>,
-    ) -> Result<BTreeMap<ClaimId, DeadEndDetail>, StoreError> {
-        let ids: Vec<ClaimId> = claims.into_iter().map(|claim| claim.id).collect();
-        let sql = "SELECT c.id, c.trigger_when, coalesce( \
-                     (SELECT note FROM claim_evidence WHERE claim_id = c.id AND relation = 'supports' \
-                      AND note IS NOT NULL ORDER BY seq DESC LIMIT 1), \
-                     (SELECT reason FROM consensus WHERE claim_id = c.id AND position = 'support' \
-                      AND reason IS NOT NULL ORDER BY seq DESC LIMIT 1)) AS because \
-                   FROM json_each(?1) CROSS JOIN claims c ON c.id = json_each.value";
-        let mut statement = self.db.prepare_cached(sql)?;
-        let rows = statement.query([Json(ids)])?;
-        Ok(self.kept_of(rows, dead_end_detail)?.into_iter().collect())
-    }
-
     /// The claim that superseded this one.
     pub(super) fn successor(&self, id: ClaimId) -> Result<Option<ClaimId>, StoreError> {
         let mut successor = self.db.prepare_cached("SELECT superseded_by FROM claims WHERE id = ?1")?;
@@ -643,10 +602,6 @@ impl Reader {
 fn is_settled(row: &Row<'_>) -> bool {
     let is_settled = matches!(row.get("status"), Ok(Status::Proposed | Status::Confirmed));
     is_settled && row.get("claim_type") != Ok(ClaimType::Negative)
-}
-
-fn dead_end_detail(row: &Row<'_>) -> rusqlite::Result<(ClaimId, DeadEndDetail)> {
-    Ok((row.get("id")?, DeadEndDetail { trigger: json(row, "trigger_when")?, because: row.get("because")? }))
 }
 
 /// The paths among the scopes of a claim that have no version.

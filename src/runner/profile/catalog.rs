@@ -181,12 +181,13 @@ pub fn load_below(marker_dir: &Path, file: &Path) -> Result<Loaded, BadProfile> 
     if is_outside && private::is_outside(marker_dir, file) {
         return Err(BadProfile { file: file.to_owned(), problem: LoadProblem::Elsewhere });
     }
-    load_file(file).map_err(|BadProfile { file, problem }| match problem {
-        LoadProblem::Wrong(Problem::Syntax(told)) if is_outside => {
-            let at = told.lines().next().unwrap_or_default().to_owned();
-            BadProfile { file, problem: Problem::Syntax(at).into() }
+    load_file(file).map_err(|BadProfile { file, mut problem }| {
+        if let LoadProblem::Wrong(Problem::Syntax(told)) = &mut problem
+            && is_outside
+        {
+            *told = told.lines().next().unwrap_or_default().to_owned();
         }
-        problem => BadProfile { file, problem },
+        BadProfile { file, problem }
     })
 }
 
