@@ -416,12 +416,20 @@ mod tests {
             let properties = schema["inputSchema"]["properties"].as_object().expect("arguments");
             let mut arguments = serde_json::Map::new();
             for (name, way) in *takes {
-                assert!(properties.contains_key(*name), "{tool} takes no {name}");
-                if matches!(way, As::Flag(_)) {
-                    arguments.insert((*name).to_owned(), true.into());
-                } else {
-                    arguments.insert((*name).to_owned(), "7".into());
+                let value = if matches!(way, As::Flag(_)) { true.into() } else { "7".into() };
+                // The field of an object: `trigger.commands`.
+                if let Some((object, field)) = name.split_once('.') {
+                    let fields = properties.get(object).and_then(|object| object.get("properties"));
+                    assert!(
+                        fields.is_some_and(|fields| fields.get(field).is_some()),
+                        "{tool} takes no {name}"
+                    );
+                    let object = arguments.entry(object).or_insert_with(|| serde_json::json!({}));
+                    object[field] = value;
+                    continue;
                 }
+                assert!(properties.contains_key(*name), "{tool} takes no {name}");
+                arguments.insert((*name).to_owned(), value);
             }
             let line = in_shell(&way::call(tool, &arguments.into())).into_owned();
             assert!(line.starts_with(&format!("`hm {verb}")), "{line}");

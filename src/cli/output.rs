@@ -321,8 +321,11 @@ pub(super) fn fitted(text: &str) -> String {
 /// Wraps one line. `first` precedes the first part, `indent` each further one.
 pub(super) fn wrapped(first: &str, indent: &str, line: &str) -> String {
     // Ids are not broken at their hyphens.
-    // A command longer than a line is not broken: each part would be a different command.
-    let is_long = commands(line).any(|command| display_width(&line[command]) > columns() - indent.len());
+    // A command longer than a line is not broken: each part would be a different command. It and what ends its sentence get
+    // room at the left first.
+    let widest = commands(line).map(|command| display_width(&line[command]) + 1).max().unwrap_or_default();
+    let indent = &indent[..indent.len().min(columns().saturating_sub(widest))];
+    let is_long = widest > columns();
     let fit = textwrap::Options::new(columns())
         .break_words(!is_long)
         .word_separator(WordSeparator::Custom(words))

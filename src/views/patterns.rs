@@ -319,7 +319,7 @@ fn own_loop(found: &PatternView, peers: &[String]) -> String {
     }
     let _ = writeln!(
         text,
-        " or file what does not work, so that the next session is warned: `hm claim create \"STATEMENT\" --type negative \
+        " or file what does not work, so that the next session is warned: `hm claim create STATEMENT --type negative \
          --scope PATH{}`. If it repeats on purpose: `{}`.",
         trigger(found).map(|trigger| format!(" {}", trigger.option())).unwrap_or_default(),
         dismissal(found)

@@ -463,14 +463,16 @@ fn two_names_of_a_target_are_one() {
 
             Found by the form of the words: a pair that is not listed may contradict all the same.
             $ hm decision list --target db
-            - `C2` we move to Postgres (proposed, by analyst AGE ago, target:db)
+            - `C2` we move to Postgres (proposed, contradicts C1 on target:database, by analyst AGE ago,
+                target:db)
               why: several machines write
-            - `C1` we keep SQLite (proposed, by devops AGE ago, target:database)
+            - `C1` we keep SQLite (proposed, contradicts C2 on target:database, by devops AGE ago,
+                target:database)
               why: one file, nothing to run
             $ hm claim list --scope target:db
             open (2):
-            C2 we move to Postgres (decision, proposed, by analyst)
-            C1 we keep SQLite (decision, proposed, by devops)
+            C2 we move to Postgres (decision, proposed, contradicts C1 on target:database, by analyst)
+            C1 we keep SQLite (decision, proposed, contradicts C2 on target:database, by devops)
             $ hm --agent architect decision record "SQLite it is" --target DB --rationale "measured: it is enough" --supersedes C1
             hm: decision C2 on target:database is in force; `hm claim support C2`, or with a rationale of 15 characters or more: `hm decision record 'SQLite it is' --target database --rationale 'measured: it is enough' --supersedes C1 --supersedes C2`
             [exit 1]

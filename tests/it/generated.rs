@@ -69,7 +69,10 @@ fn everything_that_is_generated_is_a_proposal() {
         "scopes": ["benches"], "confidence": 0.9,
     })));
     team.look_for_patterns();
-    // Suggested guards: an error that came three times, and a decision that failed.
+    // Suggested guards: an error that came three times without a pass, and a decision that failed.
+    for session in ["s-1", "s-2", "s-1"] {
+        team.ran("devops", session, "cargo test store", Some("deadlock in store"));
+    }
     let decision = ClaimId::from_uuid(system::new_id());
     team.does("devops", "s-1", command("record_decision", json!({
         "claim_id": decision, "statement": "one pool for all workers", "rationale": "it is the simplest",

@@ -121,6 +121,11 @@ const ALLOWED: &[Allowed] = &[
     },
     Allowed { statement: "SELECT event_id, rule, now", scan: "SCAN loosened_rules", because: Because::Ends },
     Allowed {
+        statement: "SELECT policy FROM loosened_policies ORDER BY seq DESC",
+        scan: "SCAN loosened_policies",
+        because: Because::Ends,
+    },
+    Allowed {
         statement: "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1",
         scan: "SCAN events",
         because: Because::Ends,

@@ -75,11 +75,13 @@ impl Stage {
         Ok(stage)
     }
 
-    /// Commits the files for the run: a script of the project, and its profile.
+    /// Commits the files of the story: the pool, a script that checks it, and its profile.
     fn commit(&self) -> io::Result<()> {
         let root = self.workspace.root();
         let script = "echo \"2 workers, 2 connections: done, nobody waited\"\n";
         std::fs::write(root.join("check-pool.sh"), script)?;
+        std::fs::create_dir_all(root.join("src/db"))?;
+        std::fs::write(root.join("src/db/pool.rs"), "pub const CONNECTIONS: usize = 2;\n")?;
         let dir = self.workspace.marker_dir().join("profiles");
         std::fs::create_dir_all(&dir)?;
         let profile = "description = \"Does the pool hang?\"\nargv = [\"sh\", \"check-pool.sh\"]\nscopes = [\"src/db/**\"]\n\

@@ -409,8 +409,9 @@ impl Story<'_> {
         );
         let run = json!({ "tool_name": "Bash", "tool_input": { "command": LOOPED } });
         let mut failed = run.clone();
-        failed["error"] =
-            json!("Exit code 101\ntest pool::waits ... FAILED\nerror: test failed, to rerun pass `--lib`");
+        failed["error"] = json!(
+            "Exit code 101\ntest pool::waits ... FAILED\nerror: no connection became free in pool::waits"
+        );
         let hook = |event: &str, more: &Value| self.stage.hook(Tree::Two, Claude2.name(), event, more);
         hook("SessionStart", &json!({ "source": "startup" }))?;
         let mut told = String::new();

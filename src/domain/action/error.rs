@@ -160,7 +160,10 @@ fn names(text: &str) -> Vec<String> {
         found.as_str().trim_matches(|c: char| c.is_whitespace() || "\"'`‘’“”([=:,".contains(c)).to_owned()
     });
     let unquoted = QUOTED.replace_all(text, "${1} ");
-    let paths = PATH.find_iter(&unquoted).map(|found| {
+    // `/a/b.rs:12` is where the error shows, and moves with every edit.
+    let is_place =
+        |after: &str| after.strip_prefix(':').is_some_and(|line| line.starts_with(char::is_numeric));
+    let paths = PATH.find_iter(&unquoted).filter(|found| !is_place(&unquoted[found.end()..])).map(|found| {
         let path = found.as_str().trim_start_matches(|c: char| c.is_whitespace() || "([=,:".contains(c));
         // Another checkout of the same project begins elsewhere.
         let parts: Vec<&str> = path.rsplit('/').take(2).collect();
