@@ -324,8 +324,8 @@ pub(super) fn wrapped(first: &str, indent: &str, line: &str) -> String {
     // A command longer than a line is not broken: each part would be a different command. It and what ends its sentence get
     // room at the left first.
     let widest = commands(line).map(|command| display_width(&line[command]) + 1).max().unwrap_or_default();
-    let indent = &indent[..indent.len().min(columns().saturating_sub(widest))];
     let is_long = widest > columns();
+    let indent = if is_long { indent } else { &indent[..indent.len().min(columns() - widest)] };
     let fit = textwrap::Options::new(columns())
         .break_words(!is_long)
         .word_separator(WordSeparator::Custom(words))

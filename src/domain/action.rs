@@ -219,6 +219,14 @@ fn named_by(trigger: &Trigger) -> impl Iterator<Item = &str> {
     trigger.symbols.iter().map(CommandLine::as_str).chain(scoped)
 }
 
+/// Whether a trigger with this record of a loop meets nothing else: the normal form of a command has no variables and no
+/// pipe, by which records are told apart.
+pub fn is_whole(line: &CommandLine) -> bool {
+    let runs = normalise(line.as_str(), SOME_WORKSPACE, SOME_WORKSPACE);
+    let [only] = runs.as_slice() else { return false };
+    only.to_string() == line.as_str()
+}
+
 /// A command of a trigger that is only the name of a program such as `git`, so that it meets no call with arguments.
 /// `make`, `just` and `yarn` do something by themselves.
 pub fn too_bare(commands: &[CommandLine]) -> Option<&CommandLine> {

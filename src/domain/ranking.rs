@@ -37,10 +37,11 @@ const FREQUENT_SHARE: f64 = 0.2;
 /// The fewest words that must remain before a frequent word is left out.
 const KEPT_WORDS: usize = 2;
 
-/// The most claims that are found by single words before the most frequent words are weighed only and not looked for,
-/// and the fewest that the other words must find. 2,000 claims take a millisecond; a page has 50 at most.
+/// The most claims that are found by single words before the most frequent words are weighed only and not looked for: 2,000
+/// claims take a millisecond.
 const MANY: u64 = 2_000;
-const ENOUGH: u64 = 200;
+/// The fewest claims that the other words must find then. A page has 50 at most.
+pub const ENOUGH: usize = 200;
 
 /// What a search compares.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -199,7 +200,7 @@ fn sought(mut words: Vec<String>, count: &impl Fn(&String) -> u64, claims: u64) 
     {
         let of_frequent = count(frequent);
         weight += idf(of_frequent, claims);
-        if found - of_frequent < ENOUGH || weight >= idf(count(next), claims) {
+        if found - of_frequent < ENOUGH as u64 || weight >= idf(count(next), claims) {
             break;
         }
         found -= of_frequent;

@@ -33,8 +33,6 @@ const INPUT_FIELDS: [&str; 3] = ["tool_input", "toolArgs", "args"];
 const EDITS_FIELDS: [&str; 2] = ["edits", "replacements"];
 /// The fields in which clients put the working directory of a tool.
 const DIR_FIELDS: [&str; 5] = ["workdir", "working_directory", "dir_path", "directory", "cwd"];
-/// The most characters of the words about what a reading tool is asked for.
-const MAX_TARGET_CHARS: usize = 240;
 /// Tools that change a file although their payload brings no text for it, in lower case.
 const DELETING: [&str; 2] = ["delete", "delete_file"];
 
@@ -208,7 +206,7 @@ fn target(input: &Value) -> Option<String> {
         value.as_str().map_or_else(|| format!("{name}={value}"), |value| format!("{name}={value}"))
     });
     let words: Vec<String> = first.chain(rest).collect();
-    let words: String = words.join(" ").chars().take(MAX_TARGET_CHARS).collect();
+    let words = words.join(" ");
     (!words.trim().is_empty()).then_some(words)
 }
 

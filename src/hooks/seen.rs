@@ -23,6 +23,9 @@ pub struct Changed {
     pub merged: Option<Branch>,
 }
 
+/// The most characters of the words about what a reading tool is asked for.
+const MAX_TARGET_CHARS: usize = 240;
+
 /// What the hook saw, without secrets. The ledger already holds what a call of `hm` did. `changed` are the files that
 /// the command changed while it ran.
 pub fn seen(
@@ -84,7 +87,9 @@ pub fn seen(
         let input_sha256 = call.input_sha256.clone();
         let is_empty = outcome.answered && is_reading_tool(&call.name);
         let answer_sha256 = end.map(|end| end.answer_sha256).or_else(|| is_empty.then(empty_answer));
-        let target = call.target.as_deref().and_then(|target| clean(target).parse().ok());
+        // A cut before it is clean would leave a half of a secret, which no rule recognises.
+        let cut = |target: &str| clean(target).chars().take(MAX_TARGET_CHARS).collect::<String>();
+        let target = call.target.as_deref().and_then(|target| cut(target).parse().ok());
         let failed = outcome.failed;
         seen.push(Seen::Tool(ToolUsed { tool, failed, input_sha256, answer_sha256, target, subagent }));
     }

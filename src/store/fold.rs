@@ -63,7 +63,7 @@ mod migrations {
 }
 
 /// The number of the last file in `migrations/team-memory`.
-const LAST_MIGRATION: i64 = 49;
+const LAST_MIGRATION: i64 = 50;
 
 /// The writer's handle on the read models.
 #[derive(Debug)]

@@ -217,14 +217,12 @@ impl Search {
 
     /// The question as FTS5 reads it: quoted words only, so that no text can be a syntax error.
     /// `around` is what the scope it is limited to is looked up by.
-    fn expression(&self, question: &Question, around: &Around) -> String {
-        let any_of = |words: &[String]| {
-            let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
-            format!("t : ({})", words.join(" OR "))
-        };
+    fn expression(&self, words: &[String], around: &Around) -> String {
+        let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+        let words = format!("t : ({})", words.join(" OR "));
         match self.filter.limits(around) {
-            Some(limits) => format!("{} AND {limits}", any_of(question.words())),
-            None => any_of(question.sought()),
+            Some(limits) => format!("{words} AND {limits}"),
+            None => words,
         }
     }
 }
@@ -337,13 +335,20 @@ impl Reader {
     /// The claims most like the question.
     fn candidates(&self, search: &Search, question: &Question) -> Result<Vec<Candidate>, StoreError> {
         let around = self.around_of(&search.filter)?;
-        let expression = search.expression(question, &around);
+        let expression = search.expression(question.words(), &around);
         // With a filter few claims pass, so the best need not be chosen here. FTS5 would score every claim that
         // contains a word, whatever the filter.
-        if search.filter.limits(&around).is_some()
-            && let Some(all) = self.matches(search, question, &expression, Wanted::All)?
-        {
-            return Ok(all);
+        if search.filter.limits(&around).is_some() {
+            if let Some(all) = self.matches(search, question, &expression, Wanted::All)? {
+                return Ok(all);
+            }
+        } else if question.sought().len() < question.words().len() {
+            let expression = search.expression(question.sought(), &around);
+            let found = self.matches(search, question, &expression, Wanted::Best)?.unwrap_or_default();
+            // A filter that is not in the index may leave out most of them.
+            if found.len() >= ranking::ENOUGH {
+                return Ok(found);
+            }
         }
         Ok(self.matches(search, question, &expression, Wanted::Best)?.unwrap_or_default())
     }

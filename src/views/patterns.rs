@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::asking::Asking;
 use super::markdown::{LIST_FIELD_CHARS, age, inline, name};
 use super::{Answer, DEFAULT_LIMIT, MAX_LIMIT, ViewError, to_json};
-use crate::domain::action::{says_little, tells_errors_apart, too_bare};
+use crate::domain::action::{is_whole, says_little, tells_errors_apart, too_bare};
 use crate::domain::agent::AgentId;
 use crate::domain::event::Event;
 use crate::domain::ids::PatternId;
@@ -249,7 +249,8 @@ fn trigger(found: &PatternView) -> Option<LoopTrigger> {
     if commands.len() > 1 && period.is_none() && error.is_some() {
         return error.map(LoopTrigger::Error);
     }
-    let command = commands.iter().find(|line| too_bare(std::slice::from_ref(line)).is_none());
+    let command =
+        commands.iter().find(|line| is_whole(line) && too_bare(std::slice::from_ref(line)).is_none());
     command.map(|line| LoopTrigger::Command(line.to_string())).or_else(|| error.map(LoopTrigger::Error))
 }
 

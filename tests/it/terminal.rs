@@ -29,7 +29,9 @@ exec 3<&0
 
 /// A terminal: its screen and keyboard, and what opens its other end.
 pub(crate) fn terminal() -> (File, impl Fn() -> File) {
-    let screen = File::from(openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal"));
+    let screen = File::from(
+        openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal"),
+    );
     grantpt(&screen).and_then(|()| unlockpt(&screen)).expect("our own terminal");
     let name = ptsname(&screen, Vec::new()).expect("its name").into_string().expect("a path");
     (screen, move || File::options().read(true).write(true).open(&name).expect("its other end"))

@@ -148,6 +148,15 @@ fn has_words(line: &str, text: &str) -> bool {
     })
 }
 
+/// A path without its beginning: another checkout of the same project begins elsewhere. Other texts as they are.
+fn from_checkout(path: &str) -> String {
+    let parts: Vec<&str> = path.rsplit('/').take(2).collect();
+    match parts.as_slice() {
+        [file, dir] if path.starts_with(['/', '~']) && !dir.is_empty() => format!("{dir}/{file}"),
+        _ => path.to_owned(),
+    }
+}
+
 /// What a text names: in quotes, as a path, a host or a port. Masks and temporary paths name nothing.
 fn names(text: &str) -> Vec<String> {
     static HOST: LazyLock<Regex> = LazyLock::new(|| {
@@ -157,7 +166,8 @@ fn names(text: &str) -> Vec<String> {
     });
     let text = &text[BEGINNING.find(text).map_or(0, |found| found.end())..];
     let quoted = QUOTED.find_iter(text).map(|found| {
-        found.as_str().trim_matches(|c: char| c.is_whitespace() || "\"'`‘’“”([=:,".contains(c)).to_owned()
+        let quoted = found.as_str().trim_matches(|c: char| c.is_whitespace() || "\"'`‘’“”([=:,".contains(c));
+        from_checkout(quoted)
     });
     let unquoted = QUOTED.replace_all(text, "${1} ");
     // `/a/b.rs:12` is where the error shows, and moves with every edit.
@@ -165,12 +175,7 @@ fn names(text: &str) -> Vec<String> {
         |after: &str| after.strip_prefix(':').is_some_and(|line| line.starts_with(char::is_numeric));
     let paths = PATH.find_iter(&unquoted).filter(|found| !is_place(&unquoted[found.end()..])).map(|found| {
         let path = found.as_str().trim_start_matches(|c: char| c.is_whitespace() || "([=,:".contains(c));
-        // Another checkout of the same project begins elsewhere.
-        let parts: Vec<&str> = path.rsplit('/').take(2).collect();
-        match parts.as_slice() {
-            [file, dir] if path.starts_with(['/', '~']) && !dir.is_empty() => format!("{dir}/{file}"),
-            _ => path.to_owned(),
-        }
+        from_checkout(path)
     });
     let hosts = HOST.captures_iter(&unquoted).filter_map(|found| {
         let host = found.get(1).or_else(|| found.get(0))?.as_str();
@@ -207,6 +212,9 @@ pub(super) fn rarest_word(text: &str) -> Option<String> {
 pub fn tells_errors_apart(text: &str) -> bool {
     let words = words(text);
     let words: Vec<&String> = words.iter().filter(|word| word.contains(char::is_alphabetic)).collect();
+    if words.iter().all(|word| OF_TOOLS.contains(&word.as_str())) {
+        return false;
+    }
     match words.as_slice() {
         [] => false,
         [only] => {

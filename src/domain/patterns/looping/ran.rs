@@ -65,8 +65,8 @@ impl Ran {
     pub(super) fn fails(&self) -> bool {
         // What a command only shows, such as a file, may speak of any error.
         let is_hidden = (self.of_last || self.exit.is_none()) && !only_looks(&self.line);
-        let is_failure = self.failed || is_hidden && self.says_failure();
-        is_failure && !searches(&self.base) && !self.ends_in_search()
+        let is_told = self.failed && !self.ends_in_search();
+        (is_told || is_hidden && self.says_failure()) && !searches(&self.base)
     }
 
     /// Whether the line pipes its output into a search, whose exit code says only that it found nothing.
