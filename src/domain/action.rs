@@ -244,7 +244,16 @@ pub fn too_plain(trigger: &Trigger) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Action, Attempt};
+    use super::{Action, Attempt, is_whole};
+
+    #[test]
+    fn a_record_with_a_variable_or_a_pipe_is_no_whole_trigger() {
+        let is = |line: &str| is_whole(&line.parse().expect("a command"));
+        assert!(is("cargo test"));
+        for line in ["STAGE=dev smoke.sh", "cargo test | grep FAILED", "make check ; make lint"] {
+            assert!(!is(line), "{line}");
+        }
+    }
 
     fn changed(line: &str) -> Vec<String> {
         let attempt = Attempt { command: Some(line), ..Attempt::default() };

@@ -250,3 +250,23 @@ fn an_advice_that_is_passed_over_is_ignored() {
     }
     assert_eq!(outcomes(&shell, "G3"), ["ignored", "open"]);
 }
+
+/// Red before: the target was cut before it was masked, and half a token is none.
+#[test]
+fn a_secret_that_stands_where_a_search_is_cut_is_in_no_record() {
+    let shell = Shell::new();
+    let session = started(&shell, "s-1");
+    let token = format!("ghp_{}", "x7Kd93LmQp2VbN4sTz8RfYw1CgHj6AeUo5Zi");
+    let pattern = format!("{} {token}", "pool ".repeat(44));
+    tool(
+        &session,
+        &shell,
+        "Grep",
+        json!({ "pattern": pattern, "path": "src" }),
+        json!({ "tool_response": { "mode": "files_with_matches", "numFiles": 0, "filenames": [] } }),
+    );
+    let log = shell.run("hm --json log --all");
+    let log = String::from_utf8_lossy(&log.stdout);
+    assert!(log.contains("pool pool"), "{log}");
+    assert!(!log.contains("ghp_x7"), "{log}");
+}

@@ -343,7 +343,23 @@ mod tests {
     use proptest::prelude::*;
     use proptest::test_runner::RngSeed;
 
-    use super::error_signature;
+    use super::{error_signature, says, tells_errors_apart};
+
+    #[test]
+    fn words_that_tools_print_around_any_failure_tell_no_error_apart() {
+        for text in ["error: aborting", "an error: aborted"] {
+            assert!(!tells_errors_apart(text), "{text}");
+            assert!(!says("error: aborting due to 3 previous errors in shop", text), "{text}");
+        }
+        assert!(tells_errors_apart("aborting: lock held"));
+    }
+
+    #[test]
+    fn a_quoted_path_is_the_same_file_in_another_checkout() {
+        let text = "cannot open '/home/ana/shop/conf/pool.toml'";
+        assert!(says("error: cannot open '/srv/bo/shop-2/conf/pool.toml'", text));
+        assert!(!says("error: cannot open '/srv/bo/shop-2/conf/cart.toml'", text));
+    }
 
     #[test]
     fn the_first_error_is_found_in_what_tools_write() {

@@ -356,6 +356,10 @@ impl Session {
         }
         shown.sort_unstable();
         let subject = Subject::new(PatternKind::Loop, Some(id), &shown.join("\n"));
+        if book.is_open(&subject) {
+            // Another subagent is in the same loop. Once that one is out of it, the next repetition here opens it again.
+            return;
+        }
         let mut last: Vec<Ran> = Vec::new();
         for ran in round.acts.iter().rev() {
             let is_known = |kept: &Ran| {

@@ -94,6 +94,44 @@ fn each_subagent_of_a_session_has_its_own_loops() {
     assert_eq!(team.mine(), ["loop Read src/api.py"]);
 }
 
+#[test]
+fn a_subagent_that_gets_out_of_a_loop_does_not_end_that_of_another() {
+    let mut team = Team::default();
+    let says = |team: &mut Team, subagent: &str, exit, tail: &str| {
+        let mut body = ran("cargo test", &["cargo test"], exit, tail);
+        body["subagent"] = subagent.into();
+        team.says("ana", "command.ran", body);
+    };
+    for subagent in ["a1", "a2"] {
+        for _ in 0..3 {
+            says(&mut team, subagent, 101, "error: pool timed out");
+        }
+    }
+    assert_eq!(team.mine(), ["loop cargo test"], "one subject");
+    says(&mut team, "a1", 0, "ok");
+    assert_eq!(team.mine(), ["progress"], "the first is out of it");
+    says(&mut team, "a2", 101, "error: pool timed out");
+    assert_eq!(team.mine(), ["loop cargo test"], "the second is not");
+}
+
+#[test]
+fn a_failure_that_is_piped_into_a_search_is_a_loop_by_what_it_shows() {
+    let mut team = Team::default();
+    let mut body = ran("cargo test | grep FAILED", &["cargo test"], 0, "test a::b ... FAILED");
+    body["error_signature"] = "test a::b ... FAILED".into();
+    for _ in 0..2 {
+        team.says("ana", "command.ran", body.clone());
+    }
+    team.says("ana", "command.ran", ran("cargo build", &["cargo build"], 0, "ok"));
+    assert_eq!(team.mine(), [""; 0]);
+    team.says("ana", "command.ran", body);
+    assert_eq!(
+        team.mine(),
+        ["loop cargo test | grep FAILED"],
+        "a failure, though something else ran between"
+    );
+}
+
 /// A change and its way back: an edit, a failure, a checkout, a pass.
 fn circle(team: &mut Team, content: &str) {
     let versions = json!({ "src/api.py": content.repeat(64) });
