@@ -27,6 +27,8 @@ pub struct Reads {
     user: Option<UserName>,
     /// Whether what is folded is enough, and nothing is compared with the ledger.
     is_quick: bool,
+    /// Whether it serves many searches.
+    is_lasting: bool,
     ledger: Option<(FileId, ledger::Reader)>,
     store: Option<(FileId, store::Reader)>,
     past: Option<Past>,
@@ -104,6 +106,7 @@ impl Reads {
             state_home: None,
             user: None,
             is_quick: false,
+            is_lasting: false,
             ledger: None,
             store: None,
             past: None,
@@ -132,6 +135,12 @@ impl Reads {
     #[must_use]
     pub fn quick(self) -> Self {
         Self { is_quick: true, ..self }
+    }
+
+    /// Keeps in memory what many searches need: for a front that lives as long as its client.
+    #[must_use]
+    pub fn lasting(self) -> Self {
+        Self { is_lasting: true, store: None, ..self }
     }
 
     /// The directory of the user's state, where it is known.
@@ -180,6 +189,7 @@ impl Reads {
             state_home: self.state_home.clone(),
             user: self.user.clone(),
             is_quick: false,
+            is_lasting: false,
             ledger: None,
             store: None,
             past: Some(past),
@@ -297,7 +307,10 @@ impl Reads {
                 Err(StoreError::Unmade) if self.events()? == 0 => return Ok(None),
                 opened => {
                     let user = self.user.clone();
-                    self.store = id.zip(opened?.map(|reader| reader.seen_by(user)));
+                    let lasts = |reader: store::Reader| {
+                        if self.is_lasting { reader.for_many_searches() } else { reader }
+                    };
+                    self.store = id.zip(opened?.map(|reader| lasts(reader.seen_by(user))));
                 }
             }
         }

@@ -22,6 +22,7 @@ mod former;
 mod guards;
 mod index;
 mod integrity;
+mod kept_vectors;
 mod locks;
 mod memory;
 mod mentions;
@@ -106,6 +107,7 @@ use std::path::Path;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, Rows};
 
+use self::kept_vectors::KeptVectors;
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::ids::ClaimId;
 use crate::domain::ranking::Vectors;
@@ -211,6 +213,8 @@ pub struct Reader {
     /// The person whose space is read beside those of the team.
     user: Option<UserName>,
     vectors: Cell<Vectors>,
+    /// The vectors in memory. `None` for a reader of few searches.
+    kept_vectors: Option<RefCell<KeptVectors>>,
 }
 
 /// The values that all queries of a snapshot share.
@@ -272,6 +276,7 @@ impl Reader {
                 imports: RefCell::default(),
                 user: None,
                 vectors: Cell::default(),
+                kept_vectors: None,
             })),
             Ordering::Greater => Err(StoreError::Newer { path: shown(), by: sqlite::written_by(&db) }),
         }
@@ -288,6 +293,7 @@ impl Reader {
             imports: RefCell::default(),
             user: None,
             vectors: Cell::default(),
+            kept_vectors: None,
         })
     }
 
@@ -295,6 +301,12 @@ impl Reader {
     #[must_use]
     pub fn seen_by(self, user: Option<UserName>) -> Self {
         Self { user, ..self }
+    }
+
+    /// Keeps the vectors of claims in memory, for many searches.
+    #[must_use]
+    pub fn for_many_searches(self) -> Self {
+        Self { kept_vectors: Some(RefCell::default()), ..self }
     }
 
     /// Makes later answers report for each claim whether it was imported.

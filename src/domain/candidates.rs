@@ -1,6 +1,6 @@
 //! Selects the claims that are worth comparing with a new claim: those that share its rarer words.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::domain::ids::ClaimId;
@@ -87,9 +87,12 @@ impl Candidates {
     }
 
     /// The claims in these scopes that hold one of some words, by the claims that hold each word, the rarest first.
-    fn with_words<'h>(&self, holders: impl Iterator<Item = &'h [u32]>, scopes: &HashSet<u32>) -> Vec<u32> {
+    fn with_words<'h>(&self, holders: impl Iterator<Item = &'h [u32]>, scopes: &BTreeSet<u32>) -> Vec<u32> {
+        // A look at a place for each of thousands of claims: a hash would be most of the time.
+        let mut is_in = vec![false; self.number_of_scopes as usize];
+        scopes.iter().for_each(|scope| is_in[*scope as usize] = true);
         let overlaps =
-            |place: &u32| self.scopes_of[*place as usize].iter().any(|theirs| scopes.contains(theirs));
+            |place: &u32| self.scopes_of[*place as usize].iter().any(|theirs| is_in[*theirs as usize]);
         let mut left_to_look_at = MAX_LOOKED_AT;
         let mut found = Vec::new();
         for holders in holders {
@@ -104,7 +107,7 @@ impl Candidates {
     /// The claims in overlapping scopes that are most like a text. The most alike come first; of equal ones the
     /// newest.
     pub(super) fn near(&self, reading: &Reading, scopes: &[Scope]) -> Vec<ClaimId> {
-        let overlapping: HashSet<u32> =
+        let overlapping: BTreeSet<u32> =
             scopes.iter().flat_map(|scope| self.scopes.at(scope)).copied().collect();
         let mut words = hashes(reading).into_vec();
         let holders_of = |word: &u32| self.holders.get(word).map_or(&[][..], Vec::as_slice);

@@ -42,8 +42,8 @@ pub struct Stated {
 }
 
 /// The pairs of claims of one type, in overlapping scopes, that say the same in other words; the older claim of a pair
-/// first. Of two known claims nothing is looked for again.
-pub fn twins(claims: &[Stated]) -> Vec<(ClaimId, ClaimId)> {
+/// first. Of two known claims nothing is looked for again. `None` if `is_stopped` says so meanwhile.
+pub fn twins(claims: &[Stated], is_stopped: impl Fn() -> bool) -> Option<Vec<(ClaimId, ClaimId)>> {
     let mut candidates = Candidates::default();
     let mut readings: BTreeMap<ClaimId, (&Stated, Reading)> = BTreeMap::new();
     for claim in claims {
@@ -53,6 +53,9 @@ pub fn twins(claims: &[Stated]) -> Vec<(ClaimId, ClaimId)> {
     }
     let mut found = BTreeSet::new();
     for claim in claims.iter().filter(|claim| !claim.is_known) {
+        if is_stopped() {
+            return None;
+        }
         let Some((_, reading)) = readings.get(&claim.id) else { continue };
         for other in candidates.near(reading, &claim.scopes) {
             let Some((theirs, other_reading)) = readings.get(&other) else { continue };
@@ -64,5 +67,5 @@ pub fn twins(claims: &[Stated]) -> Vec<(ClaimId, ClaimId)> {
             }
         }
     }
-    found.into_iter().collect()
+    Some(found.into_iter().collect())
 }

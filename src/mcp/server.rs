@@ -119,7 +119,7 @@ impl Server {
             workspace,
             state_home,
             user,
-            idle_reads: Mutex::new(vec![reads]),
+            idle_reads: Mutex::new(vec![reads.lasting()]),
             long_reads: Semaphore::new(LONG_READS),
             tools: toolsets.tools(),
             all_tools: toolsets.tools() + Toolset::Read.tools(),
@@ -203,7 +203,7 @@ impl Server {
         let taken = idle().pop();
         let mut reads = taken.unwrap_or_else(|| {
             let reads = Reads::of(self.shared.workspace.clone()).knowing(self.shared.state_home.clone());
-            reads.seen_by(self.shared.user.clone())
+            reads.seen_by(self.shared.user.clone()).lasting()
         });
         let answer = question(&mut reads);
         let mut idle = idle();

@@ -227,6 +227,8 @@ pub struct Task {
     pub by: Option<String>,
     /// The linked work tree of the holder, if it differs from the reader's.
     pub worktree: Option<String>,
+    /// The agent that a task without a holder is meant for.
+    pub meant_for: Option<String>,
     /// Title of the task.
     pub title: String,
 }

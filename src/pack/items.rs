@@ -151,6 +151,7 @@ pub(super) fn task(task: &Task) -> String {
         .with_any("files", Some(task.files).filter(|files| *files > 0))
         .with_any("by", task.by.as_ref())
         .with_any("worktree", task.worktree.as_ref())
+        .with_any("for", task.meant_for.as_ref())
         .escaped(&line(&task.title, MAX_WARNING_CHARS))
 }
 

@@ -1,5 +1,6 @@
 //! The vectors of statements: written by the fold, scanned by searches.
 
+use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, btree_set};
 use std::iter::Peekable;
@@ -18,7 +19,8 @@ pub(super) const SEQ_BYTES: usize = 8;
 
 const LAST_PLACE: &str = "SELECT max(place) FROM vectors";
 const NEWEST: &str = "SELECT created_seq, vector FROM vectors WHERE place >= ?1 ORDER BY place";
-const BLOCKS: &str = "SELECT seqs, vectors FROM vector_blocks WHERE first_seq >= ?1 ORDER BY first_seq";
+pub(super) const BLOCKS_AFTER: &str =
+    "SELECT seqs, vectors FROM vector_blocks WHERE first_seq > ?1 ORDER BY first_seq";
 const BLOCK_OF: &str =
     "SELECT seqs, vectors FROM vector_blocks WHERE first_seq <= ?1 ORDER BY first_seq DESC LIMIT 1";
 const WITHIN: &str = "SELECT rowid FROM claim_index WHERE claim_index MATCH ?1";
@@ -46,6 +48,20 @@ fn close_block(db: &Connection) -> Result<(), StoreError> {
         .execute(params![first, seqs, vectors])?;
     db.prepare_cached("DELETE FROM vectors WHERE place >= ?1")?.execute([0])?;
     Ok(())
+}
+
+/// The ledger positions and the vectors of a block.
+pub(super) fn chunks_of<'r>(
+    row: &'r Row<'_>,
+) -> Result<(&'r [[u8; SEQ_BYTES]], &'r [[u8; DIMENSIONS]]), StoreError> {
+    let seqs = row.get_ref("seqs")?.as_blob().map_err(malformed)?;
+    let vectors = row.get_ref("vectors")?.as_blob().map_err(malformed)?;
+    let (seqs, odd_seqs) = seqs.as_chunks::<SEQ_BYTES>();
+    let (vectors, odd) = vectors.as_chunks::<DIMENSIONS>();
+    if !odd_seqs.is_empty() || !odd.is_empty() || seqs.len() != vectors.len() {
+        return Err(malformed("a block of vectors has another size"));
+    }
+    Ok((seqs, vectors))
 }
 
 /// How alike claims are to a question.
@@ -116,13 +132,7 @@ impl<'s> Scan<'s> {
     }
 
     fn look_at_block(&mut self, row: &Row<'_>, meaning: &Vector) -> Result<(), StoreError> {
-        let seqs = row.get_ref("seqs")?.as_blob().map_err(malformed)?;
-        let vectors = row.get_ref("vectors")?.as_blob().map_err(malformed)?;
-        let (seqs, odd_seqs) = seqs.as_chunks::<SEQ_BYTES>();
-        let (vectors, odd) = vectors.as_chunks::<DIMENSIONS>();
-        if !odd_seqs.is_empty() || !odd.is_empty() || seqs.len() != vectors.len() {
-            return Err(malformed("a block of vectors has another size"));
-        }
+        let (seqs, vectors) = chunks_of(row)?;
         for (seq, vector) in seqs.iter().zip(vectors) {
             self.look(u64::from_le_bytes(*seq), || meaning.dot(vector));
         }
@@ -173,11 +183,19 @@ impl Reader {
         asked: &BTreeSet<u64>,
         bounds: (i32, usize),
     ) -> Result<Alike, StoreError> {
+        let keeps = self.keeps_vectors()?;
         let mut scan = Scan { after, ..Scan::of(asked, among, bounds) };
-        match among {
-            Some(among) => self.look_at(among.union(asked), &mut scan, meaning)?,
-            None => {
-                let mut blocks = self.db.prepare_cached(BLOCKS)?;
+        let kept = self.kept_vectors.as_ref().filter(|_| keeps).map(RefCell::borrow);
+        match (among, kept) {
+            (Some(among), Some(kept)) => {
+                kept.of(among.union(asked)).for_each(|(seq, vector)| scan.look(seq, || meaning.dot(vector)));
+            }
+            (None, Some(kept)) => {
+                kept.iter().for_each(|(seq, vector)| scan.look(seq, || meaning.dot(vector)))
+            }
+            (Some(among), None) => self.look_at(among.union(asked), &mut scan, meaning)?,
+            (None, None) => {
+                let mut blocks = self.db.prepare_cached(BLOCKS_AFTER)?;
                 let mut rows = blocks.query([bound(0)])?;
                 while let Some(row) = rows.next()? {
                     self.kept(row, |row| scan.look_at_block(row, meaning))?;

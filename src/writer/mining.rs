@@ -247,7 +247,7 @@ fn for_merges(workspace: &Workspace, cursor: u64, stop: &AtomicBool) -> Result<L
         return Ok(Looked { cursor, detail: "no claim has changed since".to_owned(), ..Looked::default() });
     }
     claims.sort_by_key(|claim| claim.id);
-    let twins = merge::twins(&claims);
+    let twins = merge::twins(&claims, || stop.load(Ordering::Relaxed)).ok_or(ScanError::Stopped)?;
     let detail = format!("{} claims compared, {} pairs say the same", claims.len(), twins.len());
     let found = twins.into_iter().map(|(one, other)| Mined::Twins(one, other)).collect();
     Ok(Looked { found, cursor: head.seq, detail })

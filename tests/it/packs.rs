@@ -276,6 +276,7 @@ fn entries(dice: &mut Dice) -> Entries {
             files: dice.below(9) as u64,
             by: some(dice, words),
             worktree: some(dice, words),
+            meant_for: None,
             title: words(dice),
         }),
         anchors: many(dice, most, |dice, at| Anchor {
@@ -890,6 +891,7 @@ fn small() -> Entries {
             files: 2,
             by: Some("devops".to_owned()),
             worktree: None,
+            meant_for: None,
             title: "bench the pool".to_owned(),
         }],
         locks: vec![Lock {

@@ -3,8 +3,10 @@
 
 use std::fs;
 
+use hivemind::mcp::Era;
 use serde_json::{Value, json};
 
+use crate::bench::Bench;
 use crate::hook::{Session, claude, spool_is_empty};
 use crate::shell::Shell;
 
@@ -412,6 +414,26 @@ fn a_task_for_an_agent_is_news_to_it() {
     assert!(!said(&shell, "hm task list").contains("for analyst"));
     let unknown = refused(&shell, &devops, "hm task add \"measure the queue\" --for nobody");
     assert!(unknown.contains("no agent is called `nobody`"), "{unknown}");
+}
+
+/// Red before: the tool took no `for`, and the first context of who came later did not say for whom a task is.
+#[tokio::test]
+async fn a_task_for_an_agent_that_comes_later_is_the_first_in_its_context() {
+    let bench = Bench::new();
+    let devops = bench.pane(Some("devops"), Era::Modern).await;
+    bench.accepted(&devops, "add_task", json!({ "title": "paint the button" })).await;
+    bench.accepted(&devops, "add_task", json!({ "title": "measure the pool", "for": "analyst" })).await;
+    let unknown = devops.call("add_task", json!({ "title": "x", "for": "nobody" })).await.expect("an answer");
+    assert!(unknown.refused && unknown.text.contains("no agent is called `nobody`"), "{}", unknown.text);
+    let analyst = bench.pane(Some("analyst"), Era::Modern).await;
+    let pack = analyst.read("hivemind://context").await.expect("a context");
+    let tasks: Vec<&str> = pack.lines().filter(|line| line.contains("<task ")).collect();
+    assert_eq!(tasks.len(), 2, "{pack}");
+    assert!(tasks[0].contains("for=\"analyst\">measure the pool"), "{pack}");
+    assert!(!tasks[1].contains("for="), "{pack}");
+    bench.accepted(&analyst, "claim_task", json!({ "task_id": "T2" })).await;
+    let pack = analyst.read("hivemind://context").await.expect("a context");
+    assert!(!pack.contains("for=\"analyst\""), "who holds it is said instead: {pack}");
 }
 
 /// Red before: the support that put a successor in force said nothing of the claim that it ended.

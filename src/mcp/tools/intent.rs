@@ -44,6 +44,9 @@ struct AddTaskArguments {
     depends_on: Vec<TaskId>,
     #[serde(default)]
     scopes: Vec<String>,
+    /// Agent that hears of it.
+    #[serde(rename = "for")]
+    meant_for: Option<String>,
 }
 
 #[tool_router(router = intent_route, vis = "pub(super)")]
@@ -69,16 +72,16 @@ impl Server {
     )]
     async fn add_task(&self, call: Call) -> CallToolResult {
         self.run(call, |given: AddTaskArguments, id| {
-            let AddTaskArguments { title, description, phase_id, parent_task_id, depends_on, scopes } = given;
+            let AddTaskArguments { title, description, phase_id, parent_task_id, depends_on, .. } = given;
             Ok(Command::AddTask(AddTask {
-                meant_for: None,
+                meant_for: self.agents("for", given.meant_for.as_slice())?.pop(),
                 task_id: TaskId::from_uuid(id),
                 title,
                 description,
                 phase_id,
                 parent_task_id,
                 depends_on,
-                scopes: self.scopes("scopes", &scopes)?,
+                scopes: self.scopes("scopes", &given.scopes)?,
             }))
         })
         .await

@@ -222,6 +222,7 @@ fn pack_task(task: &TaskView, reader: Option<&SessionView>, now: Timestamp) -> p
         files: task.file_locks.len() as u64,
         by: task.holder.clone().or_else(|| task.ended_by.clone()),
         worktree: task.worktree.clone().filter(|there| Some(there.as_str()) != here),
+        meant_for: task.meant_for.clone().filter(|_| task.holder.is_none() && !task.status.is_over()),
         title: task.title.clone(),
     }
 }

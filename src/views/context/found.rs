@@ -252,6 +252,7 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
         let (about, replaced) = (&found.about, &found.replaced);
         found.digest = asking.ask(|store| Digest::of(store, &claims, (&asked, replaced), about).map(Some));
         found.waiting = asking.ask(|store| store.tasks_in(TaskStatus::Open, MAX_TASKS));
+        found.waiting.sort_by_key(|task| task.meant_for.as_deref() != Some(of.agent.as_str()));
         found.done = asking.ask(|store| store.done_last(MAX_DONE));
         found.over = asking.ask(|store| over(store, &found.claims));
         found.is_nothing_open = !found.done.is_empty()

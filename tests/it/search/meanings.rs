@@ -198,6 +198,51 @@ fn compares_exactly(library: &Library, claim_type: Option<ClaimType>) {
     }
 }
 
+/// What a reader answers to questions, everywhere and in one scope, and the number of rows that it left out.
+fn answers_of(reader: &Reader) -> Vec<String> {
+    reader.compare(Vectors::Static);
+    let scopes = [None, Some("src/db"), Some("src")];
+    let pages =
+        questions().into_iter().step_by(5).flat_map(|asked| scopes.map(|scope| (asked.q.clone(), scope)));
+    let answer = |(asked, scope): (String, Option<&str>)| {
+        let search =
+            limited(&asked, |filter| filter.scope = scope.map(|scope| scope.parse().expect("a scope")));
+        let found = reader.snapshot(Timestamp::from_ms(1_000_000), |reader| reader.search(&search));
+        let (page, left_out) = found.expect("an answer");
+        format!("{} {}", serde_json::to_string(&page).expect("JSON"), left_out.count())
+    };
+    pages.map(answer).collect()
+}
+
+#[test]
+fn a_reader_of_many_searches_answers_like_one_of_few() {
+    let mut library = many();
+    let path = library.workspace.team_memory();
+    let open = || Reader::open(&path).expect("read models").expect("some");
+    let lasting = open().for_many_searches();
+    let is_alike = |when: &str| assert_eq!(answers_of(&lasting), answers_of(&open()), "{when}");
+    is_alike("at first");
+    is_alike("again");
+    for number in 0..40 {
+        library.create(&nth(number));
+    }
+    is_alike("after two more blocks");
+    library.committer.rebuild(|_| ()).expect("a rebuild");
+    is_alike("after a rebuild");
+    let before = answers_of(&lasting);
+    let other = Connection::open(&path).expect("the read models");
+    // As a rebuild does: other rows, and an index anew.
+    let anew = "BEGIN; UPDATE vector_blocks SET vectors = zeroblob(length(vectors)); \
+         CREATE INDEX anew ON claims (owner); DROP INDEX anew; COMMIT";
+    other.execute_batch(anew).expect("other vectors");
+    is_alike("after other rows");
+    assert_ne!(answers_of(&lasting), before, "the blocks count");
+    let damage = "UPDATE vector_blocks SET vectors = x'00' WHERE first_seq = (SELECT max(first_seq) FROM vector_blocks)";
+    other.execute_batch(&format!("{damage}; {anew}")).expect("damage");
+    is_alike("with a damaged block");
+    is_alike("and again");
+}
+
 #[test]
 fn a_rebuild_makes_the_same_vectors() {
     let mut library = many();
