@@ -88,18 +88,18 @@ impl Candidates {
 
     /// The claims in these scopes that hold one of some words, by the claims that hold each word, the rarest first.
     fn with_words<'h>(&self, holders: impl Iterator<Item = &'h [u32]>, scopes: &BTreeSet<u32>) -> Vec<u32> {
-        // A look at a place for each of thousands of claims: a hash would be most of the time.
-        let mut is_in = vec![false; self.number_of_scopes as usize];
-        scopes.iter().for_each(|scope| is_in[*scope as usize] = true);
-        let overlaps =
-            |place: &u32| self.scopes_of[*place as usize].iter().any(|theirs| is_in[*theirs as usize]);
+        // Thousands of claims are looked up: to ask for the scopes of each would be most of the time.
+        let mut is_here = vec![false; self.ids.len()];
+        for place in scopes.iter().flat_map(|scope| &self.claims_at[*scope as usize]) {
+            is_here[*place as usize] = true;
+        }
         let mut left_to_look_at = MAX_LOOKED_AT;
         let mut found = Vec::new();
         for holders in holders {
             let looked_at = holders.len().min(left_to_look_at);
             left_to_look_at -= looked_at;
             let newest = holders.iter().rev().take(looked_at).copied();
-            found.extend(newest.filter(overlaps).take(MAX_PER_WORD));
+            found.extend(newest.filter(|place| is_here[*place as usize]).take(MAX_PER_WORD));
         }
         found
     }

@@ -83,6 +83,7 @@ impl Meaning {
 
 /// The sum of the products of two vectors' numbers. Eight sums side by side are what processors add up at once: a third of
 /// the time of one.
+#[inline]
 fn product_of(one: &[i8], stored: &[u8]) -> i32 {
     const LANES: usize = 8;
     let times = |(one, other): (&i8, &u8)| i32::from(*one) * i32::from(i8::from_le_bytes([*other]));

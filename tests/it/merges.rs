@@ -1,18 +1,21 @@
 //! Merge proposals: claims that say the same are proposed, and nothing merges itself.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use hivemind::domain::claim::{Position, Status};
+use hivemind::domain::claim::{ClaimType, Position, Status};
 use hivemind::domain::command::{AcceptMerge, Command, DeclineMerge, Submission};
 use hivemind::domain::decide::Policy;
 use hivemind::domain::event::Event;
 use hivemind::domain::ids::ClaimId;
 use hivemind::domain::memory::MemoryEvent;
+use hivemind::domain::merge::{Stated, twins};
 use hivemind::domain::pairs::{Reading, is_paraphrase};
 use hivemind::domain::policy::{Length, MemoryPolicy, Retention, Term};
 use hivemind::domain::rejection::Code;
 use hivemind::writer::{Committer, Miner, propose};
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::bench::Bench;
 use crate::harness::{TempWorkspace, body, claim_of, creation, fixed_sources, position, request};
@@ -81,6 +84,26 @@ fn twelve_hundred_near_twins_give_no_proposal_and_no_supersession() {
     assert_eq!(propose(&mut committer, Miner::Merges).expect("mined"), 1, "a paraphrase is proposed");
     let superseded = committer.state().claims().filter(|(_, claim)| claim.superseded_by.is_some()).count();
     assert_eq!(superseded, 0, "a proposal supersedes nothing");
+}
+
+/// A writer that shall end does not wait for the comparison of a large memory.
+#[test]
+fn a_search_for_twins_ends_where_it_is_stopped() {
+    let stated = |number: u128, statement: &str| Stated {
+        id: ClaimId::from_uuid(Uuid::from_u128(number)),
+        claim_type: ClaimType::Fact,
+        statement: statement.to_owned(),
+        scopes: vec!["src".parse().expect("a scope")],
+        is_known: false,
+    };
+    let claims = [stated(1, "the reader uses port 8000"), stated(2, "The reader uses the port 8000.")];
+    assert_eq!(twins(&claims, || false), Some(vec![(claims[0].id, claims[1].id)]));
+    let asked = Cell::new(0);
+    let stops = || {
+        asked.set(asked.get() + 1);
+        asked.get() == 2
+    };
+    assert_eq!(twins(&claims, stops), None, "asked before each claim");
 }
 
 #[test]
