@@ -44,7 +44,6 @@ struct AddTaskArguments {
     depends_on: Vec<TaskId>,
     #[serde(default)]
     scopes: Vec<String>,
-    /// Agent that hears of it.
     #[serde(rename = "for")]
     meant_for: Option<String>,
 }

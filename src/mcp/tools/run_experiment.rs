@@ -36,7 +36,7 @@ struct RunExperimentArguments {
     /// 2-20.
     #[schemars(with = "Option<i64>")]
     repeat: Option<u32>,
-    /// Directory, below the root.
+    /// Below the root.
     cwd: Option<String>,
     env_pass: Option<BTreeSet<String>>,
     /// Shorter than the profile's.
@@ -44,7 +44,7 @@ struct RunExperimentArguments {
     timeout_ms: Option<u64>,
     #[schemars(with = "Option<i64>")]
     output_cap_bytes: Option<u64>,
-    /// Answer after the run has ended.
+    /// Answer after its end.
     #[schemars(with = "Option<bool>")]
     #[serde(default, rename = "wait")]
     #[expect(dead_code, reason = "looked at before the arguments are parsed")]
