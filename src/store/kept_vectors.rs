@@ -18,6 +18,8 @@ const SCHEMA: &str = "PRAGMA schema_version";
 pub(super) struct KeptVectors {
     /// The schema of the file that they are from.
     schema: i64,
+    /// Whether none of this file are kept, because there are too many or a block cannot be read.
+    is_given_up: bool,
     seqs: Vec<u64>,
     vectors: Vec<[u8; DIMENSIONS]>,
 }
@@ -27,13 +29,10 @@ impl KeptVectors {
         self.seqs.iter().copied().zip(&self.vectors)
     }
 
-    /// Those of some claims, in the order of the claims. `wanted` is in that order.
-    pub(super) fn of<'w>(
-        &self,
-        wanted: impl Iterator<Item = &'w u64>,
-    ) -> impl Iterator<Item = (u64, &[u8; DIMENSIONS])> {
+    /// Those of some claims. `wanted` is in the order of the claims.
+    pub(super) fn of(&self, wanted: &[u64]) -> impl Iterator<Item = (u64, &[u8; DIMENSIONS])> {
         let mut from = 0;
-        wanted.filter_map(move |seq| {
+        wanted.iter().filter_map(move |seq| {
             let found = self.seqs.get(from..)?.binary_search(seq);
             from += found.unwrap_or_else(|next| next);
             found.is_ok().then(|| (*seq, &self.vectors[from]))
@@ -62,11 +61,14 @@ impl Reader {
         if kept.schema != schema {
             *kept = KeptVectors { schema, ..KeptVectors::default() };
         }
+        if kept.is_given_up {
+            return Ok(false);
+        }
         let mut blocks = self.db.prepare_cached(BLOCKS_AFTER)?;
         let mut rows = blocks.query([kept.seqs.last().copied().unwrap_or(0)])?;
         while let Some(row) = rows.next()? {
             if kept.add(row).is_err() || kept.seqs.len() > MOST {
-                *kept = KeptVectors::default();
+                *kept = KeptVectors { schema, is_given_up: true, ..KeptVectors::default() };
                 return Ok(false);
             }
         }

@@ -1,7 +1,5 @@
 //! The meanings of statements as a model has them: stored by a job of the writer, scanned by searches.
 
-use std::collections::BTreeSet;
-
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::fold::Projection;
@@ -83,8 +81,8 @@ impl Reader {
     pub(super) fn alike_by_model(
         &self,
         asked: &ByModel,
-        among: Option<&BTreeSet<u64>>,
-        candidates: &BTreeSet<u64>,
+        among: Option<&[u64]>,
+        candidates: &[u64],
         bounds: (i32, usize),
     ) -> Result<(Alike, u64), StoreError> {
         let mut scan = Scan::of(candidates, among, bounds);

@@ -11,7 +11,7 @@ use super::claims::{ClaimFilter, ClaimSummary};
 use super::index::Around;
 use super::model_vectors::ByModel;
 use super::rows::{Json, Select, bound, made_at, malformed, only};
-use super::vectors::Alike;
+use super::vectors::{Alike, in_order};
 use super::why_found::{Grounds, Why};
 use super::{Reader, StoreError};
 use crate::domain::claim::{SearchMode, Status};
@@ -405,20 +405,21 @@ impl Reader {
         (by_table, by_model): Meanings<'_>,
         candidates: &mut Vec<Candidate>,
     ) -> Result<(), StoreError> {
-        let held: BTreeSet<u64> = candidates.iter().map(|candidate| candidate.seq).collect();
+        let held = in_order(candidates.iter().map(|candidate| candidate.seq));
         let limits = search.filter.limits(&self.around_of(&search.filter)?);
         let among = self.among(limits.as_deref())?;
         let looked_at = if search.filter.is_within_index() { ALIKE } else { LOOKED_AT };
         let (mut alike, mut after) = (Alike::default(), 0);
         if let Some(asked) = by_model {
             (alike, after) =
-                self.alike_by_model(asked, among.as_ref(), &held, (LEAST_BY_MODEL, looked_at))?;
+                self.alike_by_model(asked, among.as_deref(), &held, (LEAST_BY_MODEL, looked_at))?;
         }
         if let Some(meaning) = by_table {
-            let by_table = self.alike(meaning, (among.as_ref(), after), &held, (LEAST, looked_at))?;
+            let by_table = self.alike(meaning, (among.as_deref(), after), &held, (LEAST, looked_at))?;
             alike = alike.and(by_table, looked_at);
         }
-        let mut more: Vec<u64> = alike.best.into_iter().filter(|seq| !held.contains(seq)).collect();
+        let mut more: Vec<u64> =
+            alike.best.into_iter().filter(|seq| held.binary_search(seq).is_err()).collect();
         if search.mode == SearchMode::Strict || !search.filter.is_within_index() {
             more = self.passing(search, &more)?;
         }

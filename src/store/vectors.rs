@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap, btree_set};
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
 use std::iter::Peekable;
 
 use rusqlite::{Connection, Row, params};
@@ -74,7 +74,15 @@ pub(super) struct Alike {
 }
 
 /// Ledger positions in their order. A scan goes through them as it goes through the claims.
-type InOrder<'s> = Peekable<btree_set::Iter<'s, u64>>;
+type InOrder<'s> = Peekable<std::slice::Iter<'s, u64>>;
+
+/// Ledger positions in their order, each once.
+pub(super) fn in_order(seqs: impl Iterator<Item = u64>) -> Vec<u64> {
+    let mut seqs: Vec<u64> = seqs.collect();
+    seqs.sort_unstable();
+    seqs.dedup();
+    seqs
+}
 
 fn passes(wanted: &mut InOrder<'_>, seq: u64) -> bool {
     while wanted.next_if(|next| **next < seq).is_some() {}
@@ -97,11 +105,7 @@ pub(super) struct Scan<'s> {
 
 impl<'s> Scan<'s> {
     /// A pass that keeps the best of the claims `among`, at most `most` with a product of `least`.
-    pub(super) fn of(
-        asked: &'s BTreeSet<u64>,
-        among: Option<&'s BTreeSet<u64>>,
-        (least, most): (i32, usize),
-    ) -> Self {
+    pub(super) fn of(asked: &'s [u64], among: Option<&'s [u64]>, (least, most): (i32, usize)) -> Self {
         let (best, dots) = Default::default();
         let (among, asked) = (among.map(|among| among.iter().peekable()), asked.iter().peekable());
         Self { among, asked, after: 0, least, most, best, dots }
@@ -167,11 +171,11 @@ impl Alike {
 
 impl Reader {
     /// The claims within `limits` of the index. `None` for all.
-    pub(super) fn among(&self, limits: Option<&str>) -> Result<Option<BTreeSet<u64>>, StoreError> {
+    pub(super) fn among(&self, limits: Option<&str>) -> Result<Option<Vec<u64>>, StoreError> {
         let Some(limits) = limits else { return Ok(None) };
         let mut within = self.db.prepare_cached(WITHIN)?;
         let rows = within.query_map([limits], only)?;
-        Ok(Some(rows.collect::<Result<_, _>>()?))
+        Ok(Some(in_order(rows.collect::<Result<Vec<_>, _>>()?.into_iter())))
     }
 
     /// The most alike of the claims `among` that were created after `after`, and the products of the claims `asked`.
@@ -179,21 +183,22 @@ impl Reader {
     pub(super) fn alike(
         &self,
         meaning: &Vector,
-        (among, after): (Option<&BTreeSet<u64>>, u64),
-        asked: &BTreeSet<u64>,
+        (among, after): (Option<&[u64]>, u64),
+        asked: &[u64],
         bounds: (i32, usize),
     ) -> Result<Alike, StoreError> {
         let keeps = self.keeps_vectors()?;
         let mut scan = Scan { after, ..Scan::of(asked, among, bounds) };
         let kept = self.kept_vectors.as_ref().filter(|_| keeps).map(RefCell::borrow);
-        match (among, kept) {
-            (Some(among), Some(kept)) => {
-                kept.of(among.union(asked)).for_each(|(seq, vector)| scan.look(seq, || meaning.dot(vector)));
+        let wanted = among.map(|among| in_order(among.iter().chain(asked).copied()));
+        match (wanted, kept) {
+            (Some(wanted), Some(kept)) => {
+                kept.of(&wanted).for_each(|(seq, vector)| scan.look(seq, || meaning.dot(vector)));
             }
             (None, Some(kept)) => {
                 kept.iter().for_each(|(seq, vector)| scan.look(seq, || meaning.dot(vector)))
             }
-            (Some(among), None) => self.look_at(among.union(asked), &mut scan, meaning)?,
+            (Some(wanted), None) => self.look_at(&wanted, &mut scan, meaning)?,
             (None, None) => {
                 let mut blocks = self.db.prepare_cached(BLOCKS_AFTER)?;
                 let mut rows = blocks.query([bound(0)])?;
@@ -213,20 +218,14 @@ impl Reader {
         seqs: &BTreeSet<u64>,
         known: &mut HashMap<u64, f64>,
     ) -> Result<(), StoreError> {
-        let asked: BTreeSet<u64> = seqs.iter().copied().filter(|seq| !known.contains_key(seq)).collect();
-        let none = BTreeSet::new();
-        let found = self.alike(meaning, (Some(&none), 0), &asked, (i32::MAX, 0))?;
+        let asked: Vec<u64> = seqs.iter().copied().filter(|seq| !known.contains_key(seq)).collect();
+        let found = self.alike(meaning, (Some(&[]), 0), &asked, (i32::MAX, 0))?;
         known.extend(found.dots.into_iter().map(|(seq, dot)| (seq, cosine(dot))));
         Ok(())
     }
 
     /// Looks at the blocks of these claims.
-    fn look_at<'w>(
-        &self,
-        wanted: impl Iterator<Item = &'w u64>,
-        scan: &mut Scan<'_>,
-        meaning: &Vector,
-    ) -> Result<(), StoreError> {
+    fn look_at(&self, wanted: &[u64], scan: &mut Scan<'_>, meaning: &Vector) -> Result<(), StoreError> {
         let mut block = self.db.prepare_cached(BLOCK_OF)?;
         for seq in wanted {
             if *seq <= scan.after {
