@@ -46,7 +46,7 @@ pub(super) fn join_respelled(committer: &mut Committer) -> Result<usize, WriterE
 pub fn forget(committer: &mut Committer) -> Result<usize, WriterError> {
     let now = committer.now();
     let over = decide::forgotten(committer.state(), &committer.memory_policy, now);
-    let after = decide::after_end(committer.state(), &over.concat(), now);
+    let after = decide::after_end(committer.state(), &over.concat(), (now, &committer.rules()));
     let mut forgotten = 0;
     for chunk in over.chunks(MAX_GROUP) {
         let batches = chunk.iter().map(|events| committer.own(AgentId::system(), events.clone()));

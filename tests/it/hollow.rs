@@ -177,7 +177,9 @@ async fn a_test_file_settles_what_it_names() {
     bench.write("tests/cart.sh", "# src/cart.py, and spools\n");
     bench.write("tests/pool.sh", "# from src import pool\n");
     bench.write("tests/net.sh", "# import src.net\n");
+    bench.write("src/pool.py", "def limit(): pass\n");
     bench.write("tests/limit.sh", "# limit()\n");
+    bench.write("tests/total.sh", "# total()\n");
     let panes = bench.panes(["analyst", "devops"]).await;
     for (scopes, file, settles) in [
         (&["src/pool.py"][..], "tests/cart.sh", false),
@@ -189,6 +191,10 @@ async fn a_test_file_settles_what_it_names() {
         (&["src/pool.py", "tests/cart.sh"], "tests/cart.sh", true),
         (&["src/pool.py", "symbol:Pool::limit"], "tests/limit.sh", true),
         (&["src/pool.py", "symbol:Pool::limit"], "tests/cart.sh", false),
+        // Red before: a pattern needed no name, and a symbol stood for every file.
+        (&["src/p?ol.py"], "tests/cart.sh", false),
+        (&["src/p?ol.py"], "tests/pool.sh", true),
+        (&["src/pool.py", "symbol:total"], "tests/total.sh", false),
     ] {
         let id = about(&bench, &panes, scopes).await;
         let answer = by_one(&panes[0], Some(&id), file).await;
@@ -282,6 +288,23 @@ async fn a_claim_about_no_file_waits_for_no_run() {
             assert!(!mentions.refused, "{}", mentions.text);
         }
     }
+}
+
+/// Red before: the refusal asked for a run that failed, and was given where one was cited.
+#[tokio::test]
+async fn a_run_about_the_claim_that_failed_after_its_proof_is_new_to_it() {
+    let (bench, [owner, other, _]) = scene().await;
+    bench.write(FILE, "fine\n");
+    profile(&bench, "fails", "exit 1", GLOBS, EXPECTING);
+    let id = contested(&bench, &owner, &other).await;
+    settle(&owner, "check", &id, 1).await;
+    assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)");
+    let failed = run(&other, json!({ "profile": "fails", "claim_id": id })).await;
+    assert!(failed.text.contains("contradicts"), "{}", failed.text);
+    let cited = json!({ "claim_id": id, "reason": "it failed", "evidence_ref": failed.field("run_id") });
+    bench.accepted(&other, "challenge", cited.clone()).await;
+    assert_eq!(stands(&owner, &id).await.0, "contested");
+    assert_rebuilds_to_the_same(&bench);
 }
 
 /// Red before: the claim was contested again, and the printed way was the run that had just settled it.

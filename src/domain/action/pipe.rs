@@ -77,8 +77,10 @@ pub fn piped(line: &str) -> Option<Piped> {
 }
 
 /// Commands that print what they get, and succeed whatever it is.
-const PRINTERS: [&str; 13] =
-    ["cat", "column", "cut", "head", "less", "more", "nl", "sed", "sort", "tail", "tee", "tr", "uniq"];
+const PRINTERS: [&str; 20] = [
+    "awk", "cat", "column", "cut", "fmt", "fold", "head", "less", "more", "nl", "paste", "rev", "sed",
+    "sort", "tac", "tail", "tee", "tr", "uniq", "wc",
+];
 
 /// The pipe at the end of a command whose exit code is that of a command which only prints, as in `sh -c 'make | tail'`.
 pub fn printed(argv: &[String]) -> Option<Piped> {
@@ -89,7 +91,17 @@ pub fn printed(argv: &[String]) -> Option<Piped> {
     let only_prints = |piped: &Piped| {
         let Hides::Pipe { last, ends_line: true } = &piped.by else { return false };
         let words = shell_words::split(last).unwrap_or_default();
-        unwrapped(&words).and_then(<[String]>::first).is_some_and(|word| PRINTERS.contains(&name(word)))
+        let Some([program, options @ ..]) = unwrapped(&words) else { return false };
+        // `sort -c` compares, and `awk` may end with a code of its own.
+        let checks = |word: &String| match name(program) {
+            "sort" => {
+                word == "--check"
+                    || word.starts_with("-") && !word.starts_with("--") && word.contains(['c', 'C'])
+            }
+            "awk" => word.contains("exit"),
+            _ => false,
+        };
+        PRINTERS.contains(&name(program)) && !options.iter().any(checks)
     };
     piped(&shell_words::join(argv)).filter(only_prints)
 }

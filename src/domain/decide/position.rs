@@ -9,7 +9,7 @@ use super::{
     standing, support, target, transition,
 };
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ClaimType, Override, Position, Status};
+use crate::domain::claim::{ClaimType, Override, Position, Relation, Status};
 use crate::domain::command::TakePosition;
 use crate::domain::event::{Event, PositionTaken};
 use crate::domain::experiment::{Prediction, RunState};
@@ -157,8 +157,16 @@ fn refuse_answered(
     let Some((run_id, run)) = claim.proof.and_then(|id| Some((id, state.run(id)?))) else { return Ok(()) };
     let saw = &run.saw.versions;
     let is_same = !saw.is_empty() && saw.iter().all(|(scope, content)| versions.get(scope) == Some(content));
+    let is_later = |event: EventId| {
+        state.run_that_ended_with(event).is_some_and(|(_, later)| later.saw.seq > run.saw.seq)
+    };
     let is_known = |event: &EventId| {
-        let mut evidence = claim.evidence.iter().map(|(known, _)| known).chain(claim.cited.values());
+        // A run that contradicted the claim after its proof is new until a challenge cites it.
+        let tied = claim
+            .evidence
+            .iter()
+            .filter(|(known, relation)| *relation != Relation::Contradicts || !is_later(*known));
+        let mut evidence = tied.map(|(known, _)| known).chain(claim.cited.values());
         evidence.any(|known| state.are_one_event(*known, *event))
     };
     let is_answered = claim.overruled.iter().any(is_own) && *agent != AgentId::operator();

@@ -1,6 +1,6 @@
 //! Retention: claims whose term is over are out of force. Their events and their audits stay.
 
-use super::{contradiction, target, transition};
+use super::{Policy, contradiction, target, transition};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Status;
 use crate::domain::event::{Event, MemoryForgotten};
@@ -11,8 +11,8 @@ use crate::domain::text::Label;
 use crate::domain::time::Timestamp;
 
 /// The events that follow when these events end claims: decisions that are alone on their target again become confirmed.
-pub fn after_end(state: &State, ended: &[Event], now: Timestamp) -> Vec<Event> {
-    let (mut events, _) = target::freed(state, ended, now, &state.policy());
+pub fn after_end(state: &State, ended: &[Event], (now, policy): (Timestamp, &Policy)) -> Vec<Event> {
+    let (mut events, _) = target::freed(state, ended, now, policy);
     events.extend(contradiction::ended_by(state, &AgentId::system(), &events));
     events
 }

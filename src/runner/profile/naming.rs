@@ -14,23 +14,42 @@ const MAX_TESTS: usize = 500;
 /// Names of files that stand for the directory they are in.
 const OF_DIRECTORY: [&str; 3] = ["__init__", "index", "mod"];
 
-/// Why tests settle nothing about a claim with these scopes: no test names one of its files. `None` if each file is named, or
-/// if the claim names none. A directory or pattern needs no name, and a test that is in the scopes is a file of the claim.
+/// Why tests settle nothing about a claim with these scopes: none of them names one of its files. `None` if each file is named,
+/// or if the claim names none. Of a pattern one file is named. The name of a symbol stands for the files that have it. A
+/// directory needs no name, and a test that is in the scopes is a file of the claim.
 pub fn unnamed(root: &Path, tests: &[Scope], scopes: &[Scope]) -> Option<String> {
-    let test = tests.iter().find(|test| !scopes.iter().any(|scope| scope.is_path() && scope.covers(test)))?;
+    let is_of_claim = |test: &Scope| scopes.iter().any(|scope| scope.is_path() && scope.covers(test));
+    let first = tests.first().filter(|_| !tests.iter().any(is_of_claim))?;
     let is_dir = |scope: &Scope| root.join(scope.as_str()).is_dir();
-    let files = scopes.iter().filter(|scope| scope.is_path() && !scope.is_glob() && !is_dir(scope));
+    let files = scopes.iter().filter(|scope| scope.is_path() && !is_dir(scope));
     // A test of a directory is one of the files below it.
-    let mut files = files.filter(|file| !test.covers(file)).peekable();
+    let mut files = files.filter(|file| !tests.iter().any(|test| test.covers(file))).peekable();
     files.peek()?;
-    let texts = texts(&root.join(test.as_str()));
-    let is_named = |name: &str| texts.iter().any(|text| has_word(text, name));
-    let symbols = scopes.iter().filter_map(|scope| scope.as_str().strip_prefix("symbol:"));
-    if symbols.filter_map(last_name).any(is_named) {
-        return None;
-    }
-    let file = files.find(|file| !is_named(name_of(file)))?;
-    Some(format!("`{test}` does not name `{}`, so it says nothing about `{file}`", name_of(file)))
+    let texts: Vec<String> = tests.iter().flat_map(|test| texts(&root.join(test.as_str()))).collect();
+    let is_said = |name: &str| texts.iter().any(|text| has_word(text, name));
+    let symbols = scopes.iter().filter_map(|scope| last_name(scope.as_str().strip_prefix("symbol:")?));
+    let symbols: Vec<&str> = symbols.filter(|symbol| is_said(symbol)).collect();
+    let is_named = |file: &Scope| {
+        let has_symbol = |text: String| symbols.iter().any(|symbol| has_word(&text, symbol));
+        is_said(name_of(file)) || text(&root.join(file.as_str())).is_some_and(has_symbol)
+    };
+    files.find_map(|file| {
+        if !file.is_glob() {
+            let name = name_of(file);
+            let why = || format!("`{first}` does not name `{name}`, so it says nothing about `{file}`");
+            return (!is_named(file)).then(why);
+        }
+        let matched = matched(root, file);
+        let why = || format!("`{first}` does not name a file of `{file}`");
+        (!matched.is_empty() && !matched.iter().any(is_named)).then(why)
+    })
+}
+
+/// The first files that a pattern matches.
+fn matched(root: &Path, pattern: &Scope) -> Vec<Scope> {
+    let paths = files_below(&root.join(pattern.certain().as_str()));
+    let scopes = paths.iter().filter_map(|path| path.strip_prefix(root).ok()?.to_str()?.parse().ok());
+    scopes.filter(|file: &Scope| pattern.covers(file)).collect()
 }
 
 /// The word by which other files name a file: its name without the extension, or that of its directory.
@@ -58,8 +77,13 @@ fn has_word(text: &str, word: &str) -> bool {
 
 /// What a test file holds, or the first files below a directory of tests.
 fn texts(test: &Path) -> Vec<String> {
+    files_below(test).iter().filter_map(|file| text(file)).collect()
+}
+
+/// A file, or the first files below a directory.
+fn files_below(top: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    let mut waiting = VecDeque::from([test.to_owned()]);
+    let mut waiting = VecDeque::from([top.to_owned()]);
     while let Some(path) = waiting.pop_front().filter(|_| files.len() < MAX_TESTS) {
         if !path.is_dir() {
             files.push(path);
@@ -74,7 +98,7 @@ fn texts(test: &Path) -> Vec<String> {
         below.sort();
         waiting.extend(below);
     }
-    files.iter().filter_map(|file| text(file)).collect()
+    files
 }
 
 fn text(file: &Path) -> Option<String> {

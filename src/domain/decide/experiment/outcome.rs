@@ -96,7 +96,7 @@ pub(crate) fn ended(
     let missing = versions::missing(&run.saw.versions);
     let missing = missing.map(|missing| format!("{missing} in the tree of the run"));
     let (proof, stays) = if waited && verdict.proves() && against.is_none() {
-        proven(state, (claim_id, claim), (run_id, run), now)
+        proven(state, (claim_id, claim), (run_id, run), (now, policy))
     } else {
         (Vec::new(), None)
     };
@@ -149,7 +149,7 @@ pub(crate) fn ended(
                 events.extend(contradiction::on_lost_proof(state, claim_id, claim));
             }
             if without_outcome {
-                events.extend(after_no_outcome(state, (claim_id, &after), now));
+                events.extend(after_no_outcome(state, (claim_id, &after), (now, policy)));
             }
         }
     }
@@ -190,7 +190,7 @@ pub(super) fn proven(
     state: &State,
     (claim_id, claim): (ClaimId, &Claim),
     (run_id, run): (RunId, &Run),
-    now: Timestamp,
+    (now, policy): (Timestamp, &Policy),
 ) -> (Vec<Event>, Option<Warning>) {
     let is_late = |agent: &&AgentId| claim.sights.is_challenged_after(agent, run.saw.seq);
     let late: Vec<AgentId> = claim.challengers().filter(is_late).cloned().collect();
@@ -202,11 +202,10 @@ pub(super) fn proven(
     after.go(&confirmed);
     let mut events = vec![confirmed.into()];
     events.extend(contradiction::ended_by_proof(state, claim_id, &late));
-    let policy = state.policy();
     let mut stays = None;
-    let status = settled_status(state, (claim_id, &after), now, &policy);
+    let status = settled_status(state, (claim_id, &after), now, policy);
     if status == Status::Confirmed {
-        let (replaced, why) = take_place(state, (claim_id, claim), false, &policy);
+        let (replaced, why) = take_place(state, (claim_id, claim), false, policy);
         stays = why;
         let ended = contradiction::ended_by(state, &AgentId::system(), &replaced);
         events.extend(replaced.into_iter().chain(ended));
@@ -222,15 +221,14 @@ pub(super) fn proven(
 pub(super) fn after_no_outcome(
     state: &State,
     (claim_id, claim): (ClaimId, &Claim),
-    now: Timestamp,
+    (now, policy): (Timestamp, &Policy),
 ) -> Vec<Event> {
-    let policy = state.policy();
-    let status = settled_status(state, (claim_id, claim), now, &policy);
+    let status = settled_status(state, (claim_id, claim), now, policy);
     if status == claim.status {
         return Vec::new();
     }
     let (replaced, stays) = match status {
-        Status::Confirmed => take_place(state, (claim_id, claim), false, &policy),
+        Status::Confirmed => take_place(state, (claim_id, claim), false, policy),
         Status::Proposed | Status::Contested | Status::PendingProof | Status::Deprecated => {
             (Vec::new(), None)
         }
