@@ -51,9 +51,9 @@ fn close_block(db: &Connection) -> Result<(), StoreError> {
 }
 
 /// The ledger positions and the vectors of a block.
-pub(super) fn chunks_of<'r>(
-    row: &'r Row<'_>,
-) -> Result<(&'r [[u8; SEQ_BYTES]], &'r [[u8; DIMENSIONS]]), StoreError> {
+type Chunks<'r> = (&'r [[u8; SEQ_BYTES]], &'r [[u8; DIMENSIONS]]);
+
+pub(super) fn chunks_of<'r>(row: &'r Row<'_>) -> Result<Chunks<'r>, StoreError> {
     let seqs = row.get_ref("seqs")?.as_blob().map_err(malformed)?;
     let vectors = row.get_ref("vectors")?.as_blob().map_err(malformed)?;
     let (seqs, odd_seqs) = seqs.as_chunks::<SEQ_BYTES>();
