@@ -142,7 +142,7 @@ pub fn decide(
     decision.warnings.extend(told);
     decision.events.iter_mut().for_each(|event| event.happened_in(checkout));
     decision.events.extend(contradiction::ended_by(state, agent, &decision.events));
-    guard::warn(state, (agent, session), (command, facts), now, &mut decision);
+    guard::warn(state, (agent, session), (command, facts), (now, policy), &mut decision);
     told::recent(state, (agent, session), command, now, &mut decision);
     told::remember(state, (agent, session), command, &mut decision);
     told::edited(state, (agent, session, checkout), command, now, &mut decision);

@@ -1,5 +1,7 @@
 //! The vectors that a reader of many searches keeps in memory: each block is read once.
 
+use std::cell::Ref;
+
 use rusqlite::Row;
 
 use super::rows::{malformed, only};
@@ -52,26 +54,27 @@ impl KeptVectors {
 }
 
 impl Reader {
-    /// Brings the kept vectors up to date. Whether they are those of all complete blocks: not if this reader keeps none,
-    /// if there are too many, or if a block cannot be read, which the search then reports by itself.
-    pub(super) fn keeps_vectors(&self) -> Result<bool, StoreError> {
-        let Some(kept) = &self.kept_vectors else { return Ok(false) };
-        let mut kept = kept.borrow_mut();
+    /// The vectors of all complete blocks in memory, up to date. `None` if this reader keeps none, if there are too many, or
+    /// if a block cannot be read, which the search then reports by itself.
+    pub(super) fn vectors_in_memory(&self) -> Result<Option<Ref<'_, KeptVectors>>, StoreError> {
+        let Some(in_memory) = &self.kept_vectors else { return Ok(None) };
+        let mut kept = in_memory.borrow_mut();
         let schema = self.db.prepare_cached(SCHEMA)?.query_row([], only)?;
         if kept.schema != schema {
             *kept = KeptVectors { schema, ..KeptVectors::default() };
         }
         if kept.is_given_up {
-            return Ok(false);
+            return Ok(None);
         }
         let mut blocks = self.db.prepare_cached(BLOCKS_AFTER)?;
         let mut rows = blocks.query([kept.seqs.last().copied().unwrap_or(0)])?;
         while let Some(row) = rows.next()? {
             if kept.add(row).is_err() || kept.seqs.len() > MOST {
                 *kept = KeptVectors { schema, is_given_up: true, ..KeptVectors::default() };
-                return Ok(false);
+                return Ok(None);
             }
         }
-        Ok(true)
+        drop(kept);
+        Ok(Some(in_memory.borrow()))
     }
 }

@@ -1,6 +1,5 @@
 //! The vectors of statements: written by the fold, scanned by searches.
 
-use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
 use std::iter::Peekable;
@@ -50,9 +49,10 @@ fn close_block(db: &Connection) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The ledger positions and the vectors of a block.
+/// The ledger positions of a block, and its vectors in the same order.
 type Chunks<'r> = (&'r [[u8; SEQ_BYTES]], &'r [[u8; DIMENSIONS]]);
 
+/// Takes a row of a block apart.
 pub(super) fn chunks_of<'r>(row: &'r Row<'_>) -> Result<Chunks<'r>, StoreError> {
     let seqs = row.get_ref("seqs")?.as_blob().map_err(malformed)?;
     let vectors = row.get_ref("vectors")?.as_blob().map_err(malformed)?;
@@ -187,9 +187,8 @@ impl Reader {
         asked: &[u64],
         bounds: (i32, usize),
     ) -> Result<Alike, StoreError> {
-        let keeps = self.keeps_vectors()?;
+        let kept = self.vectors_in_memory()?;
         let mut scan = Scan { after, ..Scan::of(asked, among, bounds) };
-        let kept = self.kept_vectors.as_ref().filter(|_| keeps).map(RefCell::borrow);
         let wanted = among.map(|among| in_order(among.iter().chain(asked).copied()));
         match (wanted, kept) {
             (Some(wanted), Some(kept)) => {

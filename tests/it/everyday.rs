@@ -251,7 +251,7 @@ fn an_advice_that_is_passed_over_is_ignored() {
     assert_eq!(outcomes(&shell, "G3"), ["ignored", "open"]);
 }
 
-/// Red before: the target was cut before it was masked, and half a token is none.
+/// A target that is cut before it is masked holds half a token, which no rule knows.
 #[test]
 fn a_secret_that_stands_where_a_search_is_cut_is_in_no_record() {
     let shell = Shell::new();

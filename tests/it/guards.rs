@@ -670,6 +670,25 @@ fn a_guard_asks_for_one_run_about_a_claim_in_a_session() {
     assert!(is_contested());
 }
 
+/// Red before: the answer said that a run which passes confirms the claim.
+#[test]
+fn the_run_of_a_guard_confirms_nothing_under_human_only() {
+    let shell = Shell::new();
+    std::fs::write(shell.workspace().config(), "[guards]\nallow_block = true\n").expect("a configuration");
+    accept(&shell, "--action block --event position.taken --scope src --profile cargo-test");
+    started(&shell, "s-1", "analyst");
+    std::fs::create_dir(shell.workspace().root().join("src")).expect("a directory");
+    std::fs::write(shell.workspace().root().join("src/pool.rs"), "").expect("a file");
+    shell.json("hm --json --agent devops claim create \"the pool is safe to share\" --scope src/pool.rs");
+    let config = "[guards]\nallow_block = true\n[policy]\ntrust = \"human_only\"\n";
+    std::fs::write(shell.workspace().config(), config).expect("a configuration");
+    let challenge = "hm --json --agent analyst claim challenge C1 --reason \"I saw otherwise\"";
+    let told = within(&shell, "s-1", challenge).to_string();
+    assert!(told.contains("the claim waits for run"), "{told}");
+    assert!(told.contains("(trust = human_only)"), "{told}");
+    assert!(!told.contains("supports and confirms"), "{told}");
+}
+
 #[tokio::test]
 async fn a_guard_that_blocks_leaves_a_claim_contested_where_it_cannot_ask_for_a_run() {
     let bench = Bench::new();

@@ -302,8 +302,32 @@ async fn a_run_about_the_claim_that_failed_after_its_proof_is_new_to_it() {
     let failed = run(&other, json!({ "profile": "fails", "claim_id": id })).await;
     assert!(failed.text.contains("contradicts"), "{}", failed.text);
     let cited = json!({ "claim_id": id, "reason": "it failed", "evidence_ref": failed.field("run_id") });
-    bench.accepted(&other, "challenge", cited.clone()).await;
+    bench.accepted(&other, "challenge", cited).await;
     assert_eq!(stands(&owner, &id).await.0, "contested");
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: the votes of agents confirmed the claim, though only the operator may.
+#[tokio::test]
+async fn a_run_without_an_outcome_confirms_nothing_under_human_only() {
+    let (bench, [owner, other, third]) = scene().await;
+    profile(&bench, "slow", "while true; do sleep 0.05; done", GLOBS, EXPECTING);
+    let id = contested(&bench, &owner, &other).await;
+    bench.accepted(&third, "support", json!({ "claim_id": id, "reason": "I saw it" })).await;
+    std::fs::write(bench.workspace().config(), "[policy]\ntrust = \"human_only\"\n")
+        .expect("a configuration");
+    let asked = json!({ "profile": "slow", "claim_id": id, "blocking": true });
+    let run = bench.accepted(&owner, "run_experiment", asked).await.field("run_id").to_owned();
+    bench.accepted(&other, "abstain", json!({ "claim_id": id })).await;
+    bench.accepted(&owner, "cancel_experiment", json!({ "run_id": run })).await;
+    for _ in 0..200 {
+        if shown(&owner, &id).await["status"] != "pending_proof" {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    let page = owner.read(&format!("hivemind://claims/{id}")).await.expect("a page");
+    assert_eq!(shown(&owner, &id).await["status"], "proposed", "{page}");
     assert_rebuilds_to_the_same(&bench);
 }
 

@@ -86,7 +86,7 @@ fn twelve_hundred_near_twins_give_no_proposal_and_no_supersession() {
     assert_eq!(superseded, 0, "a proposal supersedes nothing");
 }
 
-/// A writer that shall end does not wait for the comparison of a large memory.
+/// A writer that is asked to end does not wait for the comparison of a large memory.
 #[test]
 fn a_search_for_twins_ends_where_it_is_stopped() {
     let stated = |number: u128, statement: &str| Stated {

@@ -82,6 +82,28 @@ const PRINTERS: [&str; 20] = [
     "sort", "tac", "tail", "tee", "tr", "uniq", "wc",
 ];
 
+/// Whether a word of such a command makes its exit code tell something: `sort -c` compares, and a program of `awk` may
+/// exit with a code of its own.
+fn decides(program: &str, word: &str) -> bool {
+    match program {
+        "awk" => word.contains("exit"),
+        // The rest of the word belongs to an option with a value, such as the file of `-o/tmp/c`.
+        "sort" => {
+            word == "--check"
+                || short_flags(word)
+                    .split(['k', 'o', 'S', 't', 'T'])
+                    .next()
+                    .is_some_and(|flags| flags.contains(['c', 'C']))
+        }
+        _ => false,
+    }
+}
+
+/// The letters after a single dash.
+fn short_flags(word: &str) -> &str {
+    word.strip_prefix('-').filter(|flags| !flags.starts_with('-')).unwrap_or_default()
+}
+
 /// The pipe at the end of a command whose exit code is that of a command which only prints, as in `sh -c 'make | tail'`.
 pub fn printed(argv: &[String]) -> Option<Piped> {
     // Most commands run no shell.
@@ -92,16 +114,7 @@ pub fn printed(argv: &[String]) -> Option<Piped> {
         let Hides::Pipe { last, ends_line: true } = &piped.by else { return false };
         let words = shell_words::split(last).unwrap_or_default();
         let Some([program, options @ ..]) = unwrapped(&words) else { return false };
-        // `sort -c` compares, and `awk` may end with a code of its own.
-        let checks = |word: &String| match name(program) {
-            "sort" => {
-                word == "--check"
-                    || word.starts_with("-") && !word.starts_with("--") && word.contains(['c', 'C'])
-            }
-            "awk" => word.contains("exit"),
-            _ => false,
-        };
-        PRINTERS.contains(&name(program)) && !options.iter().any(checks)
+        PRINTERS.contains(&name(program)) && !options.iter().any(|word| decides(name(program), word))
     };
     piped(&shell_words::join(argv)).filter(only_prints)
 }
@@ -271,7 +284,32 @@ fn fails(text: &str) -> bool {
 mod tests {
     use expect_test::expect;
 
-    use super::piped;
+    use super::{piped, printed};
+
+    #[test]
+    fn the_end_of_a_pipe_that_only_prints_is_told_from_one_that_decides() {
+        let is_printed = |last: &str| {
+            let argv = ["sh", "-c", &format!("pytest -q | {last}")].map(str::to_owned);
+            printed(&argv).is_some()
+        };
+        for last in [
+            "tail -1",
+            "wc -l",
+            "awk 1",
+            "tac",
+            "fold",
+            "fmt",
+            "rev",
+            "paste",
+            "sort -o/tmp/c",
+            "sort -k2 --reverse",
+        ] {
+            assert!(is_printed(last), "{last}");
+        }
+        for last in ["grep passed", "sort -c", "sort -uC", "sort --check", "awk '/failed/ { exit 1 }'"] {
+            assert!(!is_printed(last), "{last}");
+        }
+    }
 
     #[test]
     fn the_exit_code_of_a_pipe_is_said_to_be_that_of_its_last_command() {

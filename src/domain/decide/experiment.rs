@@ -127,6 +127,7 @@ pub(super) fn by_guard(
     (run_id, planned): (RunId, &PlannedRun),
     (checkout, saw): (&Checkout, &Versions),
     key: IdempotencyKey,
+    policy: &Policy,
 ) -> Result<(Vec<Event>, String), String> {
     let PlannedRun { plan, statement, .. } = planned;
     let prediction = Prediction::Passes;
@@ -157,7 +158,7 @@ pub(super) fn by_guard(
         transition(claim_id, Status::Contested, Status::PendingProof, &format!("waits for run {run_id}"));
     let against = unless(state, (claim_id, claim), (plan, prediction), (1, None));
     // The run is that of whoever wrote: an agent.
-    let may_confirm = !state.policy().only_operator_confirms;
+    let may_confirm = !policy.only_operator_confirms;
     let how = (true, may_confirm, against);
     let meaning = meaning((claim_id, None), statement.as_ref(), prediction, how);
     Ok((vec![queued.into(), waits], meaning))

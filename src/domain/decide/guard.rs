@@ -1,7 +1,7 @@
 //! Guards: who accepts and silences them, and what a write that meets one is told.
 
 use super::claim::trigger_says_enough;
-use super::{Accepted, Facts, GuardRuns, Speaker, experiment, fresh_id, known_claim, transition};
+use super::{Accepted, Facts, GuardRuns, Policy, Speaker, experiment, fresh_id, known_claim, transition};
 use crate::domain::action;
 use crate::domain::action::Kind;
 use crate::domain::agent::AgentId;
@@ -120,7 +120,7 @@ pub(super) fn warn(
     state: &State,
     (agent, session): Speaker<'_>,
     (command, facts): (&Command, &Facts),
-    now: Timestamp,
+    (now, policy): (Timestamp, &Policy),
     decision: &mut Accepted,
 ) {
     let contested = contested_by(state, command, decision);
@@ -140,7 +140,7 @@ pub(super) fn warn(
         let met = action::quoted(&met, 120);
         let waits = contested
             .filter(|_| rule.effect == Effect::Block)
-            .map(|claim| block(state, (rule, claim, session), (command, facts), decision))
+            .map(|claim| block(state, (rule, claim, session), (command, facts, policy), decision))
             .unwrap_or_default();
         decision.warnings.push(Warning {
             code: WarningCode::Guard,
@@ -188,7 +188,7 @@ fn contested_by(state: &State, command: &Command, decision: &Accepted) -> Option
 fn block(
     state: &State,
     (rule, claim, session): (&Rule, ClaimId, Option<&SessionId>),
-    (command, facts): (&Command, &Facts),
+    (command, facts, policy): (&Command, &Facts, &Policy),
     decision: &mut Accepted,
 ) -> String {
     if contested_by(state, command, decision).is_none() {
@@ -197,7 +197,7 @@ fn block(
     if wait_for_run(state, command, facts, decision) {
         return "; the claim waits for this run".to_owned();
     }
-    match queue(state, (rule, claim, session), facts, decision) {
+    match queue(state, (rule, claim, session), (facts, policy), decision) {
         Ok(run) => format!("; the claim waits for run {run}"),
         Err(why) => format!("; the claim stays contested: {why}"),
     }
@@ -210,7 +210,7 @@ fn block(
 fn queue(
     state: &State,
     (rule, id, session): (&Rule, ClaimId, Option<&SessionId>),
-    facts: &Facts,
+    (facts, policy): (&Facts, &Policy),
     decision: &mut Accepted,
 ) -> Result<RunId, String> {
     let Some(profile) = &rule.profile else { return Err("the guard names no profile to run".to_owned()) };
@@ -229,7 +229,7 @@ fn queue(
     };
     let planned = planned.as_ref().map_err(|refused| refused.message.clone())?;
     let seen = (&facts.checkout, &facts.versions);
-    let (events, meaning) = experiment::by_guard(state, (id, claim), (*run_id, planned), seen, key)?;
+    let (events, meaning) = experiment::by_guard(state, (id, claim), (*run_id, planned), seen, key, policy)?;
     decision.events.extend(events);
     decision.meaning = Some(match decision.meaning.take() {
         Some(other) => format!("{other}; of run {run_id}: {meaning}"),

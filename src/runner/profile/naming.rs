@@ -9,7 +9,7 @@ use crate::domain::scope::Scope;
 
 /// The most that is read of a test file, in bytes.
 const MAX_TEST_BYTES: u64 = 1 << 20;
-/// The most files that are read of a directory of tests.
+/// The most files that are looked at in a directory of tests, or for a pattern.
 const MAX_TESTS: usize = 500;
 /// Names of files that stand for the directory they are in.
 const OF_DIRECTORY: [&str; 3] = ["__init__", "index", "mod"];
