@@ -16,6 +16,8 @@ mod clean;
 #[cfg(unix)]
 mod disturbed;
 #[cfg(unix)]
+mod failed_in;
+#[cfg(unix)]
 pub mod helper;
 #[cfg(not(unix))]
 #[path = "runner/absent.rs"]

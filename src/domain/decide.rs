@@ -132,7 +132,8 @@ pub fn decide(
     }
     let mut decision = ruled(state, (agent, session), facts, command, now, policy)?;
     if matches!(command, Command::AcceptLoss(_) | Command::Forget(_) | Command::ForgetMany(_)) {
-        // These are about the ledger and not about the work of the team.
+        // These are about the ledger and not about the work of the team. A decision may be alone on its target after them.
+        decision.events.extend(target::freed(state, &decision.events, now, policy).0);
         return Ok(decision);
     }
     evidence::quote_last(state, session, command, now, &mut decision);

@@ -479,6 +479,10 @@ pub struct RunOutcome {
     /// in events of older releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbed: Option<Disturbed>,
+    /// The files in which a check failed by its output, the first one first, and those that these name. Empty if the output
+    /// names none or too many, and in events of older releases.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed_in: Vec<Scope>,
     /// Whether a process of the run started, and something else than the check ended it: the run may hide a failure.
     /// The end of a run in the ledger has it, and older releases did not record it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -510,6 +514,7 @@ impl RunOutcome {
             moved: BTreeSet::new(),
             touched: BTreeSet::new(),
             disturbed: None,
+            failed_in: Vec::new(),
             interrupted: false,
         }
     }

@@ -69,8 +69,8 @@ fn imports_nothing(text: &str) -> String {
 pub fn section(entries: &[Entry], doubted: usize, budget: usize) -> (String, usize) {
     let last = match doubted {
         0 => String::new(),
-        1 => "\nLeft out: 1 claim that later runs doubt (`hm attention`).\n".to_owned(),
-        more => format!("\nLeft out: {more} claims that later runs doubt (`hm attention`).\n"),
+        1 => "\nLeft out: 1 claim in doubt (`hm attention`).\n".to_owned(),
+        more => format!("\nLeft out: {more} claims in doubt (`hm attention`).\n"),
     };
     let frame = format!("{BEGIN}\n{HEAD}{last}{END}\n").chars().count();
     let mut left = budget.saturating_sub(frame);

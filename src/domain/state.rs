@@ -434,6 +434,11 @@ impl State {
         self.events.contains_key(&id)
     }
 
+    /// The position of an event in the ledger.
+    pub fn seq_of(&self, id: EventId) -> Option<u64> {
+        self.events.get(&id).copied()
+    }
+
     /// The agent that an open notice concerns. `id` is that of a refused command, or of an event that changed the
     /// rules.
     pub fn notice(&self, id: Uuid) -> Option<&AgentId> {

@@ -568,7 +568,21 @@ pub(super) fn disturbed_by(state: &State, run: &Run, disturbed: &Disturbed) -> S
     let Disturbed { file, others, touched } = disturbed;
     let by = run.started.and_then(|at| state.edits().after(at, run.worktree.as_ref(), file)).map(Edit::by);
     let since = if *touched && by.is_none() { Since::FileTouched } else { Since::Run };
-    Change { scope: file.clone(), others: *others, by, since }.to_string()
+    let is_by_somebody = by.is_some();
+    let why = Change { scope: file.clone(), others: *others, by, since }.to_string();
+    let named = format!("`{file}`");
+    let is_before = |earlier: &Run| {
+        let is_it = earlier.check.is_some() && earlier.check == run.check && earlier.ended < run.started;
+        is_it && earlier.undecided.as_ref().is_some_and(|why| why.as_str().starts_with(&named))
+    };
+    if is_by_somebody || !state.runs().any(|(_, earlier)| is_before(earlier)) {
+        return why;
+    }
+    let why = why.trim_end_matches(RUN_AGAIN);
+    format!(
+        "{why}, as during an earlier one; if the check itself writes it, no run of it decides: take another check, or let it \
+         write elsewhere. If not{RUN_AGAIN}"
+    )
 }
 
 /// Why nothing settles a claim whose files are named and not there. `None` if one of its paths is there, or may be: the

@@ -158,6 +158,9 @@ pub struct Report {
     /// The files that the profile covers and that were written during the run.
     #[serde(default)]
     pub disturbed: Option<Disturbed>,
+    /// The files in which its check failed, and those that these name.
+    #[serde(default)]
+    pub failed_in: Vec<Scope>,
 }
 
 impl Report {
@@ -200,6 +203,7 @@ impl Report {
             moved: BTreeSet::new(),
             touched: self.touched.clone(),
             disturbed: self.disturbed.clone(),
+            failed_in: self.failed_in.clone(),
             interrupted: false,
         }
     }

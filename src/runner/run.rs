@@ -15,6 +15,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use super::artifacts::{self, META, RESULT, STDERR, STDOUT};
 use super::capture::{Captured, Seen, Stream};
 use super::disturbed::{Covered, stand_in};
+use super::failed_in::failed_in;
 use super::order::{About, Order, Progress};
 use super::profile::{Expect, Plan};
 use super::provenance::{self, Git, Host, Program, fingerprint};
@@ -174,6 +175,17 @@ pub fn run(
         watched.state = State::Aborted;
         watched.problem = Some(why);
     }
+    let is_whole = [&stdout, &stderr].iter().all(|stream| !stream.truncated && !stream.cut_off);
+    let failed_in = match &order.about {
+        Some(about) if watched.state == State::Failed && order.plan.expect.is_some() && is_whole => {
+            let output = said(&dir).map_err(failed)?;
+            let mut files =
+                failed_in((&about.root, &order.plan.cwd), &environment, &order.plan.scopes, &output);
+            files.retain(|file| redacted(file.as_str(), &secrets) == file.as_str());
+            files
+        }
+        _ => Vec::new(),
+    };
     let hidden =
         |texts: &[String]| -> Vec<String> { texts.iter().map(|text| redacted(text, &secrets)).collect() };
     // The gate refuses a record with a secret. Names in the repository must not cost the record of a finished run.
@@ -214,7 +226,7 @@ pub fn run(
         stderr,
     };
     let meta_sha256 = write_down(&dir, &mut meta, order.subject.as_ref()).map_err(failed)?;
-    Ok(Report { artifacts: dir, meta, meta_sha256, written, touched, disturbed })
+    Ok(Report { artifacts: dir, meta, meta_sha256, written, touched, disturbed, failed_in })
 }
 
 /// The files that git knows below the directories and patterns of a claim, as they were before a run.
@@ -242,6 +254,12 @@ impl Below {
             self.scopes.iter().filter(is_above).cloned().collect()
         })
     }
+}
+
+/// What a run printed, as it is kept.
+fn said(dir: &Path) -> io::Result<String> {
+    let [stdout, stderr] = [STDOUT, STDERR].map(|name| std::fs::read_to_string(dir.join(name)));
+    Ok(stdout? + "\n" + &stderr?)
 }
 
 /// Why a run that ended by itself has no outcome: nothing shows that its check ran. `None` when the check ran.

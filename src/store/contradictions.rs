@@ -1,5 +1,7 @@
 //! Queries about contradictions and about the names of targets.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Row, params};
 use serde::Serialize;
 
@@ -298,6 +300,19 @@ impl Reader {
         }
         let target = others.first().map(|(_, target)| target.as_str()).unwrap_or_default();
         Ok((!names.is_empty()).then(|| format!("{} on {target}", names.join(" and "))))
+    }
+
+    /// The confirmed claims that contradict another confirmed claim. Decisions on one target say so themselves.
+    pub fn confirmed_opposites(&self) -> Result<BTreeSet<ClaimId>, StoreError> {
+        let sql = "SELECT x.left_claim, x.right_claim FROM belief_contradictions x \
+                   CROSS JOIN claims l ON l.id = x.left_claim CROSS JOIN claims r ON r.id = x.right_claim \
+                   WHERE x.status = 'open' AND x.tier = 'strong' AND x.left_claim <> x.right_claim \
+                   AND x.kind IN ('polarity', 'value', 'explicit') AND l.status = 'confirmed' AND r.status = 'confirmed'";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let pairs = self.kept_of(statement.query([])?, |row| {
+            Ok::<_, rusqlite::Error>([row.get::<_, ClaimId>("left_claim")?, row.get("right_claim")?])
+        })?;
+        Ok(pairs.into_iter().flatten().collect())
     }
 
     /// Whether the operator owns or supports the claim, and the recorded policy protects it from agents.

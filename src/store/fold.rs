@@ -32,7 +32,7 @@ const CHUNK: usize = 2_000;
 /// task, and proposals to merge claims, 20 whether the agreement to a claim is of older content alone, 21 the names that
 /// panes had before, and the agents that tasks are meant for, 22 vectors in blocks of a page, observed commands whose line
 /// hides their end as failed, and the commands of an observation as a list, 23 triggers on errors by their words.
-pub const FOLD_VERSION: u32 = 23;
+pub const FOLD_VERSION: u32 = 24;
 
 /// Read models without any event, in memory.
 pub(super) fn empty() -> Result<Connection, StoreError> {

@@ -6,10 +6,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 use sha2::{Digest, Sha256};
 
 use super::StoreError;
-use super::rows::{bound, only};
+use super::rows::{Json, bound, json, only};
 use crate::domain::agent::AgentId;
 use crate::domain::event::{Event, Recorded};
-use crate::domain::ids::{SessionId, TaskId};
+use crate::domain::ids::{ClaimId, SessionId, TaskId};
 use crate::domain::scope::Scope;
 use crate::domain::tokens::tokens;
 use crate::domain::vectors::{Vector, vector};
@@ -84,20 +84,28 @@ impl Entry {
         let Some(Event::ClaimCreated(body)) = &recorded.event else { return None };
         let tokens = tokens(body.statement.as_str());
         let session = recorded.session.as_ref().map(SessionId::as_str);
-        let mut limits: Vec<String> = body.scopes.iter().flat_map(limits_of).collect();
-        limits.push(Limit::Type(body.claim_type.as_str()).token());
-        limits.push(Limit::Owner(recorded.agent.as_str()).token());
-        limits.extend(session.map(|session| Limit::Session(session).token()));
-        limits.extend(body.origin_task_id.map(|task| Limit::Task(task).token()));
-        limits.sort_unstable();
-        limits.dedup();
+        let once = [
+            Some(Limit::Type(body.claim_type.as_str())),
+            Some(Limit::Owner(recorded.agent.as_str())),
+            session.map(Limit::Session),
+            body.origin_task_id.map(Limit::Task),
+        ];
         Some(Self {
             tokens: tokens.join(" "),
             length: bound(tokens.len()),
             meaning: vector(body.statement.as_str()),
-            limits: limits.join(" "),
+            limits: limits(&body.scopes, once.into_iter().flatten()),
         })
     }
+}
+
+/// What a search for a claim can be limited to.
+fn limits<'a>(scopes: &[Scope], once: impl Iterator<Item = Limit<'a>>) -> String {
+    let mut limits: Vec<String> = scopes.iter().flat_map(limits_of).collect();
+    limits.extend(once.map(Limit::token));
+    limits.sort_unstable();
+    limits.dedup();
+    limits.join(" ")
 }
 
 /// Adds a new claim.
@@ -107,6 +115,35 @@ pub(super) fn add(db: &Connection, at: &Recorded, entry: &Entry) -> Result<(), S
         entry.tokens,
         entry.limits
     ])?;
+    Ok(())
+}
+
+/// Adds the target of a decision to the scopes of its claim, if they have none: a search within it finds the claim from now on.
+pub(super) fn add_target(db: &Connection, claim: ClaimId, target: &Scope) -> Result<(), StoreError> {
+    const CLAIM: &str = "SELECT created_seq, tokens, scopes, claim_type, owner, session, origin_task_id FROM claims WHERE id = ?1";
+    let mut known = db.prepare_cached(CLAIM)?;
+    let mut rows = known.query([claim])?;
+    let Some(row) = rows.next()? else { return Ok(()) };
+    let mut scopes: Vec<Scope> = json(row, "scopes")?;
+    if scopes.iter().any(Scope::is_target) {
+        return Ok(());
+    }
+    scopes.push(target.clone());
+    scopes.sort();
+    let (seq, tokens): (u64, String) = (row.get("created_seq")?, row.get("tokens")?);
+    let (claim_type, owner): (String, String) = (row.get("claim_type")?, row.get("owner")?);
+    let (session, task): (Option<String>, Option<TaskId>) = (row.get("session")?, row.get("origin_task_id")?);
+    let once = [
+        Some(Limit::Type(&claim_type)),
+        Some(Limit::Owner(&owner)),
+        session.as_deref().map(Limit::Session),
+        task.map(Limit::Task),
+    ];
+    let limits = limits(&scopes, once.into_iter().flatten());
+    db.prepare_cached("UPDATE claim_index SET t = ?2, s = ?3 WHERE rowid = ?1")?
+        .execute(params![seq, tokens, limits])?;
+    db.prepare_cached("UPDATE claims SET scopes = ?2 WHERE id = ?1")?
+        .execute(params![claim, Json(&scopes)])?;
     Ok(())
 }
 

@@ -278,6 +278,12 @@ fn status_changed(
     .execute(params![at.id, claim, body.from, body.to, at.agent, body.reason, at.at, at.seq])?;
     if body.to == Status::Deprecated {
         proposals::settled(db, body.claim_id)?;
+        // The only claim that says that another one is mended was withdrawn, and not replaced.
+        db.prepare_cached(
+            "UPDATE claims SET mended = 0 WHERE superseded_by = ?1 AND mended = 1 AND \
+             (SELECT superseded_by FROM claims WHERE id = ?1) IS NULL",
+        )?
+        .execute([claim])?;
     }
     if body.from == Status::PendingProof && !body.keeps_proof {
         experiments::settled(db, claim, body)?;
@@ -458,10 +464,11 @@ fn contradiction_resolved(
 }
 
 fn decision_recorded(db: &Connection, at: &Recorded, body: &DecisionRecorded) -> Result<(), StoreError> {
+    let claim = body.claim_id;
     if let Some(target) = &body.target {
         name_target(db, at, target)?;
+        index::add_target(db, claim, target)?;
     }
-    let claim = body.claim_id;
     db.prepare_cached(
         "INSERT INTO decisions \
          (claim_id, decided_by, rationale, context, target, session, created_at, created_seq, seq) \

@@ -190,7 +190,12 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
         fact("expires", &ends);
     }
     if !claim.successors.is_empty() {
-        fact(&format!("{} by", replaced(summary)), &joined(&claim.successors, " -> "));
+        let is_over = claim.current_status == Some(Status::Deprecated);
+        let withdrawn = if is_over { ", which is out of force too: nothing stands in its place" } else { "" };
+        fact(
+            &format!("{} by", replaced(summary)),
+            &format!("{}{withdrawn}", joined(&claim.successors, " -> ")),
+        );
     }
     if let Some(trigger) = &claim.trigger {
         let json = serde_json::to_string(trigger).unwrap_or_default();

@@ -15,7 +15,8 @@ const CHUNK: usize = 500;
 
 /// The confirmed facts and decisions in the order of a context without a subject. Notes that were imported from `file`
 /// stand there already. The order depends on the claims alone and on no clock, so that a file changes only with them and
-/// with the files that they are about. Besides, the number of claims that are left out because later runs doubt them.
+/// with the files that they are about. Besides, the number of claims that are left out because later runs doubt them or
+/// other confirmed claims contradict them.
 ///
 /// # Errors
 /// [`StoreError`].
@@ -34,7 +35,8 @@ pub fn exported(
     };
     claims.retain(is_wanted);
     let all = claims.len();
-    claims.retain(|claim| claim.failed_since.is_none() && !claim.unstable);
+    let opposites = store.confirmed_opposites()?;
+    claims.retain(|claim| claim.failed_since.is_none() && !claim.unstable && !opposites.contains(&claim.id));
     let doubted = all - claims.len();
     // One at a time: together they may have more files than a list compares.
     for claim in &mut claims {

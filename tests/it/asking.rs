@@ -763,12 +763,16 @@ fn silence_replaces_no_proved_claim() {
         decide::decide(&state, &taken.agent, None, &decide::Facts::default(), &taken.command, later, &policy)
             .expect("it")
     };
-    for by in ["devops", "reviewer"] {
-        let decided = takes(by, Position::Abstain);
-        assert!(!decided.events.iter().any(is_link), "{by}: {:?}", decided.events);
+    // Nor does a vote, unless it is the operator's.
+    for (by, held, replaces) in [
+        ("devops", Position::Abstain, false),
+        ("reviewer", Position::Abstain, false),
+        ("reviewer", Position::Support, false),
+        ("operator", Position::Support, true),
+    ] {
+        let decided = takes(by, held);
+        assert_eq!(decided.events.iter().any(is_link), replaces, "{by}: {:?}", decided.events);
     }
-    let decided = takes("reviewer", Position::Support);
-    assert!(decided.events.iter().any(is_link), "a vote replaces it: {:?}", decided.events);
 }
 
 /// Red before: once the operator stood by the old claim no more, any agent that abstained put it out of force.

@@ -105,7 +105,7 @@ fn no_surface_shows_a_status_without_the_doubt_of_the_list() {
     let doubted = export(&root);
     assert!(!doubted.contains("add works"), "{doubted}");
     let last = doubted.lines().rev().nth(1).expect("a line");
-    assert_eq!(last, "Left out: 1 claim that later runs doubt (`hm attention`).", "{doubted}");
+    assert_eq!(last, "Left out: 1 claim in doubt (`hm attention`).", "{doubted}");
 }
 
 /// Red before: a proved decision had no word of its doubt, and a context none of edits that a proof does not see.

@@ -183,3 +183,49 @@ fn a_queued_decision_that_does_not_pass_is_named_as_on_its_receipt() {
     assert!(needs.contains("it said: use b"), "{needs}");
     assert!(needs.contains("hm attention --seen"), "{needs}");
 }
+
+/// Red before: a claim stayed mended by one that was withdrawn, and every hint led to that one.
+#[test]
+fn a_claim_whose_mend_was_withdrawn_is_not_called_mended() {
+    let shell = Shell::new();
+    does(&shell, "hm claim create \"the pool is slow\" --type negative --scope src/pool.rs --agent devops");
+    does(
+        &shell,
+        "hm claim create \"the pool is fast\" --scope src/pool.rs --supersedes C1 --mends --agent devops",
+    );
+    assert!(text(&shell, "hm claim show C1").contains("mended negative"));
+    let receipt = text(&shell, "hm claim deprecate C2 --reason \"not so\" --agent devops");
+    assert!(receipt.contains("C1, whose place it took, stays out of force"), "{receipt}");
+    assert!(receipt.contains("--type negative --scope src/pool.rs --supersedes C2"), "{receipt}");
+    let page = text(&shell, "hm claim show C1");
+    assert!(!page.contains("mended negative") && page.contains("out of force too"), "{page}");
+    for line in [
+        "hm claim support C1 --agent analyst",
+        "hm claim create \"it is slow\" --scope src/pool.rs --supersedes C1 --agent devops",
+    ] {
+        let refused = shell.run(line);
+        let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && !told.contains("hm claim support C2"), "{told}");
+        assert!(told.contains("C2"), "{told}");
+    }
+    shell.assert_rebuilds_to_the_same();
+}
+
+/// Red before: "nothing to do", though the evidence and the succession were not on record.
+#[test]
+fn a_repeated_claim_says_what_is_not_on_record() {
+    let shell = Shell::new();
+    does(&shell, "hm claim create \"the pool holds 5\" --scope src/pool.rs --agent devops");
+    let other = does(&shell, "hm claim create \"the pool holds 4\" --scope src/ring.rs --agent devops");
+    let event = other["claim_id"].as_str().expect("an id").to_owned();
+    let again = "hm claim create \"the pool holds 5\" --scope src/pool.rs --agent devops";
+    for (more, says) in [
+        (String::new(), "nothing to do: it is yours and on record".to_owned()),
+        ("--supersedes C2".to_owned(), "to end C2: `hm claim deprecate C2".to_owned()),
+        (format!("--evidence {event}"), "hm claim evidence C1 --ref".to_owned()),
+    ] {
+        let refused = shell.run(&format!("{again} {more}"));
+        let told = crate::governed::on_one_line(&String::from_utf8_lossy(&refused.stderr));
+        assert!(!refused.status.success() && told.contains(&says), "{more}: {told}");
+    }
+}

@@ -376,3 +376,129 @@ fn the_page_of_a_profile_says_what_its_test_file_names() {
     let page = String::from_utf8(shell.run("hm profile show pytest").stdout).expect("UTF-8");
     assert!(!page.contains("names the file"), "{page}");
 }
+
+/// A profile whose check is the whole suite: it runs `suite.sh`.
+fn whole_suite(bench: &Bench) {
+    profile(bench, "suite", "sh suite.sh", "'**/*.py'", EXPECTING);
+    for (file, text) in [
+        ("src/pool.py", "def limit(): return 5\n"),
+        ("src/cart.py", "def total(): return 0\n"),
+        ("tests/test_pool.py", "from src import pool\n"),
+        ("tests/test_cart.py", "from src import cart\n"),
+    ] {
+        bench.write(file, text);
+    }
+}
+
+fn suite(bench: &Bench, output: &str, code: u8) {
+    bench.write("suite.sh", &format!("cat <<'END'\n{output}\nEND\nexit {code}\n"));
+}
+
+/// Red before: the failure of the tests of the cart proved and contradicted what is claimed of the pool.
+#[tokio::test]
+async fn a_suite_that_failed_elsewhere_says_nothing_about_a_claim() {
+    for (output, counts) in [
+        ("FAILED tests/test_cart.py::test_total - assert 0 == 1", false),
+        (
+            "tests/test_pool.py::test_limit PASSED\nFAILED tests/test_pool.py::test_limit - assert 5 == 4",
+            true,
+        ),
+        ("src/pool.py:1: in limit\nFAILED tests/test_cart.py::test_total - assert 0 == 1", true),
+        ("one test failed", true),
+    ] {
+        let bench = Bench::new();
+        whole_suite(&bench);
+        suite(&bench, output, 1);
+        committed(&bench);
+        let panes = bench.panes(["analyst", "devops"]).await;
+        let [owner, other] = &panes;
+        let id = about(&bench, &panes, &["src/pool.py"]).await;
+        let given = json!({ "profile": "suite", "claim_id": id, "blocking": true, "prediction": "fails" });
+        let answer = run(owner, given).await;
+        let (status, reason) = stands(owner, &id).await;
+        let what = format!("{output}: {status}, {reason}: {}", answer.text);
+        assert_eq!(status, if counts { "confirmed (proved)" } else { "contested" }, "{what}");
+        let why = "it failed in `tests/test_cart.py`, which does not name `src/pool.py`";
+        assert_eq!(reason.contains(why), !counts, "{what}");
+        // Nor does it put another claim in doubt.
+        let id = about(&bench, &panes, &["src/pool.py", "tag:again"]).await;
+        let against = run(other, json!({ "profile": "suite", "claim_id": id })).await;
+        let relation = shown(owner, &id).await["evidence_items"][0]["relation"].clone();
+        assert_eq!(relation, if counts { "contradicts" } else { "mentions" }, "{}", against.text);
+        assert_rebuilds_to_the_same(&bench);
+    }
+}
+
+/// Red before: one check that passed proved a claim and its opposite on the same content, and both were exported as facts.
+#[tokio::test]
+async fn a_check_that_passes_for_two_opposites_proves_one_of_them_at_most() {
+    let (bench, [owner, other, third]) = scene().await;
+    bench.write(FILE, "fine\n");
+    committed(&bench);
+    let mut both = Vec::new();
+    for (pane, statement) in
+        [(&owner, "the pool blocks when it is full"), (&third, "the pool never blocks when it is full")]
+    {
+        let id = bench.claim(pane, statement, FILE).await;
+        bench.accepted(&other, "challenge", json!({ "claim_id": id, "reason": "it does not" })).await;
+        settle(pane, "check", &id, 1).await;
+        both.push(id);
+    }
+    assert_eq!(stands(&owner, &both[0]).await.0, "confirmed (proved)");
+    let (status, reason) = stands(&owner, &both[1]).await;
+    assert_eq!(status, "contested", "{reason}");
+    assert!(reason.contains("the check does not tell the two apart"), "{reason}");
+    // Agreed, it stands beside the other, and none of the two is exported.
+    bench.accepted(&other, "support", json!({ "claim_id": both[1] })).await;
+    assert_eq!(stands(&owner, &both[1]).await.0, "confirmed (agreed)");
+    assert!(bench.hm(&["export", "--to", "AGENTS.md"]).status.success());
+    let notes = std::fs::read_to_string(bench.root().join("AGENTS.md")).expect("notes");
+    assert!(!notes.contains("blocks") && notes.contains("Left out: 2 claims in doubt"), "{notes}");
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: one support put a claim of an agent in the place of what another had proved.
+#[tokio::test]
+async fn positions_do_not_take_the_place_of_a_proof() {
+    for is_changed in [false, true] {
+        let (bench, [owner, other, third]) = scene().await;
+        bench.write(FILE, "fine\n");
+        committed(&bench);
+        let id = contested(&bench, &owner, &other).await;
+        settle(&owner, "check", &id, 1).await;
+        if is_changed {
+            bench.write(FILE, "fine again\n");
+        }
+        let instead =
+            json!({ "statement": "a rounds", "claim_type": "fact", "scopes": [FILE], "supersedes": id });
+        let made = bench.accepted(&other, "create_claim", instead).await;
+        assert!(made.text.contains("it stays in force until this claim is proved"), "{}", made.text);
+        let new = made.field("claim_id").to_owned();
+        let voted = bench.accepted(&third, "support", json!({ "claim_id": new })).await;
+        let status = stands(&owner, &id).await.0;
+        if is_changed {
+            assert_eq!(status, "deprecated", "{}", voted.text);
+        } else {
+            assert_eq!(status, "confirmed (proved)", "{}", voted.text);
+            assert!(voted.text.contains("which positions do not outvote"), "{}", voted.text);
+        }
+        assert_rebuilds_to_the_same(&bench);
+    }
+}
+
+/// Red before: what was printed settled nothing.
+#[tokio::test]
+async fn a_check_that_failed_under_both_predictions_leaves_it_to_the_agents() {
+    let (bench, [owner, other, third]) = scene().await;
+    let id = contested(&bench, &owner, &other).await;
+    let by_default = run(&third, json!({ "profile": "check", "claim_id": id })).await;
+    assert!(by_default.text.contains("contradicts"), "{}", by_default.text);
+    let given = json!({ "profile": "check", "claim_id": id, "blocking": true, "prediction": "fails" });
+    let answer = run(&owner, given).await;
+    let (status, reason) = stands(&owner, &id).await;
+    assert_eq!(status, "contested", "{reason}: {}", answer.text);
+    let attention = owner.read("hivemind://attention").await.expect("a page");
+    assert!(attention.contains("failed under both predictions"), "{attention}");
+    bench.accepted(&other, "support", json!({ "claim_id": id })).await;
+    assert_eq!(stands(&owner, &id).await.0, "confirmed (agreed)");
+}

@@ -247,3 +247,62 @@ fn attention_prints_the_proposed_words() {
     let attention = told(&typed(&shell, "operator", "hm attention"));
     assert!(attention.contains("hm decision record 'we take Postgres' --target database"), "{attention}");
 }
+
+/// Red before: the target of a claim recorded as a decision was lost with the next decision, so that the opposite was
+/// confirmed beside it.
+#[test]
+fn a_decision_keeps_the_target_of_the_one_that_it_replaces() {
+    let why = "--rationale \"it was measured so\" --agent devops";
+    for again in [
+        "hm decision amend C1 --replace \"5 s\" --with \"9 s\"",
+        "hm decision record \"a caller of the pool waits 9 s\" --supersedes C1",
+        "hm decision record \"a caller of the pool waits 9 s\" --scope src/pool.rs --supersedes C1",
+    ] {
+        let shell = Shell::new();
+        let line = "hm claim create \"a caller of the pool waits 5 s\" --type decision --scope src/pool.rs --agent devops";
+        does(&shell, line);
+        does(&shell, &format!("hm decision record --claim C1 --target pool {why}"));
+        let listed = told(&does(&shell, "hm claim list --scope target:pool"));
+        assert!(listed.contains("waits 5 s"), "{listed}");
+        let receipt = told(&does(&shell, &format!("{again} {why}")));
+        assert!(!receipt.contains("warning"), "{again}: {receipt}");
+        let opposite = "hm decision record \"a caller never waits\" --target pool";
+        let refused = shell.run(&format!("{opposite} {why}"));
+        let text = told(&refused);
+        assert!(
+            !refused.status.success() && text.contains("decision C2 on target:pool is in force"),
+            "{text}"
+        );
+        let listed = told(&does(&shell, "hm claim list --scope target:pool"));
+        assert!(listed.contains("waits 9 s"), "{again}: {listed}");
+        shell.assert_rebuilds_to_the_same();
+    }
+}
+
+/// Decisions on two targets leave open which one the new decision is about.
+#[test]
+fn a_decision_that_replaces_two_on_two_targets_names_its_own() {
+    let shell = Shell::new();
+    let [one, other] = [("we keep SQLite", "database"), ("it is blue", "colour")]
+        .map(|(what, target)| decided(&shell, "devops", what, target));
+    let why = "--rationale \"it was measured so\" --agent devops";
+    let line = format!(
+        "hm decision record \"we keep nothing\" --supersedes {one} --supersedes {other} --scope src/db {why}"
+    );
+    let receipt = told(&does(&shell, &line));
+    assert_eq!(receipt.matches("no decision is in force on target:").count(), 2, "{receipt}");
+}
+
+/// Red before: it stayed proposed until somebody supported it again.
+#[test]
+fn a_supported_decision_is_confirmed_once_the_other_one_was_erased() {
+    let shell = Shell::new();
+    let one = decided(&shell, "devops", "we keep SQLite", "database");
+    let other = decided(&shell, "analyst", "we take Postgres", "store");
+    does(&shell, "hm target alias database store --agent operator");
+    does(&shell, &format!("hm claim support {one} --agent reviewer"));
+    assert_eq!(status(&shell, &one), "proposed");
+    does(&shell, &format!("hm forget {other} --reason \"not ours\" --yes --agent operator"));
+    assert_eq!(status(&shell, &one), "confirmed");
+    shell.assert_rebuilds_to_the_same();
+}

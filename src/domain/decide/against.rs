@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::quorum::Policy;
 use crate::domain::action::only_looks;
 use crate::domain::agent::AgentId;
-use crate::domain::claim::Relation;
+use crate::domain::claim::{Relation, Tier};
 use crate::domain::experiment::{Expect, Kinship, Plan, Prediction, Reach, RunState, Tally, are_one_command};
 use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::scope::Scope;
@@ -70,6 +70,9 @@ pub(super) fn contradicted(
         return Some(format!("run {id} contradicted it{since}: {}", repeated(claim_id, run, &settling)));
     }
     if let Some(why) = restated(state, (claim_id, claim), (run_id, run)) {
+        return Some(why);
+    }
+    if let Some(why) = not_told_apart(state, (claim_id, claim), run) {
         return Some(why);
     }
     if let Some((id, other, is_same)) = read_otherwise(state, (claim_id, claim), (run_id, run))
@@ -146,6 +149,27 @@ fn restated(
     None
 }
 
+/// The proof of a claim that contradicts this one, by a run like this one on the same content: the check does not tell the
+/// two apart.
+fn not_told_apart(state: &State, (claim_id, claim): (ClaimId, &Claim), run: &Run) -> Option<String> {
+    let open = state.contradictions_of(claim_id).map(|(_, open)| open);
+    let strong = open.filter(|open| open.tier == Tier::Strong && open.left.claim_id != open.right.claim_id);
+    let others = strong
+        .map(|open| if open.left.claim_id == claim_id { open.right.claim_id } else { open.left.claim_id });
+    let mut proofs = others.filter_map(|id| Some((id, state.claim(id)?.proof?)));
+    let (other, proof) = proofs.find(|(_, proof)| {
+        state.run(*proof).is_some_and(|by| {
+            is_same_test(by, run)
+                && by.state == run.state
+                && matches!(likeness(claim, by, run), Likeness::Same | Likeness::Touched)
+        })
+    })?;
+    Some(format!(
+        "run {proof} of the same check proved {other}, which says otherwise, on the same content: the check does not tell the \
+         two apart; take one that comes out otherwise for {other}"
+    ))
+}
+
 /// Whether one request asked for both runs.
 fn are_of_one_request(one: &Run, other: &Run) -> bool {
     one.series.zip(other.series).is_some_and(|(one, other)| one.first == other.first)
@@ -163,6 +187,7 @@ fn read_otherwise<'a>(
     let others = state.runs().filter(|(id, other)| {
         *id != run_id
             && !are_of_one_request(run, other)
+            && other.failed_elsewhere(&claim.scopes).is_none()
             && !(other.state.is_conclusive() && is_same_test(other, run))
             && read_by(run.expects.as_ref(), other).is_some_and(|read| read != run.state)
             && other.process().as_ref() == Some(&process)
@@ -216,6 +241,7 @@ fn is_under_other_prediction(
         && other.prediction.is_some_and(|other| other != prediction)
         && other.undecided.is_none()
         && other.unfit.is_none()
+        && other.failed_elsewhere(&claim.scopes).is_none()
         && other.cannot_settle(&claim.scopes, prediction).is_none()
 }
 
@@ -270,7 +296,9 @@ pub(super) fn cited_failures<'a>(
 ) -> impl Iterator<Item = (RunId, &'a Run)> {
     let cited = claim.cited.values().filter_map(|event| state.run_that_ended_with(*event));
     cited.filter(|(_, run)| {
-        run.state == RunState::Failed && run.cannot_settle(&claim.scopes, Prediction::Passes).is_none()
+        run.state == RunState::Failed
+            && run.failed_elsewhere(&claim.scopes).is_none()
+            && run.cannot_settle(&claim.scopes, Prediction::Passes).is_none()
     })
 }
 
@@ -423,6 +451,7 @@ pub(super) fn known_before_plan(
 fn is_known_failure(state: &State, (claim_id, claim): (ClaimId, &Claim), (id, run): (RunId, &Run)) -> bool {
     let is_predicted = run.claim == Some(claim_id) && run.prediction == Some(Prediction::Fails);
     run.state == RunState::Failed
+        && run.failed_elsewhere(&claim.scopes).is_none()
         && !is_predicted
         && run.ended < Some(claim.sights.last_meant())
         && state.held_at_failure(id).is_some()
@@ -450,9 +479,10 @@ pub(super) fn without_outcome(
 /// Whether an earlier run of the same check counts, whatever it was about. Of an older release, only one since the
 /// challenge counts: nothing tells what the files held.
 fn may_count(state: &State, (claim_id, claim): (ClaimId, &Claim), (id, run): (RunId, &Run)) -> bool {
-    state.held_at_failure(id).is_some()
+    let is_known = state.held_at_failure(id).is_some()
         || is_since_challenge(claim, run)
-        || is_about_former(state, claim_id, run)
+        || is_about_former(state, claim_id, run);
+    is_known && run.failed_elsewhere(&claim.scopes).is_none()
 }
 
 /// Whether a file of this run's claim was another one when a check failed.

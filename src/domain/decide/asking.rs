@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::claim::ttl;
 use super::quorum::supports_needed;
-use super::supersession::{Supersession, take_place};
+use super::supersession::{ConfirmedBy, Supersession, take_place};
 use super::{Policy, Speaker, contradiction, overrule, target};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Outcome, Relation, Status, Tier};
@@ -153,7 +153,7 @@ pub fn agree(state: &State, id: ClaimId, now: Timestamp) -> Vec<Event> {
     };
     let (replaced, stays) = match &against {
         Some(_) => (Vec::new(), None),
-        None => take_place(state, (id, claim), true, &state.policy()),
+        None => take_place(state, (id, claim), ConfirmedBy::Silence, &state.policy()),
     };
     let stays = stays.map_or_else(String::new, |warning| format!("; {}", warning.message));
     let reason = format!("{reason}{stays}");

@@ -18,6 +18,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, HYPOTHESIS_TTL, Override, Position, Relation, Share, Status, Trigger};
 use crate::domain::command::{CreateClaim, DeprecateClaim};
 use crate::domain::event::{ClaimCreated, EvidenceAdded, StatusChanged};
+use crate::domain::evidence::EvidenceName;
 use crate::domain::ids::{ClaimId, EventId, SessionId, TaskId};
 use crate::domain::pairs::Reading;
 use crate::domain::plan::check_globs;
@@ -160,6 +161,16 @@ fn unmended(state: &State, old_id: ClaimId, new_id: ClaimId, versions: &Versions
     Some(Warning { code: WarningCode::NothingChanged, message, claim_id: Some(old_id) })
 }
 
+/// The step that ties an event to a claim.
+fn tie(claim_id: ClaimId, event: &EvidenceName) -> String {
+    let tie = json!({ "claim_id": claim_id, "evidence_ref": event, "relation": Relation::Supports });
+    way::call("add_evidence", &tie)
+}
+
+fn ended(state: &State, id: ClaimId) -> bool {
+    state.claim(id).is_none_or(|claim| claim.status == Status::Deprecated)
+}
+
 /// Refuses a statement that a claim about the same scopes makes already.
 fn refuse_twin(
     state: &State,
@@ -170,10 +181,20 @@ fn refuse_twin(
 ) -> Result<(), Rejection> {
     let fingerprint = Fingerprint::of(create.statement.as_str(), scopes, create.claim_type);
     let Some(twin) = state.same_statement(&fingerprint) else { return Ok(()) };
+    let is_own = |id: ClaimId| state.claim(id).is_some_and(|claim| state.is_own(agent, session, claim));
+    let mut besides: Vec<String> = create.evidence_refs.iter().map(|event| tie(twin, event)).collect();
+    if let Some(old) = create.supersedes.filter(|old| !ended(state, *old)) {
+        let end = json!({ "claim_id": old, "reason": format!("{twin} says otherwise") });
+        let end = if is_own(old) { way::call("deprecate_claim", &end) } else { challenge(old) };
+        besides.push(format!("a claim that is there takes no other's place; to end {old}: {end}"));
+    }
+    let besides = besides.join("; ");
     Err(Rejection::new(
         Code::DuplicateClaim,
         format!("the same statement about the same scopes is already claim {twin}"),
-        if state.claim(twin).is_some_and(|claim| state.is_own(agent, session, claim)) {
+        if is_own(twin) && !besides.is_empty() {
+            format!("it is yours and on record, without the rest: {besides}")
+        } else if is_own(twin) {
             "nothing to do: it is yours and on record".to_owned()
         } else if policy.only_operator_confirms && *agent != AgentId::operator() {
             format!("nothing to do: the operator confirms it; if you do not agree: {}", challenge(twin))
@@ -404,7 +425,15 @@ pub(super) fn deprecate_claim(
         return overrule::propose(state, (agent, session), asked, &deprecate.reason);
     }
     decision::stays(state, (agent, session), (deprecate.claim_id, claim), policy)?;
+    let replaced = state.claims().filter(|(_, old)| old.superseded_by == Some(deprecate.claim_id));
+    let next = replaced.min_by_key(|(old, _)| *old).map(|(old, was)| {
+        format!(
+            "{old}, whose place it took, stays out of force; if that one holds after all, say it again: {}",
+            instead_of(deprecate.claim_id, was)
+        )
+    });
     Ok(Accepted {
+        next,
         events: vec![
             StatusChanged {
                 claim_id: deprecate.claim_id,

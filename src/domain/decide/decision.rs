@@ -221,7 +221,9 @@ pub(super) fn record(
         return Err(Rejection::invalid("target", "a target is a name, not a path"));
     }
     check_ids(record)?;
-    let target = target_of(state, record)?;
+    let target = target_of(state, record)?.or_else(|| inherited(state, &replaced));
+    let record =
+        &RecordDecision { target: record.target.clone().or_else(|| target.clone()), ..record.clone() };
     let conflicts: Vec<ClaimId> = target.iter().flat_map(|target| state.decisions_on(target)).collect();
     if let Some(other) = conflicts.iter().find(|id| !replaced.contains(id)) {
         let target = target.as_ref().expect("conflicts are those on the target");
@@ -397,8 +399,7 @@ fn left_open(
     replaced: &BTreeSet<ClaimId>,
     target: Option<&Scope>,
 ) -> Option<Warning> {
-    let scopes = &state.claim(old_id)?.scopes;
-    let of_old = state.canonical(scopes.iter().find(|scope| scope.is_target())?);
+    let of_old = state.decision(old_id)?.target.as_ref()?;
     let is_there = state.decisions_on(of_old).any(|id| id == old_id);
     let is_last = is_there && state.decisions_on(of_old).all(|id| replaced.contains(&id));
     if target == Some(of_old) || !is_last {
@@ -446,6 +447,15 @@ fn target_of(state: &State, record: &RecordDecision) -> Result<Option<Scope>, Re
         return Err(Rejection::invalid("target", problem));
     }
     Ok(target.cloned())
+}
+
+/// The target of the decisions in force that a new one replaces, if they have one in common. A decision that names no target
+/// of its own is about it.
+fn inherited(state: &State, replaced: &BTreeSet<ClaimId>) -> Option<Scope> {
+    let is_in_force = |id: &&ClaimId| state.claim(**id).is_some_and(|old| old.status != Status::Deprecated);
+    let decisions = replaced.iter().filter(is_in_force).filter_map(|id| state.decision(*id));
+    let mut targets: BTreeSet<&Scope> = decisions.filter_map(|old| old.target.as_ref()).collect();
+    targets.pop_first().filter(|_| targets.is_empty()).cloned()
 }
 
 fn check_rationale(record: &RecordDecision) -> Result<(), Rejection> {

@@ -20,7 +20,7 @@ use crate::domain::versions::Versions;
 use crate::domain::way;
 
 /// Length of a command in a receipt, in characters.
-const MAX_QUOTED_CHARS: usize = 80;
+const MAX_QUOTED_CHARS: usize = 120;
 /// The most ids that a refusal lists.
 const MAX_CANDIDATES: usize = 5;
 
@@ -276,6 +276,15 @@ fn age(event: EventId, now: Timestamp) -> Option<Span> {
     Some(Timestamp::from_ms(ms).age(now))
 }
 
+/// How a receipt says that `last:WORD` meant one of several commands.
+fn of_several(state: &State, session: Option<&SessionId>, name: &EvidenceName) -> Option<String> {
+    let EvidenceName::LastWith(word) = name else { return None };
+    let done = state.commands(session?);
+    let all = done.iter().filter(|(_, line)| line.as_str().contains(word.as_str())).count();
+    (all > 1)
+        .then(|| format!(", the newest of {all} that contain `{}`", quoted(word.as_str(), MAX_QUOTED_CHARS)))
+}
+
 /// Quotes in the receipt the commands that `last` and `last:WORD` meant, each with its age: a hook may be late, and another
 /// command is the last one then.
 pub(super) fn quote_last(
@@ -291,7 +300,10 @@ pub(super) fn quote_last(
     for name in command.evidence_names().into_iter().filter(|name| name.is_last()) {
         let Ok(event) = named(state, session, name) else { continue };
         let Some(called) = called(state, event) else { continue };
-        let aged = age(event, now).map_or_else(|| called.clone(), |age| format!("{called}, {age} ago"));
+        let mut aged = age(event, now).map_or_else(|| called.clone(), |age| format!("{called}, {age} ago"));
+        if let Some(more) = of_several(state, session, name) {
+            aged.push_str(&more);
+        }
         for cited in decision.cited.iter_mut().filter(|cited| cited.evidence_ref == event) {
             cited.why = match cited.why.as_str() {
                 "" => aged.clone(),

@@ -13,6 +13,7 @@ pub(crate) use self::outcome::{ended, started};
 
 use super::against::{self, INTERRUPTED, ONLY_OPERATOR, REPEATS_AFTER_A_TOUCH, may_confirm};
 use super::quorum::Policy;
+use super::supersession::last_successor;
 use super::verdict::{Verdict, verdict};
 use super::{Accepted, PlannedRun, Speaker, fresh_id, known_claim, transition};
 use crate::domain::agent::AgentId;
@@ -53,7 +54,7 @@ pub(super) fn run(
     if let Some((id, claim)) = claim
         && claim.status == Status::Deprecated
     {
-        return Err(about_deprecated(id, claim));
+        return Err(about_deprecated(state, id));
     }
     if run.prediction.is_some() && claim.is_none() {
         return Err(Rejection::invalid("prediction", "a claim predicts how a run comes out: name the claim"));
@@ -222,10 +223,12 @@ fn foreign_prediction((id, claim): (ClaimId, &Claim)) -> String {
     )
 }
 
-fn about_deprecated(id: ClaimId, claim: &Claim) -> Rejection {
-    let hint = match claim.superseded_by {
-        Some(successor) => format!("run it about its successor {successor}, or leave out the claim"),
-        None => "leave out the claim, or make a new one that supersedes it".to_owned(),
+fn about_deprecated(state: &State, id: ClaimId) -> Rejection {
+    let last = last_successor(state, id).unwrap_or(id);
+    let hint = if state.claim(last).is_some_and(|claim| claim.status != Status::Deprecated) {
+        format!("run it about its successor {last}, or leave out the claim")
+    } else {
+        format!("leave out the claim, or make a new one that supersedes {last}")
     };
     let message = format!("claim {id} is deprecated: no run settles anything about it");
     Rejection::new(Code::ClaimDeprecated, message, hint)

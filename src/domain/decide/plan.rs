@@ -220,6 +220,11 @@ pub(super) fn task_added(
     let warnings = invalidated(state, &depends_on);
     let claim = claim(&state.work().names().next(Named::Task).to_string());
     let next = match &meant_for {
+        Some(agent) if state.work().sessions().all(|(_, open)| open.agent != *agent) => {
+            format!(
+                "{inbox}meant for {agent}, who has no session now and reads of it at the start of one: {claim}"
+            )
+        }
         Some(agent) => format!("{inbox}meant for {agent}: {claim}"),
         None => format!("{inbox}before working on it: {claim}"),
     };

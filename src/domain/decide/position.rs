@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::quorum::{Policy, agreed_status, counting, missing, settled_status, supports_needed};
-use super::supersession::take_place;
+use super::supersession::{ConfirmedBy, last_successor, take_place};
 use super::{
     Accepted, Speaker, contradiction, decision, evidence, experiment, instead_of, known_claim, overrule,
     standing, support, target, transition,
@@ -79,7 +79,8 @@ pub(super) fn take_position(
     // Only a vote for a claim, or its confirmation, lets it supersede another claim.
     if status == Status::Confirmed && (claim.status != Status::Confirmed || counts) {
         let by_silence = after.by_silence && counting.is_empty();
-        let (events, warning) = take_place(state, (take.claim_id, &after), by_silence, policy);
+        let by = if by_silence { ConfirmedBy::Silence } else { ConfirmedBy::Positions };
+        let (events, warning) = take_place(state, (take.claim_id, &after), by, policy);
         replaced = events.iter().find_map(|event| {
             if let Event::ClaimSuperseded(superseded) = event { Some(superseded.claim_id) } else { None }
         });
@@ -226,8 +227,17 @@ pub(super) fn other_names(state: &State, (agent, session): Speaker<'_>) -> Vec<A
 pub(super) fn claim_in_force(state: &State, id: ClaimId) -> Result<&Claim, Rejection> {
     let claim = known_claim(state, id)?;
     if claim.status == Status::Deprecated {
-        let hint = match claim.superseded_by {
-            Some(successor) => format!("take a position on its successor: {}", support(successor)),
+        let last = last_successor(state, id).and_then(|last| Some((last, state.claim(last)?)));
+        let hint = match last {
+            Some((last, new)) if new.status != Status::Deprecated => {
+                format!("take a position on its successor: {}", support(last))
+            }
+            Some((last, _)) => {
+                format!(
+                    "its successor {last} is out of force too; make a new claim: {}",
+                    instead_of(last, claim)
+                )
+            }
             None => format!("make a new claim: {}", instead_of(id, claim)),
         };
         let message = format!("claim {id} is deprecated and takes no more positions");

@@ -12,13 +12,14 @@ use crate::domain::ids::ClaimId;
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::{Claim, State};
+use crate::domain::versions::differ;
 
 /// The result of a request to supersede a claim by a new one.
 pub(super) enum Supersession {
     /// It is superseded, by these events.
     Now(Vec<Event>),
-    /// It is superseded once the new claim is confirmed.
-    OnceConfirmed { old: ClaimId, owner: AgentId },
+    /// It is superseded once the new claim is confirmed, or proved if this one is.
+    OnceConfirmed { old: ClaimId, owner: AgentId, is_proven: bool },
     /// The operator stands by this claim, and must decide.
     Proposed(ClaimId),
 }
@@ -29,9 +30,11 @@ impl Supersession {
         match self {
             Self::Now(events) => (events, None),
             Self::Proposed(old) => (vec![overrule::succession(old, new)], Some(overrule::warning(old))),
-            Self::OnceConfirmed { old, owner } => {
+            Self::OnceConfirmed { old, owner, is_proven } => {
+                let (was, once) =
+                    if is_proven { (" and was shown by a run", "proved") } else { ("", "confirmed") };
                 let message = format!(
-                    "claim {old} belongs to {owner}, who is asked: it stays in force until this claim is confirmed"
+                    "claim {old} belongs to {owner}{was}; {owner} is asked: it stays in force until this claim is {once}"
                 );
                 let code = WarningCode::SupersessionProposed;
                 (Vec::new(), Some(Warning { code, message, claim_id: Some(old) }))
@@ -57,10 +60,11 @@ pub(super) fn supersede(
 ) -> Result<Supersession, Rejection> {
     let old = known_claim(state, old_id)?;
     if let Some(successor) = old.superseded_by {
+        let last = last_successor(state, old_id).unwrap_or(successor);
         return Err(Rejection::new(
             Code::AlreadySuperseded,
             format!("claim {old_id} was already superseded by {successor}"),
-            format!("supersede {successor} instead"),
+            format!("supersede {last} instead"),
         )
         .with("superseded_by", successor));
     }
@@ -71,8 +75,22 @@ pub(super) fn supersede(
     if old.status == Status::Deprecated || may_deprecate(state, (agent, session), old) {
         Ok(Supersession::Now(replace(state, old_id, old, new, agent)))
     } else {
-        Ok(Supersession::OnceConfirmed { old: old_id, owner: old.owner.clone() })
+        Ok(Supersession::OnceConfirmed { old: old_id, owner: old.owner.clone(), is_proven: old.is_proven })
     }
+}
+
+/// The end of the chain of claims that superseded this one. It may be out of force too. None without a successor.
+pub(super) fn last_successor(state: &State, id: ClaimId) -> Option<ClaimId> {
+    let next = |id: &ClaimId| state.claim(*id)?.superseded_by;
+    std::iter::successors(Some(id), next).skip(1).last()
+}
+
+/// What confirmed a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ConfirmedBy {
+    Run,
+    Positions,
+    Silence,
 }
 
 /// The events by which `owner`'s `new_id` supersedes `old_id`: the link, the end of the old claim, and the
@@ -138,11 +156,21 @@ fn of_the_silent(mut events: Vec<Event>, new: &Claim) -> Vec<Event> {
     events
 }
 
-/// A confirmed claim supersedes the claim that it proposed to supersede, if it may. Silence does not outvote a run.
+/// Whether a claim is about other content than that on which a run showed the old one, or has the word of the operator. A
+/// mend of files without a version is taken at its word.
+fn is_about_other_content(state: &State, old: &Claim, new: &Claim) -> bool {
+    let shown = old.proof.and_then(|run| state.run(run)).map(|run| &run.saw.versions);
+    let now = new.sights.last_versions();
+    let is_unknown = now.is_empty() || shown.is_none_or(BTreeMap::is_empty);
+    new.is_the_operators() || shown.is_some_and(|shown| differ(shown, now)) || new.mends && is_unknown
+}
+
+/// A confirmed claim supersedes the claim that it proposed to supersede, if it may. Positions and silence do not outvote a
+/// run.
 pub(super) fn take_place(
     state: &State,
     (new_id, new): (ClaimId, &Claim),
-    by_silence: bool,
+    by: ConfirmedBy,
     policy: &Policy,
 ) -> (Vec<Event>, Option<Warning>) {
     let Some((old_id, old)) = new.proposes_to_supersede.and_then(|old| Some((old, state.claim(old)?))) else {
@@ -159,8 +187,26 @@ pub(super) fn take_place(
         let message = format!("claim {old_id} is a decision: only another decision supersedes it");
         return lapsed(message, old_id);
     }
-    if by_silence && old.is_proven && old.status != Status::Deprecated {
-        return lapsed(format!("claim {old_id} was shown by a run, which silence does not outvote"), old_id);
+    let is_shown = old.is_proven && !new.is_proven && old.status != Status::Deprecated;
+    match by {
+        ConfirmedBy::Silence if is_shown => {
+            return lapsed(
+                format!("claim {old_id} was shown by a run, which silence does not outvote"),
+                old_id,
+            );
+        }
+        ConfirmedBy::Positions if is_shown && !is_about_other_content(state, old, new) => {
+            let owner = &old.owner;
+            let challenge = super::challenge(old_id);
+            return lapsed(
+                format!(
+                    "claim {old_id} was shown by a run, which positions do not outvote: it stays in force until {owner} ends \
+                     it, or a run settles a challenge to it: {challenge}"
+                ),
+                old_id,
+            );
+        }
+        ConfirmedBy::Run | ConfirmedBy::Positions | ConfirmedBy::Silence => {}
     }
     if overrule::gives_way(old, new, policy) {
         let successor = Successor { id: new_id, mends: new.mends };

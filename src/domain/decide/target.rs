@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::json;
 
 use super::quorum::agreed_status;
-use super::supersession::take_place;
+use super::supersession::{ConfirmedBy, take_place};
 use super::{Accepted, Policy, contradiction, overrule, transition};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Status};
@@ -189,6 +189,19 @@ pub(super) fn umpire(state: &State, decisions: &BTreeSet<ClaimId>, policy: &Poli
     if is_the_operators { AgentId::operator() } else { AgentId::architect() }
 }
 
+/// The decisions that an erasure takes. None for any other event.
+fn erased(state: &State, event: &Event) -> Option<Vec<ClaimId>> {
+    let is_erased = |seq: u64| match event {
+        Event::EventRedacted(one) => one.seq == seq,
+        Event::EventsRedacted(many) => many.holds(seq),
+        _ => false,
+    };
+    let is_erasure = matches!(event, Event::EventRedacted(_) | Event::EventsRedacted(_));
+    let decisions = || state.targets().flat_map(|target| state.decisions_on(target));
+    let is_gone = |id: &ClaimId| state.seq_of(id.creation_event()).is_some_and(is_erased);
+    is_erasure.then(|| decisions().filter(is_gone).collect())
+}
+
 /// The confirmation of each decision that only another one on its target prevented, where these events end that, and what
 /// the confirmation replaces.
 pub(super) fn freed(
@@ -212,6 +225,10 @@ pub(super) fn freed(
         } else if let Event::TargetParted(event) = event {
             parted.extend(state.aliases_below(&event.alias));
             touched.insert(state.canonical(&event.alias));
+        } else if let Some(decisions) = erased(state, event) {
+            let targets = decisions.iter().filter_map(|id| state.decision(*id)?.target.as_ref());
+            touched.extend(targets);
+            gone.extend(decisions);
         }
     }
     let goes = |id: ClaimId| state.named_target(id).is_some_and(|named| parted.contains(named));
@@ -228,7 +245,7 @@ pub(super) fn freed(
             {
                 let why = "no other decision is in force on its target any more";
                 freed.push(transition(id, claim.status, Status::Confirmed, why));
-                let (replaced, warning) = take_place(state, (id, claim), false, policy);
+                let (replaced, warning) = take_place(state, (id, claim), ConfirmedBy::Positions, policy);
                 freed.extend(replaced);
                 warnings.extend(warning);
             }

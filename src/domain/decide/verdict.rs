@@ -59,6 +59,9 @@ pub(crate) fn verdict(
     if let Some(why) = run.cannot_settle(scopes, prediction) {
         return said(Relation::Mentions, format!("only mentions it: {why}"));
     }
+    if let Some(elsewhere) = run.failed_elsewhere(scopes) {
+        return said(Relation::Mentions, format!("only mentions it: {elsewhere}"));
+    }
     let met = (run.state == RunState::Succeeded) == (prediction == Prediction::Passes);
     let relation = if met { Relation::Supports } else { Relation::Contradicts };
     match unstable {

@@ -84,6 +84,8 @@ pub struct Run {
     pub worktree: Option<Worktree>,
     /// The reason why the run has no verdict on its claim although it ended normally.
     pub undecided: Option<Reason>,
+    /// The files in which its check failed by its output, and those that these name.
+    pub failed_in: Vec<Scope>,
     /// Whether something else than the check ended the run, so that it may hide a failure.
     pub interrupted: bool,
     /// The position of its start in the ledger.
@@ -113,7 +115,19 @@ impl Run {
         let Self { profile, expects, scopes: globs, words: argv, .. } = self;
         let (profile, expect) = (profile.as_ref(), expects.as_ref());
         let check = Check { profile, expect, globs, elsewhere: false, without: &[], argv };
-        !self.asserted && coverage::cannot_settle(check, scopes, Prediction::Passes).is_none()
+        !self.asserted
+            && self.failed_elsewhere(scopes).is_none()
+            && coverage::cannot_settle(check, scopes, Prediction::Passes).is_none()
+    }
+
+    /// Why its failure says nothing about a claim with these scopes: no file in which a check of more failed, and none that
+    /// such a file names, is one of theirs. None if it may, or if the output does not tell.
+    pub fn failed_elsewhere(&self, scopes: &[Scope]) -> Option<String> {
+        let place = self.failed_in.first().filter(|_| self.state == RunState::Failed)?;
+        let of_claim = scopes.iter().find(|scope| scope.is_path()).filter(|_| self.tests.is_empty())?;
+        let is_theirs = |file: &Scope| scopes.iter().any(|scope| scope.is_path() && scope.covers(file));
+        (!self.failed_in.iter().any(is_theirs))
+            .then(|| format!("it failed in `{place}`, which does not name `{of_claim}`"))
     }
 
     /// What tells whether another run had the same command. None while its directory is unknown.
@@ -180,6 +194,7 @@ impl State {
             differed,
             worktree: queued.checkout.worktree.clone(),
             undecided: None,
+            failed_in: Vec::new(),
             interrupted: false,
             started: None,
             ended: None,
@@ -234,6 +249,7 @@ impl State {
             differed: None,
             worktree: None,
             undecided: None,
+            failed_in: Vec::new(),
             interrupted: false,
             started: None,
             ended: None,
@@ -246,6 +262,7 @@ impl State {
         run.is_erased = completed.is_erased();
         run.undecided.clone_from(&completed.undecided);
         run.interrupted = completed.outcome.interrupted;
+        run.failed_in.clone_from(&completed.outcome.failed_in);
         run.reproducible_at = completed.outcome.reproducible_at().map(str::to_owned);
         // A repeated end has the place of the first one.
         let place = completed.restates.unwrap_or(Place { seq: recorded.seq, at: recorded.at });

@@ -53,7 +53,7 @@ fn matched(root: &Path, pattern: &Scope) -> Vec<Scope> {
 }
 
 /// The word by which other files name a file: its name without the extension, or that of its directory.
-fn name_of(file: &Scope) -> &str {
+pub(in crate::runner) fn name_of(file: &Scope) -> &str {
     let path = Path::new(file.as_str());
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or(file.as_str());
     let above = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
@@ -67,7 +67,7 @@ fn last_name(symbol: &str) -> Option<&str> {
 }
 
 /// Whether a text has a word that nothing of a name goes on from.
-fn has_word(text: &str, word: &str) -> bool {
+pub(in crate::runner) fn has_word(text: &str, word: &str) -> bool {
     let goes_on = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let mut found = text.match_indices(word);
     found.any(|(at, _)| {
@@ -101,7 +101,7 @@ fn files_below(top: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn text(file: &Path) -> Option<String> {
+pub(in crate::runner) fn text(file: &Path) -> Option<String> {
     let mut bytes = Vec::new();
     let is_file = file.is_file();
     File::open(file).ok().filter(|_| is_file)?.take(MAX_TEST_BYTES).read_to_end(&mut bytes).ok()?;

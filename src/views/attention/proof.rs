@@ -9,7 +9,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Position};
 use crate::domain::decide::NEITHER_DECIDES;
 use crate::domain::event::{Event, PositionTaken};
-use crate::domain::experiment::Prediction;
+use crate::domain::experiment::{Prediction, RunState};
 use crate::domain::ids::ClaimId;
 use crate::domain::scope::Scope;
 use crate::domain::state::EQUAL_RUNS;
@@ -139,7 +139,8 @@ pub(super) fn changed(
 }
 
 /// What settles a contested claim of which the last run decided nothing, because the same check had that outcome under the
-/// other prediction before: another claim, which predicts one of them.
+/// other prediction before. If it passed, another claim, which predicts one of them. A failure that is known predicts nothing,
+/// so that the agents settle it themselves.
 pub(super) fn undecidable(
     store: &Reader,
     (claim, claim_type, scopes): (ClaimId, Option<ClaimType>, &[String]),
@@ -149,7 +150,19 @@ pub(super) fn undecidable(
     let instead = json!({
         "statement": way::STATEMENT, "claim_type": claim_type?, "scopes": scopes, "supersedes": claim,
     });
-    reason.contains(NEITHER_DECIDES).then(|| {
+    if !reason.contains(NEITHER_DECIDES) {
+        return None;
+    }
+    let of_claim = ExperimentFilter { claim: Some(claim), limit: MAX_SHOWN, ..Default::default() };
+    let runs = store.experiments(&of_claim).ok()?.experiments;
+    let last = runs.into_iter().find(|run| run.completed_at.is_some())?;
+    Some(if last.status == RunState::Failed {
+        let [abstain, support] = ["abstain", "support"].map(|take| super::moves::position(take, claim));
+        format!(
+            "a check of it failed under both predictions, and a failure that is known predicts nothing, so no run of it decides \
+             on this content: each challenger looks at it, and says `{abstain}` or `{support}`"
+        )
+    } else {
         format!(
             "a check of it came out alike under both predictions, so no run of it decides on this content: its owner states \
              it anew, and the first run says what it predicts: {}",

@@ -1,7 +1,7 @@
 //! The start and the end of a run, and what its end means for a claim.
 
 use super::super::quorum::{Policy, settled_status};
-use super::super::supersession::take_place;
+use super::super::supersession::{ConfirmedBy, take_place};
 use super::super::verdict::{Verdict, verdict};
 use super::super::{against, contradiction, researcher, target, transition};
 use super::{behind, reason};
@@ -205,7 +205,7 @@ pub(super) fn proven(
     let mut stays = None;
     let status = settled_status(state, (claim_id, &after), now, policy);
     if status == Status::Confirmed {
-        let (replaced, why) = take_place(state, (claim_id, claim), false, policy);
+        let (replaced, why) = take_place(state, (claim_id, claim), ConfirmedBy::Run, policy);
         stays = why;
         let ended = contradiction::ended_by(state, &AgentId::system(), &replaced);
         events.extend(replaced.into_iter().chain(ended));
@@ -228,7 +228,7 @@ pub(super) fn after_no_outcome(
         return Vec::new();
     }
     let (replaced, stays) = match status {
-        Status::Confirmed => take_place(state, (claim_id, claim), false, policy),
+        Status::Confirmed => take_place(state, (claim_id, claim), ConfirmedBy::Positions, policy),
         Status::Proposed | Status::Contested | Status::PendingProof | Status::Deprecated => {
             (Vec::new(), None)
         }
@@ -265,6 +265,7 @@ pub(super) fn end(state: &State, run_id: RunId, run: &Run, outcome: &RunOutcome,
     let reproducible_at = outcome.reproducible_at().map(str::to_owned);
     let (dir, exit_code) = (outcome.dir(), outcome.exit_code);
     let own_files = outcome.git.as_ref().and_then(|git| git.own_files.clone());
+    let failed_in = outcome.failed_in.clone();
     let mut over = Run {
         state: outcome.state,
         reproducible_at,
@@ -273,6 +274,7 @@ pub(super) fn end(state: &State, run_id: RunId, run: &Run, outcome: &RunOutcome,
         dir,
         exit_code,
         own_files,
+        failed_in,
         ..run.clone()
     };
     let mut unstable = seen.unstable;
