@@ -46,6 +46,7 @@ pub use quorum::{ACTIVE_WITHIN, Policy, Quorum, after_join};
 pub use retention::{after_end, forgotten};
 pub use session::overdue;
 pub use spaces::{FoundItem, SpaceFacts, Stopped, copied, stopped};
+pub(crate) use target::alone;
 pub(crate) use target::respelled;
 pub(crate) use verdict::SETTLES_NOTHING;
 
@@ -132,8 +133,7 @@ pub fn decide(
     }
     let mut decision = ruled(state, (agent, session), facts, command, now, policy)?;
     if matches!(command, Command::AcceptLoss(_) | Command::Forget(_) | Command::ForgetMany(_)) {
-        // These are about the ledger and not about the work of the team. A decision may be alone on its target after them.
-        decision.events.extend(target::freed(state, &decision.events, now, policy).0);
+        // These are about the ledger and not about the work of the team.
         return Ok(decision);
     }
     evidence::quote_last(state, session, command, now, &mut decision);

@@ -479,14 +479,22 @@ pub struct RunOutcome {
     /// in events of older releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbed: Option<Disturbed>,
-    /// The files in which a check failed by its output, the first one first, and those that these name. Empty if the output
-    /// names none or too many, and in events of older releases.
+    /// The files whose tests failed, the first one first, and those that these reach. Empty if that is not known, and in events
+    /// of older releases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed_in: Vec<Scope>,
     /// Whether a process of the run started, and something else than the check ended it: the run may hide a failure.
     /// The end of a run in the ledger has it, and older releases did not record it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
+}
+
+/// The first file whose tests failed, if neither these files nor what they reach is one of these scopes. None if the failure
+/// may say something about the scopes, or if it is not known where the tests failed.
+pub fn failed_elsewhere<'f>(failed_in: &'f [Scope], scopes: &[Scope]) -> Option<&'f Scope> {
+    let is_theirs = |file: &Scope| scopes.iter().any(|scope| scope.is_path() && scope.covers(file));
+    let is_about_files = scopes.iter().any(Scope::is_path);
+    failed_in.first().filter(|_| is_about_files && !failed_in.iter().any(is_theirs))
 }
 
 impl RunOutcome {

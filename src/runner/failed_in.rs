@@ -1,121 +1,210 @@
-//! Where a check failed: the files that its output names at a failure, and the files that these name.
+//! Where the tests of pytest failed, and what these tests have to do with: the failure of one test says nothing about a file
+//! that it never reaches. Only pytest lists every test that failed with its file, so the failure of any other check counts as
+//! a whole.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::profile::{has_word, name_of, text};
+use super::profile::{Plan, name_of, text};
 use super::provenance;
+use crate::domain::experiment::Reach;
 use crate::domain::scope::Scope;
 
-/// The most files that an event lists. A check that failed in more of them failed as a whole.
+/// The most files that an event lists. Tests that reach more say something about everything.
 const MAX_FILES: usize = 64;
 
-/// A file name in a line of output, and what follows it.
-static NAMED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r#"([\w@./\\-]*\w\.\w+)(:\d|::|", line \d|\(\d)?"#).expect("the pattern is valid")
+/// The last line of pytest: `2 failed, 3 passed, 1 error in 0.12s`.
+static SUMMARY: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?m)^.*\b\d+ (?:failed|error|errors)\b.* in [\d.]+s.*$").expect("a pattern")
 });
-/// A line that reports a failure.
-static FAILURE: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\bFAIL|\bERROR\b|\bpanicked\b|\bnot ok\b|[✕✗✘×●]").expect("the pattern is valid")
-});
+/// A number of that line.
+static COUNT: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\b(\d+) (failed|errors?)\b").expect("a pattern"));
+/// A line of its list: `FAILED tests/test_a.py::test_b - assert 1 == 2`.
+static LISTED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?m)^(FAILED|ERROR) ([^:\n]+?\.py)(?:::| - |$)").expect("a pattern"));
 
-/// The files of a work tree in which a check failed by its output, and then those whose names stand in them. Empty if the output
-/// names none, or too many. A warning of a compiler is no failure.
+/// The files whose tests failed, the first one first, and then every covered file that these reach by the names in them, one by
+/// the other. Empty where that is not known for certain: for another program than pytest, if the list of the output and its
+/// counts differ, or if they reach too many.
 pub(super) fn failed_in(
-    (root, cwd): (&Path, &Path),
+    root: &Path,
+    plan: &Plan,
     environment: &BTreeMap<String, String>,
-    globs: &[String],
     output: &str,
 ) -> Vec<Scope> {
-    let [known, unknown] = provenance::covered(root, environment, globs);
+    let dir = plan.cwd.strip_prefix(root).ok().and_then(Path::to_str).unwrap_or_default();
+    if !Reach::of(&plan.words(), dir).is_some_and(|reach| reach.is_pytest()) {
+        return Vec::new();
+    }
+    let [known, unknown] = provenance::covered(root, environment, &plan.scopes);
     let files: BTreeSet<Scope> = known.into_iter().chain(unknown).collect();
-    let places = places(output, &files, (root, cwd));
-    let texts: Vec<String> = places.iter().filter_map(|file| text(&root.join(file.as_str()))).collect();
-    let words: HashSet<&str> = texts.iter().flat_map(|text| text.split(|c| !is_part(c))).collect();
-    let is_said = |name: &str| {
-        words.contains(name) || !name.chars().all(is_part) && texts.iter().any(|text| has_word(text, name))
-    };
-    let named = files.iter().filter(|file| !places.contains(file) && is_said(name_of(file)));
-    let all: Vec<Scope> = places.iter().chain(named).take(MAX_FILES + 1).cloned().collect();
-    if places.is_empty() || all.len() > MAX_FILES { Vec::new() } else { all }
+    let places = places(output, &files, dir).unwrap_or_default();
+    reached(root, places, &files)
 }
 
-/// The files that the output names at a failure, in the order of the output.
-fn places(output: &str, files: &BTreeSet<Scope>, (root, cwd): (&Path, &Path)) -> Vec<Scope> {
-    let dir = cwd.strip_prefix(root).unwrap_or(Path::new(""));
+/// The files of the tests that failed, if the output lists all of them.
+fn places(output: &str, files: &BTreeSet<Scope>, dir: &str) -> Option<Vec<Scope>> {
+    let summary = SUMMARY.find_iter(output).last()?;
+    let mut counts = [0_usize; 2];
+    for count in COUNT.captures_iter(summary.as_str()) {
+        counts[usize::from(&count[2] != "failed")] += count[1].parse::<usize>().ok()?;
+    }
+    let mut listed = [0; 2];
     let mut places: Vec<Scope> = Vec::new();
-    for line in output.lines().filter(|line| !line.trim_start().starts_with("-->")) {
-        let is_failure = FAILURE.is_match(line);
-        for found in NAMED.captures_iter(line).filter(|found| is_failure || found.get(2).is_some()) {
-            let name = Path::new(found[1].trim_start_matches("./"));
-            let name = name.strip_prefix(root).unwrap_or(name);
-            let is_it = |file: &&Scope| {
-                let path = Path::new(file.as_str());
-                path == name || path.strip_prefix(dir).is_ok_and(|path| path == name)
-            };
-            // Some tools name a file without its directory.
-            let is_bare = name.components().count() == 1;
-            let mut at: Vec<&Scope> = files.iter().filter(is_it).collect();
-            if at.is_empty() && is_bare {
-                at = files
-                    .iter()
-                    .filter(|file| Path::new(file.as_str()).file_name() == Some(name.as_os_str()))
-                    .collect();
+    for line in LISTED.captures_iter(output) {
+        listed[usize::from(&line[1] == "ERROR")] += 1;
+        // Its paths begin at the directory of its settings.
+        let paths = [Path::new(dir).join(&line[2]), PathBuf::from(&line[2])];
+        let file = paths.iter().find_map(|path| files.get(&path.to_str()?.parse::<Scope>().ok()?))?;
+        if !places.contains(file) {
+            places.push(file.clone());
+        }
+    }
+    (listed == counts).then_some(places)
+}
+
+/// The files and all that these reach: whatever they name, the packages above them, what pytest loads beside them, and what is
+/// no module. Empty beyond [`MAX_FILES`].
+fn reached(root: &Path, places: Vec<Scope>, files: &BTreeSet<Scope>) -> Vec<Scope> {
+    let is_module = |file: &Scope| file.as_str().ends_with(".py");
+    let mut open: VecDeque<Scope> = places.iter().cloned().collect();
+    let mut all = places;
+    while let Some(file) = open.pop_front() {
+        let Some(text) = text(&root.join(file.as_str())) else { continue };
+        let words: HashSet<String> = words(&text).chain(words(file.as_str())).collect();
+        let above: Vec<&str> = file.and_ancestors().collect();
+        for other in files {
+            let name =
+                Path::new(other.as_str()).file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let parent = other.as_str().rsplit_once('/').map_or(".", |(parent, _)| parent);
+            let is_beside =
+                matches!(name, "conftest.py" | "__init__.py") && (parent == "." || above.contains(&parent));
+            let is_named = || words.contains(&name_of(other).to_lowercase());
+            if all.contains(other) || !(is_beside || !is_module(other) || is_named()) {
+                continue;
             }
-            for file in at {
-                if !places.contains(file) {
-                    places.push(file.clone());
-                }
+            if all.len() == MAX_FILES {
+                return Vec::new();
+            }
+            all.push(other.clone());
+            if is_module(other) {
+                open.push_back(other.clone());
             }
         }
     }
-    places
+    all
 }
 
-fn is_part(c: char) -> bool {
-    c.is_alphanumeric() || c == '_'
+/// The names in a text and their parts, in lower case: `test_pool` has `test_pool`, `test` and `pool`.
+fn words(text: &str) -> impl Iterator<Item = String> {
+    let names = text.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|name| !name.is_empty());
+    names.flat_map(|name| std::iter::once(name).chain(name.split('_'))).map(str::to_lowercase)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::collections::BTreeSet;
 
-    use super::places;
+    use super::{MAX_FILES, places, reached};
+    use crate::domain::scope::Scope;
 
-    /// Lines as pytest, unittest, cargo, Jest and Go print them.
+    fn files(names: &[&str]) -> BTreeSet<Scope> {
+        names.iter().map(|file| file.parse().expect("a path")).collect()
+    }
+
+    /// Red before: a warning, or a test that passed, named a file as the place of the failure.
     #[test]
-    fn the_files_of_a_failure_are_found_in_what_tools_print() {
-        let files = [
-            "src/pool.rs",
-            "src/other.rs",
-            "tests/test_pool.py",
-            "tests/test_other.py",
-            "ui/cart.test.js",
-            "go/pool_test.go",
-        ];
-        let files = files.iter().map(|file| file.parse().expect("a path")).collect();
+    fn the_places_of_failures_are_known_only_if_all_are_listed() {
+        let files = files(&["tests/test_pool.py", "tests/test_cart.py", "src/pool.py"]);
+        let cart = "FAILED tests/test_cart.py::test_total - assert 0 == 1\n";
         for (output, dir, expected) in [
-            ("FAILED tests/test_pool.py::test_a - assert 1 == 2", "", "tests/test_pool.py"),
-            ("tests/test_other.py:12: AssertionError", "", "tests/test_other.py"),
-            ("test_other.py:12: AssertionError", "tests", "tests/test_other.py"),
-            ("  File \"/w/tests/test_pool.py\", line 12, in test_a", "", "tests/test_pool.py"),
-            ("thread 'a' (7) panicked at src/pool.rs:3:5:", "", "src/pool.rs"),
-            ("     Running unittests src/other.rs (target/debug/deps/a-1)", "", ""),
-            ("  --> src/other.rs:3:5", "", ""),
-            ("tests/test_other.py ..   [ 50%]", "", ""),
-            ("FAIL ./ui/cart.test.js", "", "ui/cart.test.js"),
-            ("      at Object.<anonymous> (ui/cart.test.js:5:20)", "", "ui/cart.test.js"),
-            ("    pool_test.go:12: want 3", "go", "go/pool_test.go"),
-            ("    pool_test.go:12: want 3", "", "go/pool_test.go"),
-            ("FAILED elsewhere/test_pool.rs::a", "", ""),
+            (format!("{cart}1 failed, 1 passed in 0.01s"), "", Some("tests/test_cart.py")),
+            (
+                format!("{cart}FAILED tests/test_pool.py::test_a\n=== 2 failed in 0.01s ==="),
+                "",
+                Some("tests/test_cart.py tests/test_pool.py"),
+            ),
+            (
+                format!("src/pool.py:3: DeprecationWarning: old\n{cart}1 failed, 1 warning in 0.01s"),
+                "",
+                Some("tests/test_cart.py"),
+            ),
+            (
+                format!("tests/test_pool.py::test_a PASSED\n{cart}1 failed in 0.01s"),
+                "",
+                Some("tests/test_cart.py"),
+            ),
+            (
+                "ERROR tests/test_pool.py - ImportError\n1 error in 0.01s".to_owned(),
+                "",
+                Some("tests/test_pool.py"),
+            ),
+            (
+                "FAILED test_cart.py::test_total\n1 failed in 0.01s".to_owned(),
+                "tests",
+                Some("tests/test_cart.py"),
+            ),
+            (format!("{cart}1 failed in 0.01s"), "tests", Some("tests/test_cart.py")),
+            // What is not listed may be anywhere.
+            (format!("{cart}2 failed in 0.01s"), "", None),
+            (format!("{cart}1 failed, 1 error in 0.01s"), "", None),
+            (format!("{cart}{cart}1 failed in 0.01s"), "", None),
+            ("FAILED elsewhere/test_cart.py::test_total\n1 failed in 0.01s".to_owned(), "", None),
+            (cart.to_owned(), "", None),
+            ("1 failed in 0.01s".to_owned(), "", None),
         ] {
-            let root = Path::new("/w");
-            let found: Vec<String> =
-                places(output, &files, (root, &root.join(dir))).iter().map(ToString::to_string).collect();
-            assert_eq!(found.join(" "), expected, "{output}");
+            let found = places(&output, &files, dir);
+            let found =
+                found.map(|found| found.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "));
+            assert_eq!(found.as_deref(), expected, "{output}");
         }
+    }
+
+    #[test]
+    fn a_test_reaches_what_it_names_and_what_that_names() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let known = [
+            ("tests/test_limit.py", "import shop\n"),
+            ("tests/test_cart.py", "from shop.cart import total\n"),
+            ("tests/conftest.py", "import helpers\n"),
+            ("shop/__init__.py", "from .core import limit\n"),
+            ("shop/core.py", "def limit(): return 5\n"),
+            ("shop/cart.py", "def total(): return 4\n"),
+            ("helpers.py", ""),
+            ("lone.py", ""),
+            ("pyproject.toml", ""),
+        ];
+        for (file, text) in known {
+            let path = dir.path().join(file);
+            std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+            std::fs::write(path, text).expect("a file");
+        }
+        let all = files(&known.map(|(file, _)| file));
+        let of = |test: &str| {
+            let found = reached(dir.path(), vec![test.parse().expect("a path")], &all);
+            found.iter().map(ToString::to_string).collect::<BTreeSet<_>>()
+        };
+        let limit = of("tests/test_limit.py");
+        for (file, is) in [
+            ("shop/core.py", true),
+            ("helpers.py", true),
+            ("pyproject.toml", true),
+            ("shop/cart.py", false),
+            ("lone.py", false),
+        ] {
+            assert_eq!(limit.contains(file), is, "{file}: {limit:?}");
+        }
+        let cart = of("tests/test_cart.py");
+        assert!(
+            cart.contains("shop/cart.py") && cart.contains("shop/core.py") && !cart.contains("lone.py"),
+            "{cart:?}"
+        );
+        let many: Vec<String> = (0..=MAX_FILES).map(|number| format!("a{number}.toml")).collect();
+        let many = files(&many.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(reached(dir.path(), vec!["tests/test_limit.py".parse().expect("a path")], &many).is_empty());
     }
 }

@@ -24,7 +24,7 @@ pub use catalog::{
 pub use fitting::{Fitting, Settling};
 pub use here::Here;
 pub use naming::unnamed;
-pub(super) use naming::{has_word, name_of, text};
+pub(super) use naming::{name_of, text};
 pub use param::{BadValue, Kind, Param};
 pub use plan::{BadRequest, Request};
 

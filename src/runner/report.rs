@@ -158,7 +158,7 @@ pub struct Report {
     /// The files that the profile covers and that were written during the run.
     #[serde(default)]
     pub disturbed: Option<Disturbed>,
-    /// The files in which its check failed, and those that these name.
+    /// The files whose tests failed, and those that these reach. Empty if that is not known.
     #[serde(default)]
     pub failed_in: Vec<Scope>,
 }

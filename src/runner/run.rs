@@ -179,10 +179,9 @@ pub fn run(
     let failed_in = match &order.about {
         Some(about) if watched.state == State::Failed && order.plan.expect.is_some() && is_whole => {
             let output = said(&dir).map_err(failed)?;
-            let mut files =
-                failed_in((&about.root, &order.plan.cwd), &environment, &order.plan.scopes, &output);
-            files.retain(|file| redacted(file.as_str(), &secrets) == file.as_str());
-            files
+            let files = failed_in(&about.root, &order.plan, &environment, &output);
+            let is_shown = files.iter().all(|file| redacted(file.as_str(), &secrets) == file.as_str());
+            if is_shown { files } else { Vec::new() }
         }
         _ => Vec::new(),
     };

@@ -278,7 +278,7 @@ impl Reader {
         let found = self.kept_one(one.query([id])?, |row| {
             Ok::<_, StoreError>((self.summary(&columns.of(row))?, own(row)?))
         })?;
-        let Some((summary, own)) = found else { return Ok(None) };
+        let Some((mut summary, own)) = found else { return Ok(None) };
         let (former_positions, former_positions_left_out) = self.former(id)?;
         let Own {
             session,
@@ -303,9 +303,11 @@ impl Reader {
             }
         }
         let successors = self.successors(&summary)?;
+        let current_status = self.status_of_last(&successors)?;
+        summary.mended &= current_status != Some(Status::Deprecated);
         let waits = objection_until.is_some() && self.waits_for_operator(id)?.is_some();
         Ok(Some(ClaimView {
-            current_status: self.status_of_last(&successors)?,
+            current_status,
             amended: self.amended_by(&summary, &successors)?,
             successors,
             decision: self.decision(id)?,

@@ -369,7 +369,9 @@ pub struct ClaimPage {
 
 pub(super) const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
      c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence, c.grade, c.reproduced, c.stale, \
-     c.origin_task_id, c.proof, c.unstable_at, c.mended, c.agreed_before, \
+     c.origin_task_id, c.proof, c.unstable_at, \
+     c.mended AND EXISTS (SELECT 1 FROM claims s WHERE s.id = c.superseded_by AND (s.status <> 'deprecated' \
+     OR s.superseded_by IS NOT NULL)) AS mended, c.agreed_before, \
      CASE WHEN c.proof IS NOT NULL THEN coalesce(c.versions, '{}') END AS proof_versions, \
      CASE WHEN c.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus p WHERE p.claim_id = c.id \
      AND p.position = 'support' AND p.agent <> c.owner) ELSE 0 END AS agreed_by_silence, \

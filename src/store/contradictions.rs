@@ -302,17 +302,27 @@ impl Reader {
         Ok((!names.is_empty()).then(|| format!("{} on {target}", names.join(" and "))))
     }
 
-    /// The confirmed claims that contradict another confirmed claim. Decisions on one target say so themselves.
+    /// The confirmed claims that contradict another confirmed claim, without one that a run proved where the other is only
+    /// agreed. Decisions on one target say so themselves.
     pub fn confirmed_opposites(&self) -> Result<BTreeSet<ClaimId>, StoreError> {
-        let sql = "SELECT x.left_claim, x.right_claim FROM belief_contradictions x \
+        let sql = "SELECT x.left_claim, x.right_claim, coalesce(l.proof_run, '') > '' AS left_proved, \
+                   coalesce(r.proof_run, '') > '' AS right_proved FROM belief_contradictions x \
                    CROSS JOIN claims l ON l.id = x.left_claim CROSS JOIN claims r ON r.id = x.right_claim \
                    WHERE x.status = 'open' AND x.tier = 'strong' AND x.left_claim <> x.right_claim \
                    AND x.kind IN ('polarity', 'value', 'explicit') AND l.status = 'confirmed' AND r.status = 'confirmed'";
         let mut statement = self.db.prepare_cached(sql)?;
         let pairs = self.kept_of(statement.query([])?, |row| {
-            Ok::<_, rusqlite::Error>([row.get::<_, ClaimId>("left_claim")?, row.get("right_claim")?])
+            let sides: [(ClaimId, bool); 2] = [
+                (row.get("left_claim")?, row.get("left_proved")?),
+                (row.get("right_claim")?, row.get("right_proved")?),
+            ];
+            Ok::<_, rusqlite::Error>(sides)
         })?;
-        Ok(pairs.into_iter().flatten().collect())
+        let in_dispute = |[left, right]: [(ClaimId, bool); 2]| {
+            let sides = [(left, right.1), (right, left.1)];
+            sides.into_iter().filter(|((_, own), other)| *other || !*own).map(|((id, _), _)| id)
+        };
+        Ok(pairs.into_iter().flat_map(in_dispute).collect())
     }
 
     /// Whether the operator owns or supports the claim, and the recorded policy protects it from agents.

@@ -3,8 +3,10 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::StoreError;
+use super::rows::json;
 use crate::domain::event::{ExperimentCompleted, Recorded};
-use crate::domain::experiment::{Finished, Word};
+use crate::domain::experiment::{Finished, Word, failed_elsewhere};
+use crate::domain::scope::Scope;
 
 /// A finished run. None without a directory.
 fn finished(row: &Row<'_>) -> rusqlite::Result<Option<Finished>> {
@@ -29,7 +31,7 @@ pub(super) fn ran(db: &Connection, at: &Recorded, body: &ExperimentCompleted) ->
     let id = body.run_id.to_string();
     let Some(new) = run(&id)? else { return Ok(()) };
     let mut proved = db.prepare_cached(
-        "SELECT c.id AS claim, c.proof_run, c.failed_run FROM claims c INDEXED BY claims_proof \
+        "SELECT c.id AS claim, c.proof_run, c.failed_run, c.scopes FROM claims c INDEXED BY claims_proof \
          JOIN experiments p ON p.id = c.proof_run WHERE c.proof_run > '' AND c.status = 'confirmed' \
          AND p.seq < ?1 AND (p.status <> ?2 OR c.failed_run IS NOT NULL) \
          AND (p.status = ?2 OR ?4 OR c.id IS NOT (SELECT r.claim_id FROM experiments r WHERE r.id = ?3))",
@@ -38,11 +40,16 @@ pub(super) fn ran(db: &Connection, at: &Recorded, body: &ExperimentCompleted) ->
     let is_undecided = body.undecided.is_some();
     let mut rows = proved.query(params![seq, body.outcome.state, id, is_undecided])?;
     let mut marks = Vec::new();
+    let is_elsewhere = |row: &Row<'_>| -> Result<bool, StoreError> {
+        let scopes: Vec<Scope> = json(row, "scopes")?;
+        Ok(failed_elsewhere(&body.outcome.failed_in, &scopes).is_some())
+    };
     while let Some(row) = rows.next()? {
         let (claim, failed): (String, Option<String>) = (row.get("claim")?, row.get("failed_run")?);
         let Some(proof) = run(&row.get::<_, String>("proof_run")?)? else { continue };
         let failed = failed.map(|failed| run(&failed)).transpose()?.flatten();
         match new.word_on(&proof, failed.as_ref(), body.unstable.is_some()) {
+            Some(Word::Against) if is_elsewhere(row)? => {}
             Some(Word::Against) => marks.push((claim, Some(id.clone()))),
             Some(Word::Restored) => marks.push((claim, None)),
             None => {}

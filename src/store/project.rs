@@ -278,12 +278,6 @@ fn status_changed(
     .execute(params![at.id, claim, body.from, body.to, at.agent, body.reason, at.at, at.seq])?;
     if body.to == Status::Deprecated {
         proposals::settled(db, body.claim_id)?;
-        // The only claim that says that another one is mended was withdrawn, and not replaced.
-        db.prepare_cached(
-            "UPDATE claims SET mended = 0 WHERE superseded_by = ?1 AND mended = 1 AND \
-             (SELECT superseded_by FROM claims WHERE id = ?1) IS NULL",
-        )?
-        .execute([claim])?;
     }
     if body.from == Status::PendingProof && !body.keeps_proof {
         experiments::settled(db, claim, body)?;

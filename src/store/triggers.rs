@@ -71,7 +71,9 @@ impl Reader {
             )
         };
         let sql = format!(
-            "SELECT c.id, c.statement, c.owner, c.session, c.status, c.superseded_by, c.mended, c.trigger_when \
+            "SELECT c.id, c.statement, c.owner, c.session, c.status, c.superseded_by, c.mended AND EXISTS \
+             (SELECT 1 FROM claims s WHERE s.id = c.superseded_by AND (s.status <> 'deprecated' OR s.superseded_by IS NOT NULL)) \
+             AS mended, c.trigger_when \
              FROM ({} UNION {} LIMIT ?2) near CROSS JOIN claims c ON c.id = near.id",
             of("triggers"),
             of("former_triggers")

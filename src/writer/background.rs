@@ -265,6 +265,7 @@ fn sweep(committer: &mut Committer) -> Result<Ended, WriterError> {
     let swept = sweeps::sweep(committer)? + sweeps::forget(committer)?;
     // An import may bring names of targets as an earlier release wrote them.
     sweeps::join_respelled(committer)?;
+    sweeps::confirm_alone(committer)?;
     let left = committer.state().expired(system::now()).len();
     Ok(match left {
         0 => (JobOutcome::Ok, format!("{swept} claims expired")),

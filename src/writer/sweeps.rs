@@ -60,6 +60,17 @@ pub fn forget(committer: &mut Committer) -> Result<usize, WriterError> {
     Ok(forgotten)
 }
 
+/// Confirms the supported decisions that an erasure left alone on their targets. The operation is idempotent.
+pub(super) fn confirm_alone(committer: &mut Committer) -> Result<usize, WriterError> {
+    let now = committer.now();
+    let events = decide::alone(committer.state(), now, &committer.rules());
+    if events.is_empty() {
+        return Ok(0);
+    }
+    let batch = committer.own(AgentId::system(), events);
+    committer.record(&[batch])
+}
+
 /// Confirms the claims whose deadline passed without an objection and without open disputes; returns their number. If
 /// only the operator confirms, silence confirms the operator's own claims only. The operation is idempotent.
 pub fn agree(committer: &mut Committer) -> Result<usize, WriterError> {

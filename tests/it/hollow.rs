@@ -377,55 +377,111 @@ fn the_page_of_a_profile_says_what_its_test_file_names() {
     assert!(!page.contains("names the file"), "{page}");
 }
 
-/// A profile whose check is the whole suite: it runs `suite.sh`.
-fn whole_suite(bench: &Bench) {
-    profile(bench, "suite", "sh suite.sh", "'**/*.py'", EXPECTING);
+/// A project whose `pytest` is a program that prints what `suite` wants.
+fn with_pytest(bench: &Bench) {
+    bench.profile(
+        "suite",
+        &format!(
+            "description = 'all tests'\nargv = ['.venv/bin/pytest', '-q']\nscopes = ['**/*.py']\n{EXPECTING}"
+        ),
+    );
     for (file, text) in [
         ("src/pool.py", "def limit(): return 5\n"),
         ("src/cart.py", "def total(): return 0\n"),
         ("tests/test_pool.py", "from src import pool\n"),
         ("tests/test_cart.py", "from src import cart\n"),
+        (".venv/bin/pytest", "#!/bin/sh\ncat out; exit 1\n"),
+        (".gitignore", ".hivemind/\n.venv/\nout\n"),
     ] {
         bench.write(file, text);
     }
-}
-
-fn suite(bench: &Bench, output: &str, code: u8) {
-    bench.write("suite.sh", &format!("cat <<'END'\n{output}\nEND\nexit {code}\n"));
+    let program = bench.root().join(".venv/bin/pytest");
+    std::fs::set_permissions(program, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("a program");
 }
 
 /// Red before: the failure of the tests of the cart proved and contradicted what is claimed of the pool.
 #[tokio::test]
-async fn a_suite_that_failed_elsewhere_says_nothing_about_a_claim() {
+async fn tests_that_do_not_reach_the_file_of_a_claim_say_nothing_about_it() {
+    const OF_CART: &str = "FAILED tests/test_cart.py::test_total - assert 0 == 1\n";
+    const OF_POOL: &str = "FAILED tests/test_pool.py::test_limit - assert 5 == 4\n";
     for (output, counts) in [
-        ("FAILED tests/test_cart.py::test_total - assert 0 == 1", false),
-        (
-            "tests/test_pool.py::test_limit PASSED\nFAILED tests/test_pool.py::test_limit - assert 5 == 4",
-            true,
-        ),
-        ("src/pool.py:1: in limit\nFAILED tests/test_cart.py::test_total - assert 0 == 1", true),
-        ("one test failed", true),
+        (format!("{OF_CART}1 failed, 1 passed in 0.01s"), false),
+        (format!("src/pool.py:3: DeprecationWarning: old\n{OF_CART}1 failed, 1 warning in 0.01s"), false),
+        (format!("tests/test_pool.py::test_limit PASSED\n{OF_CART}1 failed, 1 passed in 0.01s"), false),
+        (format!("{OF_POOL}1 failed, 1 passed in 0.01s"), true),
+        (format!("{OF_CART}{OF_POOL}2 failed in 0.01s"), true),
+        // Not all are listed.
+        (format!("{OF_CART}2 failed in 0.01s"), true),
     ] {
         let bench = Bench::new();
-        whole_suite(&bench);
-        suite(&bench, output, 1);
+        with_pytest(&bench);
+        bench.write("out", &output);
         committed(&bench);
         let panes = bench.panes(["analyst", "devops"]).await;
         let [owner, other] = &panes;
         let id = about(&bench, &panes, &["src/pool.py"]).await;
         let given = json!({ "profile": "suite", "claim_id": id, "blocking": true, "prediction": "fails" });
         let answer = run(owner, given).await;
+        assert!(
+            answer.text.contains("a failure of tests that do not reach `src/pool.py` says nothing"),
+            "{}",
+            answer.text
+        );
         let (status, reason) = stands(owner, &id).await;
         let what = format!("{output}: {status}, {reason}: {}", answer.text);
         assert_eq!(status, if counts { "confirmed (proved)" } else { "contested" }, "{what}");
-        let why = "it failed in `tests/test_cart.py`, which does not name `src/pool.py`";
+        let why = "it failed in `tests/test_cart.py`, which has nothing to do with `src/pool.py`";
         assert_eq!(reason.contains(why), !counts, "{what}");
-        // Nor does it put another claim in doubt.
+        // Nor does it contradict another claim.
         let id = about(&bench, &panes, &["src/pool.py", "tag:again"]).await;
         let against = run(other, json!({ "profile": "suite", "claim_id": id })).await;
         let relation = shown(owner, &id).await["evidence_items"][0]["relation"].clone();
         assert_eq!(relation, if counts { "contradicts" } else { "mentions" }, "{}", against.text);
         assert_rebuilds_to_the_same(&bench);
+    }
+}
+
+/// Red before: a proof was in doubt after a failure of other tests, run for no claim.
+#[tokio::test]
+async fn tests_that_do_not_reach_a_proved_claim_put_it_in_no_doubt() {
+    for (failed, is_in_doubt) in [("test_cart", false), ("test_pool", true)] {
+        let bench = Bench::new();
+        with_pytest(&bench);
+        profile(&bench, "all", "exit 0", "'**/*.py'", EXPECTING);
+        bench.write("out", "2 passed in 0.01s\n");
+        bench.write(".venv/bin/pytest", "#!/bin/sh\ncat out; ! grep -q failed out\n");
+        committed(&bench);
+        let panes = bench.panes(["analyst", "devops"]).await;
+        let id = about(&bench, &panes, &["src/pool.py"]).await;
+        settle(&panes[0], "suite", &id, 1).await;
+        assert_eq!(stands(&panes[0], &id).await.0, "confirmed (proved)");
+        bench.write("out", &format!("FAILED tests/{failed}.py::test_a - assert 0 == 1\n1 failed in 0.01s\n"));
+        run(&panes[1], json!({ "profile": "suite" })).await;
+        let claim = shown(&panes[0], &id).await;
+        assert_eq!(!claim["failed_since"].is_null(), is_in_doubt, "{failed}: {claim}");
+        assert_rebuilds_to_the_same(&bench);
+    }
+}
+
+/// Red before: a request of several runs was judged by where the last one failed.
+#[tokio::test]
+async fn of_several_runs_each_has_to_reach_the_claim_that_predicts_their_failure() {
+    for (prediction, relation) in [("fails", "mentions"), ("passes", "contradicts")] {
+        let bench = Bench::new();
+        with_pytest(&bench);
+        let script = "#!/bin/sh\nif test -e second; then f=pool; else f=cart; fi; touch second\n\
+            echo FAILED tests/test_$f.py::test_a; echo 1 failed in 0.01s; exit 1\n";
+        bench.write(".venv/bin/pytest", script);
+        bench.write(".gitignore", ".hivemind/\n.venv/\nsecond\n");
+        committed(&bench);
+        let panes = bench.panes(["analyst", "devops"]).await;
+        let id = about(&bench, &panes, &["src/pool.py"]).await;
+        let given = json!({ "profile": "suite", "claim_id": id, "blocking": true, "prediction": prediction, "repeat": 3 });
+        let answer = run(&panes[0], given).await;
+        let claim = shown(&panes[0], &id).await;
+        assert_eq!(claim["status"], "contested", "{}", answer.text);
+        assert_eq!(claim["evidence_items"][0]["relation"], relation, "{claim}");
     }
 }
 

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::quorum::Policy;
 use crate::domain::action::only_looks;
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{Relation, Tier};
+use crate::domain::claim::{ContradictionKind, Relation, Status, Tier};
+use crate::domain::event::ContradictionDetected;
 use crate::domain::experiment::{Expect, Kinship, Plan, Prediction, Reach, RunState, Tally, are_one_command};
 use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::scope::Scope;
@@ -153,20 +154,31 @@ fn restated(
 /// two apart.
 fn not_told_apart(state: &State, (claim_id, claim): (ClaimId, &Claim), run: &Run) -> Option<String> {
     let open = state.contradictions_of(claim_id).map(|(_, open)| open);
-    let strong = open.filter(|open| open.tier == Tier::Strong && open.left.claim_id != open.right.claim_id);
-    let others = strong
+    let is_opposite = |open: &&ContradictionDetected| {
+        use ContradictionKind::{Explicit, Polarity, Position, Supersession, Target, Value};
+        let is_of_words = match open.kind {
+            Polarity | Value | Explicit => true,
+            Position | Supersession | Target => false,
+        };
+        is_of_words && open.tier == Tier::Strong && open.left.claim_id != open.right.claim_id
+    };
+    let others = open
+        .filter(is_opposite)
         .map(|open| if open.left.claim_id == claim_id { open.right.claim_id } else { open.left.claim_id });
-    let mut proofs = others.filter_map(|id| Some((id, state.claim(id)?.proof?)));
+    let mut proofs = others.filter_map(|id| {
+        let other = state.claim(id).filter(|other| other.status == Status::Confirmed)?;
+        Some((id, other.proof?))
+    });
     let (other, proof) = proofs.find(|(_, proof)| {
         state.run(*proof).is_some_and(|by| {
             is_same_test(by, run)
                 && by.state == run.state
-                && matches!(likeness(claim, by, run), Likeness::Same | Likeness::Touched)
+                && matches!(likeness(claim, by, run), Likeness::Same)
         })
     })?;
     Some(format!(
         "run {proof} of the same check proved {other}, which says otherwise, on the same content: the check does not tell the \
-         two apart; take one that comes out otherwise for {other}"
+         two apart; take one that comes out otherwise for {other}, or ask its owner to end it"
     ))
 }
 

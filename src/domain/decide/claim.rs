@@ -120,7 +120,10 @@ pub(super) fn create_claim(
 /// Checks the parts of the command that depend on the new claim alone. `scopes` are its scopes under their canonical
 /// names.
 fn check_new(create: &CreateClaim, scopes: &[Scope]) -> Result<(), Rejection> {
-    if scopes.is_empty() || scopes.len() > MAX_SCOPES {
+    // The target of a decision comes on top.
+    let is_target = |scope: &&Scope| create.claim_type == ClaimType::Decision && scope.is_target();
+    let targets = scopes.iter().filter(is_target).count().min(1);
+    if scopes.is_empty() || scopes.len() > MAX_SCOPES + targets {
         return Err(Rejection::invalid(
             "scopes",
             format!("a claim has 1 to {MAX_SCOPES} scopes, this one has {}", scopes.len()),
@@ -199,7 +202,8 @@ fn refuse_twin(
         } else if policy.only_operator_confirms && *agent != AgentId::operator() {
             format!("nothing to do: the operator confirms it; if you do not agree: {}", challenge(twin))
         } else {
-            format!("if you agree: {}, and if you do not: {}", support(twin), challenge(twin))
+            let also = if besides.is_empty() { besides } else { format!("; besides: {besides}") };
+            format!("if you agree: {}, and if you do not: {}{also}", support(twin), challenge(twin))
         },
     )
     .with("duplicate_of", twin))

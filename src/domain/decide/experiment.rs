@@ -23,7 +23,7 @@ use crate::domain::command::{AttachExperiment, CancelExperiment, RecordExperimen
 use crate::domain::event::{
     Event, EvidenceAdded, ExperimentCancelRequested, ExperimentCompleted, ExperimentQueued, RunBehind,
 };
-use crate::domain::experiment::{Plan, Prediction, RunOutcome, RunState, Series};
+use crate::domain::experiment::{Plan, Prediction, Reach, RunOutcome, RunState, Series};
 use crate::domain::ids::{ClaimId, IdempotencyKey, RunId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
@@ -106,12 +106,15 @@ pub(super) fn run(
     let meaning = claim.zip(prediction).map(|((id, claim), prediction)| {
         let against = run.blocking.then(|| unless(state, (id, claim), (plan, prediction), (of, Some(now))));
         let against = against.flatten();
-        meaning(
-            (id, planned.cannot_settle(&claim.scopes, prediction).or(unfit)),
+        let mentions = planned.cannot_settle(&claim.scopes, prediction).or(unfit);
+        let also = if mentions.is_none() { elsewhere(plan, claim) } else { String::new() };
+        let said = meaning(
+            (id, mentions),
             statement.as_ref(),
             prediction,
             (run.blocking, may_confirm(agent, policy), against),
-        )
+        );
+        said + &also
     });
     let next = Some(format!("how it goes: `hivemind://experiments/{}`", run.run_id));
     Ok(Accepted { events, meaning, next, ..Accepted::default() })
@@ -324,6 +327,16 @@ fn meaning(
     let unless = (blocking && !may_confirm).then_some(waits).or(unless);
     let unless = unless.map_or_else(String::new, |unless| format!(", {unless}"));
     format!("{holds} supports{confirms} {claimed}{unless}; {fails} contradicts it{stays}")
+}
+
+/// What a receipt adds where a failure may say nothing about the claim.
+fn elsewhere(plan: &Plan, claim: &Claim) -> String {
+    let is_pytest = || Reach::of(&plan.words(), "").is_some_and(|reach| reach.is_pytest());
+    let file = claim.scopes.iter().find(|scope| scope.is_path() && !scope.is_whole());
+    let file = file.filter(|_| plan.tests.is_empty() && is_pytest());
+    file.map_or_else(String::new, |file| {
+        format!("; a failure of tests that do not reach `{file}` says nothing")
+    })
 }
 
 /// The refusal of a writer that was started without profiles.

@@ -79,7 +79,7 @@ pub(super) fn take_position(
     // Only a vote for a claim, or its confirmation, lets it supersede another claim.
     if status == Status::Confirmed && (claim.status != Status::Confirmed || counts) {
         let by_silence = after.by_silence && counting.is_empty();
-        let by = if by_silence { ConfirmedBy::Silence } else { ConfirmedBy::Positions };
+        let by = if by_silence { ConfirmedBy::Silence } else { ConfirmedBy::Positions(versions) };
         let (events, warning) = take_place(state, (take.claim_id, &after), by, policy);
         replaced = events.iter().find_map(|event| {
             if let Event::ClaimSuperseded(superseded) = event { Some(superseded.claim_id) } else { None }

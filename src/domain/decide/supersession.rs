@@ -12,7 +12,7 @@ use crate::domain::ids::ClaimId;
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::{Claim, State};
-use crate::domain::versions::differ;
+use crate::domain::versions::{Versions, differ};
 
 /// The result of a request to supersede a claim by a new one.
 pub(super) enum Supersession {
@@ -87,9 +87,10 @@ pub(super) fn last_successor(state: &State, id: ClaimId) -> Option<ClaimId> {
 
 /// What confirmed a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ConfirmedBy {
+pub(super) enum ConfirmedBy<'v> {
     Run,
-    Positions,
+    /// Positions, the last one on this content of the claim's files.
+    Positions(&'v Versions),
     Silence,
 }
 
@@ -156,13 +157,15 @@ fn of_the_silent(mut events: Vec<Event>, new: &Claim) -> Vec<Event> {
     events
 }
 
-/// Whether a claim is about other content than that on which a run showed the old one, or has the word of the operator. A
-/// mend of files without a version is taken at its word.
-fn is_about_other_content(state: &State, old: &Claim, new: &Claim) -> bool {
+/// Whether a claim is about other content than that on which a run showed the old one, when it was made and by now, or has the
+/// word of the operator. A mend of files without a version is taken at its word.
+fn is_about_other_content(state: &State, old: &Claim, new: &Claim, now: &Versions) -> bool {
     let shown = old.proof.and_then(|run| state.run(run)).map(|run| &run.saw.versions);
-    let now = new.sights.last_versions();
-    let is_unknown = now.is_empty() || shown.is_none_or(BTreeMap::is_empty);
-    new.is_the_operators() || shown.is_some_and(|shown| differ(shown, now)) || new.mends && is_unknown
+    let made = new.sights.last_versions();
+    let is_unknown = made.is_empty() || shown.is_none_or(BTreeMap::is_empty);
+    new.is_the_operators()
+        || shown.is_some_and(|shown| differ(shown, made) && differ(shown, now))
+        || new.mends && is_unknown
 }
 
 /// A confirmed claim supersedes the claim that it proposed to supersede, if it may. Positions and silence do not outvote a
@@ -170,7 +173,7 @@ fn is_about_other_content(state: &State, old: &Claim, new: &Claim) -> bool {
 pub(super) fn take_place(
     state: &State,
     (new_id, new): (ClaimId, &Claim),
-    by: ConfirmedBy,
+    by: ConfirmedBy<'_>,
     policy: &Policy,
 ) -> (Vec<Event>, Option<Warning>) {
     let Some((old_id, old)) = new.proposes_to_supersede.and_then(|old| Some((old, state.claim(old)?))) else {
@@ -195,18 +198,18 @@ pub(super) fn take_place(
                 old_id,
             );
         }
-        ConfirmedBy::Positions if is_shown && !is_about_other_content(state, old, new) => {
+        ConfirmedBy::Positions(now) if is_shown && !is_about_other_content(state, old, new, now) => {
             let owner = &old.owner;
             let challenge = super::challenge(old_id);
             return lapsed(
                 format!(
                     "claim {old_id} was shown by a run, which positions do not outvote: it stays in force until {owner} ends \
-                     it, or a run settles a challenge to it: {challenge}"
+                     it, or until a run contradicts it and this claim is supported again; to have it run: {challenge}"
                 ),
                 old_id,
             );
         }
-        ConfirmedBy::Run | ConfirmedBy::Positions | ConfirmedBy::Silence => {}
+        ConfirmedBy::Run | ConfirmedBy::Positions(_) | ConfirmedBy::Silence => {}
     }
     if overrule::gives_way(old, new, policy) {
         let successor = Successor { id: new_id, mends: new.mends };

@@ -17,6 +17,7 @@ use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, State};
 use crate::domain::time::Timestamp;
+use crate::domain::versions::Versions;
 use crate::domain::way;
 
 /// Minimum length of a part of a name, in letters, for a spelling check. Shorter parts differ on purpose too often.
@@ -189,19 +190,6 @@ pub(super) fn umpire(state: &State, decisions: &BTreeSet<ClaimId>, policy: &Poli
     if is_the_operators { AgentId::operator() } else { AgentId::architect() }
 }
 
-/// The decisions that an erasure takes. None for any other event.
-fn erased(state: &State, event: &Event) -> Option<Vec<ClaimId>> {
-    let is_erased = |seq: u64| match event {
-        Event::EventRedacted(one) => one.seq == seq,
-        Event::EventsRedacted(many) => many.holds(seq),
-        _ => false,
-    };
-    let is_erasure = matches!(event, Event::EventRedacted(_) | Event::EventsRedacted(_));
-    let decisions = || state.targets().flat_map(|target| state.decisions_on(target));
-    let is_gone = |id: &ClaimId| state.seq_of(id.creation_event()).is_some_and(is_erased);
-    is_erasure.then(|| decisions().filter(is_gone).collect())
-}
-
 /// The confirmation of each decision that only another one on its target prevented, where these events end that, and what
 /// the confirmation replaces.
 pub(super) fn freed(
@@ -225,10 +213,6 @@ pub(super) fn freed(
         } else if let Event::TargetParted(event) = event {
             parted.extend(state.aliases_below(&event.alias));
             touched.insert(state.canonical(&event.alias));
-        } else if let Some(decisions) = erased(state, event) {
-            let targets = decisions.iter().filter_map(|id| state.decision(*id)?.target.as_ref());
-            touched.extend(targets);
-            gone.extend(decisions);
         }
     }
     let goes = |id: ClaimId| state.named_target(id).is_some_and(|named| parted.contains(named));
@@ -240,16 +224,36 @@ pub(super) fn freed(
         }
         let alone = groups.into_values().filter_map(|group| <[ClaimId; 1]>::try_from(group).ok());
         for (id, claim) in alone.filter_map(|[id]| Some((id, state.claim(id)?))) {
-            if claim.status == Status::Proposed
-                && agreed_status(state, claim, now, policy) == Status::Confirmed
-            {
-                let why = "no other decision is in force on its target any more";
-                freed.push(transition(id, claim.status, Status::Confirmed, why));
-                let (replaced, warning) = take_place(state, (id, claim), ConfirmedBy::Positions, policy);
-                freed.extend(replaced);
-                warnings.extend(warning);
-            }
+            let (events, warning) = confirmed(state, (id, claim), now, policy);
+            freed.extend(events);
+            warnings.extend(warning);
         }
     }
     (freed, warnings)
+}
+
+/// The confirmation of each decision that is alone on its target and that its positions confirm. An erasure can leave one.
+pub(crate) fn alone(state: &State, now: Timestamp, policy: &Policy) -> Vec<Event> {
+    let on_each = state.targets().map(|target| state.decisions_on(target).collect::<Vec<ClaimId>>());
+    let alone = on_each.filter_map(|all| <[ClaimId; 1]>::try_from(all).ok());
+    let alone = alone.filter_map(|[id]| Some((id, state.claim(id)?)));
+    alone.flat_map(|(id, claim)| confirmed(state, (id, claim), now, policy).0).collect()
+}
+
+/// The confirmation of a decision that is alone on its target, if its positions confirm it.
+fn confirmed(
+    state: &State,
+    (id, claim): (ClaimId, &Claim),
+    now: Timestamp,
+    policy: &Policy,
+) -> (Vec<Event>, Option<Warning>) {
+    if claim.status != Status::Proposed || agreed_status(state, claim, now, policy) != Status::Confirmed {
+        return (Vec::new(), None);
+    }
+    let why = "no other decision is in force on its target any more";
+    let mut events = vec![transition(id, claim.status, Status::Confirmed, why)];
+    let by = ConfirmedBy::Positions(&Versions::new());
+    let (replaced, warning) = take_place(state, (id, claim), by, policy);
+    events.extend(replaced);
+    (events, warning)
 }

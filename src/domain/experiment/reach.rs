@@ -138,6 +138,11 @@ impl Reach {
         Some(Self { program, task, options, targets })
     }
 
+    /// Whether it runs tests by pytest.
+    pub fn is_pytest(&self) -> bool {
+        self.program == "pytest"
+    }
+
     /// How this check, which failed, relates to another one. None if they are known to be apart.
     pub fn kinship(&self, other: &Self) -> Option<Kinship> {
         let are_tasks_apart = self.task.is_some() && other.task.is_some() && self.task != other.task;

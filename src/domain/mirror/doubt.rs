@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::{Page, Pages};
 use crate::domain::claim::{Basis, ClaimType, Position, Relation, Status};
 use crate::domain::event::{ExperimentCompleted, ExperimentQueued, Recorded};
-use crate::domain::experiment::{Finished, ProfileName, RunState, Word};
+use crate::domain::experiment::{Finished, ProfileName, RunState, Word, failed_elsewhere};
 use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::time::Timestamp;
 use crate::domain::versions::differ;
@@ -124,6 +124,8 @@ impl Pages {
             let Some(proof) = proof.finished.as_ref().filter(|_| is_earlier && !is_own) else { continue };
             let failed = page.failed.and_then(|failed| runs.get(&failed)?.finished.as_ref());
             match finished.word_on(proof, failed, ended.unstable.is_some()) {
+                Some(Word::Against)
+                    if failed_elsewhere(&ended.outcome.failed_in, &page.created.scopes).is_some() => {}
                 Some(Word::Against) => page.failed = Some(ended.run_id),
                 Some(Word::Restored) => page.failed = None,
                 None => {}

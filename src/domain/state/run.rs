@@ -10,7 +10,8 @@ use crate::domain::event::{
     ExperimentCompleted, ExperimentQueued, ExperimentStarted, Place, Recorded, ResearcherSpawned,
 };
 use crate::domain::experiment::{
-    Expect, Files, HeldThen, Prediction, ProfileName, Reach, RunKey, RunState, Series, What, process,
+    Expect, Files, HeldThen, Prediction, ProfileName, Reach, RunKey, RunState, Series, What,
+    failed_elsewhere, process,
 };
 use crate::domain::ids::{ClaimId, EventId, SessionId, TaskId};
 use crate::domain::scope::Scope;
@@ -84,7 +85,7 @@ pub struct Run {
     pub worktree: Option<Worktree>,
     /// The reason why the run has no verdict on its claim although it ended normally.
     pub undecided: Option<Reason>,
-    /// The files in which its check failed by its output, and those that these name.
+    /// The files whose tests failed, and those that these reach. Empty if that is not known.
     pub failed_in: Vec<Scope>,
     /// Whether something else than the check ended the run, so that it may hide a failure.
     pub interrupted: bool,
@@ -120,14 +121,12 @@ impl Run {
             && coverage::cannot_settle(check, scopes, Prediction::Passes).is_none()
     }
 
-    /// Why its failure says nothing about a claim with these scopes: no file in which a check of more failed, and none that
-    /// such a file names, is one of theirs. None if it may, or if the output does not tell.
+    /// Why its failure says nothing about a claim with these scopes. None if it may say something.
     pub fn failed_elsewhere(&self, scopes: &[Scope]) -> Option<String> {
-        let place = self.failed_in.first().filter(|_| self.state == RunState::Failed)?;
-        let of_claim = scopes.iter().find(|scope| scope.is_path()).filter(|_| self.tests.is_empty())?;
-        let is_theirs = |file: &Scope| scopes.iter().any(|scope| scope.is_path() && scope.covers(file));
-        (!self.failed_in.iter().any(is_theirs))
-            .then(|| format!("it failed in `{place}`, which does not name `{of_claim}`"))
+        let is_of_all = self.state == RunState::Failed && self.tests.is_empty();
+        let place = failed_elsewhere(&self.failed_in, scopes).filter(|_| is_of_all)?;
+        let of_claim = scopes.iter().find(|scope| scope.is_path())?;
+        Some(format!("it failed in `{place}`, which has nothing to do with `{of_claim}`"))
     }
 
     /// What tells whether another run had the same command. None while its directory is unknown.

@@ -67,7 +67,7 @@ fn last_name(symbol: &str) -> Option<&str> {
 }
 
 /// Whether a text has a word that nothing of a name goes on from.
-pub(in crate::runner) fn has_word(text: &str, word: &str) -> bool {
+fn has_word(text: &str, word: &str) -> bool {
     let goes_on = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     let mut found = text.match_indices(word);
     found.any(|(at, _)| {

@@ -155,7 +155,7 @@ pub(super) fn undecidable(
     }
     let of_claim = ExperimentFilter { claim: Some(claim), limit: MAX_SHOWN, ..Default::default() };
     let runs = store.experiments(&of_claim).ok()?.experiments;
-    let last = runs.into_iter().find(|run| run.completed_at.is_some())?;
+    let last = runs.into_iter().find(|run| reason.contains(&run.run_id.to_string()))?;
     Some(if last.status == RunState::Failed {
         let [abstain, support] = ["abstain", "support"].map(|take| super::moves::position(take, claim));
         format!(

@@ -8,9 +8,10 @@ use super::{behind, reason};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Grade, Relation, Share, Status};
 use crate::domain::event::{Event, EvidenceAdded, ExperimentCompleted, ExperimentStarted, StatusChanged};
-use crate::domain::experiment::{Prediction, RunKey, RunOutcome, RunState, Tally};
+use crate::domain::experiment::{Prediction, RunKey, RunOutcome, RunState, Tally, failed_elsewhere};
 use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::receipt::Warning;
+use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, Run, State};
 use crate::domain::text::Reason;
 use crate::domain::time::Timestamp;
@@ -228,7 +229,9 @@ pub(super) fn after_no_outcome(
         return Vec::new();
     }
     let (replaced, stays) = match status {
-        Status::Confirmed => take_place(state, (claim_id, claim), ConfirmedBy::Positions, policy),
+        Status::Confirmed => {
+            take_place(state, (claim_id, claim), ConfirmedBy::Positions(&Versions::new()), policy)
+        }
         Status::Proposed | Status::Contested | Status::PendingProof | Status::Deprecated => {
             (Vec::new(), None)
         }
@@ -253,6 +256,19 @@ pub(super) struct End {
     is_mixed: bool,
 }
 
+/// Where the tests failed in the run that speaks for its request. Of several runs, one failure that has to do with the claim
+/// contradicts it; and where the claim predicts the failure, one elsewhere says nothing.
+fn failed_in(state: &State, (run_id, run): (RunId, &Run), outcome: &RunOutcome) -> Vec<Scope> {
+    let scopes = run.claim.and_then(|id| state.claim(id)).map_or(&[][..], |claim| &claim.scopes);
+    let others = run.series.into_iter().flat_map(|series| state.series(series.first));
+    let others = others.filter(|(id, other)| *id != run_id && other.state == RunState::Failed);
+    let own = (outcome.state == RunState::Failed).then_some(&outcome.failed_in);
+    let all: Vec<&Vec<Scope>> = others.map(|(_, other)| &other.failed_in).chain(own).collect();
+    let wants_elsewhere = run.prediction == Some(Prediction::Fails);
+    let speaks = all.iter().find(|files| failed_elsewhere(files, scopes).is_some() == wants_elsewhere);
+    speaks.or(all.last()).map(|files| (*files).clone()).unwrap_or_default()
+}
+
 pub(super) fn end(state: &State, run_id: RunId, run: &Run, outcome: &RunOutcome, now: Timestamp) -> End {
     let key: Option<RunKey> = outcome.key(&run.what, run.check.as_deref(), &run.scopes);
     let passed = outcome.state == RunState::Succeeded;
@@ -265,7 +281,7 @@ pub(super) fn end(state: &State, run_id: RunId, run: &Run, outcome: &RunOutcome,
     let reproducible_at = outcome.reproducible_at().map(str::to_owned);
     let (dir, exit_code) = (outcome.dir(), outcome.exit_code);
     let own_files = outcome.git.as_ref().and_then(|git| git.own_files.clone());
-    let failed_in = outcome.failed_in.clone();
+    let failed_in = failed_in(state, (run_id, run), outcome);
     let mut over = Run {
         state: outcome.state,
         reproducible_at,
