@@ -2,6 +2,7 @@
 
 mod affirm;
 mod against;
+mod apart;
 mod asking;
 mod claim;
 mod contradiction;
@@ -33,7 +34,10 @@ mod target;
 mod told;
 mod verdict;
 
-pub(crate) use against::{INTERRUPTED, NEITHER_DECIDES, ONLY_OPERATOR, REPEATS_AFTER_A_TOUCH};
+pub(crate) use against::{
+    INTERRUPTED, NEITHER_DECIDES, ONE_PROVES_NOTHING, ONLY_OPERATOR, REPEATS_AFTER_A_TOUCH,
+};
+pub(crate) use apart::NOT_TOLD_APART;
 pub use asking::{HELD, agree};
 pub use claim::ways_to_end;
 pub use erasure::Erasure;

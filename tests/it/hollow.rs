@@ -456,6 +456,7 @@ async fn tests_that_do_not_reach_a_proved_claim_put_it_in_no_doubt() {
         let id = about(&bench, &panes, &["src/pool.py"]).await;
         settle(&panes[0], "suite", &id, 1).await;
         assert_eq!(stands(&panes[0], &id).await.0, "confirmed (proved)");
+        bench.write("src/cart.py", "def total(): return 1\n");
         bench.write("out", &format!("FAILED tests/{failed}.py::test_a - assert 0 == 1\n1 failed in 0.01s\n"));
         run(&panes[1], json!({ "profile": "suite" })).await;
         let claim = shown(&panes[0], &id).await;
@@ -504,12 +505,13 @@ async fn a_check_that_passes_for_two_opposites_proves_one_of_them_at_most() {
     let (status, reason) = stands(&owner, &both[1]).await;
     assert_eq!(status, "contested", "{reason}");
     assert!(reason.contains("the check does not tell the two apart"), "{reason}");
-    // Agreed, it stands beside the other, and none of the two is exported.
+    // Agreed, it stands beside the other, and is not exported beside what a run proved.
     bench.accepted(&other, "support", json!({ "claim_id": both[1] })).await;
     assert_eq!(stands(&owner, &both[1]).await.0, "confirmed (agreed)");
     assert!(bench.hm(&["export", "--to", "AGENTS.md"]).status.success());
     let notes = std::fs::read_to_string(bench.root().join("AGENTS.md")).expect("notes");
-    assert!(!notes.contains("blocks") && notes.contains("Left out: 2 claims in doubt"), "{notes}");
+    assert!(notes.contains("fact C1: the pool blocks") && !notes.contains("never blocks"), "{notes}");
+    assert!(notes.contains("Left out: 1 claim in doubt"), "{notes}");
     assert_rebuilds_to_the_same(&bench);
 }
 
@@ -522,14 +524,14 @@ async fn positions_do_not_take_the_place_of_a_proof() {
         committed(&bench);
         let id = contested(&bench, &owner, &other).await;
         settle(&owner, "check", &id, 1).await;
-        if is_changed {
-            bench.write(FILE, "fine again\n");
-        }
         let instead =
             json!({ "statement": "a rounds", "claim_type": "fact", "scopes": [FILE], "supersedes": id });
         let made = bench.accepted(&other, "create_claim", instead).await;
         assert!(made.text.contains("it stays in force until this claim is proved"), "{}", made.text);
         let new = made.field("claim_id").to_owned();
+        if is_changed {
+            bench.write(FILE, "fine again\n");
+        }
         let voted = bench.accepted(&third, "support", json!({ "claim_id": new })).await;
         let status = stands(&owner, &id).await.0;
         if is_changed {
@@ -537,6 +539,9 @@ async fn positions_do_not_take_the_place_of_a_proof() {
         } else {
             assert_eq!(status, "confirmed (proved)", "{}", voted.text);
             assert!(voted.text.contains("which positions do not outvote"), "{}", voted.text);
+            // Red before: its own owner was told the same, and nothing came of its support.
+            bench.accepted(&owner, "support", json!({ "claim_id": new })).await;
+            assert_eq!(stands(&owner, &id).await.0, "deprecated");
         }
         assert_rebuilds_to_the_same(&bench);
     }
@@ -557,4 +562,52 @@ async fn a_check_that_failed_under_both_predictions_leaves_it_to_the_agents() {
     assert!(attention.contains("failed under both predictions"), "{attention}");
     bench.accepted(&other, "support", json!({ "claim_id": id })).await;
     assert_eq!(stands(&owner, &id).await.0, "confirmed (agreed)");
+}
+
+/// Red before: a claim that was to take the place of its opposite was proved by the check that had proved that one; and so was one
+/// by a part of the check.
+#[tokio::test]
+async fn a_successor_is_not_proved_by_the_check_that_proved_its_opposite() {
+    for (profile_name, args, supersedes) in [("all", "", true), ("one", "tests/test_pool.py", false)] {
+        let bench = Bench::new();
+        with_pytest(&bench);
+        bench.write(".venv/bin/pytest", "#!/bin/sh\necho 2 passed in 0.01s\n");
+        let rest = format!("scopes = ['**/*.py']\n{EXPECTING}");
+        bench.profile("all", &format!("description = 'all'\nargv = ['.venv/bin/pytest', '-q']\n{rest}"));
+        let one = format!(
+            "description = 'one'\nargv = ['.venv/bin/pytest', '-q', '--', '{{file}}']\n{rest}[params.file]\nkind = 'path'\n"
+        );
+        bench.profile("one", &one);
+        committed(&bench);
+        let [owner, other, third] = bench.panes(["analyst", "devops", "reviewer"]).await;
+        let file = "src/pool.py";
+        let old = bench.claim(&owner, "the pool holds 20 connections", file).await;
+        bench.accepted(&other, "challenge", json!({ "claim_id": old, "reason": "no" })).await;
+        settle(&owner, "all", &old, 1).await;
+        assert_eq!(stands(&owner, &old).await.0, "confirmed (proved)");
+        let mut claim =
+            json!({ "statement": "the pool holds 27 connections", "claim_type": "fact", "scopes": [file] });
+        if supersedes {
+            claim["supersedes"] = json!(old);
+        }
+        let new = bench.accepted(&third, "create_claim", claim).await.field("claim_id").to_owned();
+        bench.accepted(&other, "challenge", json!({ "claim_id": new, "reason": "no" })).await;
+        let mut given = json!({ "profile": profile_name, "claim_id": new, "blocking": true });
+        if !args.is_empty() {
+            given["args"] = json!([format!("file={args}")]);
+        }
+        let answer = run(&third, given).await;
+        assert!(
+            answer.text.contains("which says otherwise: then it tells the two not apart"),
+            "{}",
+            answer.text
+        );
+        let (status, reason) = stands(&third, &new).await;
+        assert_eq!(status, "contested", "{profile_name}: {reason}");
+        assert!(reason.contains("the check does not tell the two apart"), "{reason}");
+        assert_eq!(stands(&owner, &old).await.0, "confirmed (proved)");
+        let attention = third.read("hivemind://attention").await.expect("a page");
+        assert!(attention.contains("proved the opposite too"), "{attention}");
+        assert_rebuilds_to_the_same(&bench);
+    }
 }

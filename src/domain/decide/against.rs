@@ -3,11 +3,11 @@
 
 use serde_json::{Value, json};
 
+use super::apart;
 use super::quorum::Policy;
 use crate::domain::action::only_looks;
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ContradictionKind, Relation, Status, Tier};
-use crate::domain::event::ContradictionDetected;
+use crate::domain::claim::Relation;
 use crate::domain::experiment::{Expect, Kinship, Plan, Prediction, Reach, RunState, Tally, are_one_command};
 use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::scope::Scope;
@@ -20,6 +20,9 @@ use crate::domain::way;
 /// Number of equal runs that prove a claim against an earlier failure of the same test, if no file with a version
 /// changed since. A single run may pass by chance, or after an unrelated change.
 pub(crate) const REPEATS_AFTER_A_TOUCH: u32 = 3;
+
+/// How a reason tells that a series settles what one run does not.
+pub(crate) const ONE_PROVES_NOTHING: &str = "one run proves nothing";
 
 /// The end of the sentence "run ID supports it, and", if another run contradicts the claim on the content of this run.
 ///
@@ -73,7 +76,7 @@ pub(super) fn contradicted(
     if let Some(why) = restated(state, (claim_id, claim), (run_id, run)) {
         return Some(why);
     }
-    if let Some(why) = not_told_apart(state, (claim_id, claim), run) {
+    if let Some(why) = apart::not_told_apart(state, (claim_id, claim), run) {
         return Some(why);
     }
     if let Some((id, other, is_same)) = read_otherwise(state, (claim_id, claim), (run_id, run))
@@ -84,18 +87,18 @@ pub(super) fn contradicted(
         return Some(match is_same {
             true => format!("{ended} on the same content, so neither proves anything"),
             false => format!(
-                "one run proves nothing, because {ended} since the challenge, on content that may be the same: {}",
+                "{ONE_PROVES_NOTHING}, because {ended} since the challenge, on content that may be the same: {}",
                 repeated(claim_id, run, &settling)
             ),
         });
     }
     let again = || repeated(claim_id, run, &settling);
     if !are_enough && let Some((_, told)) = other_outcome(state, (claim_id, claim), (run_id, run)) {
-        return Some(format!("one run proves nothing, because {told}: {}", again()));
+        return Some(format!("{ONE_PROVES_NOTHING}, because {told}: {}", again()));
     }
-    if !are_enough && let Some(line) = cited_command(state, claim, run) {
+    if !are_enough && let Some(line) = cited_command(state, claim, run.reach().as_ref()) {
         return Some(format!(
-            "one run proves nothing, because a challenge cites that `{line}` failed: {}",
+            "{ONE_PROVES_NOTHING}, because a challenge cites that `{line}` failed: {}",
             again()
         ));
     }
@@ -106,7 +109,7 @@ pub(super) fn contradicted(
     }
     let id = interrupted(state, (claim_id, claim), (run_id, run)).filter(|_| !are_enough)?;
     Some(format!(
-        "one run proves nothing, because run {id} of the same check {INTERRUPTED}, and the content may be the same: {}",
+        "{ONE_PROVES_NOTHING}, because run {id} of the same check {INTERRUPTED}, and the content may be the same: {}",
         repeated(claim_id, run, &settling)
     ))
 }
@@ -148,38 +151,6 @@ fn restated(
         }
     }
     None
-}
-
-/// The proof of a claim that contradicts this one, by a run like this one on the same content: the check does not tell the
-/// two apart.
-fn not_told_apart(state: &State, (claim_id, claim): (ClaimId, &Claim), run: &Run) -> Option<String> {
-    let open = state.contradictions_of(claim_id).map(|(_, open)| open);
-    let is_opposite = |open: &&ContradictionDetected| {
-        use ContradictionKind::{Explicit, Polarity, Position, Supersession, Target, Value};
-        let is_of_words = match open.kind {
-            Polarity | Value | Explicit => true,
-            Position | Supersession | Target => false,
-        };
-        is_of_words && open.tier == Tier::Strong && open.left.claim_id != open.right.claim_id
-    };
-    let others = open
-        .filter(is_opposite)
-        .map(|open| if open.left.claim_id == claim_id { open.right.claim_id } else { open.left.claim_id });
-    let mut proofs = others.filter_map(|id| {
-        let other = state.claim(id).filter(|other| other.status == Status::Confirmed)?;
-        Some((id, other.proof?))
-    });
-    let (other, proof) = proofs.find(|(_, proof)| {
-        state.run(*proof).is_some_and(|by| {
-            is_same_test(by, run)
-                && by.state == run.state
-                && matches!(likeness(claim, by, run), Likeness::Same)
-        })
-    })?;
-    Some(format!(
-        "run {proof} of the same check proved {other}, which says otherwise, on the same content: the check does not tell the \
-         two apart; take one that comes out otherwise for {other}, or ask its owner to end it"
-    ))
 }
 
 /// Whether one request asked for both runs.
@@ -523,10 +494,13 @@ fn is_outweighed(state: &State, failed: &Run, run: &Run) -> bool {
 
 /// A failed command that a challenge cites, unless it and this run are known to check different things. The command is one
 /// that a hook saw, or a run that the operator typed or recorded.
-fn cited_command<'a>(state: &'a State, claim: &'a Claim, run: &Run) -> Option<&'a CommandLine> {
-    let reach = run.reach();
+pub(super) fn cited_command<'a>(
+    state: &'a State,
+    claim: &'a Claim,
+    reach: Option<&Reach>,
+) -> Option<&'a CommandLine> {
     let counts = |line: &CommandLine, cited: Option<Reach>| {
-        let is_apart = cited.zip(reach.as_ref()).is_some_and(|(cited, reach)| cited.is_apart(reach));
+        let is_apart = cited.zip(reach).is_some_and(|(cited, reach)| cited.is_apart(reach));
         !only_looks(line.as_str()) && !is_apart
     };
     let typed = |event: EventId| {
@@ -618,7 +592,7 @@ fn is_same_command(one: &Run, other: &Run) -> bool {
     is_known && (one.words == other.words || one.process().is_some_and(|it| other.process() == Some(it)))
 }
 
-fn is_same_test(one: &Run, other: &Run) -> bool {
+pub(super) fn is_same_test(one: &Run, other: &Run) -> bool {
     let is_typed = one.profile.is_none() || other.profile.is_none();
     if is_typed && are_one_command(&one.command, &other.command) {
         return true;
@@ -630,7 +604,7 @@ fn is_same_test(one: &Run, other: &Run) -> bool {
 }
 
 /// How the content of an earlier run compares with the content of this run.
-enum Likeness {
+pub(super) enum Likeness {
     /// A file of the claim with a version has other bytes.
     Other,
     /// The claim's files with a version are equal, and other files differ.
@@ -642,7 +616,7 @@ enum Likeness {
     Unknown,
 }
 
-fn likeness(claim: &Claim, other: &Run, run: &Run) -> Likeness {
+pub(super) fn likeness(claim: &Claim, other: &Run, run: &Run) -> Likeness {
     let (ours, theirs) = (&run.saw.versions, &other.saw.versions);
     if differ(ours, theirs) {
         return Likeness::Other;

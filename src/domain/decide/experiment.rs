@@ -12,6 +12,7 @@ use self::outcome::grade;
 pub(crate) use self::outcome::{ended, started};
 
 use super::against::{self, INTERRUPTED, ONLY_OPERATOR, REPEATS_AFTER_A_TOUCH, may_confirm};
+use super::apart;
 use super::quorum::Policy;
 use super::supersession::last_successor;
 use super::verdict::{Verdict, verdict};
@@ -197,8 +198,21 @@ fn waiting(
             ),
         ));
     }
+    if let Some(pending) = claim.pending_run.filter(|_| claim.status == Status::PendingProof) {
+        return Err(Rejection::new(
+            Code::InvalidTransition,
+            format!("claim {claim_id} waits for run {pending} already"),
+            format!("wait for its end: `hivemind://experiments/{pending}` shows how it goes"),
+        )
+        .with("from", claim.status)
+        .with("to", Status::PendingProof));
+    }
     if claim.status != Status::Contested {
-        let without = json!({ "profile": run.profile, "claim_id": claim_id });
+        let mut without = json!({ "profile": run.profile, "claim_id": claim_id });
+        if !run.args.is_empty() {
+            let args = run.args.iter().map(|(name, value)| format!("{name}={value}"));
+            without["args"] = args.collect();
+        }
         let without = way::call("run_experiment", &without);
         let challenge = json!({ "claim_id": claim_id, "reason": way::REASON });
         let challenge = way::call("challenge", &challenge);
@@ -291,8 +305,22 @@ fn unless(
             "unless it {ends} on the content of run {run}, which predicted the other outcome: then neither decides"
         ));
     }
-    let run = against::last_interrupted(state, claim_id, plan).filter(|_| runs < REPEATS_AFTER_A_TOUCH)?;
-    let (told, times) = (INTERRUPTED, REPEATS_AFTER_A_TOUCH);
+    if let Some((other, run)) = apart::proved_opposite(state, (claim_id, claim), plan) {
+        return Some(format!(
+            "unless the content is that of run {run}, by which this check proved {other}, which says otherwise: then it tells \
+             the two not apart"
+        ));
+    }
+    let times = REPEATS_AFTER_A_TOUCH;
+    let reach = Reach::of(&plan.words(), "");
+    let cited = against::cited_command(state, claim, reach.as_ref()).filter(|_| runs < times);
+    if let Some(line) = cited {
+        return Some(format!(
+            "if it is repeated {times} times (repeat: {times}), because a challenge cites that `{line}` failed"
+        ));
+    }
+    let run = against::last_interrupted(state, claim_id, plan).filter(|_| runs < times)?;
+    let told = INTERRUPTED;
     Some(format!(
         "unless run {run}, which {told}, had the same content: then repeat it {times} times (repeat: {times})"
     ))

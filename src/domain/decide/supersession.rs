@@ -6,7 +6,7 @@ use super::claim::may_deprecate;
 use super::quorum::Policy;
 use super::{Speaker, contradiction, known_claim, overrule, transition};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ClaimType, ContradictionKind, Status};
+use crate::domain::claim::{ClaimType, ContradictionKind, Position, Status};
 use crate::domain::event::{ClaimSuperseded, Event};
 use crate::domain::ids::ClaimId;
 use crate::domain::receipt::{Warning, WarningCode};
@@ -157,14 +157,16 @@ fn of_the_silent(mut events: Vec<Event>, new: &Claim) -> Vec<Event> {
     events
 }
 
-/// Whether a claim is about other content than that on which a run showed the old one, when it was made and by now, or has the
-/// word of the operator. A mend of files without a version is taken at its word.
+/// Whether the files hold something else by now than when a run showed the old claim, or the owner of that claim or the operator
+/// agrees to the new one. A mend of files without a version is taken at its word.
 fn is_about_other_content(state: &State, old: &Claim, new: &Claim, now: &Versions) -> bool {
     let shown = old.proof.and_then(|run| state.run(run)).map(|run| &run.saw.versions);
     let made = new.sights.last_versions();
     let is_unknown = made.is_empty() || shown.is_none_or(BTreeMap::is_empty);
-    new.is_the_operators()
-        || shown.is_some_and(|shown| differ(shown, made) && differ(shown, now))
+    let is_its_owners = new.positions.get(&old.owner) == Some(&Position::Support);
+    is_its_owners
+        || new.is_the_operators()
+        || shown.is_some_and(|shown| differ(shown, now))
         || new.mends && is_unknown
 }
 

@@ -7,7 +7,7 @@ use super::moves::{its_end, move_of};
 use super::{Kind, Need};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Position};
-use crate::domain::decide::NEITHER_DECIDES;
+use crate::domain::decide::{NEITHER_DECIDES, NOT_TOLD_APART, ONE_PROVES_NOTHING, REPEATS_AFTER_A_TOUCH};
 use crate::domain::event::{Event, PositionTaken};
 use crate::domain::experiment::{Prediction, RunState};
 use crate::domain::ids::ClaimId;
@@ -138,7 +138,8 @@ pub(super) fn changed(
     ))
 }
 
-/// What settles a contested claim of which the last run decided nothing, because the same check had that outcome under the
+/// What settles a contested claim of which the last run decided nothing, because one run was not enough, because its check proved
+/// the opposite too, or because the same check had that outcome under the
 /// other prediction before. If it passed, another claim, which predicts one of them. A failure that is known predicts nothing,
 /// so that the agents settle it themselves.
 pub(super) fn undecidable(
@@ -150,11 +151,27 @@ pub(super) fn undecidable(
     let instead = json!({
         "statement": way::STATEMENT, "claim_type": claim_type?, "scopes": scopes, "supersedes": claim,
     });
+    let of_claim = ExperimentFilter { claim: Some(claim), limit: MAX_SHOWN, ..Default::default() };
+    let runs = store.experiments(&of_claim).ok()?.experiments;
+    if reason.contains(NOT_TOLD_APART) {
+        return Some(
+            "the check of its last run proved the opposite too, so it decides nothing: take one that comes out otherwise for \
+             one of the two"
+                .to_owned(),
+        );
+    }
+    if reason.contains(ONE_PROVES_NOTHING) {
+        let last = runs.iter().find(|run| reason.starts_with(&format!("run {}", run.run_id)))?;
+        let mut call = json!({ "profile": last.profile.as_ref()?, "claim_id": claim, "blocking": true });
+        if !last.args.is_empty() {
+            call["args"] = last.args.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        }
+        call["repeat"] = REPEATS_AFTER_A_TOUCH.into();
+        return Some(format!("a run may decide instead: {}", way::call("run_experiment", &call)));
+    }
     if !reason.contains(NEITHER_DECIDES) {
         return None;
     }
-    let of_claim = ExperimentFilter { claim: Some(claim), limit: MAX_SHOWN, ..Default::default() };
-    let runs = store.experiments(&of_claim).ok()?.experiments;
     let last = runs.into_iter().find(|run| reason.contains(&run.run_id.to_string()))?;
     Some(if last.status == RunState::Failed {
         let [abstain, support] = ["abstain", "support"].map(|take| super::moves::position(take, claim));

@@ -113,7 +113,9 @@ pub(crate) fn ended(
             against::other_outcome(state, (claim_id, claim), (run_id, &over)).filter(|_| is_proof);
         let said = said.chain(outweighed.map(|(_, told)| told));
         let without = against::without_outcome(state, claim_id, (run_id, &over)).filter(|_| is_proof);
-        let said = said.chain(without).chain(missing);
+        let cited = against::cited_command(state, claim, over.reach().as_ref()).filter(|_| is_proof);
+        let cited = cited.map(|line| format!("a challenge cites that `{line}` failed"));
+        let said = said.chain(without).chain(cited).chain(missing);
         let said: Vec<String> = said.collect();
         let note = (!said.is_empty()).then(|| reason(&said.join("; ")));
         events.push(EvidenceAdded { claim_id, evidence_ref, relation, weight, note, grade, run }.into());

@@ -1,0 +1,85 @@
+//! A check that passes for a claim and for its opposite tells nothing of either: the proof of the one prevents that of the
+//! other on the same content.
+
+use super::against::{Likeness, is_same_test, likeness};
+use crate::domain::claim::{ContradictionKind, Status, Tier};
+use crate::domain::event::ContradictionDetected;
+use crate::domain::experiment::{Kinship, Plan, Reach};
+use crate::domain::ids::{ClaimId, RunId};
+use crate::domain::pairs;
+use crate::domain::state::{Claim, Run, State};
+
+/// How a reason tells that a check decides nothing between two claims.
+pub(crate) const NOT_TOLD_APART: &str = "the check does not tell the two apart";
+
+/// Why a run proves nothing: the same check, a part of it or one that includes it proved the opposite on the same content.
+pub(super) fn not_told_apart(
+    state: &State,
+    (claim_id, claim): (ClaimId, &Claim),
+    run: &Run,
+) -> Option<String> {
+    let mut proofs = opposites(state, (claim_id, claim));
+    let (other, proof, kinship) = proofs.find_map(|(other, proof)| {
+        let by = state.run(proof).filter(|by| by.state == run.state)?;
+        let is_same = matches!(likeness(claim, by, run), Likeness::Same);
+        let kinship = if is_same_test(by, run) { Kinship::Same } else { kin(by.reach(), run.reach())? };
+        is_same.then_some((other, proof, kinship))
+    })?;
+    Some(format!(
+        "run {proof} of {} check proved {other}, which says otherwise, on the same content: {NOT_TOLD_APART}; take one that \
+         comes out otherwise for {other}, or ask its owner to end it",
+        kinship.as_str()
+    ))
+}
+
+/// The run by which the check of a plan, or one that includes it or is a part of it, proved the opposite of a claim, and that
+/// claim. The content of the new run is known once it is over.
+pub(super) fn proved_opposite(
+    state: &State,
+    (claim_id, claim): (ClaimId, &Claim),
+    plan: &Plan,
+) -> Option<(ClaimId, RunId)> {
+    let check = plan.check();
+    opposites(state, (claim_id, claim)).find(|(_, proof)| {
+        let is_akin = |by: &Run| {
+            by.check.as_ref() == Some(&check)
+                || kin(by.reach(), Reach::of(&plan.words(), by.dir.as_deref().unwrap_or_default())).is_some()
+        };
+        state.run(*proof).is_some_and(is_akin)
+    })
+}
+
+fn kin(one: Option<Reach>, other: Option<Reach>) -> Option<Kinship> {
+    one?.kinship(&other?).filter(|kinship| *kinship != Kinship::Alike)
+}
+
+/// The proved claims that say the opposite of a claim, with the runs that proved them: those in force, the one whose place it is
+/// to take, and those whose place it took.
+fn opposites(state: &State, (claim_id, claim): (ClaimId, &Claim)) -> impl Iterator<Item = (ClaimId, RunId)> {
+    let is_opposite = |open: &&ContradictionDetected| {
+        use ContradictionKind::{Explicit, Polarity, Position, Supersession, Target, Value};
+        let is_of_words = match open.kind {
+            Polarity | Value | Explicit => true,
+            Position | Supersession | Target => false,
+        };
+        is_of_words && open.tier == Tier::Strong && open.left.claim_id != open.right.claim_id
+    };
+    let open = state.contradictions_of(claim_id).map(|(_, open)| open).filter(is_opposite);
+    let open =
+        open.map(
+            move |open| if open.left.claim_id == claim_id { open.right.claim_id } else { open.left.claim_id },
+        );
+    let in_force = open.filter(|id| state.claim(*id).is_some_and(|other| other.status == Status::Confirmed));
+    let is_replaced = move |old: &Claim| old.superseded_by == Some(claim_id);
+    let replaced = state.claims().filter(move |(_, old)| is_replaced(old)).map(|(id, _)| id);
+    let says_otherwise = move |id: &ClaimId| {
+        let old = state.claim(*id).filter(|old| !claim.mends && old.proof.is_some());
+        let found = old.and_then(|old| pairs::likeness(&claim.reading(), &old.reading()));
+        matches!(found, Some(pairs::Likeness::Strong(_)))
+    };
+    let before = claim.proposes_to_supersede.into_iter().chain(replaced).filter(says_otherwise);
+    let mut all: Vec<ClaimId> = in_force.chain(before).collect();
+    all.sort();
+    all.dedup();
+    all.into_iter().filter_map(|id| Some((id, state.claim(id)?.proof?)))
+}
