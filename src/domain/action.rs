@@ -21,7 +21,7 @@ pub use error::{error_in, error_signature, says_little, tells_errors_apart};
 pub use looks::{is_reading_tool, only_looks};
 pub use normal::{NormalCommand, bare, inside_shell, makes_commits, normalise};
 pub use own::is_own_call;
-pub use pipe::{Piped, piped, printed};
+pub use pipe::{Hides, Piped, piped, printed};
 pub use reads::without_reading;
 pub use record::record;
 pub use sight::{files_named, run_of, scope_named, targets_of, trigger_run, writes_at};

@@ -2,7 +2,7 @@
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use crate::domain::action;
+use crate::domain::action::{self, Hides};
 use crate::domain::experiment::{Expect, Prediction, ProfileName};
 use crate::domain::scope::{Scope, WILD, matches};
 
@@ -34,16 +34,18 @@ pub struct Check<'c> {
     pub argv: &'c [String],
 }
 
-/// Why an exit code says nothing about the check of a command, and what mends that: the command ends in a pipe into one that
-/// only prints, and no rule about the output tells more.
+/// Why an exit code says nothing about the check of a command, and what mends that: the command ends in one that
+/// only prints or succeeds, and no rule about the output tells more.
 pub fn hidden(argv: &[String], expect: Option<&Expect>) -> Option<String> {
     if expect.is_some_and(|expect| expect.ran.is_some() || expect.failed.is_some()) {
         return None;
     }
     let printed = action::printed(argv)?;
-    Some(format!(
-        "its exit code is {printed}; write it as [\"bash\", \"-o\", \"pipefail\", \"-c\", …], or add `ran` or `failed` to [expect]"
-    ))
+    let instead = match printed.by {
+        Hides::Pipe { .. } => "write it as [\"bash\", \"-o\", \"pipefail\", \"-c\", …]",
+        Hides::Line => "join its commands with &&",
+    };
+    Some(format!("its exit code is {printed}; {instead}, or add `ran` or `failed` to [expect]"))
 }
 
 /// Why a run of this check settles nothing about a claim with these scopes and this prediction; `None` if it can.

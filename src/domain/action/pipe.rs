@@ -104,9 +104,29 @@ fn short_flags(word: &str) -> &str {
     word.strip_prefix('-').filter(|flags| !flags.starts_with('-')).unwrap_or_default()
 }
 
-/// The pipe at the end of a command whose exit code is that of a command which only prints, as in `sh -c 'make | tail'`.
+/// Commands that succeed whatever was before them.
+const SUCCEED: [&str; 6] = [":", "date", "echo", "printf", "true", "wait"];
+
+/// The end of a command whose exit code is that of a command which only prints or succeeds, as in `sh -c 'make | tail'` and
+/// `sh -c 'make; echo done'`.
 pub fn printed(argv: &[String]) -> Option<Piped> {
-    // Most commands run no shell.
+    if let Some((program, rest)) = argv.split_first()
+        && SHELLS.contains(&name(program))
+        && let Some(line) = line_for_shell(rest)
+        && let (steps, true) = shell::read(line)
+        && let Some(text) = steps.iter().rev().find_map(|step| match step {
+            Step::Run { text, .. } => Some(text),
+            Step::Within(_) | Step::Enter | Step::Leave | Step::Write(_) => None,
+        })
+    {
+        let words = shell_words::split(text).unwrap_or_default();
+        let last = unwrapped(&words).and_then(|words| words.first());
+        let hides = read(line, false, MAX_DEPTH).filter(|piped| piped.by == Hides::Line);
+        if let Some(piped) = hides.filter(|_| last.is_some_and(|last| SUCCEED.contains(&name(last)))) {
+            return Some(piped);
+        }
+    }
+    // Most commands have no pipe.
     if !argv.iter().any(|word| word.contains('|')) {
         return None;
     }
@@ -308,6 +328,32 @@ mod tests {
         }
         for last in ["grep passed", "sort -c", "sort -uC", "sort --check", "awk '/failed/ { exit 1 }'"] {
             assert!(!is_printed(last), "{last}");
+        }
+    }
+
+    /// Red before: a suite that failed proved a claim.
+    #[test]
+    fn a_line_that_ends_in_what_always_succeeds_tells_nothing() {
+        let is_hidden = |line: &str| printed(&["sh", "-c", line].map(str::to_owned)).is_some();
+        for line in [
+            "pytest; echo finished",
+            "pytest || true",
+            "pytest -q || :",
+            "pytest\necho finished",
+            "pytest & wait",
+            "cd a && pytest; date",
+        ] {
+            assert!(is_hidden(line), "{line}");
+        }
+        for line in [
+            "pytest && echo ok",
+            "set -e; pytest; echo ok",
+            "echo begins; pytest",
+            "pytest || exit 1",
+            "pytest; code=$?; echo ok; exit $code",
+            "make",
+        ] {
+            assert!(!is_hidden(line), "{line}");
         }
     }
 

@@ -111,6 +111,10 @@ pub(super) fn next(
             String::new(),
         ),
         (_, true) => ("confirmed once the operator supports it".to_owned(), String::new()),
+        (_, false) if policy.quorum.all_active => (
+            "confirmed once each agent that was active within a working day supports it".to_owned(),
+            "; the support of each active agent confirms it at once".to_owned(),
+        ),
         (1, false) => (
             "confirmed once another agent supports it".to_owned(),
             "; a support confirms it at once".to_owned(),
