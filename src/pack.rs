@@ -169,6 +169,10 @@ fn best<'a>(
     let Some(most) = best.1.as_ref().map(|first| first.shown.clone()) else { return best };
     let is_whole = |fitted: &Fitted| most.iter().all(|(name, first)| shown(fitted, name) >= first.len());
     for max_chars in longer.iter().filter(|_| order.is_by_parts) {
+        if order.is_same_at(best.0, *max_chars) {
+            best.0 = *max_chars;
+            continue;
+        }
         let found = fitted(*max_chars);
         if !found.as_ref().is_some_and(is_whole) {
             break;
@@ -282,6 +286,15 @@ impl<'a> Order<'a> {
         let is_by_parts = digest::fits(&parts, budget_chars, now, names);
         let parts = if is_by_parts { parts } else { vec![digest::rest(claims, sunk_from)] };
         Self { parts, is_by_parts, dead_ends, elsewhere_from, behind, in_part }
+    }
+
+    /// Whether a summary says the same with a longer length of a statement: nothing is cut with the shorter one.
+    fn is_same_at(&self, max_chars: usize, longer: usize) -> bool {
+        let mut claims = self.parts.iter().flat_map(|part| &part.claims);
+        let mut dead_ends = self.dead_ends.iter().map(|dead_end| &dead_end.claim.statement);
+        let room = items::dead_end_chars(max_chars);
+        claims.all(|claim| digest::is_same_at(claim, max_chars, longer))
+            && (room < max_chars || dead_ends.all(|text| text.chars().count() <= room))
     }
 
     /// The claims and dead ends that a pack shows, section by section.

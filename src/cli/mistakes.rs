@@ -186,6 +186,11 @@ fn placed(problem: &Error, typed: &[String], command: &Command) -> Vec<Vec<Strin
     let (said, whole) = (typed[at..end].join(" "), typed[at - 1..end].join(" "));
     let joined = with(at - 1, end, &[&whole]);
     let mut lines: Vec<_> = SAYING.iter().map(|option| with(at, end, &[option, &said])).collect();
+    // `hm context status` means another verb.
+    if command.find_subcommand(surplus).is_some() {
+        lines.insert(0, with(1, at, &[]));
+        return lines;
+    }
     // Words without quotes were meant as one, but for the name of evidence.
     if !typed[at - 1..end].iter().any(|word| word.contains(' ')) {
         lines.insert(0, joined);

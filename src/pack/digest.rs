@@ -230,6 +230,19 @@ pub(super) fn is_whole(claim: &Claim, digest: &Digest, max_chars: usize) -> bool
     claim.statement.chars().count() <= longest(digest, max_chars)
 }
 
+/// Whether the text of a claim is the same at a longer length.
+pub(super) fn is_same_at(claim: &Claim, max_chars: usize, longer: usize) -> bool {
+    let digest = claim.digest.as_ref();
+    let how = digest.and_then(|digest| digest.mended.as_ref()).map(|mend| &mend.how);
+    let mut texts = how.into_iter().chain([&claim.statement]);
+    // From here on reasons are told, and there is most room for what was replaced.
+    let is_on_one_side = max_chars >= TALKS_FROM
+        || longer < TALKS_FROM
+        || digest.is_none_or(|digest| digest.said.is_empty() || digest.part == Part::Decision);
+    let has_room = claim.replaced.is_none() || max_chars >= DECISION_CHARS;
+    is_on_one_side && has_room && texts.all(|text| text.chars().count() <= max_chars)
+}
+
 /// The id of the claim that mended a defect, if the defect shows it whole.
 pub(super) fn whole_mend(digest: &Digest, max_chars: usize) -> Option<&str> {
     let Mend { claim, how, .. } = digest.mended.as_ref()?;

@@ -92,6 +92,8 @@ pub(super) struct Section<'a> {
     /// The lengths of entries that did not fit, in characters.
     too_long: BTreeMap<usize, usize>,
     shown: BTreeMap<usize, String>,
+    /// Entries that were rendered and are not shown.
+    rendered: BTreeMap<usize, String>,
 }
 
 impl<'a> Section<'a> {
@@ -121,6 +123,7 @@ impl<'a> Section<'a> {
             misses: 0,
             too_long: BTreeMap::new(),
             shown: BTreeMap::new(),
+            rendered: BTreeMap::new(),
         }
     }
 
@@ -213,10 +216,11 @@ impl<'a> Section<'a> {
         if self.too_long.get(&at).is_some_and(|chars| !fits(*chars)) {
             return None;
         }
-        let xml = (self.xml)(at);
+        let xml = self.rendered.remove(&at).unwrap_or_else(|| (self.xml)(at));
         let length = chars(&xml);
         if !fits(length) {
             self.too_long.insert(at, length);
+            self.rendered.insert(at, xml);
             return None;
         }
         let cost = length + frame;
@@ -342,7 +346,7 @@ pub(super) fn fit<'a>(
     let mut left = fill(&mut sections, shared, room);
     if *for_lines > 0 && sections.iter().any(|section| section.left_out().iter().any(|left| *left > 0)) {
         for section in &mut sections {
-            section.shown.clear();
+            section.rendered.append(&mut section.shown);
             section.misses = 0;
         }
         let kept = room.min(*for_lines);

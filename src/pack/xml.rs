@@ -100,9 +100,7 @@ impl Tag {
     /// Adds a word of a text. A word longer than a line is broken.
     fn word(&mut self, word: &str, spaced: bool) {
         // Most words are plain.
-        if word.len() <= MAX_WORD_CHARS
-            && word.bytes().all(|b| b.is_ascii_alphanumeric() || b".,:;/_-".contains(&b))
-        {
+        if word.len() <= MAX_WORD_CHARS && is_plain(word) {
             return self.put(word, word.len(), spaced);
         }
         let mut piece = String::with_capacity(word.len());
@@ -148,9 +146,21 @@ pub(super) fn line(text: &str, max_chars: usize) -> String {
 }
 
 fn line_where(text: &str, max_chars: usize, place: Place) -> String {
-    let mut line = String::new();
+    // Most values are one plain word.
+    if text.len() <= max_chars && is_plain(text) {
+        return text.to_owned();
+    }
+    let mut line = String::with_capacity(text.len().min(max_chars) + 8);
     let (mut width, mut fits) = (0, 0);
     for word in cleaned(text).split_whitespace() {
+        let spaced = usize::from(width > 0);
+        if is_plain(word) && width + spaced + word.len() < max_chars {
+            line.push_str(&" "[..spaced]);
+            line.push_str(word);
+            width += spaced + word.len();
+            fits = line.len();
+            continue;
+        }
         for pair in (width > 0).then_some((' ', None)).into_iter().chain(with_last(word)) {
             width += push(&mut line, pair, place);
             if width > max_chars {
@@ -189,6 +199,11 @@ enum Place {
 /// Each character of a word with the one before it.
 fn with_last(word: &str) -> impl Iterator<Item = (char, Option<char>)> {
     word.chars().zip([None].into_iter().chain(word.chars().map(Some)))
+}
+
+/// Whether a word stands in the output as it is, one character for each byte.
+fn is_plain(word: &str) -> bool {
+    word.bytes().all(|b| b.is_ascii_alphanumeric() || b".,:;/_-".contains(&b))
 }
 
 /// Adds one cleaned character, escaped where XML asks for it: `=>` and quotes in a text stay as they are. `last` is the

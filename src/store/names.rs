@@ -1,5 +1,8 @@
 //! Short names in the read models. The only resolver of names, ids and ends of ids.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 use uuid::Uuid;
 
@@ -199,6 +202,17 @@ impl Reader {
     pub fn shortened(&self, text: &str) -> String {
         // An id stays unchanged if the look-up fails.
         names::shortened(text, |word, _| self.name_given(word).ok().flatten()).into_owned()
+    }
+
+    /// [`Self::shortened`] for many texts: each id is looked up once.
+    pub fn shortener(&self) -> impl Fn(&str) -> String + '_ {
+        let seen: RefCell<HashMap<String, Option<String>>> = RefCell::default();
+        let called = move |word: &str| {
+            let mut seen = seen.borrow_mut();
+            let name = seen.entry(word.to_owned()).or_insert_with(|| self.name_given(word).ok().flatten());
+            name.clone()
+        };
+        move |text| names::shortened(text, |word, _| called(word)).into_owned()
     }
 
     /// Names with the typed prefix, the newest first, and their number.

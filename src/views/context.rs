@@ -83,7 +83,7 @@ fn answer_without(
     let unshown = unshown(asking.reads, &supported);
     found.claims.iter_mut().for_each(|claim| claim.shows_nothing = unshown.contains(&claim.id));
     let answer = asking.of_store(|asked| {
-        let names = |text: &str| asked.store.shortened(text);
+        let names = asked.store.shortener();
         let (mut entries, mut budget) = (entries(&found, of, asked.runs, None, asked.now), of.budget);
         if let Some(told) = told {
             let started = found.session.as_ref().map_or(u64::MAX, |session| session.seq);
@@ -228,7 +228,8 @@ pub fn turn0(
     // The reader is the child session, and its writes must carry its own name.
     let entries = Entries { session: Some(child.to_string()), ..handed_over };
     let store = reads.store()?;
-    let names = |text: &str| store.map_or_else(|| text.to_owned(), |store| store.shortened(text));
+    let shortener = store.map(crate::store::Reader::shortener);
+    let names = |text: &str| shortener.as_ref().map_or_else(|| text.to_owned(), |shorten| shorten(text));
     Ok(pack::hand_over(&entries, now, &names))
 }
 

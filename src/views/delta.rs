@@ -236,7 +236,8 @@ pub fn delta_with(
         budget: occasion.max_chars(),
     };
     let store = reads.store()?;
-    let names = |text: &str| store.map_or_else(|| text.to_owned(), |store| store.shortened(text));
+    let shortener = store.map(Reader::shortener);
+    let names = |text: &str| shortener.as_ref().map_or_else(|| text.to_owned(), |shorten| shorten(text));
     let (text, mut told) = pack::named_delta(&delta_of, news.clone(), now, &names);
     let waits = |news: &News| told.waiting.iter().any(|waiting| waiting.about == news.waiting.about);
     let shown: Vec<News> =

@@ -25,7 +25,7 @@ const FORMULA: &str = "relevance = search (0 to 1) + 0.3 at or out of an active 
 
 /// Each claim and dead end with the parts of its relevance.
 pub(super) fn all(asked: &Asked<'_>, found: &Found, entries: &Entries, of: &ContextOf) -> Answer {
-    let names = |text: &str| asked.store.shortened(text);
+    let names = asked.store.shortener();
     let explained = pack::explain(entries, of.budget, asked.now, &names);
     let json = || {
         let items: Vec<Value> = explained.iter().map(|one| with_words(found, one)).collect();
@@ -84,7 +84,7 @@ pub(super) fn one(
     id: ClaimId,
 ) -> Result<Answer, ViewError> {
     let claim = asked.store.claim(id)?.ok_or_else(|| ViewError::no_claim(id))?;
-    let names = |text: &str| asked.store.shortened(text);
+    let names = asked.store.shortener();
     let explained = pack::explain(entries, of.budget, asked.now, &names);
     let told = explained.iter().find(|one| one.id == claim.summary.id.to_string());
     let why = match told {
