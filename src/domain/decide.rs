@@ -175,7 +175,9 @@ fn ruled(
             }
             create_claim(state, (agent, session), create, replaced, versions, now, policy)
         }
-        Command::TakePosition(take) => take_position(state, (agent, session), take, versions, (now, policy)),
+        Command::TakePosition(take) => {
+            take_position(state, (agent, session), take, (checkout, versions), (now, policy))
+        }
         Command::AffirmClaim(affirm) => {
             affirm_claim(state, (agent, session), affirm, (checkout, versions), (now, policy))
         }

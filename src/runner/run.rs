@@ -23,6 +23,7 @@ use super::report::{Exit, Meta, Report, State};
 use super::result::{ExperimentResult, Subject};
 use super::spawn::{self, SpawnError, Started};
 use super::tree::{RUN_VARIABLE, Tree, adopt_orphans};
+use crate::domain::experiment::Reach;
 use crate::domain::privacy::{BadPattern, Known, Own, Secrets, redacted};
 use crate::domain::scope::Scope;
 use crate::system;
@@ -32,6 +33,8 @@ use crate::versions::{self, Marks};
 const TICK: Duration = Duration::from_millis(250);
 /// How long to wait for a silent, open stream after all processes of the run ended.
 const DRAIN: Duration = Duration::from_secs(2);
+/// The exit codes of pytest besides 0 and 1: interrupted, an internal error, a wrong call, no test collected.
+const OF_PYTEST: std::ops::RangeInclusive<i32> = 2..=5;
 /// Number of bytes read at a time: the size of an ordinary pipe.
 const READ_BYTES: usize = 64 << 10;
 
@@ -170,7 +173,10 @@ pub fn run(
     let stderr = stderr.finish(&dir, STDERR).map_err(failed)?;
     if watched.state.is_conclusive()
         && let Some(expect) = &order.plan.expect
-        && let Some(why) = without_check(expect, watched.exit, &dir).map_err(failed)?
+        && let Some(why) = match no_test(&order.plan, watched.exit) {
+            Some(why) => Some(why),
+            None => without_check(expect, watched.exit, &dir).map_err(failed)?,
+        }
     {
         watched.state = State::Aborted;
         watched.problem = Some(why);
@@ -253,6 +259,19 @@ impl Below {
             self.scopes.iter().filter(is_above).cloned().collect()
         })
     }
+}
+
+/// Why a run of pytest has no outcome: it ended by one of its own exit codes for no test, a wrong call or an interruption, and
+/// the profile does not say that this is a failure.
+fn no_test(plan: &Plan, exit: Exit) -> Option<String> {
+    let declared = plan.expect.as_ref().is_some_and(|expect| {
+        exit.code.is_none_or(|code| code == expect.exit || expect.fails.contains(&code))
+    });
+    let code = exit.code.filter(|code| OF_PYTEST.contains(code) && !declared)?;
+    let is_pytest = Reach::of(&plan.words(), "").is_some_and(|reach| reach.is_pytest());
+    is_pytest.then(|| {
+        format!("its check did not run: pytest ends with exit code {code} where it ran no test to its end")
+    })
 }
 
 /// What a run printed, as it is kept.

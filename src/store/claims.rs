@@ -315,7 +315,9 @@ impl ClaimSummary {
     /// another agent. A decision without a proof, or a claim without support, states a goal, and only its own page mentions
     /// them.
     pub fn is_finding(&self) -> bool {
-        let rests = self.evidence > 0 || self.proof.is_some() || self.supports + self.challenges > 0;
+        let is_by_silence = self.basis == Some(Basis::Silence);
+        let rests =
+            self.evidence > 0 || self.proof.is_some() || self.supports + self.challenges > 0 || is_by_silence;
         rests && (self.claim_type != ClaimType::Decision || self.proof.is_some())
     }
 

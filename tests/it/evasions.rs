@@ -229,3 +229,16 @@ fn a_repeated_claim_says_what_is_not_on_record() {
         assert!(!refused.status.success() && told.contains(&says), "{more}: {told}");
     }
 }
+
+/// Red before: with `all_active`, one more support of an agent that supported already took the agreement away.
+#[test]
+fn a_support_takes_no_agreement_away() {
+    let shell = Shell::new();
+    std::fs::write(shell.workspace().config(), "[quorum]\nall_active = true\n").expect("settings");
+    does(&shell, "hm claim create \"the pool holds 5\" --scope src/pool.rs --agent devops");
+    does(&shell, "hm claim support C1 --agent analyst");
+    assert_eq!(shell.json("hm claim show C1 --json")["status"], "confirmed");
+    does(&shell, "hm claim create \"the ring holds 5\" --scope src/ring.rs --agent frontend");
+    does(&shell, "hm claim support C1 --agent analyst");
+    assert_eq!(shell.json("hm claim show C1 --json")["status"], "confirmed");
+}

@@ -611,3 +611,47 @@ async fn a_successor_is_not_proved_by_the_check_that_proved_its_opposite() {
         assert_rebuilds_to_the_same(&bench);
     }
 }
+
+/// Red before: the architect put an unsupported claim in the place of what a run had proved; and the challenger that the proof
+/// answered challenged again with its own old challenge as evidence.
+#[tokio::test]
+async fn no_word_alone_ends_what_a_run_proved() {
+    let (bench, [owner, other, _]) = scene().await;
+    bench.write(FILE, "fine\n");
+    committed(&bench);
+    let id = contested(&bench, &owner, &other).await;
+    settle(&owner, "check", &id, 1).await;
+    let line = format!("claim create \"a rounds\" --scope {FILE} --supersedes {id} --agent architect");
+    let made =
+        bench.hm(&shell_words::split(&line).expect("words").iter().map(String::as_str).collect::<Vec<_>>());
+    let told = String::from_utf8_lossy(&made.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(made.status.success() && told.contains("it stays in force until this claim is proved"), "{told}");
+    assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)");
+    let old = bench
+        .events()
+        .iter()
+        .find(|event| event.kind == "position.taken")
+        .expect("a challenge")
+        .id
+        .to_string();
+    let again = json!({ "claim_id": id, "reason": "it still rounds", "evidence_ref": old });
+    let refused = other.call("challenge", again).await.expect("an answer");
+    assert_eq!(refused.field("code"), "challenge_answered", "{}", refused.text);
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: pytest without a test contradicted a claim, and nothing proved it on that content any more.
+#[tokio::test]
+async fn pytest_without_a_test_shows_nothing() {
+    let bench = Bench::new();
+    with_pytest(&bench);
+    let profile = "description = 'all'\nargv = ['.venv/bin/pytest', '-q']\nscopes = ['**/*.py']\ntimeout_ms = 20000\n[expect]\nexit = 0\n";
+    bench.profile("loose", profile);
+    bench.write(".venv/bin/pytest", "#!/bin/sh\necho 2 deselected in 0.01s; exit 5\n");
+    committed(&bench);
+    let panes = bench.panes(["analyst", "devops"]).await;
+    let id = about(&bench, &panes, &["src/pool.py"]).await;
+    let answer = run(&panes[0], json!({ "profile": "loose", "claim_id": id })).await;
+    assert_eq!(answer.body["run_state"], "aborted", "{}", answer.text);
+    assert_eq!(shown(&panes[0], &id).await["evidence_items"], json!([]));
+}

@@ -110,7 +110,7 @@ const SUCCEED: [&str; 6] = [":", "date", "echo", "printf", "true", "wait"];
 /// The end of a command whose exit code is that of a command which only prints or succeeds, as in `sh -c 'make | tail'` and
 /// `sh -c 'make; echo done'`.
 pub fn printed(argv: &[String]) -> Option<Piped> {
-    if let Some((program, rest)) = argv.split_first()
+    if let Some((program, rest)) = unwrapped(argv).unwrap_or(argv).split_first()
         && SHELLS.contains(&name(program))
         && let Some(line) = line_for_shell(rest)
         && let (steps, true) = shell::read(line)
@@ -121,7 +121,9 @@ pub fn printed(argv: &[String]) -> Option<Piped> {
     {
         let words = shell_words::split(text).unwrap_or_default();
         let last = unwrapped(&words).and_then(|words| words.first());
-        let hides = read(line, false, MAX_DEPTH).filter(|piped| piped.by == Hides::Line);
+        let pipefail = rest.iter().any(|word| word == "pipefail");
+        let hides = read(line, pipefail, MAX_DEPTH);
+        let hides = hides.filter(|piped| !matches!(piped.by, Hides::Pipe { ends_line: true, .. }));
         if let Some(piped) = hides.filter(|_| last.is_some_and(|last| SUCCEED.contains(&name(last)))) {
             return Some(piped);
         }
@@ -342,8 +344,17 @@ mod tests {
             "pytest\necho finished",
             "pytest & wait",
             "cd a && pytest; date",
+            "pytest | cat; echo done",
         ] {
             assert!(is_hidden(line), "{line}");
+        }
+        for words in [
+            &["bash", "-o", "pipefail", "-c", "pytest | cat; echo done"][..],
+            &["env", "A=1", "bash", "-c", "pytest; true"],
+            &["timeout", "9", "sh", "-c", "pytest; echo done"],
+        ] {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            assert!(printed(&words).is_some(), "{words:?}");
         }
         for line in [
             "pytest && echo ok",

@@ -9,6 +9,7 @@ use super::{
     standing, support, target, transition,
 };
 use crate::domain::agent::AgentId;
+use crate::domain::checkout::Checkout;
 use crate::domain::claim::{ClaimType, Override, Position, Relation, Status};
 use crate::domain::command::TakePosition;
 use crate::domain::event::{Event, PositionTaken};
@@ -25,7 +26,7 @@ pub(super) fn take_position(
     state: &State,
     (agent, session): Speaker<'_>,
     take: &TakePosition,
-    versions: &Versions,
+    (checkout, versions): (&Checkout, &Versions),
     (now, policy): (Timestamp, &Policy),
 ) -> Result<Accepted, Rejection> {
     let claim = claim_in_force(state, take.claim_id)?;
@@ -62,6 +63,9 @@ pub(super) fn take_position(
     let ended = standing::ended(state, (agent, session), claim, &taken);
     decision.events.push(taken.into());
     let status = settled_status(state, (take.claim_id, &after), now, policy);
+    // Who came since is not asked by the support of somebody else.
+    let is_kept = take.position == Position::Support && claim.status == Status::Confirmed;
+    let status = if is_kept { claim.status } else { status };
     if status != claim.status {
         let reason = match take.position {
             Position::Support => format!("supported by {agent}"),
@@ -79,7 +83,11 @@ pub(super) fn take_position(
     // Only a vote for a claim, or its confirmation, lets it supersede another claim.
     if status == Status::Confirmed && (claim.status != Status::Confirmed || counts) {
         let by_silence = after.by_silence && counting.is_empty();
-        let by = if by_silence { ConfirmedBy::Silence } else { ConfirmedBy::Positions(versions) };
+        let by = if by_silence {
+            ConfirmedBy::Silence
+        } else {
+            ConfirmedBy::Positions(checkout.worktree.as_ref(), versions)
+        };
         let (events, warning) = take_place(state, (take.claim_id, &after), by, policy);
         replaced = events.iter().find_map(|event| {
             if let Event::ClaimSuperseded(superseded) = event { Some(superseded.claim_id) } else { None }
@@ -168,7 +176,9 @@ fn refuse_answered(
             .iter()
             .filter(|(known, relation)| *relation != Relation::Contradicts || !is_later(*known));
         let mut evidence = tied.map(|(known, _)| known).chain(claim.cited.values());
-        evidence.any(|known| state.are_one_event(*known, *event))
+        // What somebody said, and the record of the proof itself, show nothing.
+        let shows = state.deed(*event).is_some() || state.run_that_ended_with(*event).is_some();
+        !shows || evidence.any(|known| state.are_one_event(*known, *event))
     };
     let is_answered = claim.overruled.iter().any(is_own) && *agent != AgentId::operator();
     if !is_answered || !is_same || cited.is_some_and(|event| !is_known(&event)) {

@@ -12,6 +12,7 @@ use crate::domain::ids::ClaimId;
 use crate::domain::receipt::{Warning, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::{Claim, State};
+use crate::domain::text::Worktree;
 use crate::domain::versions::{Versions, differ};
 
 /// The result of a request to supersede a claim by a new one.
@@ -72,7 +73,12 @@ pub(super) fn supersede(
         return Ok(Supersession::Proposed(old_id));
     }
     // A deprecated claim is out of force already, so naming its successor takes nothing from its owner.
-    if old.status == Status::Deprecated || may_deprecate(state, (agent, session), old) {
+    // Nobody but its owner and the operator ends by word alone what a run proved.
+    let is_word = old.is_proven
+        && old.claim_type != ClaimType::Decision
+        && *agent != AgentId::operator()
+        && !state.owns(agent, session, old);
+    if old.status == Status::Deprecated || may_deprecate(state, (agent, session), old) && !is_word {
         Ok(Supersession::Now(replace(state, old_id, old, new, agent)))
     } else {
         Ok(Supersession::OnceConfirmed { old: old_id, owner: old.owner.clone(), is_proven: old.is_proven })
@@ -89,8 +95,8 @@ pub(super) fn last_successor(state: &State, id: ClaimId) -> Option<ClaimId> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConfirmedBy<'v> {
     Run,
-    /// Positions, the last one on this content of the claim's files.
-    Positions(&'v Versions),
+    /// Positions, the last one in this work tree, on this content of the claim's files.
+    Positions(Option<&'v Worktree>, &'v Versions),
     Silence,
 }
 
@@ -159,14 +165,22 @@ fn of_the_silent(mut events: Vec<Event>, new: &Claim) -> Vec<Event> {
 
 /// Whether the files hold something else by now than when a run showed the old claim, or the owner of that claim or the operator
 /// agrees to the new one. A mend of files without a version is taken at its word.
-fn is_about_other_content(state: &State, old: &Claim, new: &Claim, now: &Versions) -> bool {
-    let shown = old.proof.and_then(|run| state.run(run)).map(|run| &run.saw.versions);
+fn is_about_other_content(
+    state: &State,
+    old: &Claim,
+    new: &Claim,
+    (tree, now): (Option<&Worktree>, &Versions),
+) -> bool {
+    let run = old.proof.and_then(|run| state.run(run));
+    // What another work tree holds says nothing about that of the proof.
+    let is_there = run.is_none_or(|run| run.worktree.as_ref() == tree);
+    let shown = run.map(|run| &run.saw.versions);
     let made = new.sights.last_versions();
     let is_unknown = made.is_empty() || shown.is_none_or(BTreeMap::is_empty);
     let is_its_owners = new.positions.get(&old.owner) == Some(&Position::Support);
     is_its_owners
         || new.is_the_operators()
-        || shown.is_some_and(|shown| differ(shown, now))
+        || is_there && shown.is_some_and(|shown| differ(shown, now))
         || new.mends && is_unknown
 }
 
@@ -200,7 +214,9 @@ pub(super) fn take_place(
                 old_id,
             );
         }
-        ConfirmedBy::Positions(now) if is_shown && !is_about_other_content(state, old, new, now) => {
+        ConfirmedBy::Positions(tree, now)
+            if is_shown && !is_about_other_content(state, old, new, (tree, now)) =>
+        {
             let owner = &old.owner;
             let challenge = super::challenge(old_id);
             return lapsed(
@@ -211,7 +227,7 @@ pub(super) fn take_place(
                 old_id,
             );
         }
-        ConfirmedBy::Run | ConfirmedBy::Positions(_) | ConfirmedBy::Silence => {}
+        ConfirmedBy::Run | ConfirmedBy::Positions(..) | ConfirmedBy::Silence => {}
     }
     if overrule::gives_way(old, new, policy) {
         let successor = Successor { id: new_id, mends: new.mends };

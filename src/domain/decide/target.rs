@@ -252,7 +252,7 @@ fn confirmed(
     }
     let why = "no other decision is in force on its target any more";
     let mut events = vec![transition(id, claim.status, Status::Confirmed, why)];
-    let by = ConfirmedBy::Positions(&Versions::new());
+    let by = ConfirmedBy::Positions(None, &Versions::new());
     let (replaced, warning) = take_place(state, (id, claim), by, policy);
     events.extend(replaced);
     (events, warning)

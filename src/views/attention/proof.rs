@@ -160,7 +160,7 @@ pub(super) fn undecidable(
                 .to_owned(),
         );
     }
-    if reason.contains(ONE_PROVES_NOTHING) {
+    if reason.contains(ONE_PROVES_NOTHING) || reason.contains(" contradicted it") {
         let last = runs.iter().find(|run| reason.starts_with(&format!("run {}", run.run_id)))?;
         let mut call = json!({ "profile": last.profile.as_ref()?, "claim_id": claim, "blocking": true });
         if !last.args.is_empty() {

@@ -232,7 +232,7 @@ pub(super) fn after_no_outcome(
     }
     let (replaced, stays) = match status {
         Status::Confirmed => {
-            take_place(state, (claim_id, claim), ConfirmedBy::Positions(&Versions::new()), policy)
+            take_place(state, (claim_id, claim), ConfirmedBy::Positions(None, &Versions::new()), policy)
         }
         Status::Proposed | Status::Contested | Status::PendingProof | Status::Deprecated => {
             (Vec::new(), None)
