@@ -3,6 +3,7 @@
 
 mod advice;
 mod error;
+mod globals;
 mod looks;
 mod normal;
 mod own;

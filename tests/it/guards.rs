@@ -648,6 +648,27 @@ async fn a_challenge_that_meets_a_guard_that_blocks_queues_the_run_of_its_profil
     bench.assert_sound();
 }
 
+/// Red before: a global option before the subcommand passed every guard.
+#[test]
+fn a_guard_on_a_subcommand_speaks_after_global_options_too() {
+    let shell = Shell::new();
+    accept(&shell, "--command \"git push\"");
+    accept(&shell, "--command \"kubectl delete\"");
+    let session = started(&shell, "s-1", "devops");
+    for line in [
+        "git -C . push --force",
+        "git --no-pager push",
+        "git -c push.default=current push",
+        "kubectl -n prod delete pod x",
+        "kubectl --context prod delete pod x",
+    ] {
+        assert!(session.about_to_run(line).contains(ADVICE), "{line}");
+        spool_is_empty(&shell);
+        prompt(&session, &shell);
+    }
+    assert!(!session.about_to_run("git -C push status").contains(ADVICE));
+}
+
 #[test]
 fn a_guard_asks_for_one_run_about_a_claim_in_a_session() {
     let shell = Shell::new();
