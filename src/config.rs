@@ -112,7 +112,7 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 
 [guards]
 # Whether a guard with the action `block` may stop a tool call of an agent, and run its profile about a contested claim.
-# Otherwise it only warns.
+# Otherwise it only warns. `true` holds once you allowed it with `hm trust --rules`.
 # allow_block = false
 
 [workspace]

@@ -275,7 +275,20 @@ fn a_refusal_holds_only_where_the_configuration_allows_it() {
     assert!(session.about_to_run("cargo publish").contains(ADVICE), "it only warns");
     spool_is_empty(&shell);
     shell.end_writer();
+    // Red before: the file, which may come with an archive, was enough.
     std::fs::write(shell.workspace().config(), "[guards]\nallow_block = true\n").expect("a configuration");
+    prompt(&session, &shell);
+    assert!(session.about_to_run("cargo publish").contains(ADVICE), "it still only warns");
+    spool_is_empty(&shell);
+    for line in ["hm attention", "hm status", "hm doctor"] {
+        let told = String::from_utf8(shell.run(line).stdout).expect("UTF-8");
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains("allow_block = true") && told.contains("hm trust --rules"), "{line}: {told}");
+    }
+    assert!(!shell.run("hm trust --rules").status.success(), "a pane allows nothing");
+    shell.allow_rules();
+    let told = String::from_utf8(shell.run("hm doctor").stdout).expect("UTF-8");
+    assert!(!told.contains("hm trust --rules"), "{told}");
     let payload = json!({ "tool_name": "Bash", "tool_input": { "command": "cargo publish" } });
     for attempt in 0..2 {
         let answer = session.answer("PreToolUse", payload.clone());
@@ -300,6 +313,7 @@ fn a_hook_answers_though_the_memory_takes_no_record_of_it() {
     shell.end_writer();
     let config = "[guards]\nallow_block = true\n[policy]\nwrite_policy = \"none\"\n";
     std::fs::write(shell.workspace().config(), config).expect("a configuration");
+    shell.allow_rules();
     // A writer runs, so that no record waits for one.
     let refused = shell.json("hm --json --agent devops claim create \"the disk is slow\" --scope src");
     assert_eq!(refused["code"], "write_policy_none", "{refused}");
@@ -320,7 +334,7 @@ fn a_hook_answers_though_the_memory_takes_no_record_of_it() {
 fn a_command_is_refused_in_the_words_of_each_client() {
     let shell = Shell::new();
     accept(&shell, "--action block --event command.ran");
-    std::fs::write(shell.workspace().config(), "[guards]\nallow_block = true\n").expect("a configuration");
+    shell.allow_block();
     let cwd = shell.workspace().root().to_string_lossy().into_owned();
     let mut refused = std::collections::BTreeSet::new();
     for (client, name, payload) in crate::hooks::fixtures() {
@@ -342,7 +356,7 @@ fn a_command_is_refused_in_the_words_of_each_client() {
 #[test]
 fn a_silence_at_a_place_leaves_the_other_places_of_an_action() {
     let shell = Shell::new();
-    std::fs::write(shell.workspace().config(), "[guards]\nallow_block = true\n").expect("a configuration");
+    shell.allow_block();
     accept(&shell, "--action block --path \"**/*.rs\" --path \"**/*.md\"");
     accept(&shell, "--action block --command \"terraform apply\"");
     let session = started(&shell, "s-1", "devops");
@@ -596,7 +610,7 @@ async fn decided(pane: &Pane, id: &str) -> String {
 #[tokio::test]
 async fn a_challenge_that_meets_a_guard_that_blocks_queues_the_run_of_its_profile_in_one_batch() {
     let bench = Bench::new();
-    std::fs::write(bench.workspace().config(), "[guards]\nallow_block = true\n").expect("a configuration");
+    bench.allow_block();
     bench.profile("passes", &settles("src/**", "true"));
     bench.profile("fails", &settles("lib/**", "false"));
     let [architect, owner, challenger] = bench.panes(["architect", "devops", "analyst"]).await;
@@ -672,7 +686,7 @@ fn a_guard_on_a_subcommand_speaks_after_global_options_too() {
 #[test]
 fn a_guard_asks_for_one_run_about_a_claim_in_a_session() {
     let shell = Shell::new();
-    std::fs::write(shell.workspace().config(), "[guards]\nallow_block = true\n").expect("a configuration");
+    shell.allow_block();
     accept(&shell, "--action block --event position.taken --scope src --profile cargo-test");
     let session = started(&shell, "s-1", "analyst");
     std::fs::create_dir(shell.workspace().root().join("src")).expect("a directory");
@@ -695,7 +709,7 @@ fn a_guard_asks_for_one_run_about_a_claim_in_a_session() {
 #[test]
 fn the_run_of_a_guard_confirms_nothing_under_human_only() {
     let shell = Shell::new();
-    std::fs::write(shell.workspace().config(), "[guards]\nallow_block = true\n").expect("a configuration");
+    shell.allow_block();
     accept(&shell, "--action block --event position.taken --scope src --profile cargo-test");
     started(&shell, "s-1", "analyst");
     std::fs::create_dir(shell.workspace().root().join("src")).expect("a directory");
