@@ -419,6 +419,53 @@ fn after_a_failure_the_session_is_told_what_mended_the_same_error() {
     assert!(!ran(&one, &shell, "cargo test --test pool", Some(ERROR)).contains("succeeded"), "its own fix");
 }
 
+/// Red before: any error with the same masked text was the same one, and the command that mended it was left out.
+#[test]
+fn a_mend_is_told_of_the_same_error_only_and_with_the_command_that_mended_it() {
+    let shell = Shell::new();
+    let (one, other) = (started(&shell, "s-1", "devops"), started(&shell, "s-2", "analyst"));
+    let test = |name: &str, what: &str| {
+        format!(
+            "E       AssertionError: assert {what}\n\ntests/test_{name}.py:3: AssertionError\n\
+             FAILED tests/test_{name}.py::test_{name} - AssertionError: assert {what}"
+        )
+    };
+    for (line, error) in [
+        ("pytest -q", test("pool", "2 == 1")),
+        (
+            "npx tsc --noEmit",
+            "src/a.ts(3,5): error TS2322: Type 'string' is not assignable to type 'number'.".to_owned(),
+        ),
+        ("pytest tests", "E   KeyError: 'user'".to_owned()),
+    ] {
+        ran(&one, &shell, line, Some(&error));
+        ran(&one, &shell, line, None);
+    }
+    for (line, error) in [
+        ("pytest -q", test("auth", "401 == 200")),
+        (
+            "npx tsc --noEmit",
+            "src/z.ts(9,1): error TS2322: Type 'Foo' is not assignable to type 'Bar'.".to_owned(),
+        ),
+        ("pytest tests", "E   KeyError: 'price'".to_owned()),
+    ] {
+        let told = ran(&other, &shell, line, Some(&error));
+        assert!(!told.contains("succeeded"), "{told}");
+    }
+    assert!(
+        ran(&other, &shell, "pytest -q", Some(&test("pool", "7 == 1"))).contains("succeeded"),
+        "the same test"
+    );
+
+    let missing = "Error: Cannot find module 'left-pad'";
+    ran(&one, &shell, "npm test", Some(missing));
+    for line in ["npm ci", "ls node_modules", "npm test"] {
+        ran(&one, &shell, line, None);
+    }
+    let told = ran(&other, &shell, "npm test", Some(missing));
+    assert!(told.contains("then `npm test` succeeded after `npm ci` ("), "{told}");
+}
+
 /// Codex reports no exit code. Red before: its model was told nothing.
 #[test]
 fn what_is_known_of_an_error_is_told_where_the_client_reports_no_exit_code() {
@@ -483,6 +530,27 @@ fn a_command_whose_end_the_client_does_not_report_proves_nothing_and_mends_nothi
     let shown = String::from_utf8(shell.run("hm claim why C1").stdout).expect("UTF-8");
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains("`pytest tests/pool.py` no exit code"), "{shown}");
+}
+
+/// Red before: a global option before the subcommand passed every guard.
+#[test]
+fn a_guard_on_a_subcommand_speaks_after_global_options_too() {
+    let shell = Shell::new();
+    accept(&shell, "--command \"git push\"");
+    accept(&shell, "--command \"kubectl delete\"");
+    let session = started(&shell, "s-1", "devops");
+    for line in [
+        "git -C . push --force",
+        "git --no-pager push",
+        "git -c push.default=current push",
+        "kubectl -n prod delete pod x",
+        "kubectl --context prod delete pod x",
+    ] {
+        assert!(session.about_to_run(line).contains(ADVICE), "{line}");
+        spool_is_empty(&shell);
+        prompt(&session, &shell);
+    }
+    assert!(!session.about_to_run("git -C push status").contains(ADVICE));
 }
 
 #[test]
@@ -660,27 +728,6 @@ async fn a_challenge_that_meets_a_guard_that_blocks_queues_the_run_of_its_profil
     assert!(payload.contains(&format!(":{held}:")) && payload.contains("\"guard-block:"), "{payload}");
     bench.kill_writer();
     bench.assert_sound();
-}
-
-/// Red before: a global option before the subcommand passed every guard.
-#[test]
-fn a_guard_on_a_subcommand_speaks_after_global_options_too() {
-    let shell = Shell::new();
-    accept(&shell, "--command \"git push\"");
-    accept(&shell, "--command \"kubectl delete\"");
-    let session = started(&shell, "s-1", "devops");
-    for line in [
-        "git -C . push --force",
-        "git --no-pager push",
-        "git -c push.default=current push",
-        "kubectl -n prod delete pod x",
-        "kubectl --context prod delete pod x",
-    ] {
-        assert!(session.about_to_run(line).contains(ADVICE), "{line}");
-        spool_is_empty(&shell);
-        prompt(&session, &shell);
-    }
-    assert!(!session.about_to_run("git -C push status").contains(ADVICE));
 }
 
 #[test]
