@@ -466,6 +466,34 @@ fn a_mend_is_told_of_the_same_error_only_and_with_the_command_that_mended_it() {
     assert!(told.contains("then `npm test` succeeded after `npm ci` ("), "{told}");
 }
 
+/// Red before: an agent that ignored the advice had followed it, and one that did what it said had ignored it.
+#[test]
+fn advice_about_an_error_is_followed_by_what_it_names_and_by_nothing_else() {
+    let shell = Shell::new();
+    let line = "hm guard accept --agent architect --error \"connection refused\" --text \"start postgres: docker compose up -d db\"";
+    assert!(shell.run(line).status.success());
+    let refused = "E  psycopg2.OperationalError: connection refused";
+    let (one, other) = (started(&shell, "s-1", "devops"), started(&shell, "s-2", "analyst"));
+    assert!(ran(&one, &shell, "pytest", Some(refused)).contains("start postgres"));
+    ran(&one, &shell, "ls", None);
+    prompt(&one, &shell);
+    one.told("SessionEnd", json!({ "reason": "exit" }));
+    spool_is_empty(&shell);
+    assert_eq!(outcomes(&shell, "G1"), ["open"], "nothing shows whether it was followed");
+    for turn in 0..2 {
+        assert!(ran(&other, &shell, "pytest", Some(refused)).contains("start postgres"), "{turn}");
+        ran(&other, &shell, "docker compose up -d db", None);
+        ran(&other, &shell, "pytest", None);
+        prompt(&other, &shell);
+    }
+    assert_eq!(outcomes(&shell, "G1"), ["open", "followed", "followed"]);
+    ran(&other, &shell, "pytest", Some(refused));
+    ran(&other, &shell, "pytest", Some(refused));
+    assert_eq!(outcomes(&shell, "G1"), ["open", "followed", "followed", "ignored"]);
+    ran(&other, &shell, "pytest", None);
+    assert_eq!(outcomes(&shell, "G1").len(), 4);
+}
+
 /// Codex reports no exit code. Red before: its model was told nothing.
 #[test]
 fn what_is_known_of_an_error_is_told_where_the_client_reports_no_exit_code() {
