@@ -12,6 +12,9 @@ use crate::domain::guard::SUGGESTED_AFTER;
 use crate::domain::ids::{EventId, SessionId};
 use crate::domain::text::OutputTail;
 
+/// The most guards and dead ends that are compared with repeated errors, newest first.
+const MAX_GUARDS: usize = 1_000;
+
 /// Folds the end of a command.
 pub(super) fn ran(db: &Connection, at: &Recorded, body: &CommandRan) -> Result<(), StoreError> {
     let Some(session) = at.session.as_ref().map(SessionId::as_str) else { return Ok(()) };
@@ -27,17 +30,27 @@ pub(super) fn ran(db: &Connection, at: &Recorded, body: &CommandRan) -> Result<(
                 )?
                 .execute(params![fault, target, session, at.seq])?;
             }
+            // What only looks tells no agent what to do otherwise.
+            if action::only_looks(body.command.as_str()) {
+                return Ok(());
+            }
+            // A declined suggestion stays the one that was declined.
             db.prepare_cached(
                 "INSERT INTO repeated_errors (signature, failures, id, command, first_at, last_at, seq) \
                  VALUES (?1, 1, ?2, ?3, ?4, ?4, ?5) ON CONFLICT (signature) DO UPDATE SET \
-                 failures = failures + 1, id = ?2, command = ?3, last_at = ?4, seq = ?5",
+                 failures = failures + 1, id = CASE WHEN EXISTS (SELECT 1 FROM seen_notices s WHERE s.id = repeated_errors.id) \
+                 THEN repeated_errors.id ELSE ?2 END, command = ?3, last_at = ?4, seq = ?5",
             )?
             .execute(params![error.as_str(), at.id, body.command, at.at, at.seq])?;
         }
         _ if !body.passed() => {}
         _ => {
             // A command that passes again is no error that repeats.
-            db.prepare_cached("DELETE FROM repeated_errors WHERE command = ?1")?.execute([&body.command])?;
+            db.prepare_cached(
+                "DELETE FROM repeated_errors WHERE command = ?1 \
+                 AND NOT EXISTS (SELECT 1 FROM seen_notices s WHERE s.id = repeated_errors.id)",
+            )?
+            .execute([&body.command])?;
             for target in targets {
                 db.prepare_cached(
                     "UPDATE failures SET fix_seq = ?2, fix_id = ?3, fix_agent = ?4, fix_session = ?5, \
@@ -172,6 +185,15 @@ impl Reader {
             })
         })?;
         found.retain(|error| error.signature.as_deref().is_none_or(|error| !action::says_little(error)));
+        if !found.is_empty() {
+            let guards = self.guards(MAX_GUARDS)?;
+            let known: Vec<&str> = guards
+                .iter()
+                .filter_map(|guard| Some(guard.condition.error_signature.as_ref()?.as_str()))
+                .collect();
+            let is_known = |error: &str| known.iter().any(|text| action::may_say(error, text));
+            found.retain(|error| !error.signature.as_deref().is_some_and(is_known));
+        }
         debug_assert!(found.iter().all(|error| error.failures >= SUGGESTED_AFTER));
         let mut failed = self.db.prepare_cached(
             "SELECT o.claim_id, o.at FROM failed_decisions o WHERE o.at >= ?1 \

@@ -605,6 +605,51 @@ fn an_error_that_repeats_and_a_decision_that_failed_suggest_a_guard() {
     assert!(suggested.iter().any(|it| it["moves"].to_string().contains("--path vendor")), "{suggested:?}");
 }
 
+/// Red before: an `ls` suggested a guard, a declined suggestion came back with the next failure, and one was made beside a
+/// guard in force.
+#[test]
+fn a_guard_is_suggested_for_what_does_something_until_it_is_declined_or_in_force() {
+    let shell = Shell::new();
+    let session = started(&shell, "s-1", "devops");
+    for dir in ["lib", "packages", "docs", "src"] {
+        ran(
+            &session,
+            &shell,
+            &format!("ls {dir}"),
+            Some(&format!("ls: cannot access '{dir}': No such file or directory")),
+        );
+    }
+    assert!(attention(&shell, "suggestion").is_empty(), "a look");
+
+    let failed = "make: *** [Makefile:3: wheel] deadlock in the linker";
+    for _ in 0..3 {
+        ran(&session, &shell, "make wheel", Some(failed));
+    }
+    let suggested = attention(&shell, "suggestion");
+    assert!(
+        suggested[0]["moves"].to_string().contains("find its cause before the next run"),
+        "{suggested:?}"
+    );
+    let id = suggested[0]["ids"][0].as_str().expect("an id");
+    let declined = shell.run(&format!("hm attention --seen {id} --reason \"we know\" --agent architect"));
+    assert!(declined.status.success(), "{declined:?}");
+    for (line, failure) in [("make wheel", Some(failed)), ("make wheel", None), ("make wheel", Some(failed))]
+    {
+        ran(&session, &shell, line, failure);
+        assert!(attention(&shell, "suggestion").is_empty(), "it stays declined: {failure:?}");
+    }
+    for _ in 0..3 {
+        ran(&session, &shell, "make wheel", Some(failed));
+    }
+    assert!(attention(&shell, "suggestion").is_empty(), "it stays declined after a pass");
+
+    accept(&shell, "--error \"connection refused\"");
+    for _ in 0..4 {
+        ran(&session, &shell, "pytest", Some("E  psycopg2.OperationalError: connection refused"));
+    }
+    assert!(attention(&shell, "suggestion").is_empty(), "a guard is in force for it");
+}
+
 /// Red before: an outcome went by the command of the condition alone, so that obeying a guard proved it wrong.
 #[test]
 fn an_outcome_is_that_of_the_run_which_met_the_whole_condition() {
