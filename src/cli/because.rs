@@ -9,9 +9,10 @@ use crate::domain::rejection::{Code, Rejection};
 
 /// A reason that a verb needs.
 #[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
 pub(super) struct Because {
     /// Why (or --reason TEXT)
-    #[arg(value_name = "REASON", required_unless_present = "reason", conflicts_with = "reason")]
+    #[arg(value_name = "REASON")]
     words: Option<String>,
     /// Why
     #[arg(long, hide = true, aliases = REASON_TOO, value_name = "TEXT")]

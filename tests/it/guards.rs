@@ -650,6 +650,18 @@ fn a_guard_is_suggested_for_what_does_something_until_it_is_declined_or_in_force
     assert!(attention(&shell, "suggestion").is_empty(), "a guard is in force for it");
 }
 
+/// Red before: a length in seconds had passed.
+#[test]
+fn the_end_of_a_guard_is_a_length_from_now_in_seconds_too() {
+    let shell = Shell::new();
+    accept(&shell, "--command lsx --until 90s");
+    let muted = shell.run("hm guard mute G1 --until 90s --agent operator");
+    assert!(muted.status.success(), "{muted:?}");
+    let until = guard(&shell, "G1")["until"].as_i64().expect("an end");
+    let left = until - hivemind::system::now().ms();
+    assert!((30_000..=90_000).contains(&left), "{left}");
+}
+
 /// Red before: an outcome went by the command of the condition alone, so that obeying a guard proved it wrong.
 #[test]
 fn an_outcome_is_that_of_the_run_which_met_the_whole_condition() {
