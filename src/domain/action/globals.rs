@@ -67,11 +67,14 @@ const KUBECTL: &[&str] = &[
     "--password",
     "-v",
 ];
+/// Options with which a program only tells something: help, or what it would do.
+const DOES_NOTHING: [&str; 8] =
+    ["-h", "--help", "--version", "--", "-n", "--dry-run", "--just-print", "--question"];
 /// Options of git that name the repository.
 const OF_REPOSITORY: [&str; 3] = ["-C", "--git-dir", "--work-tree"];
 
 /// The words of a command in normal form without the options before its subcommand. `None` if there are none, and where
-/// they make another command of it: a question for help, or a repository outside of the workspace.
+/// they make another command of it: a question for help, a dry run, or a repository outside of the workspace.
 pub(super) fn without(words: &[String]) -> Option<Vec<String>> {
     let (program, rest) = words.split_first()?;
     let (_, with_value) = WITH_VALUE.iter().find(|(known, _)| *known == name(program))?;
@@ -88,11 +91,10 @@ pub(super) fn without(words: &[String]) -> Option<Vec<String>> {
 /// The words from the subcommand on.
 fn skipped<'w>(mut words: &'w [String], with_value: &[&str]) -> Option<&'w [String]> {
     while let [option, rest @ ..] = words {
-        // `cargo +nightly publish`
-        if !option.starts_with(['-', '+']) {
+        if !option.starts_with('-') {
             break;
         }
-        if matches!(option.as_str(), "-h" | "--help" | "--version" | "--") {
+        if !with_value.contains(&option.as_str()) && DOES_NOTHING.contains(&option.as_str()) {
             return None;
         }
         let (option, value) =
@@ -133,7 +135,6 @@ mod tests {
             ("kubectl delete", "kubectl -n prod delete pod x"),
             ("kubectl delete", "kubectl --context prod --namespace=a delete pod x"),
             ("docker compose down", "docker --context prod compose -f a.yml down -v"),
-            ("cargo publish", "cargo +nightly publish"),
             ("npm publish", "npm --prefix web publish"),
             ("make deploy", "make -C web -j4 deploy"),
             ("terraform destroy", "terraform -chdir=prod destroy"),
@@ -145,6 +146,8 @@ mod tests {
             ("git push", "git -C push status"),
             ("git push", "git --help push"),
             ("git push", "git -C /elsewhere push"),
+            ("make deploy", "make -n deploy"),
+            ("cargo publish", "cargo +nightly publish"),
             ("git", "git --no-pager push"),
             ("python -m pytest", "python -u -m pytest"),
             ("kubectl delete", "kubectl -n delete get pods"),
