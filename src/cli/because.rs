@@ -9,10 +9,9 @@ use crate::domain::rejection::{Code, Rejection};
 
 /// A reason that a verb needs.
 #[derive(Debug, Args)]
-#[group(required = true, multiple = false)]
 pub(super) struct Because {
-    /// Why (or --reason TEXT)
-    #[arg(value_name = "REASON")]
+    /// Why; always needed (or --reason TEXT)
+    #[arg(value_name = "REASON", required_unless_present = "reason", conflicts_with = "reason")]
     words: Option<String>,
     /// Why
     #[arg(long, hide = true, aliases = REASON_TOO, value_name = "TEXT")]

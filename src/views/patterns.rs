@@ -379,7 +379,7 @@ mod tests {
     fn what_a_session_in_a_loop_is_told_to_type_has_no_mask_and_no_redaction() {
         let curl = "curl -sf -H 'Authorization: Bearer [redacted:github-token]' https://api.x/y";
         let told = own_loop(&a_loop("curl: ({n}) the requested url returned error: {n}", curl), &[]);
-        assert!(told.contains("`hm claim search 'curl: () the requested url returned error:'`"), "{told}");
+        assert!(told.contains("`hm claim search 'curl: the requested url returned error:'`"), "{told}");
         assert!(!told.contains("--trigger-command") && told.contains("--trigger-error"), "{told}");
         let told = own_loop(&a_loop("assertionerror: assert {n} == {n}", "pytest -q"), &[]);
         assert!(!told.contains("hm claim search"), "no word of it tells it apart: {told}");

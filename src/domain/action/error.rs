@@ -228,10 +228,14 @@ fn named_besides(line: &str) -> Vec<String> {
 /// The words that stand for what differs between runs.
 const MASKS: [&str; 4] = ["{quoted}", "{path}", "{hex}", "{n}"];
 
-/// A signature without its masks.
+/// A signature without its masks, and without what was only between them.
 pub fn without_masks(signature: &str) -> String {
-    let text = MASKS.iter().fold(signature.to_owned(), |text, mask| text.replace(mask, ""));
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    if !MASKS.iter().any(|mask| signature.contains(mask)) {
+        return signature.to_owned();
+    }
+    let text = MASKS.iter().fold(signature.to_owned(), |text, mask| text.replace(mask, " "));
+    let words = text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric));
+    words.map(|word| word.trim_start_matches(|c: char| !c.is_alphanumeric())).collect::<Vec<_>>().join(" ")
 }
 
 /// Whether an error with this signature may say the text: what both name is masked.
