@@ -160,6 +160,7 @@ impl Context {
 /// linked work tree the policy is that of the main one.
 fn in_force(workspace: &Workspace) -> Result<Config, ConfigError> {
     let mut config = workspace.settings()?;
+    config.allow_block = workspace.blocks(&config);
     if let Some(memory) = workspace.ruling_policy() {
         return Ok(Config { memory, ..config });
     }

@@ -112,7 +112,7 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 
 [guards]
 # Whether a guard with the action `block` may stop a tool call of an agent, and run its profile about a contested claim.
-# Otherwise it only warns.
+# Otherwise it only warns. `true` holds once you allowed it with `hm trust --rules`.
 # allow_block = false
 
 [workspace]
@@ -140,7 +140,8 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 # polls = []
 # A loop is the same command with the same answer this many times; at least 3.
 # loop_repeats = 3
-# A session that holds a task and shows no activity for this many minutes is stalled.
+# A session that holds a task and shows no activity for this many minutes is stalled; at least 5, as often as the writer
+# looks.
 # stall_minutes = 30
 
 [mirror]

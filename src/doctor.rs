@@ -15,6 +15,9 @@ use crate::meanings::{self, ALLOW_IT, Problem, Unavailable};
 use crate::workspace::{WaitingRules, Workspace};
 use crate::writer::Front;
 
+/// The minutes between two looks of the writer for patterns.
+const LEAST_STALL_MINUTES: u32 = 5;
+
 /// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -130,6 +133,18 @@ impl Doctor<'_> {
         })
     }
 
+    /// A time without activity that is shorter than the time between two looks of the writer.
+    fn patterns(&self) -> Option<Check> {
+        let minutes = self.config.patterns.stall_minutes;
+        (minutes < LEAST_STALL_MINUTES).then(|| {
+            let message = format!(
+                "[patterns] stall_minutes = {minutes} is like {LEAST_STALL_MINUTES}: the writer looks every {LEAST_STALL_MINUTES} minutes"
+            );
+            let way = format!("write {LEAST_STALL_MINUTES} or more");
+            Check::note("patterns", message).fixed_by(way)
+        })
+    }
+
     /// Rules of the configuration that wait for a person.
     fn rules(&self) -> Option<Check> {
         let waiting = self.waiting_rules?;
@@ -181,6 +196,7 @@ impl Doctor<'_> {
         }));
         checks.extend(self.policy());
         checks.extend(self.rules());
+        checks.extend(self.patterns());
         checks.extend(self.model());
         checks.push(self.writer().await);
         checks.extend(self.memory());

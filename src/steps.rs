@@ -418,6 +418,7 @@ fn shows(address: &str, root: &str) -> Option<String> {
     for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
         match value {
             "json" if name == "format" => line.push_str(" --json"),
+            "all" if path == "patterns" => line.push_str(" --all"),
             "true" => line.push_str(&format!(" --{name}")),
             value => {
                 let value = if name == "scope" { anywhere(value, root) } else { value.into() };
@@ -466,6 +467,7 @@ mod tests {
         );
         check("<a read=\"hivemind://negative\">", expect!["<a read=\"hm claim list --type negative\">"]);
         check("`hivemind://claims/C1?format=json`", expect!["`hm claim show C1 --json`"]);
+        check("`hivemind://patterns?status=all`", expect!["`hm pattern list --all`"]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::domain::rejection::{Code, Rejection};
 /// A reason that a verb needs.
 #[derive(Debug, Args)]
 pub(super) struct Because {
-    /// Why (or --reason TEXT)
+    /// Why; always needed (or --reason TEXT)
     #[arg(value_name = "REASON", required_unless_present = "reason", conflicts_with = "reason")]
     words: Option<String>,
     /// Why

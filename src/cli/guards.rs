@@ -222,10 +222,10 @@ fn why(context: &Context, session: Option<&str>, command: &[String]) -> Result<(
     output::print(context.global.json, &views::silences_text(&line, &looked), &json)
 }
 
-/// A later time: a length from now, such as 2h, or a moment.
+/// A later time: a length from now, such as 90s or 2h, or a moment. A number alone is in minutes.
 fn later(argument: &str, text: &str) -> Result<Timestamp, Rejection> {
-    if let Some(minutes) = super::length(text, &[('m', 1), ('h', 60), ('d', 1_440)]) {
-        let ms = i64::try_from(minutes).unwrap_or(i64::MAX).saturating_mul(60_000);
+    if let Some(seconds) = super::length(text, &[('m', 60), ('s', 1), ('h', 3_600), ('d', 86_400)]) {
+        let ms = i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(1_000);
         return Ok(Timestamp::from_ms(system::now().ms().saturating_add(ms)));
     }
     match parse_moment(argument, Some(text))? {

@@ -31,6 +31,7 @@ pub(super) enum Pattern {
     },
     /// Say that a pattern is none; it is not raised again for a day
     #[command(
+        override_usage = "hm pattern dismiss [OPTIONS] <ID> <REASON>",
         after_help = "Example: hm pattern dismiss L1 \"it waits for a port\"\n\nFor the agents that it is about, the \
         architect and the operator."
     )]

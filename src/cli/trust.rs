@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::output::{self, Failure};
 use super::{Context, Global, surroundings};
-use crate::config::{Endpoint, Source};
+use crate::config::{Config, Endpoint, Source};
 use crate::system::{EMBEDDINGS_KEY, Environment};
 use crate::workspace::{WaitingRules, Workspace};
 
@@ -20,7 +20,7 @@ pub(super) struct Trust {
     /// The model that `[search] vectors` names, instead of the memory: searches may ask it from now on
     #[arg(long)]
     vectors: bool,
-    /// The rules in [quorum] and [trust] of config.toml that are looser than those in force: they hold from now on
+    /// The rules in [quorum], [trust] and [guards] of config.toml that are looser than those in force: they hold from now on
     #[arg(long, conflicts_with = "vectors")]
     rules: bool,
     /// With --vectors: an endpoint gets the value of OPENAI_API_KEY, too
@@ -43,16 +43,18 @@ fn allow_rules(context: &Context) -> Result<(), Failure> {
     context.human("trust-rules")?;
     // The permission belongs to a memory, which must exist.
     context.workspace.ensure().map_err(Failure::usage)?;
-    let Some(WaitingRules { wanted, in_force }) = context.waiting_rules(&mut context.present()) else {
+    let Some(WaitingRules { wanted, in_force, .. }) = context.waiting_rules(&mut context.present()) else {
         let text = "config.toml asks for no looser rules than those in force\n";
         return output::print(context.global.json, text, &json!({ "allowed": null }));
     };
-    let question = format!("in force: {in_force}; config.toml asks for: {wanted}. Allow it?");
+    let block = Config::load(&context.workspace.config()).is_ok_and(|config| config.allow_block);
+    let with_block = if block { ", and guards that stop tools ([guards] allow_block)" } else { "" };
+    let question = format!("in force: {in_force}; config.toml asks for: {wanted}{with_block}. Allow it?");
     if output::agreed(&question)? == Some(false) {
         return output::print(context.global.json, "nothing was changed\n", &json!({ "allowed": null }));
     }
-    context.workspace.allow_rules(&wanted).map_err(Failure::internal)?;
-    let wanted = wanted.to_string();
+    context.workspace.allow_rules(&wanted, block).map_err(Failure::internal)?;
+    let wanted = format!("{wanted}{with_block}");
     output::print(
         context.global.json,
         &format!("allowed from the next write on: {wanted}\n"),

@@ -3,6 +3,7 @@
 
 mod advice;
 mod error;
+mod globals;
 mod looks;
 mod normal;
 mod own;
@@ -17,14 +18,16 @@ mod volatile;
 mod written;
 
 pub use advice::{DeadEnd, MAX_TOLD, advise, age, edited_since, first_line, quoted};
-pub use error::{error_in, error_signature, says_little, tells_errors_apart};
+pub use error::{error_in, error_signature, fault, may_say, says_little, tells_errors_apart, without_masks};
 pub use looks::{is_reading_tool, only_looks};
 pub use normal::{NormalCommand, bare, inside_shell, makes_commits, normalise};
 pub use own::is_own_call;
 pub use pipe::{Hides, Piped, piped, printed};
 pub use reads::without_reading;
 pub use record::record;
-pub use sight::{files_named, run_of, scope_named, targets_of, trigger_run, writes_at};
+pub use sight::{
+    files_named, is_named_in, is_same_tool, run_of, scope_named, targets_of, trigger_run, writes_at,
+};
 pub use steady::steady;
 
 use crate::domain::claim::{Trigger, word};

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::action::{self, Action, Kind, NormalCommand};
 use crate::domain::claim::{ClaimType, Status, Trigger, word};
-use crate::domain::event::Event;
+use crate::domain::event::{CommandRan, Event};
 use crate::domain::experiment::ProfileName;
 use crate::domain::ids::{ClaimId, GuardId};
 use crate::domain::pattern::PatternKind;
@@ -41,7 +41,8 @@ word!(
 word!(
     /// What came of a firing.
     Outcome("outcome of a firing") {
-        /// The action did not happen within the turn.
+        /// The action did not happen within the turn. For an error: the agent did what the advice names, or the failed
+        /// command passed afterwards.
         Followed = "followed",
         /// The action happened, and its end shows nothing.
         Ignored = "ignored",
@@ -338,6 +339,31 @@ pub struct Firing {
     pub kind: Kind,
     /// The command, the path, the error, or the id of the written claim or run.
     pub did: CommandLine,
+    /// What the guard says, and the places of the command that failed. Empty for other kinds than errors.
+    pub advice: String,
+    /// See `advice`.
+    pub places: Vec<String>,
+}
+
+impl Firing {
+    /// A firing whose advice is not known.
+    pub const fn of(kind: Kind, did: CommandLine) -> Self {
+        Self { kind, did, advice: String::new(), places: Vec::new() }
+    }
+
+    /// The outcome that a command gives to advice about an error: the agent did what the advice names, or the command
+    /// that failed passes by now, or fails in the same way.
+    fn of_error(&self, ran: &CommandRan, lines: &[CommandLine]) -> Option<Outcome> {
+        let is_place = action::targets_of(lines).iter().any(|place| self.places.contains(place));
+        let is_again = ran.error_signature.as_ref().is_some_and(|error| error.as_str() == self.did.as_str());
+        if !is_place && action::is_named_in(lines, &self.advice) {
+            Some(Outcome::Followed)
+        } else if is_again {
+            Some(Outcome::Ignored)
+        } else {
+            (is_place && ran.passed()).then_some(Outcome::Followed)
+        }
+    }
 }
 
 /// The outcome that an event of the same session gives to a firing. `None` while it stays open.
@@ -345,14 +371,11 @@ pub fn outcome(firing: &Firing, event: &Event) -> Option<Outcome> {
     let did = firing.did.as_str();
     let is_write = firing.kind == Kind::Write;
     if let Event::CommandRan(ran) = event {
+        let lines = if ran.runs.is_empty() { std::slice::from_ref(&ran.command) } else { &ran.runs };
         return match firing.kind {
-            Kind::Error => {
-                let again = ran.error_signature.as_ref().is_some_and(|error| error.as_str() == did);
-                again.then_some(Outcome::Ignored)
-            }
+            Kind::Error => firing.of_error(ran, lines),
             Kind::Command => {
                 let trigger = Trigger { commands: vec![firing.did.clone()], ..Trigger::default() };
-                let lines = if ran.runs.is_empty() { std::slice::from_ref(&ran.command) } else { &ran.runs };
                 action::trigger_run(lines, &trigger)?;
                 Some(match (ran.unseen || ran.of_last, ran.failed) {
                     (true, _) => Outcome::Ignored,
@@ -365,6 +388,10 @@ pub fn outcome(firing: &Firing, event: &Event) -> Option<Outcome> {
         };
     }
     if let Event::FileEdited(edited) = event {
+        if firing.kind == Kind::Error {
+            let is_advised = edited.paths.iter().any(|path| firing.advice.contains(path.as_str()));
+            return is_advised.then_some(Outcome::Followed);
+        }
         let is_edit = matches!(firing.kind, Kind::Path | Kind::Symbol);
         let did: Option<Scope> = did.parse().ok();
         let is_it = did.is_some_and(|did| edited.paths.iter().any(|path| did.covers(path)));
@@ -379,8 +406,8 @@ pub fn outcome(firing: &Firing, event: &Event) -> Option<Outcome> {
     }
     let is_turn = |role| matches!(role, Role::User | Role::Assistant);
     let ends_turn = matches!(event, Event::TurnRecorded(turn) if is_turn(turn.role));
-    // The command of an error comes again in a later turn, too.
-    let is_over = ends_turn && firing.kind != Kind::Error || matches!(event, Event::SessionEnded(_));
+    // An error comes again in a later turn, too, and a session that ends shows nothing about its advice.
+    let is_over = (ends_turn || matches!(event, Event::SessionEnded(_))) && firing.kind != Kind::Error;
     is_over.then_some(if is_write { Outcome::Ignored } else { Outcome::Followed })
 }
 
@@ -459,241 +486,4 @@ impl Outcome {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Condition, Counts, Firing, Moment, Mute, Outcome, RETIRES_AFTER, Subject, decides, outcome};
-    use crate::domain::action::{Action, Attempt, Kind};
-    use crate::domain::claim::Status;
-    use crate::domain::event::Event;
-    use crate::domain::pattern::PatternKind;
-    use crate::domain::time::Timestamp;
-
-    fn subject(line: &str) -> Subject {
-        let attempt = Attempt { command: Some(line), ..Attempt::default() };
-        Subject::of_action(&Action::of(attempt, "/w", "/w"), line)
-    }
-
-    #[test]
-    fn rows_of_outcomes_ask_and_another_outcome_ends_them() {
-        let mut counts = Counts::default();
-        assert_eq!(counts.false_share(), None);
-        for _ in 1..RETIRES_AFTER {
-            counts.add(Outcome::Ignored);
-        }
-        assert!(!counts.is_spent());
-        counts.add(Outcome::Ignored);
-        assert!(counts.is_spent());
-        counts.add(Outcome::Followed);
-        assert!(!counts.is_spent());
-        for expected in [false, false, true] {
-            counts.add(Outcome::ProvedWrong);
-            assert_eq!(counts.is_doubted(), expected);
-        }
-        counts.add(Outcome::ProvedRight);
-        assert!(!counts.is_doubted());
-        let share = counts.false_share().expect("outcomes");
-        assert!((share - 3.0 / 55.0).abs() < 1e-9, "{share}");
-    }
-
-    /// The outcome that an event gives to a firing of a kind. Each event that gives one also decides.
-    fn outcome_of(kind: Kind, did: &str, event: (&str, serde_json::Value)) -> Option<Outcome> {
-        let event = Event::decode(event.0, &event.1.to_string()).expect("an event");
-        let outcome = outcome(&Firing { kind, did: did.parse().expect("a line") }, &event);
-        assert!(outcome.is_none() || decides(&event), "{event:?}");
-        outcome
-    }
-
-    #[test]
-    fn a_command_gives_the_outcome_of_the_firing_it_repeats() {
-        let ran = |more: serde_json::Value| {
-            let mut body = serde_json::json!({ "command": "cargo publish --force", "failed": false });
-            body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
-            ("command.ran", body)
-        };
-        let no_more = serde_json::json!({});
-        let failed = serde_json::json!({ "failed": true, "error_signature": "pool timed out" });
-        for (kind, did, more, expected) in [
-            (Kind::Command, "cargo publish", no_more.clone(), Some(Outcome::ProvedWrong)),
-            (Kind::Command, "cargo publish", failed.clone(), Some(Outcome::ProvedRight)),
-            (Kind::Command, "cargo publish", serde_json::json!({ "unseen": true }), Some(Outcome::Ignored)),
-            (Kind::Command, "cargo publish", serde_json::json!({ "of_last": true }), Some(Outcome::Ignored)),
-            (Kind::Command, "cargo publish", serde_json::json!({ "runs": ["cargo doc"] }), None),
-            (
-                Kind::Command,
-                "cargo doc",
-                serde_json::json!({ "runs": ["cargo doc"] }),
-                Some(Outcome::ProvedWrong),
-            ),
-            (Kind::Command, "cargo bench", no_more.clone(), None),
-            (Kind::Error, "pool timed out", failed.clone(), Some(Outcome::Ignored)),
-            (Kind::Error, "pool is full", failed, None),
-            (Kind::Error, "pool timed out", no_more.clone(), None),
-            (Kind::Path, "src/db", no_more.clone(), None),
-            (Kind::Write, "cargo publish", no_more, None),
-        ] {
-            assert_eq!(outcome_of(kind, did, ran(more.clone())), expected, "{kind:?} {did} {more}");
-        }
-    }
-
-    #[test]
-    fn an_edit_a_withdrawal_and_the_end_of_a_turn_give_outcomes() {
-        const CLAIM: &str = "0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47";
-        const OTHER: &str = "0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d48";
-        let edited = ("file.edited", serde_json::json!({ "paths": ["src/db/a.rs"] }));
-        let moved = |to: &str| {
-            let body = serde_json::json!({ "claim_id": CLAIM, "from": "contested", "reason": "it is old", "to": to });
-            ("claim.status_changed", body)
-        };
-        let canceled = ("experiment.cancel_requested", serde_json::json!({ "run_id": CLAIM }));
-        let turn = |role: &str| ("turn.recorded", serde_json::json!({ "role": role, "text": "go on" }));
-        let ended = ("session.ended", serde_json::json!({ "cause": "ended", "session": "s-1" }));
-        for (kind, did, event, expected) in [
-            (Kind::Path, "src/db", edited.clone(), Some(Outcome::Ignored)),
-            (Kind::Symbol, "src/db/a.rs", edited.clone(), Some(Outcome::Ignored)),
-            (Kind::Path, "src/web", edited.clone(), None),
-            (Kind::Command, "src/db", edited.clone(), None),
-            (Kind::Write, "src/db", edited, None),
-            (Kind::Write, CLAIM, moved("deprecated"), Some(Outcome::Followed)),
-            (Kind::Write, CLAIM, moved("confirmed"), None),
-            (Kind::Write, OTHER, moved("deprecated"), None),
-            (Kind::Command, CLAIM, moved("deprecated"), None),
-            (Kind::Write, CLAIM, canceled.clone(), Some(Outcome::Followed)),
-            (Kind::Write, OTHER, canceled.clone(), None),
-            (Kind::Command, CLAIM, canceled, None),
-            (Kind::Command, "cargo publish", turn("user"), Some(Outcome::Followed)),
-            (Kind::Command, "cargo publish", turn("assistant"), Some(Outcome::Followed)),
-            (Kind::Write, CLAIM, turn("user"), Some(Outcome::Ignored)),
-            (Kind::Path, "src/db", ended.clone(), Some(Outcome::Followed)),
-            (Kind::Write, CLAIM, ended, Some(Outcome::Ignored)),
-        ] {
-            let name = event.0;
-            assert_eq!(outcome_of(kind, did, event), expected, "{kind:?} {did} at {name}");
-        }
-    }
-
-    #[test]
-    fn an_event_that_says_nothing_of_an_action_decides_nothing() {
-        let muted = serde_json::json!({ "guard": { "rule": "0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47" } });
-        assert!(!decides(&Event::decode("guard.muted", &muted.to_string()).expect("an event")));
-    }
-
-    #[test]
-    fn an_outcome_escalates_where_the_session_did_what_the_guard_warned_of() {
-        let escalate = [Outcome::Followed, Outcome::Ignored, Outcome::ProvedWrong, Outcome::ProvedRight];
-        assert_eq!(escalate.map(Outcome::escalates), [false, true, false, true]);
-    }
-
-    #[test]
-    fn each_field_of_a_condition_excludes() {
-        let condition =
-            |json: serde_json::Value| -> Condition { serde_json::from_value(json).expect("a condition") };
-        let unmet = |json: serde_json::Value, line: &str| {
-            condition(json).met(&subject(line)).map_or_else(|unmet| unmet.0, |_| "met")
-        };
-        let publish = "cargo publish src/db/a.rs --force";
-        for (json, expected) in [
-            (serde_json::json!({ "commands": ["cargo publish"] }), "met"),
-            (serde_json::json!({ "commands": ["cargo bench"] }), "commands"),
-            (serde_json::json!({ "commands": ["cargo publish"], "scope": "src/db" }), "met"),
-            (serde_json::json!({ "commands": ["cargo publish"], "scope": "src/web" }), "scope"),
-            (serde_json::json!({ "commands": ["cargo publish"], "paths": ["src/db"] }), "paths"),
-            (serde_json::json!({ "text_includes": "--FORCE" }), "met"),
-            (serde_json::json!({ "text_includes": "--dry-run" }), "text_includes"),
-            (serde_json::json!({ "event_types": ["command.ran"] }), "met"),
-            (serde_json::json!({ "event_types": ["file.edited"] }), "event_types"),
-            (serde_json::json!({ "claim_type": "fact" }), "claim_type"),
-            (serde_json::json!({ "status": "contested" }), "status"),
-            (serde_json::json!({ "pattern_type": "loop" }), "pattern_type"),
-            (serde_json::json!({ "error_signature": "pool timed out" }), "error_signature"),
-        ] {
-            assert_eq!(unmet(json.clone(), publish), expected, "{json}");
-        }
-    }
-
-    #[test]
-    fn a_condition_on_a_claim_or_a_pattern_is_met_by_an_equal_one_only() {
-        let fields =
-            serde_json::json!({ "claim_type": "fact", "status": "contested", "pattern_type": "loop" });
-        let condition: Condition = serde_json::from_value(fields).expect("a condition");
-        let equal = Subject {
-            claim_type: Some("fact".parse().expect("a type")),
-            status: Some(Status::Contested),
-            patterns: vec![PatternKind::Stall, PatternKind::Loop],
-            ..subject("cargo doc")
-        };
-        assert!(condition.met(&equal).is_ok());
-        let other = Subject { status: Some(Status::Confirmed), ..equal.clone() };
-        assert_eq!(condition.met(&other).map_err(|unmet| unmet.0), Err("status"));
-        let other = Subject { patterns: vec![PatternKind::Stall], ..equal };
-        assert_eq!(condition.met(&other).map_err(|unmet| unmet.0), Err("pattern_type"));
-    }
-
-    #[test]
-    fn a_condition_names_a_part_of_the_workspace_in_short_lists() {
-        let most = vec!["cargo publish"; Condition::MAX_ENTRIES];
-        let more = vec!["cargo publish"; Condition::MAX_ENTRIES + 1];
-        for (json, expected) in [
-            (serde_json::json!({ "scope": "src/db", "paths": ["src/db"], "commands": most }), None),
-            (serde_json::json!({ "scope": "." }), Some("condition.scope")),
-            (serde_json::json!({ "scope": "**" }), Some("condition.scope")),
-            (serde_json::json!({ "paths": ["src/db", "."] }), Some("condition.paths")),
-            (serde_json::json!({ "paths": ["symbol:Pool"] }), Some("condition.paths")),
-            (serde_json::json!({ "commands": more }), Some("condition")),
-        ] {
-            let condition: Condition = serde_json::from_value(json.clone()).expect("a condition");
-            assert!(!condition.is_empty());
-            assert_eq!(condition.fault().map(|(field, _)| field), expected, "{json}");
-        }
-        assert!(Condition::default().is_empty());
-    }
-
-    #[test]
-    fn a_guard_is_stored_under_its_commands_or_its_error_or_its_paths() {
-        for (json, expected) in [
-            (serde_json::json!({ "commands": ["cargo publish"], "paths": ["src/db"] }), Some(Kind::Command)),
-            (
-                serde_json::json!({ "error_signature": "pool timed out", "paths": ["src/db"] }),
-                Some(Kind::Error),
-            ),
-            (serde_json::json!({ "paths": ["src/db"] }), Some(Kind::Path)),
-            (serde_json::json!({ "text_includes": "--force" }), None),
-        ] {
-            let condition: Condition = serde_json::from_value(json.clone()).expect("a condition");
-            let mut kinds: Vec<Kind> = condition.keys().into_iter().map(|(kind, _)| kind).collect();
-            // An error has a key of its own and one by its longest word.
-            kinds.dedup();
-            assert_eq!(kinds, Vec::from_iter(expected), "{json}");
-        }
-    }
-
-    #[test]
-    fn a_subject_is_a_command_or_an_edit_or_a_write() {
-        let path = |path: &str| path.parse().expect("a path");
-        let edit = Action { paths: vec![path("src/db/a.rs")], ..Action::default() };
-        let edited = Subject::of_action(&edit, "pool");
-        assert_eq!(edited.moments, [Moment::FileEdited]);
-        assert_eq!(edited.names(None), (Kind::Path, "src/db/a.rs".to_owned()));
-        assert!(Subject::of_action(&Action::default(), "").moments.is_empty());
-        let ran = subject("cargo doc");
-        assert_eq!(ran.moments, [Moment::CommandRan]);
-        assert_eq!(ran.names(None).0, Kind::Command);
-        let written = Subject { scopes: vec![path("src/db")], ..edited };
-        assert_eq!(written.names(None), (Kind::Write, "pool".to_owned()));
-        let placed = Subject::default();
-        assert_eq!(placed.names(Some(path("src/web"))), (Kind::Path, "src/web".to_owned()));
-        assert_eq!(placed.names(None).0, Kind::Write);
-    }
-
-    #[test]
-    fn a_silence_has_a_place_and_an_end() {
-        let now = Timestamp::from_ms(1_000);
-        let mute = |scope: Option<&str>, until: Option<i64>| Mute {
-            scope: scope.map(|scope| scope.parse().expect("a scope")),
-            until: until.map(Timestamp::from_ms),
-        };
-        let at = subject("rustfmt --check src/db/a.rs");
-        assert!(mute(None, None).silences(Kind::Command, &at, now));
-        assert!(mute(Some("src/db"), Some(1_001)).silences(Kind::Command, &at, now));
-        assert!(!mute(Some("src/web"), None).silences(Kind::Command, &at, now));
-        assert!(!mute(None, Some(1_000)).silences(Kind::Command, &at, now));
-    }
-}
+mod tests;

@@ -131,6 +131,7 @@ fn direct(text: &str, secrets: &Secrets, mut found: impl FnMut(&str, Range<usize
         assignment::find(text, |span| found(ASSIGNMENT_RULE, span));
     }
     if maybe.says_secret() {
+        assignment::find_set(text, |span| found(ASSIGNMENT_RULE, span));
         assignment::find_in_words(text, |span| found(WORDS_RULE, span));
     }
 }

@@ -3,11 +3,14 @@
 //! The first says that the code is the cause, the second that the environment is. Each later event counts once. With
 //! `F` failures, `A` passes of the same command without an edit between, and `E` passes after an edit, the confidences
 //! are `(0.5 * 4 + F + E) / (4 + F + E + A)` and `(0.4 * 4 + A) / (4 + F + E + A)`: the first values weigh like four
-//! events. A pass without an edit contradicts the first hypothesis, a pass after an edit the second.
+//! events. A pass without an edit contradicts the first hypothesis, a pass after an edit the second. Where each failed
+//! command passed again without an edit before the hypotheses are made, these passes count too.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
+
+use crate::domain::action::only_looks;
 
 /// The fewest failures with one error signature.
 const MIN_FAILURES: usize = 3;
@@ -127,6 +130,10 @@ pub struct Cluster {
     pub sessions: BTreeSet<String>,
     /// The tasks in which it failed.
     pub tasks: BTreeSet<String>,
+    /// Whether a command that failed with it has not passed since in its session.
+    pub is_open: bool,
+    /// The error as the last failure printed it. None where only the signature is known.
+    pub said: Option<String>,
 }
 
 impl Cluster {
@@ -134,6 +141,13 @@ impl Cluster {
     pub fn is_enough(&self) -> bool {
         self.failures.len() >= MIN_FAILURES
             && (self.sessions.len() >= MIN_APART || self.tasks.len() >= MIN_APART)
+    }
+
+    /// What is counted before the first later event: the passes, if each failed command passed again without an edit. They
+    /// speak against the code.
+    pub fn first_counts(&self) -> Counts {
+        let is_over = !self.is_open && !self.passes.is_empty() && self.passes_after_edit.is_empty();
+        Counts { passes: if is_over { self.passes.len() as u64 } else { 0 }, ..Counts::default() }
     }
 
     /// The first failures, as evidence.
@@ -179,6 +193,10 @@ impl Reading {
             self.edited.insert(worktree, acted.seq);
             return;
         };
+        // A file that is not there is no error of the code.
+        if only_looks(command) {
+            return;
+        }
         let place = acted.session.map(|session| (session.to_owned(), worktree.clone(), command.to_owned()));
         if let Some(error) = error.filter(|_| failed) {
             let cluster = self.clusters.entry(error.to_owned()).or_insert_with(|| Cluster {
@@ -201,7 +219,12 @@ impl Reading {
     }
 
     /// What was seen of each error signature, in the order of the signatures.
-    pub fn clusters(self) -> Vec<Cluster> {
+    pub fn clusters(mut self) -> Vec<Cluster> {
+        for (error, _) in self.failed.values() {
+            if let Some(cluster) = self.clusters.get_mut(error) {
+                cluster.is_open = true;
+            }
+        }
         self.clusters.into_values().collect()
     }
 }
@@ -257,6 +280,30 @@ mod tests {
         assert_eq!((seen[0].passes.len(), seen[0].passes_after_edit.as_slice()), (0, [3].as_slice()));
         let seen = clusters([edit(1), ran(2, "a", Some("E1")), ran(3, "b", None)]);
         assert_eq!(seen[0].after(0), Counts { failures: 1, ..Counts::default() }, "another session's pass");
+    }
+
+    /// Red before: the code came first, whatever had been seen.
+    #[test]
+    fn what_passed_again_without_an_edit_speaks_for_the_environment_from_the_beginning() {
+        let passed = [("a", 1), ("b", 3), ("a", 5)]
+            .into_iter()
+            .flat_map(|(session, seq)| [ran(seq, session, Some("E1")), ran(seq + 1, session, None)]);
+        let seen = clusters(passed.clone());
+        let counts = seen[0].first_counts();
+        assert_eq!(counts, Counts { passes: 3, ..Counts::default() });
+        assert!(counts.confidence(Cause::Environmental) > counts.confidence(Cause::Structural));
+        let open = clusters(passed.clone().chain([ran(7, "b", Some("E1"))]));
+        assert!(open[0].first_counts().is_empty(), "it fails there still");
+        let edited = clusters(passed.chain([ran(7, "b", Some("E1")), edit(8), ran(9, "b", None)]));
+        assert!(edited[0].first_counts().is_empty());
+    }
+
+    #[test]
+    fn a_command_that_only_looks_is_no_error_of_the_code() {
+        let act = || Act::Command { command: "ls docs", error: Some("E1"), failed: true };
+        let looked =
+            |seq, session| Acted { seq, session: Some(session), task: None, worktree: None, act: act() };
+        assert_eq!(clusters([looked(1, "a"), looked(2, "b"), looked(3, "a")]), []);
     }
 
     #[test]

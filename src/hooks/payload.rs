@@ -226,7 +226,8 @@ fn outcome(client: Client, event: &str, payload: &Value) -> ToolOutcome {
         .filter(|value: &Value| value.is_object());
     let response = parsed.as_ref().or(given).unwrap_or(payload);
     let error = text(payload, &["error", "error_message"]).or_else(|| message(response.get("error")?));
-    let told = if client == Client::Copilot { told_by_copilot } else { told };
+    let told =
+        |text: &str| if client == Client::Copilot { told_by_copilot(text) } else { told(client, text) };
     let error_told = error.as_deref().map(told);
     let text_told = text(response, &["llmContent", "textResultForLlm", "text_result_for_llm"]);
     let text_told = text_told.or_else(|| response.as_str().map(str::to_owned));
@@ -308,9 +309,9 @@ fn told_by_copilot(text: &str) -> (Option<i64>, String) {
 }
 
 /// The exit code stated in a text, and the output. Claude Code and the patches of Codex state `Exit code 2` in the
-/// first line. Gemini CLI states it below the output; Qwen Code also puts the command above the output. Such a line
-/// anywhere else belongs to the output, which is arbitrary text.
-fn told(text: &str) -> (Option<i64>, String) {
+/// first line. Gemini CLI states it below the output, since 0.50 within a wrapper; Qwen Code also puts the command above the
+/// output. Such a line anywhere else belongs to the output, which is arbitrary text.
+fn told(client: Client, text: &str) -> (Option<i64>, String) {
     let code = |said: &str| said.trim_start_matches(':').trim().parse().ok();
     let framed = text.strip_prefix("<untrusted_context>\n");
     let framed = framed.and_then(|text| text.strip_suffix("\n</untrusted_context>"));
@@ -318,7 +319,9 @@ fn told(text: &str) -> (Option<i64>, String) {
         let after = text.strip_prefix("Command: ")?.split_once("\nDirectory: ")?.1;
         Some(&after[after.find("\nOutput: ")? + 1..])
     };
-    let Some(framed) = framed.or_else(of_qwen) else {
+    // Gemini CLI 0.36 to 0.45: neither wrapper nor command.
+    let of_gemini = || (client == Client::Gemini && text.starts_with("Output: ")).then_some(text);
+    let Some(framed) = framed.or_else(of_qwen).or_else(of_gemini) else {
         let first = text.lines().next().and_then(|line| line.strip_prefix("Exit code"));
         return (first.and_then(code), text.to_owned());
     };

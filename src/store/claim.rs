@@ -240,6 +240,9 @@ pub struct ClaimView {
     /// Where its proof ran, if that is another work tree than the reader's or one with uncommitted changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proof_ran: Option<String>,
+    /// The ledger positions of the failures behind a hypothesis of reflection.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<u64>,
     /// The changes of its status.
     pub history: Vec<StatusChange>,
 }
@@ -335,6 +338,7 @@ impl Reader {
             told: None,
             unversioned: Vec::new(),
             proof_ran: None,
+            failures: Vec::new(),
             asks,
             answered,
             objection_until: objection_until.filter(|_| !waits),

@@ -10,6 +10,10 @@ use crate::domain::claim::Outcome;
 use crate::domain::event::{CommandRan, OutcomeRecorded, Recorded};
 use crate::domain::guard::SUGGESTED_AFTER;
 use crate::domain::ids::{EventId, SessionId};
+use crate::domain::text::OutputTail;
+
+/// The most guards and dead ends that are compared with repeated errors, newest first.
+const MAX_GUARDS: usize = 1_000;
 
 /// Folds the end of a command.
 pub(super) fn ran(db: &Connection, at: &Recorded, body: &CommandRan) -> Result<(), StoreError> {
@@ -18,24 +22,35 @@ pub(super) fn ran(db: &Connection, at: &Recorded, body: &CommandRan) -> Result<(
     let targets = action::targets_of(lines);
     match &body.error_signature {
         Some(error) if body.failed => {
+            let fault = action::fault(error.as_str(), body.tail.as_ref().map(OutputTail::as_str));
             for target in targets {
                 db.prepare_cached(
                     "INSERT INTO failures (signature, target, session, seq) VALUES (?1, ?2, ?3, ?4) \
-                     ON CONFLICT (signature, target, session) DO UPDATE SET seq = ?4",
+                     ON CONFLICT (signature, target, session) DO UPDATE SET seq = ?4 WHERE fix_seq IS NULL",
                 )?
-                .execute(params![error.as_str(), target, session, at.seq])?;
+                .execute(params![fault, target, session, at.seq])?;
             }
+            // What only looks tells no agent what to do otherwise.
+            if action::only_looks(body.command.as_str()) {
+                return Ok(());
+            }
+            // A declined suggestion stays the one that was declined.
             db.prepare_cached(
                 "INSERT INTO repeated_errors (signature, failures, id, command, first_at, last_at, seq) \
                  VALUES (?1, 1, ?2, ?3, ?4, ?4, ?5) ON CONFLICT (signature) DO UPDATE SET \
-                 failures = failures + 1, id = ?2, command = ?3, last_at = ?4, seq = ?5",
+                 failures = failures + 1, id = CASE WHEN EXISTS (SELECT 1 FROM seen_notices s WHERE s.id = repeated_errors.id) \
+                 THEN repeated_errors.id ELSE ?2 END, command = ?3, last_at = ?4, seq = ?5",
             )?
             .execute(params![error.as_str(), at.id, body.command, at.at, at.seq])?;
         }
         _ if !body.passed() => {}
         _ => {
             // A command that passes again is no error that repeats.
-            db.prepare_cached("DELETE FROM repeated_errors WHERE command = ?1")?.execute([&body.command])?;
+            db.prepare_cached(
+                "DELETE FROM repeated_errors WHERE command = ?1 \
+                 AND NOT EXISTS (SELECT 1 FROM seen_notices s WHERE s.id = repeated_errors.id)",
+            )?
+            .execute([&body.command])?;
             for target in targets {
                 db.prepare_cached(
                     "UPDATE failures SET fix_seq = ?2, fix_id = ?3, fix_agent = ?4, fix_session = ?5, \
@@ -79,38 +94,62 @@ pub struct Fix {
     pub command: String,
     /// The file that its session changed between the failure and the success.
     pub path: Option<String>,
+    /// Without such a file, the command that its session ran between them, if it did more than look.
+    pub cure: Option<String>,
     /// When it succeeded, epoch ms.
     pub at: i64,
 }
 
 impl Reader {
-    /// The first success after a failure with this error at one of these places, by another session. A success at the
-    /// place itself comes before one elsewhere.
+    /// The first success after a failure with this [`action::fault`] at one of these places, by another session. A success
+    /// at the place itself comes before one elsewhere.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn fix_of(
-        &self,
-        signature: &str,
-        targets: &[String],
-        session: &str,
-    ) -> Result<Option<Fix>, StoreError> {
+    pub fn fix_of(&self, fault: &str, targets: &[String], session: &str) -> Result<Option<Fix>, StoreError> {
         let mut known = self.db.prepare_cached(
-            "SELECT target, fix_id, fix_agent, fix_command, fix_path, fix_at FROM failures \
+            "SELECT target, seq, fix_seq, fix_session, fix_id, fix_agent, fix_command, fix_path, fix_at FROM failures \
              WHERE signature = ?1 AND fix_seq IS NOT NULL AND fix_session <> ?2 ORDER BY fix_seq DESC LIMIT 50",
         )?;
-        let found = self.kept_of(known.query(params![signature, session])?, |row| {
+        let found = self.kept_of(known.query(params![fault, session])?, |row| {
             let target: String = row.get("target")?;
             let fix = Fix {
                 id: row.get("fix_id")?,
                 agent: row.get("fix_agent")?,
                 command: row.get("fix_command")?,
                 path: row.get("fix_path")?,
+                cure: None,
                 at: row.get("fix_at")?,
             };
-            Ok::<_, rusqlite::Error>((target, fix))
+            let by: (u64, u64, String) = (row.get("seq")?, row.get("fix_seq")?, row.get("fix_session")?);
+            Ok::<_, rusqlite::Error>((target, by, fix))
         })?;
-        Ok(found.into_iter().find(|(target, _)| targets.contains(target)).map(|(_, fix)| fix))
+        let Some((_, by, mut fix)) = found.into_iter().find(|(target, ..)| targets.contains(target)) else {
+            return Ok(None);
+        };
+        if fix.path.is_none() {
+            fix.cure = self.cure(fault.lines().next().unwrap_or(fault), by, &fix.command)?;
+        }
+        Ok(Some(fix))
+    }
+
+    /// The last command of a session between a failure and the success after it which passed, did more than look, and is
+    /// another tool than the one that succeeded.
+    fn cure(
+        &self,
+        error: &str,
+        (failed, passed, session): (u64, u64, String),
+        command: &str,
+    ) -> Result<Option<String>, StoreError> {
+        let mut between = self.db.prepare_cached(
+            "SELECT o.action FROM observations o, (SELECT max(n) AS n FROM observations WHERE error = ?1 AND seq = ?2) f \
+             WHERE o.n > f.n AND o.n < f.n + 1000 AND o.seq < ?3 AND o.session = ?4 AND o.kind = 'command' \
+             AND o.failed = 0 ORDER BY o.n DESC LIMIT 50",
+        )?;
+        let ran = between.query(params![error, bound(failed), bound(passed), session])?;
+        let ran: Vec<Vec<String>> = self.kept_of(ran, |row| json(row, "action"))?;
+        let lines = ran.into_iter().map(|action| action.join(" && "));
+        Ok(lines.filter(|line| !action::only_looks(line)).find(|line| !action::is_same_tool(line, command)))
     }
 
     /// Whether a session was told what is known of an error.
@@ -146,6 +185,15 @@ impl Reader {
             })
         })?;
         found.retain(|error| error.signature.as_deref().is_none_or(|error| !action::says_little(error)));
+        if !found.is_empty() {
+            let guards = self.guards(MAX_GUARDS)?;
+            let known: Vec<&str> = guards
+                .iter()
+                .filter_map(|guard| Some(guard.condition.error_signature.as_ref()?.as_str()))
+                .collect();
+            let is_known = |error: &str| known.iter().any(|text| action::may_say(error, text));
+            found.retain(|error| !error.signature.as_deref().is_some_and(is_known));
+        }
         debug_assert!(found.iter().all(|error| error.failures >= SUGGESTED_AFTER));
         let mut failed = self.db.prepare_cached(
             "SELECT o.claim_id, o.at FROM failed_decisions o WHERE o.at >= ?1 \

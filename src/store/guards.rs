@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::rows::{Json, bound, json, malformed, only};
 use super::{Myself, Reader, StoreError};
-use crate::domain::action::Kind;
+use crate::domain::action::{self, Kind};
 use crate::domain::claim::Position;
 use crate::domain::event::{Event, Guard, GuardAccepted, GuardFired, GuardMuted, PositionTaken, Recorded};
 use crate::domain::experiment::ProfileName;
@@ -118,7 +118,14 @@ pub(super) fn observed(db: &Connection, at: &Recorded, event: &Event) -> Result<
         .collect();
     for (id, seq, kind, did) in open {
         let kind: Kind = kind.parse().map_err(malformed)?;
-        let Some(mut outcome) = guard::outcome(&Firing { kind, did }, event) else { continue };
+        let (advice, places) = if kind == Kind::Error {
+            (advice_of(db, &id)?, places_of(db, session, did.as_str(), seq)?)
+        } else {
+            Default::default()
+        };
+        let Some(mut outcome) = guard::outcome(&Firing { kind, did, advice, places }, event) else {
+            continue;
+        };
         if outcome == Outcome::ProvedWrong && !claims(db, &id)? {
             outcome = Outcome::Ignored;
         }
@@ -134,6 +141,25 @@ pub(super) fn observed(db: &Connection, at: &Recorded, event: &Event) -> Result<
         write(db, at, &id, &counts, escalated)?;
     }
     Ok(())
+}
+
+/// What a guard or a dead end says.
+fn advice_of(db: &Connection, guard: &str) -> Result<String, StoreError> {
+    let mut says = db.prepare_cached(
+        "SELECT text FROM guards WHERE id = ?1 UNION ALL SELECT statement FROM claims WHERE id = ?1 LIMIT 1",
+    )?;
+    Ok(says.query_row([guard], only).optional()?.unwrap_or_default())
+}
+
+/// The places of the last command of a session that failed with an error before a ledger position.
+fn places_of(db: &Connection, session: &str, error: &str, before: u64) -> Result<Vec<String>, StoreError> {
+    let mut failed = db.prepare_cached(
+        "SELECT action FROM observations WHERE error = ?1 AND session = ?2 AND seq < ?3 AND kind = 'command' \
+         ORDER BY n DESC LIMIT 1",
+    )?;
+    let found = failed.query_row(params![error, session, bound(before)], |row| json(row, "action"));
+    let lines: Vec<CommandLine> = found.optional()?.unwrap_or_default();
+    Ok(action::targets_of(&lines))
 }
 
 /// Whether a guard rests on a claim, which a success may prove wrong. A plain text claims nothing.

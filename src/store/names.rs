@@ -30,7 +30,7 @@ pub(super) fn count(db: &Connection, recorded: &Recorded) -> Result<(), StoreErr
             give(db, Named::Session, session)?;
         }
     }
-    Named::of(recorded).map_or(Ok(()), |of| give(db, of, &recorded.id.to_string()))
+    Named::of(recorded).map_or(Ok(()), |of| give(db, of, &names::entity(recorded).to_string()))
 }
 
 /// Gives the next name of a series to an id. Two statements: before an `INSERT … SELECT`, FTS5 writes the entries that it

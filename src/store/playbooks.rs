@@ -271,6 +271,16 @@ impl Reader {
         })
     }
 
+    /// The ledger positions of the failures behind a hypothesis of reflection. Empty for any other claim.
+    pub fn failures_behind(&self, claim: ClaimId) -> Result<Vec<u64>, StoreError> {
+        let mut behind = self.db.prepare_cached(
+            "SELECT evidence FROM reflections WHERE seq > 0 AND (structural = ?1 OR environmental = ?1)",
+        )?;
+        Ok(self
+            .kept_one(behind.query([claim])?, |row| json::<Vec<u64>>(row, "evidence"))?
+            .unwrap_or_default())
+    }
+
     /// The tasks that are over, in the order of their creation.
     pub fn ended_tasks(&self) -> Result<Vec<EndedTask>, StoreError> {
         let mut ended = Vec::new();

@@ -11,6 +11,7 @@ use super::markdown::{
     section, standing,
 };
 use super::{Answer, ViewError, awaited, claims, ran, to_json, versions};
+use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, ContradictionKind, Grade, Relation, Status, Tier};
 use crate::domain::decide::HELD;
 use crate::domain::event::{CommandRan, Event, ScopesLocked, ScopesReleased};
@@ -52,6 +53,9 @@ pub(super) fn answer(asking: &mut Asking<'_>, id: ClaimId) -> Result<Answer, Vie
         }
         claim.still_meant = still_meant.clone().flatten();
         claim.proof_ran = proof_ran(asked.store, asked.workspace.root(), &claim.summary)?;
+        if claim.summary.owner == AgentId::system().as_str() {
+            claim.failures = asked.store.failures_behind(id)?;
+        }
         asked.store.mark_at_now(std::iter::once(&mut claim.summary))?;
         asked.store.mark_changed_values(std::iter::once(&mut claim.summary))?;
         asked.store.mark_names_over(std::iter::once(&mut claim.summary))?;
@@ -103,7 +107,7 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
         amended.unwrap_or_default(),
         quoted(&summary.statement)
     );
-    let _ = writeln!(text, "- {}", origin(summary, now));
+    let _ = writeln!(text, "- {}", origin(claim, now));
     let mut fact = |name: &str, value: &str| {
         let _ = writeln!(text, "- {name}: {value}");
     };
@@ -370,7 +374,8 @@ fn proof_ran(store: &Reader, root: &Path, claim: &ClaimSummary) -> Result<Option
 }
 
 /// The origin of a claim: its owner, its age, its places and its evidence. The confidence follows if it is below 1.
-fn origin(claim: &ClaimSummary, now: Timestamp) -> String {
+fn origin(of: &ClaimView, now: Timestamp) -> String {
+    let claim = &of.summary;
     let (now_held, owner_said) = (claim.effective_confidence(now), claim.confidence);
     let [held, said] = [now_held, owner_said].map(|share| format!("{share:.2}"));
     let confidence = match (held == said, said == "1.00") {
@@ -379,6 +384,10 @@ fn origin(claim: &ClaimSummary, now: Timestamp) -> String {
         (false, _) => format!("; confidence {held} (its owner said {said})"),
     };
     let grade = match (claim.evidence, claim.grade) {
+        (0, Grade::Asserted) if !of.failures.is_empty() => {
+            let failures: Vec<String> = of.failures.iter().map(|seq| format!("#{seq}")).collect();
+            format!("the failures behind it: {}", failures.join(" "))
+        }
         (0, Grade::Asserted) => "no evidence".to_owned(),
         _ => graded(claim),
     };

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::asking::Asking;
 use super::markdown::{LIST_FIELD_CHARS, age, inline, name};
 use super::{Answer, DEFAULT_LIMIT, MAX_LIMIT, ViewError, to_json};
-use crate::domain::action::{is_whole, says_little, tells_errors_apart, too_bare};
+use crate::domain::action::{is_whole, says_little, tells_errors_apart, too_bare, without_masks};
 use crate::domain::agent::AgentId;
 use crate::domain::event::Event;
 use crate::domain::ids::PatternId;
@@ -244,13 +244,16 @@ fn trigger(found: &PatternView) -> Option<LoopTrigger> {
     if let Some(path) = commands.iter().find_map(|line| line.as_str().strip_prefix("edit ")) {
         return Some(LoopTrigger::Path(path.to_owned()));
     }
-    let error = error.as_ref().map(ToString::to_string);
+    let is_clean = |text: &str| !text.contains("[redacted:");
+    let error = error.as_ref().map(ToString::to_string).filter(|error| is_clean(error));
     let error = error.filter(|error| tells_errors_apart(error) && !says_little(error));
     if commands.len() > 1 && period.is_none() && error.is_some() {
         return error.map(LoopTrigger::Error);
     }
-    let command =
-        commands.iter().find(|line| is_whole(line) && too_bare(std::slice::from_ref(line)).is_none());
+    // A command with a redaction in it never runs.
+    let command = commands.iter().find(|line| {
+        is_clean(line.as_str()) && is_whole(line) && too_bare(std::slice::from_ref(line)).is_none()
+    });
     command.map(|line| LoopTrigger::Command(line.to_string())).or_else(|| error.map(LoopTrigger::Error))
 }
 
@@ -310,9 +313,11 @@ fn own_loop(found: &PatternView, peers: &[String]) -> String {
     text.push_str(
         " The next run will most likely answer the same. Ways on: change what it depends on first;",
     );
-    if let Some(error) = &found.repeats.error {
+    // What is masked in a signature stands in no claim.
+    let error = found.repeats.error.as_ref().map(|error| without_masks(error.as_str()));
+    if let Some(error) = error.filter(|error| !says_little(error)) {
         // The error is a program's text: a shell expands nothing in it.
-        let error = inline(error.as_str(), 80).replace('`', "'");
+        let error = inline(&error, 80).replace('`', "'");
         let _ = write!(text, " look up the error: `hm claim search {}`;", shell_words::quote(&error));
     }
     if !peers.is_empty() {
@@ -341,6 +346,46 @@ mod tests {
     use crate::domain::time::Timestamp;
     use crate::store::PatternView;
 
+    fn a_loop(error: &str, command: &str) -> PatternView {
+        PatternView {
+            id: PatternId::from_uuid(uuid::Uuid::from_u128(1)),
+            name: Some("L1".to_owned()),
+            kind: PatternKind::Loop,
+            about: "make".to_owned(),
+            episode: 1,
+            sessions: vec!["s-1".to_owned()],
+            agents: vec!["devops".to_owned()],
+            task: None,
+            task_title: None,
+            task_is_free: false,
+            scopes: Vec::new(),
+            rests_on: vec![1, 2, 3],
+            repeats: Repeats {
+                commands: command.parse().into_iter().collect(),
+                error: Some(error.parse().expect("an error")),
+                ..Repeats::of(3, Timestamp::from_ms(1))
+            },
+            opened_at: 1,
+            opened_seq: 4,
+            closed_at: None,
+            why: None,
+            dismissed_by: None,
+            reason: None,
+        }
+    }
+
+    /// Red before: the printed search found nothing, and the printed trigger never fired.
+    #[test]
+    fn what_a_session_in_a_loop_is_told_to_type_has_no_mask_and_no_redaction() {
+        let curl = "curl -sf -H 'Authorization: Bearer [redacted:github-token]' https://api.x/y";
+        let told = own_loop(&a_loop("curl: ({n}) the requested url returned error: {n}", curl), &[]);
+        assert!(told.contains("`hm claim search 'curl: the requested url returned error:'`"), "{told}");
+        assert!(!told.contains("--trigger-command") && told.contains("--trigger-error"), "{told}");
+        let told = own_loop(&a_loop("assertionerror: assert {n} == {n}", "pytest -q"), &[]);
+        assert!(!told.contains("hm claim search"), "no word of it tells it apart: {told}");
+        assert!(told.contains("--trigger-command 'pytest -q'"), "{told}");
+    }
+
     #[test]
     fn the_error_of_a_loop_is_one_word_of_the_suggested_search() {
         for error in [
@@ -348,30 +393,7 @@ mod tests {
             "error: no `rm -rf .` in it's \"inventory\"",
             "error: pool timed out",
         ] {
-            let found = PatternView {
-                id: PatternId::from_uuid(uuid::Uuid::from_u128(1)),
-                name: Some("L1".to_owned()),
-                kind: PatternKind::Loop,
-                about: "make".to_owned(),
-                episode: 1,
-                sessions: vec!["s-1".to_owned()],
-                agents: vec!["devops".to_owned()],
-                task: None,
-                task_title: None,
-                task_is_free: false,
-                scopes: Vec::new(),
-                rests_on: vec![1, 2, 3],
-                repeats: Repeats {
-                    error: Some(error.parse().expect("an error")),
-                    ..Repeats::of(3, Timestamp::from_ms(1))
-                },
-                opened_at: 1,
-                opened_seq: 4,
-                closed_at: None,
-                why: None,
-                dismissed_by: None,
-                reason: None,
-            };
+            let found = a_loop(error, "make");
             let told = own_loop(&found, &[]);
             let (_, rest) = told.split_once("look up the error: `").expect("a search");
             let (line, _) = rest.split_once("`;").expect("its end");

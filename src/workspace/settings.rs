@@ -18,6 +18,9 @@ const ALLOWED_RULES: &str = "rules";
 /// The line of that file after the model, if the model gets the key of the environment.
 const WITH_KEY: &str = "with key";
 
+/// The line of the file of allowed rules after the rules, if guards may stop tools.
+const WITH_BLOCK: &str = "guards block";
+
 /// Rules of config.toml that wait until a person allows them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitingRules {
@@ -25,6 +28,8 @@ pub struct WaitingRules {
     pub wanted: Policy,
     /// The stricter ones that hold until then.
     pub in_force: Policy,
+    /// Whether the file lets guards block, and no person allowed that yet.
+    pub block: bool,
 }
 
 impl WaitingRules {
@@ -34,11 +39,23 @@ impl WaitingRules {
 
 impl std::fmt::Display for WaitingRules {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { wanted, in_force } = self;
-        write!(
-            f,
-            "config.toml asks for looser rules, which wait for a person: {wanted}; in force: {in_force}"
-        )
+        let Self { wanted, in_force, block } = self;
+        let is_looser = wanted != in_force;
+        if is_looser {
+            write!(
+                f,
+                "config.toml asks for looser rules, which wait for a person: {wanted}; in force: {in_force}"
+            )?;
+        }
+        if *block {
+            let between = if is_looser { "; " } else { "" };
+            write!(
+                f,
+                "{between}config.toml lets guards stop tools ([guards] allow_block = true), which waits for a person; until then \
+                 they only warn"
+            )?;
+        }
+        Ok(())
     }
 }
 
@@ -124,7 +141,7 @@ impl Workspace {
     /// last.
     pub fn rules_in_force(&self, wanted: Policy, recorded: &Policy) -> Policy {
         let allowed = self.allowed_rules_file().and_then(|file| private::read_to_string(&file).ok());
-        let allowed = allowed.map(|allowed| Policy::recorded(allowed.trim_end()));
+        let allowed = allowed.map(|allowed| Policy::recorded(allowed.lines().next().unwrap_or_default()));
         let is_within = |limit: &Policy| !wanted.is_looser_than(limit);
         if allowed.is_some_and(|allowed| allowed == wanted || is_within(&allowed) && is_within(recorded)) {
             return wanted;
@@ -137,19 +154,32 @@ impl Workspace {
         let config = Config::load(&self.config()).ok()?;
         let wanted = if config.silence.is_some() { recorded } else { config.policy };
         let in_force = self.rules_in_force(wanted, &recorded);
-        (in_force != wanted).then_some(WaitingRules { wanted, in_force })
+        let block = config.allow_block && !self.allows_block();
+        (in_force != wanted || block).then_some(WaitingRules { wanted, in_force, block })
     }
 
-    /// Allows these rules, and no other ones that are looser.
+    /// Whether a person allowed that guards stop tools.
+    pub fn allows_block(&self) -> bool {
+        let allowed = self.allowed_rules_file().and_then(|file| private::read_to_string(&file).ok());
+        allowed.is_some_and(|allowed| allowed.lines().nth(1) == Some(WITH_BLOCK))
+    }
+
+    /// Whether guards stop tools here: the configuration says so, and a person allowed it.
+    pub fn blocks(&self, config: &Config) -> bool {
+        config.allow_block && self.allows_block()
+    }
+
+    /// Allows these rules, and no other ones that are looser; with `block`, also that guards stop tools.
     ///
     /// # Errors
     /// The error of the file system; `NotFound` when the workspace has no memory yet.
-    pub fn allow_rules(&self, rules: &Policy) -> io::Result<()> {
+    pub fn allow_rules(&self, rules: &Policy, block: bool) -> io::Result<()> {
         let nowhere = "there is no memory yet to allow them for: run `hm init` first";
         let file =
             self.allowed_rules_file().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, nowhere))?;
         private::create_dir_all(file.parent().unwrap_or(&file))?;
-        private::replace(&file, format!("{rules}\n").as_bytes())
+        let block = if block { format!("{WITH_BLOCK}\n") } else { String::new() };
+        private::replace(&file, format!("{rules}\n{block}").as_bytes())
     }
 
     /// The file with the rules that a person allowed.

@@ -585,9 +585,10 @@ impl Committer {
     fn batch_of_own(&mut self, OwnBatch { agent, causation, events, first_id }: &OwnBatch) -> Batch {
         let at = self.now();
         let first = |index| first_id.filter(|_| index == 0).map(EventId::uuid);
+        let claim =
+            |event: &Event| if let Event::ClaimCreated(of) = event { Some(of.claim_id.uuid()) } else { None };
         let new = events.iter().enumerate().map(|(index, event)| {
-            let body = event.to_body();
-            self.new_event(first(index), event, &body)
+            self.new_event(first(index).or_else(|| claim(event)), event, &event.to_body())
         });
         Batch {
             command_id: *causation,

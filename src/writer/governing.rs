@@ -59,11 +59,11 @@ impl Governing {
                 if let Err(error) = committer.workspace.keep_patterns(&config.secret_patterns) {
                     tracing::warn!(%error, "the own secret patterns end with config.toml");
                 }
+                committer.guards_block = committer.workspace.blocks(&config);
                 committer.secrets.own = config.own_secrets;
                 committer.policy =
                     committer.workspace.rules_in_force(config.policy, &committer.state.policy());
                 committer.memory_policy = config.memory;
-                committer.guards_block = config.allow_block;
             }
             Err(fault) => {
                 tracing::error!(fault = %fault.place(), "the policy stays as it was, `hm policy check` says more");

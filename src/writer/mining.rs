@@ -8,14 +8,16 @@ use super::background::{CLOSED, Found};
 use super::commit::Committer;
 use super::error::WriterError;
 use crate::config::Config;
+use crate::domain::action::error_signature;
 use crate::domain::agent::AgentId;
 use crate::domain::decide::{self, Mined};
 use crate::domain::event::Event;
 use crate::domain::ids::EventId;
 use crate::domain::merge;
 use crate::domain::playbook::{self, Step};
-use crate::domain::reflection::{Act, Acted, Reading};
+use crate::domain::reflection::{Act, Acted, Cluster, Reading};
 use crate::integrity::ScanError;
+use crate::ledger;
 use crate::schedule::JobOutcome;
 use crate::store::{ObservedKind, ParsedSteps, Reader};
 use crate::system;
@@ -223,7 +225,21 @@ fn for_errors(workspace: &Workspace, cursor: u64, stop: &AtomicBool) -> Result<L
     let mut clusters = reading.clusters();
     let detail = format!("{} errors compared", clusters.len());
     clusters.retain(|cluster| cluster.is_enough() || known.contains(&cluster.error));
+    let ledger = ledger::Reader::open(&workspace.ledger())?;
+    for cluster in clusters.iter_mut().filter(|cluster| !known.contains(&cluster.error)) {
+        go_on(stop)?;
+        cluster.said = ledger.as_ref().and_then(|ledger| said(ledger, cluster));
+    }
     Ok(Looked { found: clusters.into_iter().map(Mined::Error).collect(), cursor: newest, detail })
+}
+
+/// The error of the last failure as it was printed.
+fn said(ledger: &ledger::Reader, cluster: &Cluster) -> Option<String> {
+    let last = ledger.event_at(*cluster.failures.last()?).ok()??.recorded().ok()?;
+    let Some(Event::CommandRan(ran)) = last.event else { return None };
+    let tail = ran.tail?;
+    let is_it = |line: &&str| error_signature(line).is_some_and(|error| error.as_str() == cluster.error);
+    tail.as_str().lines().find(is_it).map(|line| line.trim().to_owned())
 }
 
 /// Compares claims in force that changed with all others. The cursor is the ledger position before the search.

@@ -112,7 +112,7 @@ fn open(
         .watching(config.patterns.clone())
         .governed(config.memory.clone())
         .crashing_at(options.crash_at);
-    committer.guards_block = config.allow_block;
+    committer.guards_block = workspace.blocks(config);
     if let Some(damage) = committer.damage() {
         tracing::error!(fault = %damage.loss.fault, "run `hm verify`");
     }

@@ -156,6 +156,14 @@ impl Bench {
         command.output().expect("hm runs")
     }
 
+    /// The configuration lets guards stop tools, and a human allows that.
+    pub(crate) fn allow_block(&self) {
+        std::fs::write(self.workspace().config(), "[guards]\nallow_block = true\n").expect("a configuration");
+        let mut command = Command::new(self.binary());
+        let done = by_a_human(command.args(["trust", "--rules"]).current_dir(self.root()));
+        assert!(done.status.success(), "{done:?}");
+    }
+
     /// A pane of each of these agents, with all tools.
     pub(crate) async fn panes<const N: usize>(&self, agents: [&str; N]) -> [Pane; N] {
         let mut panes = Vec::new();

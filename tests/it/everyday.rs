@@ -161,7 +161,7 @@ fn a_block_without_a_place_fires_wherever_a_variable_leads() {
     accept(&shell, "--action block --command \"terraform apply\"");
     accept(&shell, "--command \"terraform plan\"");
     shell.end_writer();
-    std::fs::write(shell.workspace().config(), "[guards]\nallow_block = true\n").expect("a configuration");
+    shell.allow_block();
     let session = started(&shell, "s-1");
     for line in ["terraform apply", "cd \"$X\" && terraform apply -auto-approve"] {
         let payload = json!({ "tool_name": "Bash", "tool_input": { "command": line } });

@@ -275,7 +275,20 @@ fn a_refusal_holds_only_where_the_configuration_allows_it() {
     assert!(session.about_to_run("cargo publish").contains(ADVICE), "it only warns");
     spool_is_empty(&shell);
     shell.end_writer();
+    // Red before: the file, which may come with an archive, was enough.
     std::fs::write(shell.workspace().config(), "[guards]\nallow_block = true\n").expect("a configuration");
+    prompt(&session, &shell);
+    assert!(session.about_to_run("cargo publish").contains(ADVICE), "it still only warns");
+    spool_is_empty(&shell);
+    for line in ["hm attention", "hm status", "hm doctor"] {
+        let told = String::from_utf8(shell.run(line).stdout).expect("UTF-8");
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains("allow_block = true") && told.contains("hm trust --rules"), "{line}: {told}");
+    }
+    assert!(!shell.run("hm trust --rules").status.success(), "a pane allows nothing");
+    shell.allow_rules();
+    let told = String::from_utf8(shell.run("hm doctor").stdout).expect("UTF-8");
+    assert!(!told.contains("hm trust --rules"), "{told}");
     let payload = json!({ "tool_name": "Bash", "tool_input": { "command": "cargo publish" } });
     for attempt in 0..2 {
         let answer = session.answer("PreToolUse", payload.clone());
@@ -300,6 +313,7 @@ fn a_hook_answers_though_the_memory_takes_no_record_of_it() {
     shell.end_writer();
     let config = "[guards]\nallow_block = true\n[policy]\nwrite_policy = \"none\"\n";
     std::fs::write(shell.workspace().config(), config).expect("a configuration");
+    shell.allow_rules();
     // A writer runs, so that no record waits for one.
     let refused = shell.json("hm --json --agent devops claim create \"the disk is slow\" --scope src");
     assert_eq!(refused["code"], "write_policy_none", "{refused}");
@@ -320,7 +334,7 @@ fn a_hook_answers_though_the_memory_takes_no_record_of_it() {
 fn a_command_is_refused_in_the_words_of_each_client() {
     let shell = Shell::new();
     accept(&shell, "--action block --event command.ran");
-    std::fs::write(shell.workspace().config(), "[guards]\nallow_block = true\n").expect("a configuration");
+    shell.allow_block();
     let cwd = shell.workspace().root().to_string_lossy().into_owned();
     let mut refused = std::collections::BTreeSet::new();
     for (client, name, payload) in crate::hooks::fixtures() {
@@ -342,7 +356,7 @@ fn a_command_is_refused_in_the_words_of_each_client() {
 #[test]
 fn a_silence_at_a_place_leaves_the_other_places_of_an_action() {
     let shell = Shell::new();
-    std::fs::write(shell.workspace().config(), "[guards]\nallow_block = true\n").expect("a configuration");
+    shell.allow_block();
     accept(&shell, "--action block --path \"**/*.rs\" --path \"**/*.md\"");
     accept(&shell, "--action block --command \"terraform apply\"");
     let session = started(&shell, "s-1", "devops");
@@ -403,6 +417,81 @@ fn after_a_failure_the_session_is_told_what_mended_the_same_error() {
         "once a session"
     );
     assert!(!ran(&one, &shell, "cargo test --test pool", Some(ERROR)).contains("succeeded"), "its own fix");
+}
+
+/// Red before: any error with the same masked text was the same one, and the command that mended it was left out.
+#[test]
+fn a_mend_is_told_of_the_same_error_only_and_with_the_command_that_mended_it() {
+    let shell = Shell::new();
+    let (one, other) = (started(&shell, "s-1", "devops"), started(&shell, "s-2", "analyst"));
+    let test = |name: &str, what: &str| {
+        format!(
+            "E       AssertionError: assert {what}\n\ntests/test_{name}.py:3: AssertionError\n\
+             FAILED tests/test_{name}.py::test_{name} - AssertionError: assert {what}"
+        )
+    };
+    for (line, error) in [
+        ("pytest -q", test("pool", "2 == 1")),
+        (
+            "npx tsc --noEmit",
+            "src/a.ts(3,5): error TS2322: Type 'string' is not assignable to type 'number'.".to_owned(),
+        ),
+        ("pytest tests", "E   KeyError: 'user'".to_owned()),
+    ] {
+        ran(&one, &shell, line, Some(&error));
+        ran(&one, &shell, line, None);
+    }
+    for (line, error) in [
+        ("pytest -q", test("auth", "401 == 200")),
+        (
+            "npx tsc --noEmit",
+            "src/z.ts(9,1): error TS2322: Type 'Foo' is not assignable to type 'Bar'.".to_owned(),
+        ),
+        ("pytest tests", "E   KeyError: 'price'".to_owned()),
+    ] {
+        let told = ran(&other, &shell, line, Some(&error));
+        assert!(!told.contains("succeeded"), "{told}");
+    }
+    assert!(
+        ran(&other, &shell, "pytest -q", Some(&test("pool", "7 == 1"))).contains("succeeded"),
+        "the same test"
+    );
+
+    let missing = "Error: Cannot find module 'left-pad'";
+    ran(&one, &shell, "npm test", Some(missing));
+    for line in ["npm ci", "ls node_modules", "npm test"] {
+        ran(&one, &shell, line, None);
+    }
+    let told = ran(&other, &shell, "npm test", Some(missing));
+    assert!(told.contains("then `npm test` succeeded after `npm ci` ("), "{told}");
+}
+
+/// Red before: an agent that ignored the advice had followed it, and one that did what it said had ignored it.
+#[test]
+fn advice_about_an_error_is_followed_by_what_it_names_and_by_nothing_else() {
+    let shell = Shell::new();
+    let line = "hm guard accept --agent architect --error \"connection refused\" --text \"start postgres: docker compose up -d db\"";
+    assert!(shell.run(line).status.success());
+    let refused = "E  psycopg2.OperationalError: connection refused";
+    let (one, other) = (started(&shell, "s-1", "devops"), started(&shell, "s-2", "analyst"));
+    assert!(ran(&one, &shell, "pytest", Some(refused)).contains("start postgres"));
+    ran(&one, &shell, "ls", None);
+    prompt(&one, &shell);
+    one.told("SessionEnd", json!({ "reason": "exit" }));
+    spool_is_empty(&shell);
+    assert_eq!(outcomes(&shell, "G1"), ["open"], "nothing shows whether it was followed");
+    for turn in 0..2 {
+        assert!(ran(&other, &shell, "pytest", Some(refused)).contains("start postgres"), "{turn}");
+        ran(&other, &shell, "docker compose up -d db", None);
+        ran(&other, &shell, "pytest", None);
+        prompt(&other, &shell);
+    }
+    assert_eq!(outcomes(&shell, "G1"), ["open", "followed", "followed"]);
+    ran(&other, &shell, "pytest", Some(refused));
+    ran(&other, &shell, "pytest", Some(refused));
+    assert_eq!(outcomes(&shell, "G1"), ["open", "followed", "followed", "ignored"]);
+    ran(&other, &shell, "pytest", None);
+    assert_eq!(outcomes(&shell, "G1").len(), 4);
 }
 
 /// Codex reports no exit code. Red before: its model was told nothing.
@@ -471,6 +560,27 @@ fn a_command_whose_end_the_client_does_not_report_proves_nothing_and_mends_nothi
     assert!(shown.contains("`pytest tests/pool.py` no exit code"), "{shown}");
 }
 
+/// Red before: a global option before the subcommand passed every guard.
+#[test]
+fn a_guard_on_a_subcommand_speaks_after_global_options_too() {
+    let shell = Shell::new();
+    accept(&shell, "--command \"git push\"");
+    accept(&shell, "--command \"kubectl delete\"");
+    let session = started(&shell, "s-1", "devops");
+    for line in [
+        "git -C . push --force",
+        "git --no-pager push",
+        "git -c push.default=current push",
+        "kubectl -n prod delete pod x",
+        "kubectl --context prod delete pod x",
+    ] {
+        assert!(session.about_to_run(line).contains(ADVICE), "{line}");
+        spool_is_empty(&shell);
+        prompt(&session, &shell);
+    }
+    assert!(!session.about_to_run("git -C push status").contains(ADVICE));
+}
+
 #[test]
 fn an_error_that_repeats_and_a_decision_that_failed_suggest_a_guard() {
     let shell = Shell::new();
@@ -493,6 +603,63 @@ fn an_error_that_repeats_and_a_decision_that_failed_suggest_a_guard() {
     assert!(shell.run(&format!("hm --agent architect decision outcome {id} failure")).status.success());
     let suggested = attention(&shell, "suggestion");
     assert!(suggested.iter().any(|it| it["moves"].to_string().contains("--path vendor")), "{suggested:?}");
+}
+
+/// Red before: an `ls` suggested a guard, a declined suggestion came back with the next failure, and one was made beside a
+/// guard in force.
+#[test]
+fn a_guard_is_suggested_for_what_does_something_until_it_is_declined_or_in_force() {
+    let shell = Shell::new();
+    let session = started(&shell, "s-1", "devops");
+    for dir in ["lib", "packages", "docs", "src"] {
+        ran(
+            &session,
+            &shell,
+            &format!("ls {dir}"),
+            Some(&format!("ls: cannot access '{dir}': No such file or directory")),
+        );
+    }
+    assert!(attention(&shell, "suggestion").is_empty(), "a look");
+
+    let failed = "make: *** [Makefile:3: wheel] deadlock in the linker";
+    for _ in 0..3 {
+        ran(&session, &shell, "make wheel", Some(failed));
+    }
+    let suggested = attention(&shell, "suggestion");
+    assert!(
+        suggested[0]["moves"].to_string().contains("find its cause before the next run"),
+        "{suggested:?}"
+    );
+    let id = suggested[0]["ids"][0].as_str().expect("an id");
+    let declined = shell.run(&format!("hm attention --seen {id} --reason \"we know\" --agent architect"));
+    assert!(declined.status.success(), "{declined:?}");
+    for (line, failure) in [("make wheel", Some(failed)), ("make wheel", None), ("make wheel", Some(failed))]
+    {
+        ran(&session, &shell, line, failure);
+        assert!(attention(&shell, "suggestion").is_empty(), "it stays declined: {failure:?}");
+    }
+    for _ in 0..3 {
+        ran(&session, &shell, "make wheel", Some(failed));
+    }
+    assert!(attention(&shell, "suggestion").is_empty(), "it stays declined after a pass");
+
+    accept(&shell, "--error \"connection refused\"");
+    for _ in 0..4 {
+        ran(&session, &shell, "pytest", Some("E  psycopg2.OperationalError: connection refused"));
+    }
+    assert!(attention(&shell, "suggestion").is_empty(), "a guard is in force for it");
+}
+
+/// Red before: a length in seconds had passed.
+#[test]
+fn the_end_of_a_guard_is_a_length_from_now_in_seconds_too() {
+    let shell = Shell::new();
+    accept(&shell, "--command lsx --until 90s");
+    let muted = shell.run("hm guard mute G1 --until 90s --agent operator");
+    assert!(muted.status.success(), "{muted:?}");
+    let until = guard(&shell, "G1")["until"].as_i64().expect("an end");
+    let left = until - hivemind::system::now().ms();
+    assert!((30_000..=90_000).contains(&left), "{left}");
 }
 
 /// Red before: an outcome went by the command of the condition alone, so that obeying a guard proved it wrong.
@@ -596,7 +763,7 @@ async fn decided(pane: &Pane, id: &str) -> String {
 #[tokio::test]
 async fn a_challenge_that_meets_a_guard_that_blocks_queues_the_run_of_its_profile_in_one_batch() {
     let bench = Bench::new();
-    std::fs::write(bench.workspace().config(), "[guards]\nallow_block = true\n").expect("a configuration");
+    bench.allow_block();
     bench.profile("passes", &settles("src/**", "true"));
     bench.profile("fails", &settles("lib/**", "false"));
     let [architect, owner, challenger] = bench.panes(["architect", "devops", "analyst"]).await;
@@ -651,7 +818,7 @@ async fn a_challenge_that_meets_a_guard_that_blocks_queues_the_run_of_its_profil
 #[test]
 fn a_guard_asks_for_one_run_about_a_claim_in_a_session() {
     let shell = Shell::new();
-    std::fs::write(shell.workspace().config(), "[guards]\nallow_block = true\n").expect("a configuration");
+    shell.allow_block();
     accept(&shell, "--action block --event position.taken --scope src --profile cargo-test");
     let session = started(&shell, "s-1", "analyst");
     std::fs::create_dir(shell.workspace().root().join("src")).expect("a directory");
@@ -674,7 +841,7 @@ fn a_guard_asks_for_one_run_about_a_claim_in_a_session() {
 #[test]
 fn the_run_of_a_guard_confirms_nothing_under_human_only() {
     let shell = Shell::new();
-    std::fs::write(shell.workspace().config(), "[guards]\nallow_block = true\n").expect("a configuration");
+    shell.allow_block();
     accept(&shell, "--action block --event position.taken --scope src --profile cargo-test");
     started(&shell, "s-1", "analyst");
     std::fs::create_dir(shell.workspace().root().join("src")).expect("a directory");

@@ -307,9 +307,11 @@ fn what_clients_call_is_an_action() {
         cursor src/db/pool.rs
         gemini ! eacces: permission denied, open {quoted}
         gemini ! error ts2304: cannot find name {quoted}
+        gemini ! error ts2307: cannot find module {quoted}
         gemini $ cat build.log
         gemini $ cd web && npm run build
         gemini $ npm run build
+        gemini $ npm run lint
         gemini src/db/pool.rs
         gemini src/x.rs
         opencode ! {n} failing

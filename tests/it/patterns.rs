@@ -191,7 +191,7 @@ fn settings_hold() {
     let polls = ["cat", "ls", "sed", "git"].map(str::to_owned).to_vec();
     assert_eq!(kinds(PatternPolicy { polls, ..usual() }), [], "a poll of the team's own");
     let count = |policy| one("loop_edits_without_effect", policy).raised.first().map(|raised| raised.count);
-    assert_eq!([count(usual()), count(PatternPolicy { loop_repeats: 4, ..usual() })], [Some(3), Some(4)]);
+    assert_eq!([count(usual()), count(PatternPolicy { loop_repeats: 7, ..usual() })], [Some(6), Some(7)]);
     let stalled_at = |policy| one("stall_with_writes_only", policy).raised.first().map(|raised| raised.at_s);
     let (early, late) = (stalled_at(PatternPolicy { stall_minutes: 10, ..usual() }), stalled_at(usual()));
     assert!(early.zip(late).is_some_and(|(early, late)| early < late), "{early:?} {late:?}");

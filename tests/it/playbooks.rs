@@ -81,6 +81,20 @@ impl Team {
         self.does(by, session, Command::Observe(Observe { event_id, seen }));
     }
 
+    /// A command that fails and prints this.
+    fn failed(&mut self, by: &str, session: &str, line: &str, printed: &str) {
+        let seen = Seen::Command(CommandRan {
+            exit_code: Some(1),
+            error_signature: hivemind::domain::action::error_signature(printed),
+            failed: true,
+            runs: vec![line.parse().expect("a command")],
+            tail: Some(printed.parse().expect("a tail")),
+            ..crate::harness::ran(line)
+        });
+        let event_id = EventId::from_uuid(system::new_id());
+        self.does(by, session, Command::Observe(Observe { event_id, seen }));
+    }
+
     /// A command that fails and answers the same each time.
     pub(crate) fn ran_alike(&mut self, by: &str, session: &str, line: &str) {
         let seen = Seen::Command(CommandRan {
@@ -424,6 +438,42 @@ fn a_pass_after_an_edit_ends_the_other_hypothesis_and_no_confirmed_one() {
         assert_eq!(statuses, [Status::Proposed, ended], "what agents confirmed, only agents end");
         assert_only_proposals(&workspace);
     }
+}
+
+/// Red before: the code came first at 0.50, the module was called `{quoted}`, the page said that there is no evidence, and
+/// the second claim had no name.
+#[test]
+fn hypotheses_say_what_was_printed_and_what_was_seen_and_both_have_a_name() {
+    let shell = Shell::new();
+    shell.end_writer();
+    let mut team = Team::in_workspace(&shell.workspace());
+    for session in ["s-1", "s-2", "s-1", "s-2"] {
+        team.failed("devops", session, "npm test", "Error: Cannot find module 'left-pad'");
+        team.ran("devops", session, "npm ci", None);
+        team.ran("devops", session, "npm test", None);
+        team.failed("devops", session, "ls docs", "ls: cannot access 'docs': No such file or directory");
+    }
+    assert_eq!(team.mine(), 1);
+    drop(team);
+    let said = |line: &str| {
+        let output = shell.run(line);
+        assert!(output.status.success(), "{line}: {output:?}");
+        on_one_line(&String::from_utf8(output.stdout).expect("UTF-8"))
+    };
+    let listed = said("hm claim list --type hypothesis");
+    assert!(listed.contains("Cannot find module 'left-pad'") && !listed.contains("ls docs"), "{listed}");
+    let (first, second) = (said("hm claim show C1"), said("hm claim show C2"));
+    assert!(first.contains("the environment causes it") && first.contains("0.70)"), "{first}");
+    assert!(second.contains("the code causes it") && second.contains("0.25)"), "{second}");
+    for shown in [first, second] {
+        assert!(shown.contains("the failures behind it: #") && !shown.contains("no evidence"), "{shown}");
+    }
+    let asked = said("hm attention --agent architect");
+    assert!(
+        asked.contains("the environment causes it, and the same code also passes (confidence 0.70)"),
+        "{asked}"
+    );
+    shell.assert_rebuilds_to_the_same();
 }
 
 #[test]

@@ -120,9 +120,29 @@ fn passwords_as_people_type_them_are_found() {
         "machine git.internal\n  login deploy\n  password hunter22",
         "curl -H 'Cookie: session=8f14e45fceea167a5a36dedd4bea2543'",
         "API key for prod q7Zx2Lk9PwV4tB8nR3mY6cJ1hF5dG0sA2eK8uT4i",
+        "aws configure set aws_secret_access_key q7Zx2Lk9PwV4tB8nR3mY6cJ7",
+        "npm config set //registry.npmjs.org/:_authToken q7Zx2Lk9PwV4tB8n",
+        "npm config set //registry.npmjs.org/:_authToken hunter2hunter",
+        "heroku config set 'db_password' 'Sommer24!'",
+        "the login sent api_token q7Zx2Lk9PwV4tB8n to the log",
     ];
     for text in typed {
         assert!(!scanned(text).is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn a_name_of_a_secret_with_a_blank_is_no_secret() {
+    for text in [
+        "we set the token budget to 4000x and the password policy to v2",
+        "npm config set registry https://registry.npmjs.org/2",
+        "git config set credential.helper store2day",
+        "the column access_token 0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d47 is a uuid",
+        "gh secret set API_KEY < key2.txt",
+        "set api_key to the value of the vault",
+        "rename access_token tokens_of_the_day_2024_or_so",
+    ] {
+        assert_eq!(scanned(text), [], "{text}");
     }
 }
 

@@ -196,9 +196,31 @@ pub(crate) fn secret(rule: &'static str, r: &mut Random) -> Secret {
             inside("curl -s -u deploy:".to_owned(), r.run(ALNUM, 14), " https://api.internal/v1")
         }
         "option-password" => {
-            let before =
-                r.one(&["sshpass -p ", "mysql -u shop -p", "mysqldump --single -h db -p", "sshpass -e -p '"]);
+            let before = r.one(&[
+                "sshpass -p ",
+                "mysql -u shop -p",
+                "mysqldump --single -h db -p",
+                "sshpass -e -p '",
+                "docker login -u me -p ",
+                "az login --service-principal -u app -p ",
+                "helm registry login -u me --password=",
+                "twine upload -u __token__ -p ",
+                "redis-cli -h db -a ",
+                "mongosh -u shop -p ",
+                "sqlcmd -S db -U sa -P ",
+                "vault login ",
+                "gh secret set NAME --body ",
+            ]);
             inside(before.to_owned(), format!("{}7k", r.run(ALNUM, 10)), " shop")
+        }
+        "piped-password" => {
+            let (before, after) = *r.one(&[
+                &("echo ", " | docker login -u me --password-stdin"),
+                &("printf '%s' ", "|gh auth login --with-token"),
+                &("echo -n '", "' | gh secret set NAME"),
+                &("docker login --password-stdin <<< ", ""),
+            ]);
+            inside(before.to_owned(), format!("{}7k", r.run(ALNUM, 10)), after)
         }
         "netrc-password" => {
             let before = r.one(&["machine git.internal login deploy password ", "login deploy  password "]);
@@ -337,6 +359,21 @@ pub(crate) fn near_misses(rule: &str) -> &'static [&'static str] {
             "sshpass -p $SSHPASS ssh host",
             "ssh -p 2222 host",
             "docker run -p 8080:80 mysql",
+            "docker login -u me && docker run -p 8080:80a mysql",
+            "docker login -u me -p $PW2 reg.example.com; mkdir -p src/db2",
+            "docker login --password-stdin reg2.example.com",
+            "az login | cut -d2 -f3",
+            "redis-cli -p 6379 -h db2",
+            "mongodump --port 27017 --db shop2",
+            "vault login -method=oidc",
+            "gh secret set NAME2 --body \"$VALUE2\"",
+            "the twine login page takes -p or two",
+        ],
+        "piped-password" => &[
+            "echo $TOKEN2 | docker login -u me --password-stdin",
+            "echo done | docker login --password-stdin",
+            "cat token2.txt | gh auth login --with-token",
+            "echo ready4 | tee login.txt",
         ],
         "netrc-password" => &[
             "the login page password field",

@@ -4,7 +4,7 @@ use super::Hooked;
 use super::waiting::Waiting;
 use crate::cli::output::Failure;
 use crate::domain::action::{
-    Action, Kind, MAX_TOLD, advise, age, edited_since, is_own_call, quoted, targets_of,
+    Action, Kind, MAX_TOLD, advise, age, edited_since, fault, is_own_call, quoted, targets_of,
 };
 use crate::domain::command::{Command, RecordFiring};
 use crate::domain::event::Guard;
@@ -173,7 +173,11 @@ impl Hooked {
     }
 
     /// What another session found out about the error of a failed command, once a session.
-    pub(super) fn known_fix(&mut self, action: &Action) -> Result<Option<(String, Command)>, Failure> {
+    pub(super) fn known_fix(
+        &mut self,
+        action: &Action,
+        tail: Option<&str>,
+    ) -> Result<Option<(String, Command)>, Failure> {
         let (Some(session), Some(error)) = (self.session.clone(), &action.error) else { return Ok(None) };
         let Some(matched) = self.matched(error.as_str()) else { return Ok(None) };
         let waiting = Waiting::of(&self.context, &session);
@@ -182,12 +186,12 @@ impl Hooked {
         }
         let lines: Vec<CommandLine> =
             action.commands.iter().filter_map(|run| run.to_string().parse().ok()).collect();
-        let targets = targets_of(&lines);
+        let (targets, fault) = (targets_of(&lines), fault(error.as_str(), tail));
         let fix = self.store(|store| {
             if store.was_told_of_error(session.as_str(), matched.as_str())? {
                 return Ok(None);
             }
-            store.fix_of(error.as_str(), &targets, session.as_str())
+            store.fix_of(&fault, &targets, session.as_str())
         })?;
         Ok(fix.flatten().map(|fix| {
             let record = RecordFiring::told(Guard::Fix(fix.id), matched);
@@ -267,10 +271,11 @@ fn refusal_of(rule: &Rule, met: &str) -> String {
 /// The line about the command that succeeded where this one failed.
 fn line_of_fix(fix: &Fix, now: Timestamp) -> String {
     let changed = fix.path.as_deref().map(|path| format!(" after a change of {}", quoted(path, 120)));
+    let cured = || fix.cure.as_deref().map(|line| format!(" after `{}`", quoted(line, 120)));
     format!(
         "hivemind: the same error was here before, and then `{}` succeeded{} ({}, {}).",
         quoted(&fix.command, 160),
-        changed.unwrap_or_default(),
+        changed.or_else(cured).unwrap_or_default(),
         quoted(&fix.agent, 40),
         age(Timestamp::from_ms(fix.at), now),
     )

@@ -4,7 +4,8 @@ use super::seen::{is_our_own, stamped};
 use super::{Failure, Hooked, MAX_ABOUT_ERROR};
 use crate::domain::action::Action;
 use crate::domain::clean;
-use crate::domain::command::Command;
+use crate::domain::command::{Command, Observe, Seen};
+use crate::domain::text::OutputTail;
 use crate::hooks::{Answer, ToolCall, ToolOutcome};
 use crate::system;
 
@@ -51,7 +52,8 @@ impl Hooked {
                 commands.extend(firings);
                 answer = advice;
                 // If this fails, the observation and the advice stay.
-                let fix = self.known_fix(&action).ok().flatten();
+                let tail = tail_of(&commands);
+                let fix = self.known_fix(&action, tail.as_ref().map(OutputTail::as_str)).ok().flatten();
                 let (fix, told) = fix.unzip();
                 commands.extend(told);
                 if action.error.is_some() {
@@ -95,6 +97,14 @@ fn about_error(fix: Option<String>, advice: Answer) -> Answer {
     let said = said.join("\n");
     let is_short = said.chars().count() <= MAX_ABOUT_ERROR;
     Answer::Warning(if is_short { said } else { clean::cut_words(&said, MAX_ABOUT_ERROR) })
+}
+
+/// The end of the output, as it is recorded.
+fn tail_of(commands: &[Command]) -> Option<OutputTail> {
+    commands.iter().find_map(|command| {
+        let Command::Observe(Observe { seen: Seen::Command(ran), .. }) = command else { return None };
+        ran.tail.clone()
+    })
 }
 
 /// A tool call by the description that its client sends both before and after it.

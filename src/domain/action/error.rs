@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::{Regex, RegexSet};
 
-use crate::domain::text::ErrorSignature;
+use crate::domain::text::{ErrorSignature, OutputTail};
 
 /// Lines of an output that are searched. A failed command reports its error at the beginning, or in no useful
 /// place.
@@ -138,7 +138,7 @@ pub(super) fn says(line: &str, text: &str) -> bool {
 }
 
 /// Whether a text stands in a line, and begins and ends no inner part of a word.
-fn has_words(line: &str, text: &str) -> bool {
+pub(super) fn has_words(line: &str, text: &str) -> bool {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let (first, last) = (text.chars().next().is_some_and(is_word), text.chars().last().is_some_and(is_word));
     line.match_indices(text).any(|(at, _)| {
@@ -152,7 +152,9 @@ fn has_words(line: &str, text: &str) -> bool {
 fn from_checkout(path: &str) -> String {
     let parts: Vec<&str> = path.rsplit('/').take(2).collect();
     match parts.as_slice() {
-        [file, dir] if path.starts_with(['/', '~']) && !dir.is_empty() => format!("{dir}/{file}"),
+        [file, dir] if path.starts_with(['/', '~']) && !dir.is_empty() && !path.contains("tmp/") => {
+            format!("{dir}/{file}")
+        }
         _ => path.to_owned(),
     }
 }
@@ -189,10 +191,61 @@ fn names(text: &str) -> Vec<String> {
     all.filter(|name| !name.is_empty() && !name.contains('{') && !name.contains("tmp/")).collect()
 }
 
+/// The key of an error by which two failures are the same: its signature, and all that the lines of the tail name in
+/// quotes, as a file, a host or a test. Numbers, hashes and temporary files name nothing.
+pub fn fault(signature: &str, tail: Option<&str>) -> String {
+    let tail = tail.unwrap_or_default();
+    // The beginning of a full tail is cut somewhere in a line.
+    let is_cut = tail.chars().count() >= OutputTail::MAX_CHARS;
+    let whole = tail.split_once('\n').filter(|_| is_cut).map_or(tail, |(_, whole)| whole);
+    let named: std::collections::BTreeSet<String> =
+        lines(whole).iter().flat_map(|line| names(line).into_iter().chain(named_besides(line))).collect();
+    std::iter::once(signature.to_owned()).chain(named).collect::<Vec<_>>().join("\n")
+}
+
+/// What a line of an error names besides [`names`]: the texts in quotes and the files at its beginning, the files with
+/// their lines, and the tests.
+fn named_besides(line: &str) -> Vec<String> {
+    static TEST: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"[\w.\[\]-]+(?:::[\w\[\]-]+)+|\bFAIL: (\w\S*)|^FAIL(?:ED)?:? +(\S+)"));
+    static PLACE: LazyLock<Regex> = LazyLock::new(|| regex(r"([\w.@~$/-]+\.[A-Za-z]{1,5})[:(]\d"));
+    let quoted = QUOTED
+        .find_iter(line)
+        .map(|found| found.as_str().trim_matches(|c: char| c.is_whitespace() || "\"'`‘’“”([=:,".contains(c)));
+    let tests = TEST.captures_iter(line).filter_map(|found| {
+        let test = found.get(1).or_else(|| found.get(2)).or_else(|| found.get(0))?;
+        Some(test.as_str())
+    });
+    let places = PLACE.captures_iter(line).filter_map(|found| Some(found.get(1)?.as_str()));
+    let all = quoted
+        .chain(tests)
+        .chain(places)
+        .map(|name| HEX.replace_all(&from_checkout(name), "{hex}").into_owned());
+    all.filter(|name| name.contains(char::is_alphabetic) && !name.contains('{') && !name.contains("tmp/"))
+        .collect()
+}
+
+/// The words that stand for what differs between runs.
+const MASKS: [&str; 4] = ["{quoted}", "{path}", "{hex}", "{n}"];
+
+/// A signature without its masks, and without what was only between them.
+pub fn without_masks(signature: &str) -> String {
+    if !MASKS.iter().any(|mask| signature.contains(mask)) {
+        return signature.to_owned();
+    }
+    let text = MASKS.iter().fold(signature.to_owned(), |text, mask| text.replace(mask, " "));
+    let words = text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric));
+    words.map(|word| word.trim_start_matches(|c: char| !c.is_alphanumeric())).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether an error with this signature may say the text: what both name is masked.
+pub fn may_say(signature: &str, text: &str) -> bool {
+    says(signature, &masked_whole(&clean(head(text))))
+}
+
 /// The words of a text in lower case, without masks.
 fn words(text: &str) -> Vec<String> {
-    let masks = ["{quoted}", "{path}", "{hex}", "{n}"];
-    let text = masks.iter().fold(masked_whole(&clean(head(text))), |text, mask| text.replace(mask, " "));
+    let text = MASKS.iter().fold(masked_whole(&clean(head(text))), |text, mask| text.replace(mask, " "));
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
     words.map(str::to_owned).collect()
 }
@@ -309,10 +362,7 @@ fn masked(line: &str) -> Option<ErrorSignature> {
     for _ in 0..MAX_PASSES {
         let masked = masked_once(&line);
         if masked == line {
-            let says_something = ["{quoted}", "{path}", "{hex}", "{n}"]
-                .iter()
-                .fold(line.clone(), |line, mask| line.replace(mask, ""))
-                .contains(char::is_alphabetic);
+            let says_something = without_masks(&line).contains(char::is_alphabetic);
             return line.parse().ok().filter(|_| says_something);
         }
         line = masked;
@@ -343,7 +393,48 @@ mod tests {
     use proptest::prelude::*;
     use proptest::test_runner::RngSeed;
 
-    use super::{error_signature, says, tells_errors_apart};
+    use super::{error_signature, fault, says, tells_errors_apart};
+
+    /// Red before: errors with the same signature were the same, whatever they named.
+    #[test]
+    fn two_errors_are_the_same_fault_if_they_name_the_same() {
+        let of = |output: &str| fault(error_signature(output).expect("an error").as_str(), Some(output));
+        let test = |name: &str, line: u32, what: &str| {
+            format!(
+                "E       AssertionError: assert {what}\n\ntests/test_{name}.py:{line}: AssertionError\n\
+                 FAILED tests/test_{name}.py::test_{name} - AssertionError: assert {what}\n1 failed in 0.0{line}s"
+            )
+        };
+        for (one, other, is_same) in [
+            (test("pool", 3, "2 == 1"), test("pool", 5, "7 == 1"), true),
+            (test("pool", 3, "2 == 1"), test("auth", 3, "401 == 200"), false),
+            ("E   KeyError: 'user'".to_owned(), "E   KeyError: 'price'".to_owned(), false),
+            (
+                "src/a.ts(3,5): error TS2322: Type 'string' is not assignable to type 'number'.".to_owned(),
+                "src/a.ts(9,1): error TS2322: Type 'string' is not assignable to type 'number'.".to_owned(),
+                true,
+            ),
+            (
+                "src/a.ts(3,5): error TS2322: Type 'string' is not assignable to type 'number'.".to_owned(),
+                "src/b.ts(3,5): error TS2322: Type 'string' is not assignable to type 'number'.".to_owned(),
+                false,
+            ),
+            (
+                "/home/ana/shop/src/a.c:3:5: error: expected ';'".to_owned(),
+                "/srv/bo/shop-2/src/a.c:9:1: error: expected ';'".to_owned(),
+                true,
+            ),
+            ("--- FAIL: TestPool (0.01s)".to_owned(), "--- FAIL: TestCart (0.02s)".to_owned(), false),
+            (
+                "cannot open '/tmp/x1/a.db': timed out".to_owned(),
+                "cannot open '/tmp/y2/b.db': timed out".to_owned(),
+                true,
+            ),
+        ] {
+            assert_eq!(of(&one) == of(&other), is_same, "{one} | {other}");
+        }
+        assert_eq!(fault("exit {n}", None), fault("exit {n}", Some("ok")));
+    }
 
     #[test]
     fn words_that_tools_print_around_any_failure_tell_no_error_apart() {

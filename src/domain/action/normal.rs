@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::globals;
 use super::looks::OF_COMMANDS;
 use super::shell::{Joint, Step, VALUE, cut};
 use super::volatile::{Place, absolute, below, is_port_option, masked, port, word};
@@ -85,34 +86,42 @@ impl NormalCommand {
     /// The keys of every trigger that can match this command. The author of a trigger may have named a file of the
     /// workspace by its absolute path. Without the workspace such a path looks like a temporary file.
     pub fn keys_of_triggers(&self) -> Vec<String> {
-        let spellings = |word: &String| [name(word).to_owned(), TEMPORARY.to_owned()];
-        match self.words.as_slice() {
-            [] => Vec::new(),
-            [only] => spellings(only).to_vec(),
-            [program, first, ..] => spellings(program)
-                .into_iter()
-                .flat_map(|program| {
-                    let [named, masked] = spellings(first).map(|first| format!("{program} {first}"));
-                    [program, named, masked]
-                })
-                .collect(),
-        }
+        let mut keys = keys_of(&self.words);
+        keys.extend(globals::without(&self.words).iter().flat_map(|words| keys_of(words)));
+        keys
     }
 
-    /// Whether a trigger with this command matches `action`: the words are equal, and `action` may have more. The name
-    /// of a program alone must equal the whole action if its first argument is the command. A trigger without a
-    /// directory matches in any directory of the workspace.
+    /// Whether a trigger with this command matches `action`: the words are equal, and `action` may have more, also options
+    /// before its subcommand. The name of a program alone must equal the whole action if its first argument is the
+    /// command. A trigger without a directory matches in any directory of the workspace.
     pub fn covers(&self, action: &Self) -> bool {
         let same_words = if self.is_bare_program() {
             self.words == action.words
         } else {
             action.words.starts_with(&self.words)
+                || globals::without(&action.words).is_some_and(|words| words.starts_with(&self.words))
         };
         let same_dir = match &self.dir {
             None => action.dir.as_ref().is_none_or(|dir| !dir.starts_with(['/', '{'])),
             dir => *dir == action.dir,
         };
         same_words && same_dir
+    }
+}
+
+/// The keys of every trigger that can match these words.
+fn keys_of(words: &[String]) -> Vec<String> {
+    let spellings = |word: &String| [name(word).to_owned(), TEMPORARY.to_owned()];
+    match words {
+        [] => Vec::new(),
+        [only] => spellings(only).to_vec(),
+        [program, first, ..] => spellings(program)
+            .into_iter()
+            .flat_map(|program| {
+                let [named, masked] = spellings(first).map(|first| format!("{program} {first}"));
+                [program, named, masked]
+            })
+            .collect(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Matches a command that a hook saw with a claim: a file in the claim's scopes, or the command of its trigger.
 
-use super::normal::NormalCommand;
+use super::looks::{OF_COMMANDS, only_looks};
+use super::normal::{NormalCommand, name};
 use super::{Action, Attempt, Kind, SOME_WORKSPACE, met, normalise};
 use crate::domain::claim::Trigger;
 use crate::domain::scope::Scope;
@@ -59,6 +60,31 @@ pub fn targets_of(lines: &[CommandLine]) -> Vec<String> {
         files.extend(commands.last().map(ToString::to_string));
     }
     files
+}
+
+/// Whether a text names one of these commands by its program and its first argument, or in backticks. What only looks is
+/// named by no advice.
+pub fn is_named_in(lines: &[CommandLine], text: &str) -> bool {
+    let text = text.to_lowercase();
+    let does = lines.iter().filter(|line| !only_looks(line.as_str()));
+    let commands = does.flat_map(|line| commands(std::slice::from_ref(line)));
+    commands.map(|command| command.key().to_lowercase()).any(|key| {
+        if key.contains(' ') {
+            super::error::has_words(&text, &key)
+        } else {
+            text.contains(&format!("`{key}`"))
+        }
+    })
+}
+
+/// Whether two lines run the same tool: the same program, and the same subcommand where it has any.
+pub fn is_same_tool(line: &str, other: &str) -> bool {
+    let tool = |line: &str| {
+        let last = normalise(line, SOME_WORKSPACE, SOME_WORKSPACE).pop()?;
+        let program = name(last.words().first()?).to_owned();
+        Some(if OF_COMMANDS.contains(&program.as_str()) { last.key() } else { program })
+    };
+    tool(line).is_some_and(|one| tool(other) == Some(one))
 }
 
 fn commands(lines: &[CommandLine]) -> Vec<NormalCommand> {

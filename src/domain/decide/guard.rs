@@ -217,7 +217,7 @@ fn queue(
     let GuardRuns { are_allowed, run_id, planned } = &facts.guard_runs;
     if !are_allowed {
         return Err(format!(
-            "profile `{profile}` runs only with `[guards] allow_block = true` in config.toml"
+            "profile `{profile}` runs only with `[guards] allow_block = true` in config.toml, allowed by a human with `hm trust --rules`"
         ));
     }
     let key = key_of(rule.id, id, session);

@@ -12,7 +12,7 @@ use crate::domain::event::{
 use crate::domain::ids::{ClaimId, PlaybookId};
 use crate::domain::names::Sort;
 use crate::domain::playbook::{Found, Tried, are_alike, changes, followed};
-use crate::domain::reflection::{Cause, Cluster, Counts};
+use crate::domain::reflection::{Cause, Cluster};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Playbook, PlaybookStatus, State};
@@ -91,13 +91,19 @@ fn hypotheses(state: &State, cluster: &Cluster, ids: &mut dyn FnMut() -> uuid::U
     if !cluster.is_enough() || is_covered(state, &cluster.error) {
         return Vec::new();
     }
-    let mut events = Vec::new();
-    let claims = [ClaimId::from_uuid(ids()), ClaimId::from_uuid(ids())];
-    for ((cause, why), claim_id) in CAUSES.iter().zip(claims) {
+    let counts = cluster.first_counts();
+    let mut causes = CAUSES;
+    // The one with more for it comes first.
+    causes.sort_by(|(one, _), (other, _)| counts.confidence(*other).total_cmp(&counts.confidence(*one)));
+    let (mut events, mut of) = (Vec::new(), std::collections::BTreeMap::new());
+    for (cause, why) in &causes {
+        let claim_id = ClaimId::from_uuid(ids());
+        of.insert(*cause, claim_id);
         let command = quoted(&cluster.command, 200);
-        let said = format!("`{command}` fails with \"{}\": {why}", error.as_str());
+        let printed = quoted(cluster.said.as_deref().unwrap_or(error.as_str()), 200);
+        let said = format!("`{command}` fails with \"{printed}\": {why}");
         let Ok(statement) = said.parse::<Statement>() else { return Vec::new() };
-        let confidence = Counts::default().confidence(*cause);
+        let confidence = counts.confidence(*cause);
         events.push(
             ClaimCreated {
                 claim_id,
@@ -119,15 +125,22 @@ fn hypotheses(state: &State, cluster: &Cluster, ids: &mut dyn FnMut() -> uuid::U
             .into(),
         );
     }
-    let [structural, environmental] = claims;
+    let (Some(&structural), Some(&environmental)) =
+        (of.get(&Cause::Structural), of.get(&Cause::Environmental))
+    else {
+        return Vec::new();
+    };
     let reflected = ErrorReflected {
-        error,
+        error: error.clone(),
         structural,
         environmental,
         evidence: cluster.evidence(),
         upto: cluster.last(),
     };
     events.push(reflected.into());
+    if !counts.is_empty() {
+        events.push(ErrorCounted { error, counts, upto: cluster.last() }.into());
+    }
     events
 }
 

@@ -24,7 +24,7 @@ use crate::domain::versions::Versions;
 const WINDOW: usize = 20;
 /// How often the same must happen.
 const REPEATS: usize = 3;
-/// How often the same must happen where the agent tries something each time. Mending a test takes up to five tries.
+/// How often the same must happen where the agent changes a file each time. Mending a test takes up to five tries.
 const TRIES: usize = 6;
 /// How often a command that succeeds and does something must run in a row. Agents repeat a passing test on purpose, in
 /// recorded work up to eight times.
@@ -425,7 +425,7 @@ impl Session {
                     Some(false) => break,
                     None => {}
                 },
-                Act::Ran(_) => between.iter_mut().last()?.others += 1,
+                Act::Ran(_) => {}
             }
         }
         // What happened after the last of these runs and before the first does not lie between them.
@@ -568,15 +568,12 @@ impl Session {
 struct Between<'a> {
     /// The files of each edit.
     edited: Vec<&'a [Scope]>,
-    /// The other commands and reads.
-    others: usize,
 }
 
 impl Between<'_> {
-    /// Whether the agent tried something and did not only change one place: it looked as well, ran something else, or
-    /// took an edit back.
+    /// Whether the agent tried something: it changed a file.
     fn is_try(&self) -> bool {
-        !self.edited.is_empty() && self.edited.len() + self.others > 1
+        !self.edited.is_empty()
     }
 }
 

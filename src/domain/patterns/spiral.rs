@@ -101,7 +101,7 @@ impl Spiral {
                 };
                 // What a receipt or a notice told has no outcome.
                 let (Some(kind), Some(did)) = (fired.kind, fired.did.clone()) else { return };
-                self.fired.entry(session.clone()).or_default().push((fired.guard, Firing { kind, did }));
+                self.fired.entry(session.clone()).or_default().push((fired.guard, Firing::of(kind, did)));
                 return;
             }
             Event::EventReported(report) if report.kind == ReportKind::Blocker => {

@@ -44,6 +44,45 @@ static OPTION: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a pattern of our own, compiled in the tests")
 });
 
+/// A command that sets a name to the next word: `npm config set //registry/:_authToken …`, `aws configure set …`.
+static SET: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r#"(?-u)\bset[\t ]+(?:--?[a-z-]{1,40}[\t ]+){0,3}["']?(?:[!-~]{0,200}?[!-,/:-@\[-^`{-~])??([A-Za-z_][A-Za-z0-9_.-]{1,63})["']?[\t ]+"#;
+    Regex::new(pattern).expect("a pattern of our own, compiled in the tests")
+});
+/// A name of several words, then white space.
+static NAMED: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r"(?-u)\b([A-Za-z]*_[A-Za-z0-9_]{1,63})[\t ]+";
+    Regex::new(pattern).expect("a pattern of our own, compiled in the tests")
+});
+
+/// Calls `found` with each value that stands behind the name of a secret: of any shape where a command sets it, and
+/// elsewhere one that is too random for a word and no hash.
+pub(super) fn find_set(text: &str, mut found: impl FnMut(Range<usize>)) {
+    for (regex, is_set) in [(&*SET, true), (&*NAMED, false)] {
+        let mut at = 0;
+        while let Some(hit) = regex.captures_at(text, at) {
+            let (Some(whole), Some(name)) = (hit.get(0), hit.get(1)) else { break };
+            at = name.end().max(at + 1);
+            let counts = |value: &str| {
+                let is_hash = || value.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+                let is_long = value.len() >= MIN_PASSWORD_CHARS && value.len() <= MAX_CHARS;
+                is_random(value) && (is_set || !is_hash())
+                    || is_set
+                        && is_long
+                        && is_typed(value)
+                        && !value.contains(['=', '/'])
+                        && !is_placeholder(value)
+            };
+            if names::is_secret(name.as_str())
+                && let Some(span) = value(text, whole.end(), counts)
+            {
+                at = span.end;
+                found(span);
+            }
+        }
+    }
+}
+
 /// Calls `found` with each assigned value.
 pub(super) fn find(text: &str, mut found: impl FnMut(Range<usize>)) {
     for regex in [&*ASSIGNED, &*OPTION] {
@@ -53,7 +92,9 @@ pub(super) fn find(text: &str, mut found: impl FnMut(Range<usize>)) {
             // `a: b = c` may be two assignments if the first one does not count.
             at = name.end().max(at + 1);
             if names::is_secret(name.as_str())
-                && let Some(span) = value(text, whole.end(), name.as_str())
+                && let Some(span) = value(text, whole.end(), |value| {
+                    is_random(value) || names::is_password(name.as_str()) && is_password(value)
+                })
             {
                 at = span.end;
                 found(span);
@@ -98,8 +139,8 @@ fn is_said_secret(before: &str) -> bool {
     false
 }
 
-/// The value that starts at a byte, if it looks like a secret.
-fn value(text: &str, start: usize, name: &str) -> Option<Range<usize>> {
+/// The value that starts at a byte, if it counts as a secret.
+fn value(text: &str, start: usize, counts: impl Fn(&str) -> bool) -> Option<Range<usize>> {
     let rest = &text[start..];
     // Quotes, possibly escaped as for JSON inside a string, and prefixes such as Rust's `b"` or Python's `f"`.
     let bare = rest.trim_start_matches(['b', 'r', 'f', 'u', '#', '\\']);
@@ -114,8 +155,7 @@ fn value(text: &str, start: usize, name: &str) -> Option<Range<usize>> {
     let value = body[..len].trim_end_matches(['.', '\\', ':', '!', '?']);
     // A call or an index is code that fetches the secret.
     let code = quote.is_none() && matches!(after, Some('(' | '[' | '{' | '<'));
-    let secret = !code && (is_random(value) || names::is_password(name) && is_password(value));
-    secret.then(|| start + opened..start + opened + value.len())
+    (!code && counts(value)).then(|| start + opened..start + opened + value.len())
 }
 
 /// Whether a value is too random to be chosen by a person.

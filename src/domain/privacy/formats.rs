@@ -229,6 +229,43 @@ pub(super) static FORMATS: &[Format] = &[
         r"(?:mysql|mariadb)[\t -~]*[\t ]-p",
         r#"(?:mysql|mariadb)(?:-?(?:admin|dump|import|check|show))?(?:[\t ][\t -~]{0,160}?)?[\t ]-p["'`]?([!#-&(-;=?-_a-~]{4,128})"#,
     ),
+    // Options and arguments of programs that take a password or a token. Between program and option stands no other command.
+    pattern(
+        "option-password",
+        &["login", "twine", "mongo", "sqlcmd", "osql"],
+        r"(?:login|twine|mongo|sqlcmd|osql)[\t -~]*[\t ]-(?:p|-password)",
+        r#"(?:(?:docker|podman|nerdctl|buildah|skopeo|helm|oras|crane|az|oc|cf|snyk)(?:[\t ]+[!-~]{1,64}){0,3}?[\t ]+login|twine[\t ]+upload|mongo(?:sh|dump|restore|export|import)?|sqlcmd|osql)(?:[\t ][\t -%\x27-:<-{}~]{0,160}?)?[\t ](?:-p|--password)[\t =]*["'`]?([!#-&(-;=?-_a-~]{4,128})"#,
+    ),
+    pattern(
+        "option-password",
+        &["redis-cli"],
+        r"redis-cli[\t -~]*[\t ](?:-a|--pass|auth|requirepass)[\t =]",
+        r#"redis-cli(?:[\t ][\t -%\x27-:<-{}~]{0,160}?)?[\t ](?:-a|--pass|auth|requirepass)[\t =]+["'`]?([!#-&(-;=?-_a-~]{4,128})"#,
+    ),
+    pattern(
+        "option-password",
+        &["vault"],
+        r"vault[\t ]+login[\t ]",
+        r#"vault[\t ]+login[\t ]+(?:-[!-~]{1,64}[\t ]+){0,4}["'`]?([!#-&(-,.-;=?-_a-~][!#-&(-;=?-_a-~]{7,128})"#,
+    ),
+    pattern(
+        "option-password",
+        &["secret"],
+        r"gh[\t ]+secret[\t ]+set[\t ]",
+        r#"gh[\t ]+secret[\t ]+set(?:[\t ][\t -%\x27-:<-{}~]{0,160}?)?[\t ](?:-b|--body)[\t =]*["'`]?([!#-&(-;=?-_a-~]{4,128})"#,
+    ),
+    pattern(
+        "piped-password",
+        &["password-stdin", "with-token", "secret", "login"],
+        r"(?:echo|printf)[\t -~]*\|[\t -~]*(?:password-stdin|with-token|secret[\t ]+(?:set|put)|vault[\t ]+login)",
+        r#"(?:echo|printf)[\t ]+(?:(?:-[a-z]+|["']?%s(?:\\n)?["']?)[\t ]+){0,2}["'`]?([!#-&(-;=?-_a-~]{4,128})["'`]?[\t ]*\|[\t -~]{0,160}?(?:--password-stdin|--with-token|secret[\t ]+(?:set|put)|vault[\t ]+login)"#,
+    ),
+    pattern(
+        "piped-password",
+        &["password-stdin", "with-token"],
+        r"(?:password-stdin|with-token)[\t -~]*<<<",
+        r#"--(?:password-stdin|with-token)[\t -~]{0,80}?<<<[\t ]*["'`]?([!#-&(-;=?-_a-~]{4,128})"#,
+    ),
     pattern(
         "netrc-password",
         &["login"],
@@ -387,7 +424,7 @@ impl Format {
                 let idle = IDLE_PASSWORDS.iter().any(|idle| idle.eq_ignore_ascii_case(secret));
                 !same && !idle && !is_placeholder(secret)
             }
-            "option-password" | "netrc-password" => {
+            "option-password" | "piped-password" | "netrc-password" => {
                 let idle = IDLE_PASSWORDS.iter().any(|idle| idle.eq_ignore_ascii_case(secret));
                 !idle && !is_placeholder(secret) && assignment::is_typed(secret)
             }

@@ -49,7 +49,9 @@ pub(super) fn suggestion(suggested: Suggestion) -> Need {
     let short = quoted(&what, WHAT_CHARS);
     let (accept, says) = match signature {
         Some(error) => {
-            let text = format!("this error came {failures} times, last of: {short}");
+            let text = format!(
+                "this error came {failures} times: find its cause before the next run; last of: {short}"
+            );
             let accept = format!("hm guard accept --error {} --text {}", word(&error), word(&text));
             (accept, format!("{failures} commands failed with: {error}"))
         }

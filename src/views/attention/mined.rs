@@ -47,7 +47,10 @@ fn of_playbook(one: &PlaybookView) -> Need {
 
 /// The entry ends when the architect or the operator takes a position on one of the claims, or both claims end.
 fn of_hypotheses(store: &Reader, one: &ReflectionView) -> Result<Option<Need>, StoreError> {
-    let both = [(Cause::Structural, one.structural), (Cause::Environmental, one.environmental)];
+    let mut both = [(Cause::Structural, one.structural), (Cause::Environmental, one.environmental)];
+    both.sort_by(|(one_cause, _), (other, _)| {
+        one.counts.confidence(*other).total_cmp(&one.counts.confidence(*one_cause))
+    });
     let (mut open, mut what) = (Vec::new(), Vec::new());
     for (cause, id) in both {
         let Some(claim) = store.claim(id)? else { continue };

@@ -367,10 +367,10 @@ pub(crate) const POSITIVE: &[Form] = &[
         let file = pen.file();
         let from = pen.steps.len();
         let mut by = 0;
-        for round in 0..4 {
+        for round in 0..7 {
             pen.edit(agent, file);
             let step = pen.ran(agent, command, output, 1);
-            by = if round == 2 { step } else { by };
+            by = if round == 5 { step } else { by };
         }
         pen.expect(PatternKind::Loop, &[agent], from, by);
     }),
@@ -617,6 +617,18 @@ pub(crate) const NEGATIVE: &[Form] = &[
             pen.edit(agent, file);
             pen.ran(agent, command, output, 1);
         }
+    }),
+    ("tries_at_one_place", |pen| {
+        let [agent] = pen.agents();
+        pen.start(agent);
+        let (command, output) = CHECKS[pen.dice.below(4)];
+        let file = pen.file();
+        for _ in 0..pen.dice.from(3, 5) {
+            pen.edit(agent, file);
+            pen.ran(agent, command, output, 1);
+        }
+        pen.edit(agent, file);
+        pen.ran(agent, command, "ok\n", 0);
     }),
     ("tries_that_look_first", |pen| {
         let [agent] = pen.agents();
