@@ -1,5 +1,11 @@
 //! Lists, pages and packs say what a claim says before they say anything else of it, and cost what they may.
 
+use std::path::PathBuf;
+
+use hivemind::writer::Front;
+use serde_json::Value;
+
+use crate::harness::{HM, block_on, committed, creation};
 use crate::shell::Shell;
 
 fn said(shell: &Shell, line: &str) -> String {
@@ -54,6 +60,28 @@ fn twenty_long_claims_cost_4500_characters_and_those_that_changed_last_come_firs
     // Few claims are whole.
     let few = said(&shell, "hm claim list --limit 3");
     assert!(!few.contains('…'), "{few}");
+}
+
+#[test]
+fn all_claims_are_listed_however_many_there_are() {
+    let shell = Shell::new();
+    let front = Front::new(shell.workspace(), PathBuf::from(HM));
+    for number in 1..=505 {
+        let made = creation("devops", &format!("table t{number} has {} rows", number * 7));
+        block_on(committed(&front, &made)).expect("a receipt");
+    }
+    let rows = |line: &str| said(&shell, line).lines().filter(|row| row.starts_with('C')).count();
+    let all = said(&shell, "hm claim list --all");
+    assert!(all.contains("\nC1 table t1 has 7 rows") && !all.contains("--cursor"), "{all}");
+    assert_eq!(rows("hm claim list --all"), 505);
+    let json: Value = serde_json::from_str(&said(&shell, "hm --json claim list --all")).expect("JSON");
+    assert_eq!((json["claims"].as_array().map(Vec::len), json.get("next")), (Some(505), None));
+    let latest = said(&shell, "hm claim list");
+    assert_eq!(latest.lines().last(), Some("485 older: `--all`; by place: `--scope`"));
+    // A page is a page.
+    assert_eq!(rows("hm claim list --all --limit 3"), 3);
+    assert_eq!(rows("hm claim list --all --cursor 6"), 5);
+    assert_eq!(shell.json("hm --json claim list")["claims"].as_array().map(Vec::len), Some(50));
 }
 
 #[test]
