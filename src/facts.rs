@@ -1,5 +1,9 @@
 //! What people are shown of the answers of the views: the fields of their JSON that pages and screens read.
 
+pub(crate) mod at_work;
+
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -252,6 +256,9 @@ pub(crate) struct Alternative {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Attention {
     pub(crate) needs: Vec<Need>,
+    /// Number of entries of each kind that the list leaves out, by the heading of the kind.
+    #[serde(default)]
+    pub(crate) more: BTreeMap<String, usize>,
 }
 
 /// An entry of what needs an answer.
@@ -386,6 +393,7 @@ pub(crate) struct Locks {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Lock {
     pub(crate) scope: String,
+    pub(crate) agent: String,
     pub(crate) session: String,
     pub(crate) until: i64,
     pub(crate) why: Option<String>,
@@ -408,6 +416,7 @@ pub(crate) struct Run {
     pub(crate) claim_id: Option<String>,
     pub(crate) prediction: Option<String>,
     pub(crate) requested_by: String,
+    pub(crate) session: Option<String>,
     pub(crate) created_at: i64,
     pub(crate) cwd: Option<String>,
     pub(crate) outcome: Option<Outcome>,

@@ -201,7 +201,9 @@ fn one_event_is_shown_with_what_goes_with_it_and_erased_after_a_yes() {
     let typed = "hm forget C1 --reason \"a slip\"";
     let (code, shown) = on_screen(&shell.command(typed), "n\n");
     assert_eq!(code, Some(2), "{shown}");
-    for part in ["#1 claim.created by devops: the pool holds", "(quotes it)", "Erase these 2 events for good?"] {
+    for part in
+        ["#1 claim.created by devops: the pool holds", "(quotes it)", "Erase these 2 events for good?"]
+    {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     assert_eq!(shell.json("hm --json verify")["erased"], 0);

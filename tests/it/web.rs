@@ -11,8 +11,10 @@ use serde_json::json;
 
 use crate::bench::Bench;
 use crate::harness::HM;
+use crate::hook::within;
 use crate::http::Answer;
 use crate::terminal::AS_OPERATOR;
+use crate::watch::disputes;
 
 /// How long an answer may take; slow machines run the tests too.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -246,6 +248,23 @@ async fn a_button_does_what_its_command_does() {
     let missing = [("form", &*form), ("do", "challenge"), ("about", "C1"), ("reason", " ")];
     let back = pages.post(&missing, &[]).header("location").expect("a page").to_owned();
     assert!(pages.page(&back).contains("this needs a reason"));
+}
+
+#[test]
+fn the_first_page_counts_all_that_needs_somebody_and_shows_who_is_at_work() {
+    let shell = disputes();
+    assert!(shell.run("hm --agent devops task add \"mend the pool\"").status.success());
+    within(&shell, "s-9", "hm --json --agent analyst task claim T1");
+    let pages = Pages::start(shell.command("hm --operator-override \"a test\" web --no-open")).opened();
+    let page = pages.page("/");
+    assert!(page.contains("data-attention=\"24\""), "{page}");
+    assert!(
+        page.contains("3 more of contradiction: <code class=\"command\">hm contradictions</code>"),
+        "{page}"
+    );
+    let at_work = page.split("What needs somebody").next().expect("a start");
+    assert!(at_work.contains("T1") && at_work.contains("analyst"), "{at_work}");
+    assert!(!page.contains("No session is open."), "{page}");
 }
 
 #[tokio::test]
