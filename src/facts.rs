@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::config::Config;
+use crate::domain::agent::AgentId;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::time::Timestamp;
 use crate::reads::Reads;
@@ -98,6 +99,16 @@ pub(crate) struct Proof {
     pub(crate) ran: Option<String>,
 }
 
+impl Claim {
+    /// The positions of other agents as counts. The challenges of a confirmed claim are settled: a run answered them, or the
+    /// operator stands by the claim.
+    pub(crate) fn votes(&self) -> String {
+        let is_settled = self.challenges > 0 && self.status == "confirmed";
+        let settled = if is_settled { ", settled" } else { "" };
+        format!("{} for, {} against{settled}", self.supports, self.challenges)
+    }
+}
+
 /// A file that changed since a claim was made.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Changed {
@@ -128,6 +139,33 @@ pub(crate) struct Whole {
     #[serde(default)]
     pub(crate) asks: Vec<String>,
     pub(crate) trigger: Option<Value>,
+}
+
+impl Whole {
+    /// What settled a challenge: the run that answered it, or the word of the operator. `None` while it is open.
+    pub(crate) fn settled(&self, held: &Position) -> Option<String> {
+        if held.position != "challenge" {
+            return None;
+        }
+        let of_it =
+            || self.contradictions.iter().filter(|found| found.is_challenge() && found.right.agent == held.agent);
+        let is_answered =
+            of_it().all(|found| found.cause.is_some()) && of_it().any(|found| found.cause.as_deref() == Some("proven"));
+        let holds = |word: &str, agent: &str| {
+            self.positions.iter().any(|held| held.position == word && held.agent == agent)
+        };
+        let operator = AgentId::operator();
+        let operator = operator.as_str();
+        let is_the_operators = self.claim.owner == operator || holds("support", operator);
+        match &self.claim.proof {
+            Some(proof) if is_answered => Some(format!("answered by {}", proof.run_id)),
+            None if is_answered => Some("answered by a run".to_owned()),
+            _ if self.claim.status == "confirmed" && is_the_operators => {
+                Some("the operator stands by the claim".to_owned())
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The position of an agent.
@@ -204,6 +242,13 @@ pub(crate) struct Contradiction {
     pub(crate) detected_at: i64,
     pub(crate) left: Side,
     pub(crate) right: Side,
+}
+
+impl Contradiction {
+    /// Whether it is a challenge: both sides are about one claim.
+    pub(crate) fn is_challenge(&self) -> bool {
+        self.left.claim_id == self.right.claim_id
+    }
 }
 
 /// A side of a contradiction.

@@ -367,12 +367,24 @@ impl Asker<'_> {
         for held in &whole.positions {
             let why = held.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
             let before = if held.before_change { ", before the last change" } else { "" };
-            let text =
-                format!("{}, {} at {}{before}{why}", held.position, held.agent, shown(self.now, held.at));
-            let tone = if held.position == "challenge" { Tone::Alarm } else { Tone::Plain };
-            lines.push(self.line(tone, 2, &text));
+            let settled = whole.settled(held);
+            let over = settled.as_ref().map(|end| format!(", {end}")).unwrap_or_default();
+            let at = shown(self.now, held.at);
+            let text = format!("{}, {} at {at}{before}{over}{why}", held.position, held.agent);
+            let is_open = held.position == "challenge" && settled.is_none();
+            lines.push(self.line(if is_open { Tone::Alarm } else { Tone::Plain }, 2, &text));
         }
         for both in &whole.contradictions {
+            if both.is_challenge() {
+                let agent = &both.right.agent;
+                let is_held =
+                    whole.positions.iter().any(|held| held.position == "challenge" && held.agent == *agent);
+                if let Some(cause) = both.cause.as_ref().filter(|_| !is_held) {
+                    let text = format!("challenged by {agent}, over: {}", cause.replace('_', " "));
+                    lines.push(self.line(Tone::Plain, 2, &text));
+                }
+                continue;
+            }
             let other = if both.left.claim_id == whole.claim.id { &both.right } else { &both.left };
             let ended = both.cause.as_ref().map(|cause| format!(", ended: {cause}")).unwrap_or_default();
             let said = other.statement.as_deref().unwrap_or("(erased)");
@@ -447,7 +459,7 @@ fn who(session: &Session) -> String {
 fn state(claim: &Claim) -> String {
     let basis = claim.basis.as_ref().map(|basis| format!(" ({basis})")).unwrap_or_default();
     let status = claim.status.replace('_', " ");
-    format!("{status}{basis}, {} for, {} against", claim.supports, claim.challenges)
+    format!("{status}{basis}, {}", claim.votes())
 }
 
 fn tone_of(status: &str) -> Tone {

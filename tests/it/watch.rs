@@ -11,6 +11,7 @@ use hivemind::ledger::{Cursor, Reader, Stored};
 use hivemind::domain::claim::Position;
 use hivemind::writer::Front;
 
+use crate::doubted::scene;
 use crate::harness::{HM, block_on, claim_of, committed, creation, position, wait_until};
 use crate::hook::{claude, within};
 use crate::shell::Shell;
@@ -206,12 +207,12 @@ fn a_claim_is_opened_searched_and_seen_as_it_was() {
             about src/db
             Positions
               challenge, analyst at HH:MM: it is 50 since the last release
-              contradicts C1 (position): the pool holds 20 connections
             Evidence
               None: it is asserted.
             History
               #6 HH:MM contested by analyst: challenged by analyst
               #4 HH:MM proposed by devops
+
 
 
 
@@ -415,4 +416,18 @@ fn who_holds_something_without_a_session_of_a_client_is_at_work() {
         text.lines().skip(2).take(3).map(|row| row.get(..24).unwrap_or(row).trim_end()).collect();
     assert_eq!(who[..2], ["analyst", "  T1 mend the pool"], "{text}");
     assert!(who[2].starts_with("  holds src/db until"), "{text}");
+}
+
+/// Red before: the page said that the claim contradicts itself, and nothing of the run that had answered the challenge.
+#[test]
+fn an_answered_challenge_is_shown_with_its_run() {
+    let (shell, _linked, _place) = scene();
+    let mut screen = watch(&shell, "hm watch", SMALL);
+    screen.wait_for("q end");
+    screen.press("/add\r");
+    screen.wait_for("C1 fact confirmed (proved), 0 for, 1 against, settled, devops");
+    screen.press("\r");
+    let page = masked(&shell, &screen.wait_for("What proved it"));
+    assert!(page.contains("challenge, analyst at HH:MM, answered by R1: it subtracts"), "{page}");
+    assert!(!page.contains("contradicts C1"), "{page}");
 }
