@@ -147,10 +147,11 @@ impl Whole {
         if held.position != "challenge" {
             return None;
         }
-        let of_it =
-            || self.contradictions.iter().filter(|found| found.is_challenge() && found.right.agent == held.agent);
-        let is_answered =
-            of_it().all(|found| found.cause.is_some()) && of_it().any(|found| found.cause.as_deref() == Some("proven"));
+        let of_it = || {
+            self.contradictions.iter().filter(|found| found.is_challenge() && found.right.agent == held.agent)
+        };
+        let is_answered = of_it().all(|found| found.cause.is_some())
+            && of_it().any(|found| found.cause.as_deref() == Some("proven"));
         let holds = |word: &str, agent: &str| {
             self.positions.iter().any(|held| held.position == word && held.agent == agent)
         };
