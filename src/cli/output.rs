@@ -94,10 +94,7 @@ impl Failure {
         };
         match value.filter(|_| as_json) {
             Some(value) => println!("{}", json(&in_shell_json(&value))),
-            // The text may quote an argument or stored text.
-            None => {
-                eprintln!("hm: {}", clean::cleaned(&shortened(&text)));
-            }
+            None => complain(&text),
         }
         code
     }
@@ -277,7 +274,22 @@ pub(super) fn inline(failure: &Failure) -> String {
 
 /// Prints a note on stderr, beside the answer on stdout.
 pub(super) fn note(text: &str) {
-    eprintln!("hm: {}", clean::cleaned(&shortened(&in_shell(text))));
+    complain(&in_shell(text));
+}
+
+/// Prints a text on stderr, wrapped at a terminal. It may quote an argument or stored text.
+fn complain(text: &str) {
+    let text = shortened(text);
+    let text = clean::cleaned(&text);
+    if !std::io::stderr().is_terminal() {
+        eprintln!("hm: {text}");
+        return;
+    }
+    let mut lead = "hm: ";
+    for line in text.lines() {
+        eprint!("{}", wrapped(lead, "    ", line));
+        lead = "    ";
+    }
 }
 
 /// Prints text or JSON, as asked.
@@ -303,6 +315,11 @@ pub(super) fn print_text(text: &str) -> Result<(), Failure> {
 pub(super) fn columns() -> usize {
     let given = if std::io::stdout().is_terminal() { Some(textwrap::termwidth()) } else { system::columns() };
     given.map_or(WIDTH, |given| given.max(LEAST_WIDTH))
+}
+
+/// Number of columns for the help pages: those of the terminal. In a pipe it is 0, by which clap keeps their lines.
+pub(super) fn page_columns() -> usize {
+    if std::io::stdout().is_terminal() { columns() } else { 0 }
 }
 
 /// Whether rows are wrapped for a reader: at a terminal, and in a pipe for which `COLUMNS` is set.

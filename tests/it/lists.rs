@@ -496,3 +496,22 @@ fn decisions_take_a_line_each_where_asked() {
         assert!(line.ends_with("… (proposed, devops)"), "{list}");
     }
 }
+
+/// Red before: the terminal cut refusals and help pages within words.
+#[test]
+fn a_terminal_shows_refusals_and_help_pages_in_lines_that_fit() {
+    let shell = Shell::new();
+    let long = "the pool opens at most 20 connections, and each thread that runs has one of its own";
+    said(&shell, &format!("hm --agent devops claim create \"{long}\" --scope src/db"));
+    for line in ["hm claim support C99", "hm guard accept -h", "hm init --help"] {
+        let output = shell.run(line);
+        let piped = String::from_utf8(if output.status.success() { output.stdout } else { output.stderr });
+        let piped = piped.expect("text");
+        let is_wide = |text: &str| text.lines().any(|row| row.chars().count() > 100);
+        assert!(is_wide(&piped), "{line}: {piped}");
+        let (_, screen) = on_screen(shell.command(line).env("NO_COLOR", "1"), "");
+        assert!(!is_wide(&screen), "{line}: {screen}");
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&screen), words(&piped), "{line}");
+    }
+}
