@@ -1,10 +1,15 @@
 //! What people are shown of the answers of the views: the fields of their JSON that pages and screens read.
 
+pub(crate) mod at_work;
+
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::config::Config;
+use crate::domain::agent::AgentId;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::time::Timestamp;
 use crate::reads::Reads;
@@ -94,6 +99,16 @@ pub(crate) struct Proof {
     pub(crate) ran: Option<String>,
 }
 
+impl Claim {
+    /// The positions of other agents as counts. The challenges of a confirmed claim are settled: a run answered them, or the
+    /// operator stands by the claim.
+    pub(crate) fn votes(&self) -> String {
+        let is_settled = self.challenges > 0 && self.status == "confirmed";
+        let settled = if is_settled { ", settled" } else { "" };
+        format!("{} for, {} against{settled}", self.supports, self.challenges)
+    }
+}
+
 /// A file that changed since a claim was made.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Changed {
@@ -124,6 +139,34 @@ pub(crate) struct Whole {
     #[serde(default)]
     pub(crate) asks: Vec<String>,
     pub(crate) trigger: Option<Value>,
+}
+
+impl Whole {
+    /// What settled a challenge: the run that answered it, or the word of the operator. `None` while it is open.
+    pub(crate) fn settled(&self, held: &Position) -> Option<String> {
+        if held.position != "challenge" {
+            return None;
+        }
+        let of_it = || {
+            self.contradictions.iter().filter(|found| found.is_challenge() && found.right.agent == held.agent)
+        };
+        let is_answered = of_it().all(|found| found.cause.is_some())
+            && of_it().any(|found| found.cause.as_deref() == Some("proven"));
+        let holds = |word: &str, agent: &str| {
+            self.positions.iter().any(|held| held.position == word && held.agent == agent)
+        };
+        let operator = AgentId::operator();
+        let operator = operator.as_str();
+        let is_the_operators = self.claim.owner == operator || holds("support", operator);
+        match &self.claim.proof {
+            Some(proof) if is_answered => Some(format!("answered by {}", proof.run_id)),
+            None if is_answered => Some("answered by a run".to_owned()),
+            _ if self.claim.status == "confirmed" && is_the_operators => {
+                Some("the operator stands by the claim".to_owned())
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The position of an agent.
@@ -202,6 +245,13 @@ pub(crate) struct Contradiction {
     pub(crate) right: Side,
 }
 
+impl Contradiction {
+    /// Whether it is a challenge: both sides are about one claim.
+    pub(crate) fn is_challenge(&self) -> bool {
+        self.left.claim_id == self.right.claim_id
+    }
+}
+
 /// A side of a contradiction.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Side {
@@ -252,6 +302,9 @@ pub(crate) struct Alternative {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Attention {
     pub(crate) needs: Vec<Need>,
+    /// Number of entries of each kind that the list leaves out, by the heading of the kind.
+    #[serde(default)]
+    pub(crate) more: BTreeMap<String, usize>,
 }
 
 /// An entry of what needs an answer.
@@ -386,6 +439,7 @@ pub(crate) struct Locks {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Lock {
     pub(crate) scope: String,
+    pub(crate) agent: String,
     pub(crate) session: String,
     pub(crate) until: i64,
     pub(crate) why: Option<String>,
@@ -408,6 +462,7 @@ pub(crate) struct Run {
     pub(crate) claim_id: Option<String>,
     pub(crate) prediction: Option<String>,
     pub(crate) requested_by: String,
+    pub(crate) session: Option<String>,
     pub(crate) created_at: i64,
     pub(crate) cwd: Option<String>,
     pub(crate) outcome: Option<Outcome>,

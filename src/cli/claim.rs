@@ -561,9 +561,11 @@ impl Evidence {
 
 impl List {
     fn run(&self, context: &Context) -> Result<(), Failure> {
-        let is_latest = !context.global.json && !self.all && self.limit.is_none() && self.cursor.is_none();
-        let most = if self.all && !context.global.json { MAX_LIMIT } else { DEFAULT_LIMIT };
-        let most = if is_latest { MAX_LIMIT } else { most };
+        let is_page = self.limit.is_some() || self.cursor.is_some();
+        let is_whole = self.all && !is_page;
+        let is_latest = !context.global.json && !self.all && !is_page;
+        let is_long = is_latest || is_whole || (self.all && !context.global.json);
+        let most = if is_long { MAX_LIMIT } else { DEFAULT_LIMIT };
         let limit = self.limit.map_or(most, |limit| usize::try_from(limit).unwrap_or(MAX_LIMIT));
         let mut filter = ClaimFilter { limit, ..self.filter(context)? };
         // At a place all claims count, also those that are over: a reviewer looks for what was found there.
@@ -571,7 +573,7 @@ impl List {
             filter.in_force = false;
         }
         if context.global.json {
-            return context.show(&View::Claims(filter));
+            return if is_whole { context.show_all(filter) } else { context.show(&View::Claims(filter)) };
         }
         let (mut reads, reader) = (context.models()?, context.reader()?);
         let latest = is_latest.then_some(match filter.is_by_stage() {
@@ -580,8 +582,15 @@ impl List {
             false if self.by_change || self.since.is_some() => Latest::ByChange(ROWS),
             false => Latest::InForceFirst(ROWS),
         });
-        let asked = (&mut reads, &context.config);
-        let found = views::claims(asked, &filter, latest, reader.as_ref(), system::now())?;
+        let now = system::now();
+        let mut page = |filter: &ClaimFilter| {
+            views::claims((&mut reads, &context.config), filter, latest, reader.as_ref(), now)
+        };
+        let mut found = page(&filter)?;
+        while let Some(next) = found.page.next.filter(|_| is_whole) {
+            filter.before = Some(next);
+            found.add(page(&filter)?);
+        }
         let by_stage = is_latest && filter.is_by_stage();
         output::print_text(&self.text(&found, (is_latest, by_stage), &context.row_reader(reader)))?;
         let shown: Vec<String> = found.page.claims.iter().map(|claim| claim.id.to_string()).collect();
@@ -610,7 +619,7 @@ impl List {
         match found.page.next {
             Some(next) if !is_latest => text.push_str(&output::more("cursor", next)),
             next if found.older > 0 => {
-                let some = if next.is_some() { "+" } else { "" };
+                let some = if by_stage && next.is_some() { "+" } else { "" };
                 text.push_str(&format!("{}{some} older: `--all`; by place: `--scope`\n", found.older));
             }
             _ => {}

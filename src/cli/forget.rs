@@ -111,9 +111,23 @@ impl Forget {
         }
         let command = Command::Forget(command::Forget { event_id, reason: reason()?, with_quotes });
         let name = command.name();
-        let receipt = submitted(context, context.submission(command, None)?)?;
+        let submission = context.submission(command, None)?;
+        // The writer refuses another agent, and says that nothing is left to erase.
+        let is_asked = !self.yes
+            && !context.global.json
+            && !list.chosen.is_empty()
+            && submission.agent == AgentId::operator()
+            && output::can_ask();
+        if is_asked {
+            output::print_text(&list.text())?;
+            self.is_agreed(list.chosen.len())?;
+        }
+        let receipt = submitted(context, submission)?;
         let mut json = views::receipt_json(&receipt, name);
         let mut text = output::receipt("erased", &receipt);
+        if is_asked {
+            return output::print_text(&text);
+        }
         let List { files, remembered, .. } = list;
         if !files.is_empty() {
             text.push_str(&output::fitted(&format!("{}\n", erased_files(&files))));
@@ -151,18 +165,7 @@ impl Forget {
         if !context.global.json {
             output::print_text(&list.text())?;
         }
-        if !self.yes {
-            let count = list.chosen.len();
-            match output::agreed(&format!("Erase these {count} events for good?"))? {
-                Some(true) => {}
-                Some(false) => return Err(Failure::usage("nothing was erased")),
-                None => {
-                    return Err(Failure::usage(
-                        "nothing was erased: without a terminal to ask at, pass --yes",
-                    ));
-                }
-            }
-        }
+        self.is_agreed(list.chosen.len())?;
         let command = Command::ForgetMany(command::ForgetMany { which, until, reason: reason()? });
         let submission = context.submission_of(AgentId::operator(), Some(context.session()), command, None);
         let receipt = submitted(context, submission)?;
@@ -172,6 +175,19 @@ impl Forget {
             return output::print_json(&json);
         }
         output::print_text(&output::receipt(&format!("erased {} events", list.chosen.len()), &receipt))
+    }
+
+    /// Asks at the terminal whether to erase the events that were shown.
+    fn is_agreed(&self, count: usize) -> Result<(), Failure> {
+        if self.yes {
+            return Ok(());
+        }
+        let events = if count == 1 { "this event".to_owned() } else { format!("these {count} events") };
+        match output::agreed(&format!("Erase {events} for good?"))? {
+            Some(true) => Ok(()),
+            Some(false) => Err(Failure::usage("nothing was erased")),
+            None => Err(Failure::usage("nothing was erased: without a terminal to ask at, pass --yes")),
+        }
     }
 
     fn which(&self, context: &Context) -> Result<Which, Failure> {

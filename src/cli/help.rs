@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgAction, Args, Command, CommandFactory, FromArgMatches};
 
-use super::{Cli, Global, mistakes, roles};
+use super::{Cli, Global, mistakes, output, roles};
 
 /// The page of `hm` itself: its verbs, grouped by purpose.
 pub(super) const VERBS: &str = "\
@@ -72,7 +72,9 @@ const PAGE: &str = "\
 pub(super) fn parsed(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let words: Vec<OsString> = words.into_iter().collect();
     let is_brief = words.iter().take_while(|word| *word != "--").any(|word| word == "-h");
-    let mut command = with_pages(Cli::command(), "hm", is_brief, &words).help_template(VERBS);
+    let mut command = with_pages(Cli::command(), "hm", is_brief, &words)
+        .help_template(VERBS)
+        .term_width(output::page_columns());
     // The page of roles is made of all tools and verbs, which costs more than any verb that does not show it.
     if words.iter().any(|word| word == "roles") {
         command = command.mut_subcommand("roles", |verb| verb.override_help(roles::page()));

@@ -153,6 +153,7 @@ impl Uninit {
         let here = super::current_dir()?;
         let dir = global.dir.clone().or_else(|| environment.dir.clone());
         let workspace = Workspace::find(dir.as_deref(), &here, &environment);
+        let stays = workspace.as_ref().map(stays).unwrap_or_default();
         // The entries of another person's `hm init` can be removed without a workspace.
         let root = workspace.map_or(dir.unwrap_or(here), |workspace| workspace.root().to_owned());
         let named = named(&self.choice.clients)?;
@@ -167,9 +168,8 @@ impl Uninit {
                 }
             }
         }
-        let memory = "The memory and its settings stay in .hivemind/: delete it to forget everything.\n";
         run.finish(
-            memory.to_owned(),
+            stays,
             "nothing to do: no client is configured by hm init\n",
             "`hm init` puts it back\n",
             |_, _| Vec::new(),
@@ -355,6 +355,24 @@ impl<'a> Setup<'a> {
         let shows = |answer: &str| (answer == "d").then(|| self.diffs());
         Ok(output::agreed_after(&question, "y/N/d, d shows each line", shows)?.unwrap_or(false))
     }
+}
+
+/// What `hm uninit` leaves, and what to delete to be rid of it. In a repository the memory lies in the git directory.
+fn stays(workspace: &Workspace) -> String {
+    let root = workspace.root();
+    let place = |dir: &Path| dir.strip_prefix(root).unwrap_or(dir).display().to_string();
+    let (settings, memory) = (workspace.marker_dir(), workspace.memory());
+    output::fitted(&match memory.starts_with(&settings) {
+        true => format!(
+            "The memory and its settings stay in {}/: delete it to forget everything.\n",
+            place(&settings)
+        ),
+        false => format!(
+            "The memory stays in {}/ and its settings in {}/: delete both to forget everything.\n",
+            place(memory),
+            place(&settings)
+        ),
+    })
 }
 
 /// A part of a file, in one word or two.

@@ -11,7 +11,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::ids::SessionId;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::time::{Hours, Timestamp};
-use crate::pack::{self, About, Occasion, Told};
+use crate::pack::{self, About, Body, Concern, DeadEnd, Occasion, Told};
 use crate::reads::Reads;
 use crate::session_news::SessionNews;
 use crate::store::SessionView;
@@ -26,12 +26,14 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 const AGAIN_SOON: Duration = Duration::from_millis(200);
 /// Number of items that "nothing since" names.
 const MAX_LAST: usize = 5;
+/// Maximum length of a piece of news for a human, in characters.
+const LINE_CHARS: usize = 400;
 /// What is new to a reader that was told nothing yet.
 const LOOK_BACK: Hours = Hours(1);
 
 pub(super) const HELP: &str = "Each item is told once, here or by the hooks. Use --wait instead of polling a list: it \
     returns as soon\nas something touches or asks you, or a claim is new. A new status or a lease does not end it. \
-    Without a\nsession: what is new since an hour, told to nobody.\n\n\
+    Without a\nsession: what is new since an hour, told to nobody,\nso that the next call says it again. A human at a terminal reads it as lines, an agent as XML.\n\n\
     Examples:\n  hm news\n  hm news --wait 5m";
 
 /// How long to wait for news.
@@ -65,6 +67,8 @@ impl News {
             .into());
         };
         let mut text = match self.wait.as_deref() {
+            // A model reads XML. For a human each piece of news is a line.
+            _ if !delta.text.is_empty() && output::is_read_by_a_human() => lines(&delta, news.is_some()),
             _ if !delta.text.is_empty() => delta.text.clone(),
             Some(wait) => format!("nothing new in {}\n", wait.trim()),
             None => super::names::shortened(&nothing_since(&delta.told.last)).into_owned(),
@@ -100,6 +104,46 @@ fn nothing_since(last: &[About]) -> String {
     let names: Vec<String> = last.iter().take(MAX_LAST).map(About::called).collect();
     let more = if last.len() > MAX_LAST { ", …" } else { "" };
     format!("nothing since what you were told last ({}{more})\n", names.join(", "))
+}
+
+/// The news as lines for a human. `is_kept` says whether the reader is told each piece of news once.
+fn lines(delta: &Delta, is_kept: bool) -> String {
+    let mut news: Vec<&pack::News> = delta.shown.iter().collect();
+    news.sort_by_key(|news| (news.waiting.concern, news.rank, news.waiting.since));
+    let mut text = String::new();
+    let mut above = None;
+    for news in news {
+        let concern = news.waiting.concern;
+        if above.replace(concern) != Some(concern) {
+            text.push_str(heading(concern));
+        }
+        let about = news.waiting.about.called();
+        let is = if let Body::Claim(claim) | Body::DeadEnd(DeadEnd { claim, .. }) = &news.body {
+            format!(" ({}, by {})", claim.status.as_str().replace('_', " "), claim.by)
+        } else {
+            String::new()
+        };
+        text.push_str(&format!("- `{about}` {}{is}\n", views::inline(&news.body.gist(), LINE_CHARS)));
+    }
+    let waiting = delta.told.waiting.len();
+    if waiting > 0 {
+        text.push_str(&format!("{waiting} more: `hm news` again\n"));
+    }
+    if !is_kept {
+        text.push_str(
+            "That is of the last hour. Without a session it counts as told to nobody; all: `hm log`\n",
+        );
+    }
+    output::fitted(&text)
+}
+
+const fn heading(concern: Concern) -> &'static str {
+    match concern {
+        Concern::Touches => "Touches your work:\n",
+        Concern::Asks => "Asks you:\n",
+        Concern::Found => "For your intent:\n",
+        Concern::Other => "New:\n",
+    }
 }
 
 /// Whether a reader goes on waiting after a look: nothing is new, or only what ends no wait for news.

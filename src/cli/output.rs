@@ -1,9 +1,11 @@
 //! The output of the command line and its exit codes.
 #![expect(clippy::print_stdout, reason = "this is the one place of the command line that prints")]
 
+use std::borrow::Cow;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::ops::Range;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
@@ -92,10 +94,7 @@ impl Failure {
         };
         match value.filter(|_| as_json) {
             Some(value) => println!("{}", json(&in_shell_json(&value))),
-            // The text may quote an argument or stored text.
-            None => {
-                eprintln!("hm: {}", clean::cleaned(&shortened(&text)));
-            }
+            None => complain(&text),
         }
         code
     }
@@ -275,7 +274,22 @@ pub(super) fn inline(failure: &Failure) -> String {
 
 /// Prints a note on stderr, beside the answer on stdout.
 pub(super) fn note(text: &str) {
-    eprintln!("hm: {}", clean::cleaned(&shortened(&in_shell(text))));
+    complain(&in_shell(text));
+}
+
+/// Prints a text on stderr, wrapped at a terminal. It may quote an argument or stored text.
+fn complain(text: &str) {
+    let text = shortened(text);
+    let text = clean::cleaned(&text);
+    if !std::io::stderr().is_terminal() {
+        eprintln!("hm: {text}");
+        return;
+    }
+    let mut lead = "hm: ";
+    for line in text.lines() {
+        eprint!("{}", wrapped(lead, "    ", line));
+        lead = "    ";
+    }
 }
 
 /// Prints text or JSON, as asked.
@@ -303,14 +317,33 @@ pub(super) fn columns() -> usize {
     given.map_or(WIDTH, |given| given.max(LEAST_WIDTH))
 }
 
+/// Number of columns for the help pages: those of the terminal. In a pipe it is 0, by which clap keeps their lines.
+pub(super) fn page_columns() -> usize {
+    if std::io::stdout().is_terminal() { columns() } else { 0 }
+}
+
 /// Whether rows are wrapped for a reader: at a terminal, and in a pipe for which `COLUMNS` is set.
 fn is_wrapped() -> bool {
     std::io::stdout().is_terminal() || system::columns().is_some()
 }
 
+/// Whether the output goes to a terminal that no client of agents started.
+pub(super) fn is_read_by_a_human() -> bool {
+    static IS_HUMAN: LazyLock<bool> =
+        LazyLock::new(|| std::io::stdout().is_terminal() && system::client_above().is_none());
+    *IS_HUMAN
+}
+
+/// A text with its tags as they were typed where a human reads it. Views escape them, because an agent reads the same lists
+/// and pages in its shell and could take a tag in stored text for an instruction.
+fn for_reader(text: &str) -> Cow<'_, str> {
+    // The look at the processes above this one is made for a text that needs it.
+    if text.contains("&lt;") && is_read_by_a_human() { clean::tagged(text) } else { Cow::Borrowed(text) }
+}
+
 /// Wraps text at spaces. A continued line is indented below its line, deeper than the entry of a list.
 pub(super) fn fitted(text: &str) -> String {
-    clean::cleaned(&shortened(&in_shell(text))).lines().fold(String::new(), |fitted, line| {
+    for_reader(&clean::cleaned(&shortened(&in_shell(text)))).lines().fold(String::new(), |fitted, line| {
         let lead = line.len() - line.trim_start_matches([' ', '>']).len();
         let quote = &line[..lead];
         let indent = if quote.contains('>') { quote.to_owned() } else { format!("{quote}    ") };
@@ -360,7 +393,7 @@ fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
 
 /// Formats a row of a list: one line in a pipe, for `grep` and programs, and wrapped lines at a terminal.
 pub(super) fn row(line: &str) -> String {
-    let line = clean::cleaned(&named(line)).into_owned();
+    let line = for_reader(&clean::cleaned(&named(line))).into_owned();
     if is_wrapped() { wrapped("", "    ", &line) } else { line + "\n" }
 }
 

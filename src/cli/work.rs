@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::{Value, json};
+
 use super::{Context, Failure, block_on, names, note_damage, output, parse_moment};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
@@ -14,7 +16,7 @@ use crate::domain::versions::Versions;
 use crate::identity::Speaker;
 use crate::reads::Reads;
 use crate::session_news::SessionNews;
-use crate::store::StoreError;
+use crate::store::{ClaimFilter, StoreError};
 use crate::system;
 use crate::views::{self, Answer, Body, Format, RowReader, View, ViewError};
 use crate::writer::Front;
@@ -125,6 +127,33 @@ impl Context {
             Body::Xml(text) => output::print_text(&(names::shortened(&names::in_shell(text)) + &*next))?,
         }
         self.opened(opened, *seq);
+        note_damage(&mut reads);
+        Ok(())
+    }
+
+    /// Prints all claims of a filter for programs, as one page.
+    pub(super) fn show_all(&self, mut filter: ClaimFilter) -> Result<(), Failure> {
+        let mut reads = self.models()?;
+        let (mut claims, mut left_out) = (Vec::new(), 0);
+        loop {
+            let view = View::Claims(filter.clone());
+            let answer = views::answer(&mut reads, &self.config, &view, system::now(), Format::Json)?;
+            left_out += answer.left_out;
+            if let Body::Json(mut page) = answer.body
+                && let Value::Array(more) = page["claims"].take()
+            {
+                claims.extend(more);
+            }
+            filter.before = answer.next.and_then(|next| next.value.parse().ok());
+            if filter.before.is_none() {
+                break;
+            }
+        }
+        let mut all = json!({ "claims": claims });
+        if left_out > 0 {
+            all["left_out"] = left_out.into();
+        }
+        output::print_json(&all)?;
         note_damage(&mut reads);
         Ok(())
     }

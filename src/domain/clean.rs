@@ -189,6 +189,24 @@ pub fn untagged(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
+/// Undoes [`untagged`] for a human, who takes no tag for an instruction: `&lt;header>` becomes `<header>` again.
+pub fn tagged(text: &str) -> Cow<'_, str> {
+    const ESCAPED: &str = "&lt;";
+    let opens = |at: usize| opens_tag(&text[..at], &text[at + ESCAPED.len()..]);
+    if !text.match_indices(ESCAPED).any(|(at, _)| opens(at)) {
+        return Cow::Borrowed(text);
+    }
+    let mut typed = String::with_capacity(text.len());
+    let mut shown = 0;
+    for (at, _) in text.match_indices(ESCAPED).filter(|(at, _)| opens(*at)) {
+        typed.push_str(&text[shown..at]);
+        typed.push('<');
+        shown = at + ESCAPED.len();
+    }
+    typed.push_str(&text[shown..]);
+    Cow::Owned(typed)
+}
+
 /// One-word tags that frame a dialogue. They are no parameters of a type either.
 const FRAMES: [&str; 9] =
     ["system", "user", "human", "assistant", "tool", "invoke", "instructions", "claim", "important"];
@@ -234,7 +252,7 @@ pub fn escaped_json(json: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{cleaned, cut_line, escaped_json, is_hidden, one_line, untagged};
+    use super::{cleaned, cut_line, escaped_json, is_hidden, one_line, tagged, untagged};
 
     #[test]
     fn what_acts_or_hides_is_not_shown() {
@@ -274,6 +292,7 @@ mod tests {
         let tags = "<system-reminder></b><!--<?a <é> a<invoke name=\"x\">b<system>c<hivemind_state> </ x><b x='1'> <user";
         let plain = "&lt;system-reminder>&lt;/b>&lt;!--&lt;?a &lt;é> a&lt;invoke name=\"x\">b&lt;system>c&lt;hivemind_state> &lt;/ x>&lt;b x='1'> &lt;user";
         assert_eq!(untagged(tags), plain);
+        assert_eq!(tagged(plain), tags);
         // Red before: a claim about a format or a type was shown with `&lt;`.
         let code = "a < b <= c << 1 <- x Vec<T> Map<String, Vec<u8>> <IIQII, <2sBBIQII; read(from <first_position) > 1";
         assert_eq!(untagged(code), code);

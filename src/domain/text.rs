@@ -68,7 +68,8 @@ pub fn bounded(field: &'static str, text: &str, max_chars: usize) -> Result<Stri
     Ok(text.to_owned())
 }
 
-/// Minimum limit of a text whose refusal says where it could end, in characters. Shorter texts are names and titles.
+/// Minimum limit of a text whose refusal says where it could end, in characters. Shorter texts are names and titles. A text
+/// that cannot be divided is given back up to this length.
 const MIN_DIVIDED_CHARS: usize = 200;
 /// Maximum length of the end of the sentence by which a refusal names a place, in characters.
 const MAX_END_CHARS: usize = 60;
@@ -88,8 +89,10 @@ fn left_over(text: &str, max_chars: usize) -> String {
         }
         (fitting, chars, last) = (fitting + sentence.len(), with, sentence.trim());
     }
-    let (what, rest) = if last.is_empty() {
-        (format!("no sentence ends within the first {max_chars} characters of"), text)
+    let (what, rest, most) = if last.is_empty() {
+        // Nothing can be divided, and its writer knows the text.
+        let what = format!("no sentence ends within the first {max_chars} characters of");
+        (what, text, MIN_DIVIDED_CHARS)
     } else {
         let ends: Vec<char> = last.chars().rev().take(MAX_END_CHARS).collect();
         let ends: String = ends.into_iter().rev().collect();
@@ -97,10 +100,11 @@ fn left_over(text: &str, max_chars: usize) -> String {
         (
             format!("the first {fits} characters fit, up to \"{ends}\"; what follows there is"),
             &text[fitting..],
+            MAX_GIVEN_BACK_CHARS,
         )
     };
-    let shown: String = rest.chars().take(MAX_GIVEN_BACK_CHARS).collect();
-    let more = rest.chars().count().saturating_sub(MAX_GIVEN_BACK_CHARS);
+    let shown: String = rest.chars().take(most).collect();
+    let more = rest.chars().count().saturating_sub(most);
     let more = if more == 0 { String::new() } else { format!(" and {more} characters more") };
     format!("; {what} \"{shown}\"{more}")
 }

@@ -406,6 +406,28 @@ const NEVER_USED: &str = "NOT EXISTS (SELECT 1 FROM consensus u WHERE u.claim_id
 impl Reader {
     /// A page of claims, newest first.
     pub fn claims(&self, filter: &ClaimFilter) -> Result<ClaimPage, StoreError> {
+        let (Select { from, conditions, values }, position) = self.select(filter)?;
+        let sql = format!(
+            "SELECT {SUMMARY} FROM {from} {conditions} ORDER BY {position} DESC LIMIT {}",
+            filter.limit + 1
+        );
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let rows = statement.query(rusqlite::params_from_iter(values))?;
+        let columns = Columns::default();
+        let (claims, next) =
+            self.page_of(rows, filter.limit, "created_seq", |row| self.summary(&columns.of(row)))?;
+        Ok(ClaimPage { claims, next })
+    }
+
+    /// The number of claims that match a filter, whatever its limit.
+    pub fn count_claims(&self, filter: &ClaimFilter) -> Result<usize, StoreError> {
+        let (Select { from, conditions, values }, _) = self.select(filter)?;
+        let mut statement = self.db.prepare_cached(&format!("SELECT count(*) FROM {from} {conditions}"))?;
+        Ok(statement.query_row(rusqlite::params_from_iter(values), only)?)
+    }
+
+    /// The tables and conditions of a filter, and the column by which its claims are in order.
+    fn select(&self, filter: &ClaimFilter) -> Result<(Select, &'static str), StoreError> {
         let mut select = Select::from("claims c");
         let expired = self.expired_ids();
         match filter.status.as_slice() {
@@ -472,17 +494,7 @@ impl Reader {
         }
         let before = filter.before.map(bound);
         select.require_if(&format!("{position} <"), before);
-        let Select { from, conditions, values } = select;
-        let sql = format!(
-            "SELECT {SUMMARY} FROM {from} {conditions} ORDER BY {position} DESC LIMIT {}",
-            filter.limit + 1
-        );
-        let mut statement = self.db.prepare_cached(&sql)?;
-        let rows = statement.query(rusqlite::params_from_iter(values))?;
-        let columns = Columns::default();
-        let (claims, next) =
-            self.page_of(rows, filter.limit, "created_seq", |row| self.summary(&columns.of(row)))?;
-        Ok(ClaimPage { claims, next })
+        Ok((select, position))
     }
 
     /// Reads a claim for a list from its row, and counts the rows that a context would show.

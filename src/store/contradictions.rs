@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::claims::basis;
 use super::rows::{Columns, InOrder, bound, only};
 use super::{Reader, StoreError};
+use crate::domain::agent::AgentId;
 use crate::domain::claim::{Basis, ClaimType, ContradictionKind, Resolution, Status, Tier};
 use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::notes;
@@ -89,6 +90,18 @@ pub struct Contradiction {
     pub resolved_at: Option<i64>,
     /// Ledger position of its detection.
     pub seq: u64,
+}
+
+impl Contradiction {
+    /// Whether this is a challenge of an agent against a claim that the operator stands by. It settles the claim no more, and
+    /// needs no move until the operator takes the word back.
+    pub fn is_outvoted(&self) -> bool {
+        let Self { kind, left, right, .. } = self;
+        *kind == ContradictionKind::Position
+            && left.is_the_operators
+            && left.status != Some(Status::Contested)
+            && right.agent != AgentId::operator().as_str()
+    }
 }
 
 /// A filter for contradictions.
@@ -198,7 +211,7 @@ impl Reader {
         Ok(ContradictionPage { contradictions: contradictions.into_iter().flatten().collect(), next })
     }
 
-    /// The number of open contradictions, without weak ones.
+    /// The number of open contradictions, without weak ones and challenges that the operator outvotes.
     ///
     /// # Errors
     ///
@@ -208,7 +221,20 @@ impl Reader {
         let is_wanted = has_status(expired.is_some(), false);
         let sql = format!("SELECT count(*) FROM belief_contradictions x WHERE {is_wanted} AND x.tier = ?3");
         let mut statement = self.db.prepare_cached(&sql)?;
-        Ok(statement.query_row(params!["open", expired, Tier::Strong], |row| row.get(0))?)
+        let all: u64 = statement.query_row(params!["open", expired, Tier::Strong], |row| row.get(0))?;
+        // Few challenges are open against a claim that is not contested.
+        let sql = format!(
+            "SELECT x.left_claim FROM belief_contradictions x JOIN claims c ON c.id = x.left_claim WHERE {is_wanted} \
+             AND x.tier = ?3 AND x.kind = 'position' AND c.status <> 'contested' AND x.right_agent <> 'operator'"
+        );
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let settled: Vec<ClaimId> =
+            self.kept_of(statement.query(params!["open", expired, Tier::Strong])?, only)?;
+        let mut outvoted = 0;
+        for claim in settled {
+            outvoted += u64::from(self.is_the_operators(claim)?);
+        }
+        Ok(all.saturating_sub(outvoted))
     }
 
     /// A contradiction, open or ended.

@@ -121,6 +121,17 @@ impl Kind {
             Self::Merge => ("proposed merge", "hivemind://attention"),
         }
     }
+
+    /// Its heading as a key.
+    fn heading(self) -> String {
+        self.words().0.replace(' ', "_")
+    }
+}
+
+/// The kind whose entries the answer counts under this heading, and the address of their whole list.
+pub fn attention_list(heading: &str) -> Option<(&'static str, &'static str)> {
+    let kind = Kind::ALL.iter().find(|kind| kind.heading() == heading)?;
+    Some((kind.as_str(), kind.words().1))
 }
 
 /// Stands for every agent except the owner of a claim, for a reader that is no particular agent.
@@ -168,8 +179,7 @@ pub(super) fn answer(asking: &mut Asking<'_>, agent: Option<&AgentId>) -> Result
         let (needs, counts) = chosen(needs, agent);
         let json = || {
             let more = counts.iter().filter(|(_, count)| **count > MAX_SHOWN);
-            let more =
-                more.map(|(kind, count)| (kind.words().0.replace(' ', "_"), (count - MAX_SHOWN).into()));
+            let more = more.map(|(kind, count)| (kind.heading(), (count - MAX_SHOWN).into()));
             let more: serde_json::Map<_, Value> = more.collect();
             let mut json = json!({ "agent": agent, "needs": needs, "more": more });
             if needs.is_empty() && !waits.is_empty() {
@@ -316,7 +326,7 @@ fn needs(
     for both in store.contradictions(&open)?.contradictions {
         disputed.extend([both.left.claim_id, both.right.claim_id]);
         let is_position = both.kind == ContradictionKind::Position;
-        if is_position && waits.contains(&both.left.claim_id) {
+        if both.is_outvoted() || is_position && waits.contains(&both.left.claim_id) {
             continue;
         }
         let about = if is_position { both.left.claim_id.creation_event() } else { both.id };

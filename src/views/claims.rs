@@ -23,12 +23,26 @@ pub struct Listed<P> {
     pub page: P,
     /// The places of these claims that other agents hold, each in a few words.
     pub held: Vec<String>,
-    /// Number of claims that changed before those of the page.
+    /// Number of claims that changed before those of the page; of a place with a next page, at least so many.
     pub older: usize,
     /// Number of rows that cannot be read.
     pub left_out: u64,
     /// Ledger position of the page.
     pub seq: u64,
+}
+
+impl Listed<ClaimPage> {
+    /// Adds the next page.
+    pub fn add(&mut self, next: Self) {
+        self.page.claims.extend(next.page.claims);
+        self.page.next = next.page.next;
+        for held in next.held {
+            if !self.held.contains(&held) {
+                self.held.push(held);
+            }
+        }
+        self.left_out += next.left_out;
+    }
 }
 
 /// A page of claims.
@@ -71,7 +85,12 @@ pub(super) fn list(
             } else {
                 page.claims.sort_by_key(|claim| std::cmp::Reverse(claim.seq));
             }
-            older = page.claims.len().saturating_sub(rows);
+            older = match page.next {
+                // A list of a place leaves out claims that only their reading tells.
+                Some(_) if !filter.is_by_stage() => asked.store.count_claims(filter)?,
+                _ => page.claims.len(),
+            };
+            older = older.saturating_sub(rows);
             page.claims.truncate(rows);
             if matches!(order, Latest::InForceFirst(_)) && !filter.is_by_stage() {
                 page.claims.sort_by_key(place);

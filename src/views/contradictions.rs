@@ -88,6 +88,13 @@ fn head(found: &Contradiction, now: Timestamp) -> String {
             let settle: Vec<String> = settle.iter().map(command).collect();
             let _ = writeln!(text, "  - {}'s move: {}", name(&agent), settle.join(" or "));
         }
+        if found.is_outvoted() {
+            let _ = writeln!(
+                text,
+                "  - the operator stands by `{}`, so that no move is needed",
+                found.left.claim_id
+            );
+        }
         if let Some(side) = challenger {
             let back: Vec<String> = attention::ends_challenge(side.claim_id).iter().map(command).collect();
             let _ = writeln!(text, "  - {} ends it by {}", name(&side.agent), back.join(" or "));

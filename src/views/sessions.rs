@@ -10,6 +10,7 @@ use super::work::{LIST_CHARS, task_line};
 use super::{Answer, ViewError, to_json};
 use crate::domain::event::{Event, Recorded};
 use crate::domain::ids::SessionId;
+use crate::domain::names::quoted_ids;
 use crate::domain::plan::in_work_tree;
 use crate::domain::session::EndCause;
 use crate::domain::time::Timestamp;
@@ -43,6 +44,7 @@ pub(super) fn one(asking: &mut Asking<'_>, id: &str) -> Result<Answer, ViewError
         let store = asked.store;
         let page = SessionPage {
             id: id.parse().map_err(|_| ViewError::no_session(id))?,
+            name: store.name_given(id)?,
             session: store.session(id)?,
             researchers: store.researchers_of(id)?,
             dialogue: store.dialogue(id)?,
@@ -51,7 +53,8 @@ pub(super) fn one(asking: &mut Asking<'_>, id: &str) -> Result<Answer, ViewError
             came_from: store.split_into(id)?,
             split_into: store.splits_of(id)?,
         };
-        if page.session.is_none() && page.researchers.is_empty() {
+        // A session has a name once an event comes from it.
+        if page.session.is_none() && page.researchers.is_empty() && page.name.is_none() {
             return Err(ViewError::no_session(id));
         }
         let json = || {
@@ -110,13 +113,22 @@ fn session_line(session: &SessionView, now: Timestamp) -> String {
         _ => format!("seen {seen} ago"),
     };
     format!(
-        "- `{}` {} in {}, {}{}, {state}\n",
-        inline(&session.session, LIST_CHARS),
+        "- {} {} in {}, {}{}, {state}\n",
+        called(&session.session, session.name.as_deref()),
         name(&session.agent),
         inline(client, 40),
         session.source,
         place(session)
     )
+}
+
+/// A session by its short name and the id that its client chose. An id that ends in a UUID is shown as its name anyway.
+fn called(id: &str, short: Option<&str>) -> String {
+    let shown = format!("`{}`", inline(id, LIST_CHARS));
+    match short.filter(|_| quoted_ids(id).next().is_none()) {
+        Some(short) => format!("`{short}` ({shown})"),
+        None => shown,
+    }
 }
 
 /// The linked work tree and the branch of a session's start. Empty for the main work tree.
@@ -149,6 +161,7 @@ fn lines(found: &[SessionView], now: Timestamp) -> String {
 #[derive(Debug)]
 struct SessionPage {
     id: SessionId,
+    name: Option<String>,
     /// `None` if no client reported its start.
     session: Option<SessionView>,
     /// The researcher that runs in it, and the researchers that it started.
@@ -161,10 +174,11 @@ struct SessionPage {
 }
 
 fn text(page: &SessionPage, now: Timestamp) -> String {
-    let SessionPage { id, session, researchers, dialogue, held, files, came_from, split_into } = page;
+    let SessionPage { id, name: short, session, researchers, dialogue, held, files, came_from, split_into } =
+        page;
     let mut text = match session {
         Some(session) => session_line(session, now),
-        None => format!("- `{}` nobody said that it started\n", inline(id.as_str(), LIST_CHARS)),
+        None => format!("- {} was opened by no client\n", called(id.as_str(), short.as_deref())),
     };
     // The line of a split is below, with the hand-over.
     if came_from.is_none() {

@@ -9,21 +9,19 @@ use crate::domain::claim::{SearchMode, Status};
 use crate::domain::clean;
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::names::Sort;
-use crate::domain::plan::TaskStatus;
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
 use crate::domain::time::Timestamp;
-use crate::facts::{self, Attention, Claim, Hits, Locks, Need, Output, Run, Session, Sessions, Tasks, Whole};
+use crate::facts::at_work::AtWork;
+use crate::facts::{self, Attention, Claim, Hits, Need, Output, Run, Session, Whole};
 use crate::reads::Reads;
 use crate::runner::profile::{Catalog, Fitting};
 use crate::steps::in_shell;
-use crate::store::{ClaimFilter, Search, Seen, TaskFilter};
+use crate::store::{ClaimFilter, Search, Seen};
 use crate::system;
-use crate::views::{self, MAX_LIMIT, Stream, View, ViewError, Waiting};
+use crate::views::{self, Stream, View, ViewError, Waiting};
 use crate::workspace::Workspace;
 
-/// Sessions that are looked at for those that are open.
-const SESSIONS: usize = 100;
 /// Entries that need somebody, and hits of a search.
 const ENTRIES: usize = 100;
 /// Maximum length of a text in an entry, in characters. Its claim has the whole text.
@@ -100,6 +98,8 @@ pub(super) struct Data {
     pub(super) who: Vec<Line>,
     /// What needs somebody, or the hits of a search.
     pub(super) items: Vec<Item>,
+    /// Number of entries that need somebody, shown or not.
+    pub(super) needs: usize,
     pub(super) feed: Vec<Line>,
     /// The page of a claim.
     pub(super) text: Vec<Line>,
@@ -166,7 +166,7 @@ impl Data {
         match page {
             Page::Board => {
                 data.who = asker.who()?;
-                data.items = asker.needs()?;
+                (data.items, data.needs) = asker.needs()?;
                 let told = feed::last(asker.reads)?.into_iter();
                 data.feed =
                     told.map(|(seq, said)| Line::new(Tone::Plain, 0, &format!("#{seq} {said}"))).collect();
@@ -209,27 +209,33 @@ impl Asker<'_> {
     }
 
     fn who(&mut self) -> Result<Vec<Line>, Rejection> {
-        let sessions: Sessions = self.ask(&View::Sessions(None, SESSIONS))?;
-        let active =
-            TaskFilter { status: vec![TaskStatus::Active], limit: MAX_LIMIT, ..TaskFilter::default() };
-        let tasks: Tasks = self.ask(&View::Tasks(active))?;
-        let locks: Locks = self.ask(&View::Locks)?;
+        let at_work = AtWork::read(self.reads, self.config, self.now)?;
         let mut lines = Vec::new();
-        for session in sessions.sessions.iter().filter(|session| session.ended_at.is_none()) {
-            lines.push(Line::new(Tone::Strong, 0, &who(session)));
-            let mine = |of: &str| of == session.session;
-            for task in tasks.tasks.iter().filter(|task| task.session.as_deref().is_some_and(mine)) {
+        for worker in at_work.workers() {
+            let called = worker.opened.map_or_else(|| worker.agent.to_owned(), who);
+            lines.push(Line::new(Tone::Strong, 0, &called));
+            for task in worker.tasks {
                 lines.push(Line::new(Tone::Plain, 2, &format!("{} {}", task.name, task.title)));
                 lines.extend(
                     task.file_locks.iter().map(|path| Line::new(Tone::Faint, 2, &format!("holds {path}"))),
                 );
             }
-            for lock in locks.locks.iter().filter(|lock| mine(&lock.session)) {
+            for lock in worker.locks {
                 let why = lock.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
                 let text = format!("holds {} until {}{why}", lock.scope, shown(self.now, lock.until));
                 lines.push(Line::new(Tone::Faint, 2, &text));
             }
-            lines.push(Line::new(Tone::Faint, 2, &format!("seen {}", shown(self.now, session.last_seen_at))));
+            for run in worker.runs {
+                let does = run.profile.as_deref().unwrap_or("a command");
+                lines.push(Line::new(Tone::Plain, 2, &format!("{} {does}, {}", run.called(), run.status)));
+            }
+            if let Some(session) = worker.opened {
+                lines.push(Line::new(
+                    Tone::Faint,
+                    2,
+                    &format!("seen {}", shown(self.now, session.last_seen_at)),
+                ));
+            }
         }
         if lines.is_empty() {
             lines.push(Line::new(Tone::Faint, 0, "No session is open. hm init connects a client."));
@@ -237,19 +243,36 @@ impl Asker<'_> {
         Ok(lines)
     }
 
-    fn needs(&mut self) -> Result<Vec<Item>, Rejection> {
+    /// The entries that need somebody, and the number of all. What is not shown has an entry that names the list.
+    fn needs(&mut self) -> Result<(Vec<Item>, usize), Rejection> {
         let now = self.now;
         let waiting = self.reads.ask(now, |store| views::waiting(store, now)).map_err(ViewError::from)?.0;
+        let waiting = waiting.unwrap_or_default();
         let attention: Attention = self.ask(&View::Attention(None))?;
-        let mut items: Vec<Item> = Vec::new();
-        for entry in waiting.unwrap_or_default().iter().take(ENTRIES) {
-            items.push(self.proposal(entry));
-        }
-        let needs = attention.needs.iter().filter(|need| !PROPOSED.contains(&need.kind.as_str()));
-        for need in needs.take(ENTRIES) {
+        let is_other = |kind: &str| !PROPOSED.contains(&kind);
+        let mut items: Vec<Item> = waiting.iter().take(ENTRIES).map(|entry| self.proposal(entry)).collect();
+        let needs: Vec<&Need> = attention.needs.iter().filter(|need| is_other(&need.kind)).collect();
+        for need in needs.iter().take(ENTRIES) {
             items.push(self.need(need));
         }
-        Ok(items)
+        let mut rest: Vec<(usize, String, &str)> = Vec::new();
+        for (heading, more) in &attention.more {
+            let Some((kind, list)) = views::attention_list(heading) else { continue };
+            if is_other(kind) {
+                rest.push((*more, format!(" of {}", heading.replace('_', " ")), list));
+            }
+        }
+        let hidden: usize = rest.iter().map(|(more, ..)| more).sum();
+        let count = waiting.len() + needs.len() + hidden;
+        let cut = [(waiting.len(), "hm review"), (needs.len(), "hm attention")];
+        let cut = cut.into_iter().filter(|(all, _)| *all > ENTRIES);
+        rest.extend(cut.map(|(all, list)| (all - ENTRIES, String::new(), list)));
+        for (more, of, list) in rest {
+            let head = format!("{more} more{of}: {}", in_shell(&format!("`{list}`")).trim_matches('`'));
+            let lines = vec![Line::new(Tone::Strong, 0, &head)];
+            items.push(Item { id: format!("more{of} {list}"), lines, subject: Subject::default() });
+        }
+        Ok((items, count))
     }
 
     fn proposal(&mut self, entry: &Waiting) -> Item {
@@ -344,12 +367,24 @@ impl Asker<'_> {
         for held in &whole.positions {
             let why = held.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
             let before = if held.before_change { ", before the last change" } else { "" };
-            let text =
-                format!("{}, {} at {}{before}{why}", held.position, held.agent, shown(self.now, held.at));
-            let tone = if held.position == "challenge" { Tone::Alarm } else { Tone::Plain };
-            lines.push(self.line(tone, 2, &text));
+            let settled = whole.settled(held);
+            let over = settled.as_ref().map(|end| format!(", {end}")).unwrap_or_default();
+            let at = shown(self.now, held.at);
+            let text = format!("{}, {} at {at}{before}{over}{why}", held.position, held.agent);
+            let is_open = held.position == "challenge" && settled.is_none();
+            lines.push(self.line(if is_open { Tone::Alarm } else { Tone::Plain }, 2, &text));
         }
         for both in &whole.contradictions {
+            if both.is_challenge() {
+                let agent = &both.right.agent;
+                let is_held =
+                    whole.positions.iter().any(|held| held.position == "challenge" && held.agent == *agent);
+                if let Some(cause) = both.cause.as_ref().filter(|_| !is_held) {
+                    let text = format!("challenged by {agent}, over: {}", cause.replace('_', " "));
+                    lines.push(self.line(Tone::Plain, 2, &text));
+                }
+                continue;
+            }
             let other = if both.left.claim_id == whole.claim.id { &both.right } else { &both.left };
             let ended = both.cause.as_ref().map(|cause| format!(", ended: {cause}")).unwrap_or_default();
             let said = other.statement.as_deref().unwrap_or("(erased)");
@@ -424,7 +459,7 @@ fn who(session: &Session) -> String {
 fn state(claim: &Claim) -> String {
     let basis = claim.basis.as_ref().map(|basis| format!(" ({basis})")).unwrap_or_default();
     let status = claim.status.replace('_', " ");
-    format!("{status}{basis}, {} for, {} against", claim.supports, claim.challenges)
+    format!("{status}{basis}, {}", claim.votes())
 }
 
 fn tone_of(status: &str) -> Tone {

@@ -142,7 +142,7 @@ fn board(frame: &mut Frame<'_>, area: Rect, state: &State, data: &Data, look: Lo
     let inner = titled(frame, left, "Who", look);
     let who: Vec<Line> = data.who.iter().flat_map(|line| wrapped(line, inner.width)).collect();
     write(frame, inner, &who, look);
-    let title = format!("Needs somebody ({})", data.items.len());
+    let title = format!("Needs somebody ({})", data.needs);
     list(frame, middle, &title, (state, &data.items, "Nothing needs anybody."), look);
     let inner = titled(frame, right, "Feed", look);
     let feed: Vec<Line> = data.feed.iter().flat_map(|line| wrapped(line, inner.width)).collect();

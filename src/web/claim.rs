@@ -78,7 +78,7 @@ fn positions(page: &mut Page<'_>, whole: &Whole) -> Markup {
         whole.challenged_before.iter().map(|before| page.claim(&before.claim_id)).collect();
     let sides = [("For", of("support").collect::<Vec<_>>()), ("Against", of("challenge").collect())];
     let sides = sides.map(|(title, held)| {
-        let rows: Vec<Markup> = held.iter().map(|held| position(page, held)).collect();
+        let rows: Vec<Markup> = held.iter().map(|held| position(page, whole, held)).collect();
         (title, rows)
     });
     html! {
@@ -103,11 +103,13 @@ fn positions(page: &mut Page<'_>, whole: &Whole) -> Markup {
     }
 }
 
-fn position(page: &mut Page<'_>, held: &Position) -> Markup {
+fn position(page: &mut Page<'_>, whole: &Whole, held: &Position) -> Markup {
+    let settled = whole.settled(held).map(|end| page.named(&end));
     let cited = held.evidence_ref.as_deref().map(|id| event(page, id));
     html! {
         strong { (said(&held.agent)) } " " (page.ago(held.at))
         @if held.before_change { ", before the last change" }
+        @if let Some(end) = &settled { ", " (end) }
         @if let Some(reason) = &held.reason { blockquote { (said(reason)) } }
         @if let Some(cited) = &cited { p { "cites " (cited) } }
     }

@@ -5,32 +5,27 @@ use maud::{Markup, html};
 use super::acting;
 use super::page::{Page, Shown, command, empty, said, time};
 use crate::domain::clean;
-use crate::domain::plan::TaskStatus;
 use crate::domain::rejection::Rejection;
 use crate::domain::time::Timestamp;
-use crate::facts::{Attention, Lock, Locks, Session, Sessions, Task, Tasks};
-use crate::store::TaskFilter;
-use crate::views::{self, MAX_LIMIT, View, ViewError};
+use crate::facts::Attention;
+use crate::facts::at_work::{AtWork, Worker};
+use crate::views::{self, View, ViewError};
 
-/// Sessions that are looked at for those that are open.
-const SESSIONS: usize = 100;
 /// Entries of attention on the page.
 const NEEDS: usize = 100;
 
 /// The page.
 pub(super) fn show(page: &mut Page<'_>) -> Result<Shown, Rejection> {
-    let (sessions, _) = page.ask::<Sessions>(&View::Sessions(None, SESSIONS))?;
-    let active = TaskFilter { status: vec![TaskStatus::Active], limit: MAX_LIMIT, ..TaskFilter::default() };
-    let (tasks, _) = page.ask::<Tasks>(&View::Tasks(active))?;
-    let (locks, _) = page.ask::<Locks>(&View::Locks)?;
-    let open: Vec<&Session> = sessions.sessions.iter().filter(|session| session.ended_at.is_none()).collect();
+    let at_work = AtWork::read(&mut page.reads, &page.site.config, page.now)?;
+    let workers = at_work.workers();
+    let names: Vec<Option<String>> = workers.iter().map(|worker| called(page, worker)).collect();
     let main = html! {
         section aria-labelledby="work" {
             h2 #work { "At work" }
-            @if open.is_empty() {
+            @if workers.is_empty() {
                 (empty("No session is open. A client that has hivemind in its settings opens one:", "hm init"))
             } @else {
-                (table(page, &open, &tasks.tasks, &locks.locks))
+                (table(page, &workers, &names))
             }
         }
         (approvals(page)?)
@@ -39,35 +34,44 @@ pub(super) fn show(page: &mut Page<'_>) -> Result<Shown, Rejection> {
     Ok(Shown::new("Now", main))
 }
 
-fn table(page: &Page<'_>, open: &[&Session], tasks: &[Task], locks: &[Lock]) -> Markup {
+/// The name by which people call the session of a worker. None without one.
+fn called(page: &mut Page<'_>, worker: &Worker<'_>) -> Option<String> {
+    if let Some(session) = worker.opened {
+        return Some(session.called().to_owned());
+    }
+    let named = page.reads.ask(page.now, |store| store.name_given(worker.session)).ok()?.0.flatten();
+    named.or_else(|| Some(worker.session.to_owned()).filter(|id| !id.is_empty()))
+}
+
+fn table(page: &Page<'_>, workers: &[Worker<'_>], names: &[Option<String>]) -> Markup {
     html! {
         table {
-            caption { "Open sessions" }
+            caption { "Sessions that are open or hold something" }
             thead { tr { th scope="col" { "Agent" } th scope="col" { "Session" } th scope="col" { "Client" }
                 th scope="col" { "Task" } th scope="col" { "Files held" } th scope="col" { "Last seen" } } }
             tbody {
-                @for session in open {
-                    @let mine = |of: &str| of == session.session;
+                @for (worker, name) in workers.iter().zip(names) {
                     tr {
-                        th scope="row" { (said(&session.agent)) }
-                        td { (said(session.called())) }
-                        td { @if let Some(client) = &session.client { (said(client)) }
-                            @if let Some(tree) = &session.worktree { " in " (said(tree)) } }
+                        th scope="row" { (said(worker.agent)) }
+                        td { @if let Some(name) = name { (said(name)) } }
+                        td { @if let Some(session) = worker.opened {
+                            @if let Some(client) = &session.client { (said(client)) }
+                            @if let Some(tree) = &session.worktree { " in " (said(tree)) } } }
                         td {
-                            @for task in tasks.iter().filter(|task| task.session.as_deref().is_some_and(mine)) {
-                                p { (said(&task.name)) " " (said(&task.title)) }
+                            @for task in &worker.tasks { p { (said(&task.name)) " " (said(&task.title)) } }
+                            @for run in &worker.runs {
+                                p { (said(run.called())) " " (said(run.profile.as_deref().unwrap_or("a command")))
+                                    ", " (run.status) }
                             }
                         }
                         td {
-                            @for task in tasks.iter().filter(|task| task.session.as_deref().is_some_and(mine)) {
-                                (page.places(&task.file_locks))
-                            }
-                            @for lock in locks.iter().filter(|lock| mine(&lock.session)) {
+                            @for task in &worker.tasks { (page.places(&task.file_locks)) }
+                            @for lock in &worker.locks {
                                 p { code { (clean::revealed(&lock.scope)) } " until " (time(Timestamp::from_ms(lock.until)))
                                     @if let Some(why) = &lock.why { ": " (said(why)) } }
                             }
                         }
-                        td { (page.ago(session.last_seen_at)) }
+                        td { @if let Some(session) = worker.opened { (page.ago(session.last_seen_at)) } }
                     }
                 }
             }
@@ -105,7 +109,12 @@ fn approvals(page: &mut Page<'_>) -> Result<Markup, Rejection> {
 /// What needs an agent or the operator, with the command that settles each.
 fn needs(page: &mut Page<'_>) -> Result<Markup, Rejection> {
     let (attention, _) = page.ask::<Attention>(&View::Attention(None))?;
-    let count = attention.needs.len();
+    let rest = attention.more.iter().filter_map(|(heading, more)| {
+        Some((*more, heading.replace('_', " "), views::attention_list(heading)?.1))
+    });
+    let rest: Vec<(usize, String, String)> =
+        rest.map(|(more, of, list)| (more, of, page.line(list))).collect();
+    let count = attention.needs.len() + rest.iter().map(|(more, ..)| more).sum::<usize>();
     let mut entries = Vec::new();
     for need in attention.needs.iter().take(NEEDS) {
         let ids: Vec<String> = need.ids.iter().map(|id| page.named(id)).collect();
@@ -130,7 +139,10 @@ fn needs(page: &mut Page<'_>) -> Result<Markup, Rejection> {
             h2 #needs { "What needs somebody" }
             @if entries.is_empty() { p.empty { "Nothing needs anybody." } }
             @else { ul.needs { @for entry in &entries { (entry) } } }
-            @if count > NEEDS { p { (count - NEEDS) " more: " (command("hm attention")) } }
+            @if attention.needs.len() > NEEDS {
+                p { (attention.needs.len() - NEEDS) " more: " (command("hm attention")) }
+            }
+            @for (more, of, list) in &rest { p { (more) " more of " (of) ": " (command(list)) } }
         }
     })
 }

@@ -345,7 +345,7 @@ pub(super) fn state(claim: &Claim) -> Markup {
     html! {
         (status(&claim.status))
         @if let Some(basis) = &claim.basis { " (" (basis) ")" }
-        " " span.count { (claim.supports) " for, " (claim.challenges) " against" }
+        " " span.count { (claim.votes()) }
         @let doubts = doubts(claim);
         @if !doubts.is_empty() { ul.doubts { @for doubt in &doubts { li { (doubt) } } } }
     }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::hook::{Session, claude, spool_is_empty, within};
 use crate::shell::Shell;
+use crate::terminal::on_screen;
 
 /// What a line prints in a session.
 fn said(shell: &Shell, session: &str, line: &str) -> String {
@@ -301,4 +302,29 @@ fn the_start_names_the_peers_with_where_they_work_and_what_they_want() {
     assert!(help.contains("  news  "), "{help}");
     let context: Value = shell.json("hm --json --agent architect context");
     assert_eq!(context["peers"].as_array().map(Vec::len), Some(2), "{context}");
+}
+
+/// Red before: a human read XML.
+#[test]
+fn a_human_at_a_terminal_reads_news_as_lines() {
+    let shell = Shell::new();
+    for line in [
+        "hm --agent architect claim create \"the pool opens at most 20 connections\" --scope src/db",
+        "hm --agent devops task add \"mend <header>\"",
+    ] {
+        assert!(shell.run(line).status.success(), "{line}");
+    }
+    for _ in 0..2 {
+        let (code, screen) = on_screen(&shell.command("hm news"), "");
+        assert_eq!(code, Some(0), "{screen}");
+        assert!(
+            screen.contains("New:\n- `C1` the pool opens at most 20 connections (proposed, by architect)"),
+            "{screen}"
+        );
+        assert!(screen.contains("- `T1` open: mend <header>"), "{screen}");
+        assert!(screen.contains("told to nobody; all:") && !screen.contains("<hivemind"), "{screen}");
+    }
+    // An agent in a shell reads XML, and is told each once.
+    let told = shell.run("hm --agent analyst news");
+    assert!(String::from_utf8_lossy(&told.stdout).contains("<hivemind_delta"), "{told:?}");
 }

@@ -130,3 +130,26 @@ fn a_challenge_after_an_edit_is_told_what_settles_it() {
     said(&shell, "hm --agent devops experiment run suite --claim C2 --blocking");
     assert!(said(&shell, "hm claim show C2").contains("# confirmed (proved"));
 }
+
+/// Red before: attention asked the operator to deprecate the claim that the operator had just supported.
+#[test]
+fn a_challenge_that_the_operator_outvotes_needs_no_move_until_the_operator_takes_that_back() {
+    let shell = crate::shell::Shell::new();
+    said(&shell, "hm --agent architect claim create \"the cache is small\" --scope src/cache.py");
+    said(&shell, "hm --agent devops claim challenge C1 \"I saw 4 GB\"");
+    let asked = said(&shell, "hm attention");
+    assert!(asked.contains("contradiction, architect's move"), "{asked}");
+    let receipt = said(&shell, "hm --operator-override \"a test\" --agent operator claim support C1");
+    assert!(receipt.contains("confirmed: agreed by operator"), "{receipt}");
+    let asked = said(&shell, "hm attention");
+    assert!(asked.contains("Nothing needs anybody now."), "{asked}");
+    let listed = said(&shell, "hm contradictions");
+    assert!(listed.contains("the operator stands by `C1`, so that no move is needed"), "{listed}");
+    assert!(!listed.contains("'s move"), "{listed}");
+    assert!(listed.contains("devops ends it by `hm claim support C1` or `hm claim abstain C1`"), "{listed}");
+    let context = said(&shell, "hm --agent architect context");
+    assert!(!context.contains("<contradiction"), "{context}");
+    said(&shell, "hm --operator-override \"a test\" --agent operator claim abstain C1");
+    let asked = said(&shell, "hm attention");
+    assert!(asked.contains("contradiction, architect's move"), "{asked}");
+}

@@ -189,6 +189,35 @@ fn the_files_of_runs_go_with_their_session_or_their_agent() {
 }
 
 #[test]
+fn one_event_is_shown_with_what_goes_with_it_and_erased_after_a_yes() {
+    let shell = Shell::new();
+    for line in [
+        "hm --agent devops claim create \"the pool holds twenty connections at most\" --scope src",
+        "hm --agent devops claim create \"because the pool holds twenty connections at most\" --scope src",
+        "hm --agent devops claim create \"retry deadlocks\" --scope src",
+    ] {
+        assert!(shell.run(line).status.success());
+    }
+    let typed = "hm forget C1 --reason \"a slip\"";
+    let (code, shown) = on_screen(&shell.command(typed), "n\n");
+    assert_eq!(code, Some(2), "{shown}");
+    for part in
+        ["#1 claim.created by devops: the pool holds", "(quotes it)", "Erase these 2 events for good?"]
+    {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert_eq!(shell.json("hm --json verify")["erased"], 0);
+    let (code, shown) = on_screen(&shell.command(typed), "y\n");
+    assert!(code == Some(0) && shown.contains("erased C1"), "{shown}");
+    assert_eq!(shell.json("hm --json verify")["erased"], 2);
+    // What is erased already is refused without a question, and --yes asks none.
+    let (code, shown) = on_screen(&shell.command(typed), "");
+    assert!(code == Some(1) && shown.contains("was erased already"), "{shown}");
+    let (code, shown) = on_screen(&shell.command("hm forget C3 --yes --reason \"a slip\""), "");
+    assert!(code == Some(0) && !shown.contains("for good?"), "{shown}");
+}
+
+#[test]
 fn only_a_human_forgets_many_and_only_after_a_yes() {
     let shell = Shell::new();
     let front = Front::new(shell.workspace(), PathBuf::from(HM));

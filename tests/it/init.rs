@@ -251,6 +251,18 @@ fn every_style_of_settings_survives_init_and_uninit_to_the_byte() {
     assert!(machine.project().join(".hivemind/config.toml").exists(), "uninit took the workspace");
 }
 
+#[test]
+fn uninit_names_the_places_that_hold_the_memory_and_its_settings() {
+    let machine = Machine::new();
+    let git = Command::new("git").args(["init", "-q"]).current_dir(machine.project()).status();
+    assert!(git.expect("git runs").success());
+    machine.hm(&["init", "--clients", "claude", "--yes"]);
+    let text = machine.hm(&["uninit", "--yes"]).replace("\n    ", " ");
+    let places = "The memory stays in .git/hivemind/ and its settings in .hivemind/: delete both to forget everything.";
+    assert!(text.contains(places), "{text}");
+    assert!(machine.project().join(".git/hivemind").is_dir());
+}
+
 fn parsed_or_empty(path: &str, text: &str) -> Value {
     if text.trim().is_empty() { json!({}) } else { parsed(Path::new(path), text) }
 }

@@ -357,6 +357,7 @@ fn a_session_goes_by_a_name_too() {
     let said = |line: &str| String::from_utf8(shell.run(line).stdout).expect("text");
     let listed = said("hm session list");
     assert!(listed.contains("`S2`") && !listed.contains(id), "{listed}");
+    assert!(listed.contains("- `S1` (`night-run`) devops in hm"), "{listed}");
     for named in ["S2", "s2", id, &id[24..]] {
         let shown = shell.json(&format!("hm --json session show {named}"));
         assert_eq!(
@@ -369,6 +370,14 @@ fn a_session_goes_by_a_name_too() {
     }
     assert!(!said("hm claim show C1").contains("session"), "it says nothing about the claim");
     assert_eq!(shell.json("hm --json session show S1")["session"]["session"], "night-run");
+    // A session that no client opened has a name and a page too.
+    let plain = |line: &str| assert!(shell.run(line).status.success(), "{line}");
+    plain("hm --agent devops task add \"mend the pool\"");
+    plain("hm --agent devops task claim T1");
+    let shown = said("hm session show S3");
+    assert!(shown.starts_with("- `S3` (`") && shown.contains("was opened by no client"), "{shown}");
+    assert!(shown.contains("- `T1` active, devops"), "{shown}");
+    assert!(!shell.run("hm session show S4").status.success());
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn scenes(kind: AttentionKind) -> Vec<Scene> {
                 beside_the_operators,
                 the_operator_supports_a_side,
             ])
-            .chain([the_operator_supports_a_contested_one as Scene, the_operator_supports_a_decision])
+            .chain([the_operator_supports_a_decision as Scene])
             .chain([a_decision_on_a_path as Scene, challenged_again, challenged_beside_another_decision])
             .collect(),
         AttentionKind::PendingProof => vec![pending_proof],
@@ -208,12 +208,6 @@ fn the_operator_supports_a_side(shell: &Shell) {
     let one = claim(shell, "devops", "the pool size is 20");
     claim(shell, "analyst", "the pool size is 50");
     does(shell, &format!("hm claim support {one} --agent operator"));
-}
-
-fn the_operator_supports_a_contested_one(shell: &Shell) {
-    let claim = claim(shell, "devops", "vendoring is slow");
-    does(shell, &format!("hm claim challenge {claim} --reason \"it is fast\" --agent reviewer"));
-    does(shell, &format!("hm claim support {claim} --agent operator"));
 }
 
 /// Red before: the owner's command superseded one of the two, and was refused with the other.

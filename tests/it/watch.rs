@@ -1,5 +1,6 @@
 //! `hm watch` at a real terminal: what it shows, what its keys do, and how it ends.
 
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use expect_test::{Expect, expect};
@@ -7,7 +8,11 @@ use hivemind::domain::agent::AgentId;
 use hivemind::domain::event::{ClaimCreated, ExperimentQueued, PositionTaken, StatusChanged};
 use hivemind::ledger::{Cursor, Reader, Stored};
 
-use crate::harness::wait_until;
+use hivemind::domain::claim::Position;
+use hivemind::writer::Front;
+
+use crate::doubted::scene;
+use crate::harness::{HM, block_on, claim_of, committed, creation, position, wait_until};
 use crate::hook::{claude, within};
 use crate::shell::Shell;
 use crate::terminal::Screen;
@@ -202,12 +207,12 @@ fn a_claim_is_opened_searched_and_seen_as_it_was() {
             about src/db
             Positions
               challenge, analyst at HH:MM: it is 50 since the last release
-              contradicts C1 (position): the pool holds 20 connections
             Evidence
               None: it is asserted.
             History
               #6 HH:MM contested by analyst: challenged by analyst
               #4 HH:MM proposed by devops
+
 
 
 
@@ -374,4 +379,55 @@ fn without_a_terminal_it_is_refused_and_a_pane_only_looks() {
     screen.wait_for("only the operator acts here");
     screen.press("q");
     assert_eq!(screen.ended(), Some(0));
+}
+
+/// A workspace with 23 claims, each with a challenge.
+pub(crate) fn disputes() -> Shell {
+    let shell = Shell::new();
+    let front = Front::new(shell.workspace(), PathBuf::from(HM));
+    for number in 1..=23 {
+        let made = creation("devops", &format!("table t{number} has {} rows", number * 7));
+        block_on(committed(&front, &made)).expect("a receipt");
+        let against = position("analyst", claim_of(&made), Position::Challenge);
+        block_on(committed(&front, &against)).expect("a receipt");
+    }
+    shell
+}
+
+#[test]
+fn what_needs_somebody_is_counted_whole_and_the_rest_is_named() {
+    let shell = disputes();
+    // 20 contradictions are shown, and the pattern that they are.
+    let text = watch(&shell, "hm watch", (120, 200)).wait_for("q end");
+    assert!(text.contains("Needs somebody (24)"), "{text}");
+    assert!(text.contains("3 more of contradiction: hm contradictions"), "{text}");
+}
+
+#[test]
+fn who_holds_something_without_a_session_of_a_client_is_at_work() {
+    let shell = Shell::new();
+    assert!(shell.run("hm --agent devops task add \"mend the pool\"").status.success());
+    let text = watch(&shell, "hm watch", SMALL).wait_for("q end");
+    assert!(text.contains("No session is open."), "{text}");
+    within(&shell, "s-9", "hm --json --agent analyst task claim T1");
+    within(&shell, "s-9", "hm --json --agent analyst lock src/db --for 20m --why benchmarks");
+    let text = watch(&shell, "hm watch", SMALL).wait_for("q end");
+    let who: Vec<&str> =
+        text.lines().skip(2).take(3).map(|row| row.get(..24).unwrap_or(row).trim_end()).collect();
+    assert_eq!(who[..2], ["analyst", "  T1 mend the pool"], "{text}");
+    assert!(who[2].starts_with("  holds src/db until"), "{text}");
+}
+
+/// Red before: the page said that the claim contradicts itself, and nothing of the run that had answered the challenge.
+#[test]
+fn an_answered_challenge_is_shown_with_its_run() {
+    let (shell, _linked, _place) = scene();
+    let mut screen = watch(&shell, "hm watch", SMALL);
+    screen.wait_for("q end");
+    screen.press("/add\r");
+    screen.wait_for("C1 fact confirmed (proved), 0 for, 1 against, settled, devops");
+    screen.press("\r");
+    let page = masked(&shell, &screen.wait_for("What proved it"));
+    assert!(page.contains("challenge, analyst at HH:MM, answered by R1: it subtracts"), "{page}");
+    assert!(!page.contains("contradicts C1"), "{page}");
 }

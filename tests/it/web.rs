@@ -10,9 +10,12 @@ use hivemind::mcp::Era;
 use serde_json::json;
 
 use crate::bench::Bench;
+use crate::doubted::scene;
 use crate::harness::HM;
+use crate::hook::within;
 use crate::http::Answer;
 use crate::terminal::AS_OPERATOR;
+use crate::watch::disputes;
 
 /// How long an answer may take; slow machines run the tests too.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -246,6 +249,47 @@ async fn a_button_does_what_its_command_does() {
     let missing = [("form", &*form), ("do", "challenge"), ("about", "C1"), ("reason", " ")];
     let back = pages.post(&missing, &[]).header("location").expect("a page").to_owned();
     assert!(pages.page(&back).contains("this needs a reason"));
+}
+
+#[test]
+fn the_first_page_counts_all_that_needs_somebody_and_shows_who_is_at_work() {
+    let shell = disputes();
+    assert!(shell.run("hm --agent devops task add \"mend the pool\"").status.success());
+    within(&shell, "s-9", "hm --json --agent analyst task claim T1");
+    let pages = Pages::start(shell.command("hm --operator-override \"a test\" web --no-open")).opened();
+    let page = pages.page("/");
+    assert!(page.contains("data-attention=\"24\""), "{page}");
+    assert!(
+        page.contains("3 more of contradiction: <code class=\"command\">hm contradictions</code>"),
+        "{page}"
+    );
+    let at_work = page.split("What needs somebody").next().expect("a start");
+    assert!(at_work.contains("T1") && at_work.contains("analyst"), "{at_work}");
+    assert!(!page.contains("No session is open."), "{page}");
+}
+
+#[test]
+fn the_page_of_a_proved_claim_says_that_its_challenge_is_answered() {
+    let (shell, _linked, _place) = scene();
+    let pages = Pages::start(shell.command("hm --operator-override \"a test\" web --no-open")).opened();
+    let page = pages.page("/claim/C1");
+    assert!(page.contains("0 for, 1 against, settled"), "{page}");
+    let against = page.split("<h3>Against</h3>").nth(1).and_then(|rest| rest.split("</div>").next());
+    assert!(against.is_some_and(|against| against.contains(", answered by R1")), "{page}");
+    // A challenge that the operator outvotes is settled too.
+    for line in [
+        "hm --agent devops claim create \"the cache is small\" --scope src/cache.py",
+        "hm --agent analyst claim challenge C2 \"I saw 4 GB\"",
+        "hm --agent operator claim support C2",
+    ] {
+        assert!(shell.run(line).status.success(), "{line}");
+    }
+    let page = pages.page("/claim/C2");
+    let against = page.split("<h3>Against</h3>").nth(1).and_then(|rest| rest.split("</div>").next());
+    let stands = "the operator stands by the claim";
+    assert!(against.is_some_and(|against| against.contains(stands)), "{page}");
+    let page = pages.page("/disagreements");
+    assert!(page.contains(&format!("settled: {stands}")), "{page}");
 }
 
 #[tokio::test]

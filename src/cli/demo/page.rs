@@ -2,7 +2,7 @@
 
 use super::cast::Step;
 use crate::cli::output;
-use crate::views::inline;
+use crate::domain::clean;
 
 /// Width of a step's labels, in columns.
 const LABEL: usize = 13;
@@ -66,5 +66,6 @@ fn label(word: &str) -> String {
 }
 
 fn wrapped(first: &str, indent: &str, text: &str) -> String {
-    output::wrapped(first, indent, &inline(text, usize::MAX))
+    // The tags are those of hm, and every text of the story is its own.
+    output::wrapped(first, indent, &clean::one_line(text))
 }

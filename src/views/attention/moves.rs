@@ -15,9 +15,13 @@ use crate::store::{ClaimSummary, Contradiction, OnTarget, ProposalView, Reader, 
 /// The agents that must act, each with the commands that settle the entry when that agent runs them.
 pub(in crate::views) type Moves = BTreeMap<String, Vec<String>>;
 
-/// The agents that must act on a contradiction, each with the commands that settle it.
+/// The agents that must act on a contradiction, each with the commands that settle it. None for a challenge that the
+/// operator outvotes.
 pub(in crate::views) fn moves_of(both: &Contradiction) -> Moves {
     let Contradiction { left, right, .. } = both;
+    if both.is_outvoted() {
+        return Moves::new();
+    }
     // A command against a decision of the operator only makes a proposal.
     let end = |side: &SideView| {
         let owner = side.owner.as_ref().unwrap_or(&side.agent);
@@ -68,7 +72,7 @@ pub(in crate::views) fn ends_challenge(id: ClaimId) -> [String; 2] {
 pub(in crate::views) struct WithMoves<'a> {
     #[serde(flatten)]
     both: &'a Contradiction,
-    /// `None` after its end.
+    /// Empty after its end, and while no agent must act.
     #[serde(skip_serializing_if = "Moves::is_empty")]
     moves: Moves,
 }

@@ -184,7 +184,9 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
             // The element of a contradiction has two statements.
             let limit = (limit / 2).max(MIN_CANDIDATES);
             let open = ContradictionFilter { limit, ..ContradictionFilter::default() };
-            Ok(store.contradictions(&open)?.contradictions)
+            let mut found = store.contradictions(&open)?.contradictions;
+            found.retain(|both| !both.is_outvoted());
+            Ok(found)
         }),
         contested: asking.ask(|store| Ok(store.claims(&in_status(Status::Contested))?.claims)),
         pending_proof: asking.ask(|store| Ok(store.claims(&in_status(Status::PendingProof))?.claims)),
