@@ -100,7 +100,9 @@ fn a_suggested_guard_is_declined_with_a_reason() {
 fn edited(shell: &Shell, script: &str, answers: &str) -> (Option<i32>, String) {
     let mut command = shell.command("hm review --edit");
     command.env_remove("VISUAL").env("EDITOR", format!("sed -i {}", shell_words::quote(script)));
-    on_screen(&command, answers)
+    let (code, shown) = on_screen(&command, answers);
+    // A terminal wraps a refusal.
+    (code, shown.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 fn kept_files(shell: &Shell) -> Vec<std::path::PathBuf> {
