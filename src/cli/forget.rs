@@ -121,6 +121,14 @@ impl Forget {
         if is_asked {
             output::print_text(&list.text())?;
             self.is_agreed(list.chosen.len())?;
+            // What was written meanwhile may quote it.
+            let wanted = Wanted::One { id: event_id, with_quotes };
+            let now = context.present().ledger()?.map(|ledger| choice(ledger, wanted)).transpose()?;
+            let count = now.map_or(0, |(choice, _)| choice.goes.len());
+            if count != list.chosen.len() {
+                let why = "nothing was erased: something that quotes it was written meanwhile; look at the list again";
+                return Err(Failure::usage(why));
+            }
         }
         let receipt = submitted(context, submission)?;
         let mut json = views::receipt_json(&receipt, name);

@@ -360,7 +360,9 @@ impl<'a> Setup<'a> {
 /// What `hm uninit` leaves, and what to delete to be rid of it. In a repository the memory lies in the git directory.
 fn stays(workspace: &Workspace) -> String {
     let root = workspace.root();
-    let place = |dir: &Path| dir.strip_prefix(root).unwrap_or(dir).display().to_string();
+    let is_here = std::env::current_dir().is_ok_and(|here| here == root);
+    let place =
+        |dir: &Path| dir.strip_prefix(root).ok().filter(|_| is_here).unwrap_or(dir).display().to_string();
     let (settings, memory) = (workspace.marker_dir(), workspace.memory());
     output::fitted(&match memory.starts_with(&settings) {
         true => format!(

@@ -327,10 +327,12 @@ fn is_wrapped() -> bool {
     std::io::stdout().is_terminal() || system::columns().is_some()
 }
 
-/// Whether the output goes to a terminal that no client of agents started.
+/// Whether the output goes to a terminal that no client of agents started and where nobody speaks as an agent.
 pub(super) fn is_read_by_a_human() -> bool {
-    static IS_HUMAN: LazyLock<bool> =
-        LazyLock::new(|| std::io::stdout().is_terminal() && system::client_above().is_none());
+    static IS_HUMAN: LazyLock<bool> = LazyLock::new(|| {
+        let is_agent = || system::Environment::read().agent.is_some_and(|name| name != "operator");
+        std::io::stdout().is_terminal() && system::client_above().is_none() && !is_agent()
+    });
     *IS_HUMAN
 }
 

@@ -483,8 +483,9 @@ async fn sessions_and_banners_name_a_linked_work_tree() {
         let status = trees.shown(tree, &["status", "--agent", "devops"]);
         assert_eq!(status.contains(" · work tree wt on branch feature/pool\n"), says, "{status}");
         let list = trees.shown(tree, &["session", "list"]);
+        let list = list.split_whitespace().collect::<Vec<_>>().join(" ");
         let line = |session: &str| {
-            list.lines().find(|line| line.contains(&trees.id(session))).expect("a session").to_owned()
+            list.split("- `S").find(|line| line.contains(&trees.id(session))).expect("a session").to_owned()
         };
         assert!(
             line("s-wt").contains("in claude, startup, in work tree `wt` on branch `feature/pool`, seen"),

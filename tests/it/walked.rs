@@ -154,11 +154,9 @@ fn word(placeholder: &str) -> &'static str {
 fn needed(verb: &str, option: &str) -> &'static str {
     match verb {
         "hm decision record" if option == "--claim " => "",
-        "hm claim deprecate"
-        | "hm claim retract-evidence"
-        | "hm plan abandon"
-        | "hm pattern dismiss"
-        | "hm forget" => " --reason \"it is so\"",
+        "hm claim deprecate" | "hm claim retract-evidence" | "hm plan abandon" | "hm forget" => {
+            " --reason \"it is so\""
+        }
         "hm decision amend" => " --replace night --with day",
         "hm decision record" => " \"we keep the ring\"",
         "hm experiment run" => " git-grep --arg pattern=x",

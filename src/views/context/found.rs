@@ -183,9 +183,17 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
         contradictions: asking.ask(|store| {
             // The element of a contradiction has two statements.
             let limit = (limit / 2).max(MIN_CANDIDATES);
-            let open = ContradictionFilter { limit, ..ContradictionFilter::default() };
-            let mut found = store.contradictions(&open)?.contradictions;
-            found.retain(|both| !both.is_outvoted());
+            let mut open = ContradictionFilter { limit, ..ContradictionFilter::default() };
+            let mut found = Vec::new();
+            loop {
+                let page = store.contradictions(&open)?;
+                found.extend(page.contradictions.into_iter().filter(|both| !both.is_outvoted()));
+                open.before = page.next;
+                if found.len() >= limit || open.before.is_none() {
+                    break;
+                }
+            }
+            found.truncate(limit);
             Ok(found)
         }),
         contested: asking.ask(|store| Ok(store.claims(&in_status(Status::Contested))?.claims)),
