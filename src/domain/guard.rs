@@ -356,14 +356,22 @@ impl Firing {
     fn of_error(&self, ran: &CommandRan, lines: &[CommandLine]) -> Option<Outcome> {
         let is_place = action::targets_of(lines).iter().any(|place| self.places.contains(place));
         let is_again = ran.error_signature.as_ref().is_some_and(|error| error.as_str() == self.did.as_str());
-        if !is_place && action::is_named_in(lines, &self.advice) {
-            Some(Outcome::Followed)
-        } else if is_again {
-            Some(Outcome::Ignored)
-        } else {
-            (is_place && ran.passed()).then_some(Outcome::Followed)
+        if is_again {
+            return Some(Outcome::Ignored);
         }
+        // Who only looks at the file did nothing about it.
+        let is_try = is_place && lines.iter().any(|line| !action::only_looks(line.as_str()));
+        let is_named = !is_place && action::is_named_in(lines, &self.advice);
+        (is_named || is_try && ran.passed()).then_some(Outcome::Followed)
     }
+}
+
+/// Whether a text has a path as a whole: not as the end of a longer one.
+fn has_path(text: &str, path: &str) -> bool {
+    let goes_on = |c: char| c.is_alphanumeric() || "/_-".contains(c);
+    text.match_indices(path).any(|(at, _)| {
+        !text[..at].ends_with(|c| goes_on(c) || c == '.') && !text[at + path.len()..].starts_with(goes_on)
+    })
 }
 
 /// The outcome that an event of the same session gives to a firing. `None` while it stays open.
@@ -389,7 +397,7 @@ pub fn outcome(firing: &Firing, event: &Event) -> Option<Outcome> {
     }
     if let Event::FileEdited(edited) = event {
         if firing.kind == Kind::Error {
-            let is_advised = edited.paths.iter().any(|path| firing.advice.contains(path.as_str()));
+            let is_advised = edited.paths.iter().any(|path| has_path(&firing.advice, path.as_str()));
             return is_advised.then_some(Outcome::Followed);
         }
         let is_edit = matches!(firing.kind, Kind::Path | Kind::Symbol);

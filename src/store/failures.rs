@@ -2,13 +2,13 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::guards::Suggestion;
+use super::guards::{GuardView, Suggestion};
 use super::rows::{bound, json, only};
 use super::{Reader, StoreError};
 use crate::domain::action;
 use crate::domain::claim::Outcome;
 use crate::domain::event::{CommandRan, OutcomeRecorded, Recorded};
-use crate::domain::guard::SUGGESTED_AFTER;
+use crate::domain::guard::{Condition, SUGGESTED_AFTER};
 use crate::domain::ids::{EventId, SessionId};
 use crate::domain::text::OutputTail;
 
@@ -165,7 +165,7 @@ impl Reader {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub fn suggestions(&self, since: i64, limit: usize) -> Result<Vec<Suggestion>, StoreError> {
+    pub fn suggestions(&self, since: i64, now: i64, limit: usize) -> Result<Vec<Suggestion>, StoreError> {
         let mut often = self.db.prepare_cached(
             "SELECT signature, failures, id, command, last_at FROM repeated_errors e \
              WHERE failures >= 3 AND last_at >= ?1 \
@@ -187,8 +187,16 @@ impl Reader {
         found.retain(|error| error.signature.as_deref().is_none_or(|error| !action::says_little(error)));
         if !found.is_empty() {
             let guards = self.guards(MAX_GUARDS)?;
-            let known: Vec<&str> = guards
-                .iter()
+            // One that speaks whenever the error comes.
+            let speaks = |guard: &&GuardView| {
+                let Condition { scope, paths, commands, pattern_type, text_includes, .. } = &guard.condition;
+                let is_everywhere = scope.is_none() && paths.is_empty() && commands.is_empty();
+                let is_of_all = pattern_type.is_none() && text_includes.is_none();
+                let is_over = guard.until.is_some_and(|until| until <= now);
+                is_everywhere && is_of_all && !is_over && guard.muted.is_empty()
+            };
+            let speaking = guards.iter().filter(speaks);
+            let known: Vec<&str> = speaking
                 .filter_map(|guard| Some(guard.condition.error_signature.as_ref()?.as_str()))
                 .collect();
             let is_known = |error: &str| known.iter().any(|text| action::may_say(error, text));

@@ -124,7 +124,7 @@ fn everything_that_is_generated_is_a_proposal() {
     ];
     assert_eq!(generated.into_iter().collect::<Vec<_>>(), every, "each generator spoke");
     let reader = Reader::open(&workspace.team_memory()).expect("read models").expect("some");
-    assert_eq!(reader.suggestions(0, 100).expect("suggestions").len(), 2, "an error and a decision");
+    assert_eq!(reader.suggestions(0, 0, 100).expect("suggestions").len(), 2, "an error and a decision");
     let asking = reader.asking_guards(100).expect("guards");
     assert!(asking.iter().any(|one| one.guard.counts.is_doubted()), "{asking:?}");
 

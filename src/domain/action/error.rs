@@ -188,7 +188,8 @@ fn names(text: &str) -> Vec<String> {
         (!is_file).then(|| host.to_owned())
     });
     let all = quoted.chain(paths).chain(hosts);
-    all.filter(|name| !name.is_empty() && !name.contains('{') && !name.contains("tmp/")).collect()
+    let is_of_one_run = |name: &str| ["{", "tmp/", "_logs/"].iter().any(|part| name.contains(part));
+    all.filter(|name| !name.is_empty() && !is_of_one_run(name)).collect()
 }
 
 /// The key of an error by which two failures are the same: its signature, and all that the lines of the tail name in
@@ -198,6 +199,12 @@ pub fn fault(signature: &str, tail: Option<&str>) -> String {
     // The beginning of a full tail is cut somewhere in a line.
     let is_cut = tail.chars().count() >= OutputTail::MAX_CHARS;
     let whole = tail.split_once('\n').filter(|_| is_cut).map_or(tail, |(_, whole)| whole);
+    // Where the line of the error is not in the tail, only the same tail names the same.
+    let is_there =
+        lines(whole).iter().any(|line| error_signature(line).is_some_and(|own| own.as_str() == signature));
+    if is_cut && !is_there {
+        return format!("{signature}\n{whole}");
+    }
     let named: std::collections::BTreeSet<String> =
         lines(whole).iter().flat_map(|line| names(line).into_iter().chain(named_besides(line))).collect();
     std::iter::once(signature.to_owned()).chain(named).collect::<Vec<_>>().join("\n")
@@ -221,8 +228,8 @@ fn named_besides(line: &str) -> Vec<String> {
         .chain(tests)
         .chain(places)
         .map(|name| HEX.replace_all(&from_checkout(name), "{hex}").into_owned());
-    all.filter(|name| name.contains(char::is_alphabetic) && !name.contains('{') && !name.contains("tmp/"))
-        .collect()
+    let is_of_one_run = |name: &str| ["{", "tmp/", "_logs/"].iter().any(|part| name.contains(part));
+    all.filter(|name| name.contains(char::is_alphabetic) && !is_of_one_run(name)).collect()
 }
 
 /// The words that stand for what differs between runs.

@@ -68,8 +68,23 @@ const KUBECTL: &[&str] = &[
     "-v",
 ];
 /// Options with which a program only tells something: help, or what it would do.
-const DOES_NOTHING: [&str; 8] =
-    ["-h", "--help", "--version", "--", "-n", "--dry-run", "--just-print", "--question"];
+const DOES_NOTHING: [&str; 13] = [
+    "-h",
+    "-help",
+    "--help",
+    "-version",
+    "--version",
+    "--",
+    "-n",
+    "--dry-run",
+    "--just-print",
+    "--no-act",
+    "--question",
+    "--recon",
+    "--simulate",
+];
+/// The same of one program, where the option means something else to others.
+const DOES_NOTHING_IN: [(&str, &str); 3] = [("apt", "-s"), ("apt-get", "-s"), ("gradle", "-m")];
 /// Options of git that name the repository.
 const OF_REPOSITORY: [&str; 3] = ["-C", "--git-dir", "--work-tree"];
 
@@ -78,6 +93,10 @@ const OF_REPOSITORY: [&str; 3] = ["-C", "--git-dir", "--work-tree"];
 pub(super) fn without(words: &[String]) -> Option<Vec<String>> {
     let (program, rest) = words.split_first()?;
     let (_, with_value) = WITH_VALUE.iter().find(|(known, _)| *known == name(program))?;
+    let is_idle = |word: &String| DOES_NOTHING_IN.contains(&(name(program), word.as_str()));
+    if rest.iter().take_while(|word| word.starts_with('-')).any(is_idle) {
+        return None;
+    }
     let mut bare = vec![program.clone()];
     let mut rest = skipped(rest, with_value)?;
     if matches!(name(program), "docker" | "podman") && rest.first().is_some_and(|word| word == "compose") {
@@ -101,7 +120,8 @@ fn skipped<'w>(mut words: &'w [String], with_value: &[&str]) -> Option<&'w [Stri
             option.split_once('=').map_or((option.as_str(), None), |(option, value)| (option, Some(value)));
         let takes_next = value.is_none() && with_value.contains(&option);
         let value = value.or_else(|| rest.first().filter(|_| takes_next).map(String::as_str));
-        let is_outside = |value: &str| value.starts_with(['/', '{', '~', '$']);
+        // A variable may lead anywhere, here included.
+        let is_outside = |value: &str| value.starts_with('/');
         if OF_REPOSITORY.contains(&option) && value.is_some_and(is_outside) {
             return None;
         }

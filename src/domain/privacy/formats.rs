@@ -232,9 +232,19 @@ pub(super) static FORMATS: &[Format] = &[
     // Options and arguments of programs that take a password or a token. Between program and option stands no other command.
     pattern(
         "option-password",
-        &["login", "twine", "mongo", "sqlcmd", "osql"],
-        r"(?:login|twine|mongo|sqlcmd|osql)[\t -~]*[\t ]-(?:p|-password)",
-        r#"(?:(?:docker|podman|nerdctl|buildah|skopeo|helm|oras|crane|az|oc|cf|snyk)(?:[\t ]+[!-~]{1,64}){0,3}?[\t ]+login|twine[\t ]+upload|mongo(?:sh|dump|restore|export|import)?|sqlcmd|osql)(?:[\t ][\t -%\x27-:<-{}~]{0,160}?)?[\t ](?:-p|--password)[\t =]*["'`]?([!#-&(-;=?-_a-~]{4,128})"#,
+        &[
+            "login",
+            "twine",
+            "mongosh",
+            "mongodump",
+            "mongorestore",
+            "mongoexport",
+            "mongoimport",
+            "sqlcmd",
+            "osql",
+        ],
+        r"(?:login|twine|mongo(?:sh|dump|restore|export|import)|sqlcmd|osql)[\t -~]*[\t ]-(?:p|-password)",
+        r#"(?:(?:docker|podman|nerdctl|buildah|skopeo|helm|oras|crane|az|oc|cf|snyk)(?:[\t ]+[!-~]{1,64}){0,3}?[\t ]+login|twine[\t ]+upload|mongo(?:sh|dump|restore|export|import)|sqlcmd|osql)(?:[\t ][\t -%\x27-:<-{}~]{0,160}?)?[\t ](?:-p|--password)[\t =]*["'`]?([!#-&(-;=?-_a-~]{4,128})"#,
     ),
     pattern(
         "option-password",
@@ -246,7 +256,7 @@ pub(super) static FORMATS: &[Format] = &[
         "option-password",
         &["vault"],
         r"vault[\t ]+login[\t ]",
-        r#"vault[\t ]+login[\t ]+(?:-[!-~]{1,64}[\t ]+){0,4}["'`]?([!#-&(-,.-;=?-_a-~][!#-&(-;=?-_a-~]{7,128})"#,
+        r#"vault[\t ]+login[\t ]+(?:-[!-~]{1,64}[\t ]+){0,4}["'`]?([!#-&(-,.-;?-_a-~][!#-&(-;?-_a-~]{11,128})"#,
     ),
     pattern(
         "option-password",

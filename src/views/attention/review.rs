@@ -69,7 +69,7 @@ pub(super) fn proposed(store: &Reader, now: Timestamp) -> Result<Vec<(Need, Opti
         (proposal(asked), statement)
     });
     let lately = now.ms().saturating_sub(guards::SUGGESTED_FOR_MS);
-    let suggestions = store.suggestions(lately, MAX_LIMIT)?.into_iter().map(guards::suggestion);
+    let suggestions = store.suggestions(lately, now.ms(), MAX_LIMIT)?.into_iter().map(guards::suggestion);
     let merges = mined::merges(store)?.into_iter();
     Ok(proposals.chain(suggestions.chain(merges).map(|need| (need, None))).collect())
 }
