@@ -72,7 +72,7 @@ pub use amendment::amendment;
 pub use answer::{Answer, Body, Format, Next, Recall, without};
 pub use asked::{agent_called, asked};
 pub use attention::review::{Waiting, waiting};
-pub use attention::{Kind as AttentionKind, attention_list, proposals_due};
+pub use attention::{ATTENTION, Kind as AttentionKind, attention_list, proposals_due};
 pub use briefing::briefing;
 pub use briefs::held;
 pub use claims::Listed;

@@ -128,6 +128,9 @@ impl Kind {
     }
 }
 
+/// The list of the kinds of entries that have no list of their own.
+pub const ATTENTION: &str = "hivemind://attention";
+
 /// The kind whose entries the answer counts under this heading, and the address of their whole list.
 pub fn attention_list(heading: &str) -> Option<(&'static str, &'static str)> {
     let kind = Kind::ALL.iter().find(|kind| kind.heading() == heading)?;

@@ -268,7 +268,10 @@ impl Asker<'_> {
         let cut = cut.into_iter().filter(|(all, _)| *all > ENTRIES);
         rest.extend(cut.map(|(all, list)| (all - ENTRIES, String::new(), list)));
         for (more, of, list) in rest {
-            let head = format!("{more} more{of}: {}", in_shell(&format!("`{list}`")).trim_matches('`'));
+            let head = match list == views::ATTENTION {
+                true => format!("{more} more{of}, once some of these are settled"),
+                false => format!("{more} more{of}: {}", in_shell(&format!("`{list}`")).trim_matches('`')),
+            };
             let lines = vec![Line::new(Tone::Strong, 0, &head)];
             items.push(Item { id: format!("more{of} {list}"), lines, subject: Subject::default() });
         }

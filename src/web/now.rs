@@ -143,7 +143,10 @@ fn needs(page: &mut Page<'_>) -> Result<Markup, Rejection> {
             @if attention.needs.len() > NEEDS {
                 p { (attention.needs.len() - NEEDS) " more: " (command("hm attention")) }
             }
-            @for (more, of, list) in &rest { p { (more) " more of " (of) ": " (command(list)) } }
+            @for (more, of, list) in &rest {
+                @if *list == views::ATTENTION { p { (more) " more of " (of) ", once some of these are settled" } }
+                @else { p { (more) " more of " (of) ": " (command(list)) } }
+            }
         }
     })
 }

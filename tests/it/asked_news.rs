@@ -324,6 +324,9 @@ fn a_human_at_a_terminal_reads_news_as_lines() {
         assert!(screen.contains("- `T1` open: mend <header>"), "{screen}");
         assert!(screen.contains("told to nobody; all:") && !screen.contains("<hivemind"), "{screen}");
     }
+    let mut named = shell.command("hm news");
+    let (_, screen) = on_screen(named.env("HM_AGENT", "devops"), "");
+    assert!(screen.contains("<hivemind_delta"), "{screen}");
     // An agent in a shell reads XML, and is told each once.
     let told = shell.run("hm --agent analyst news");
     assert!(String::from_utf8_lossy(&told.stdout).contains("<hivemind_delta"), "{told:?}");

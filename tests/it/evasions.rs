@@ -242,3 +242,13 @@ fn a_support_takes_no_agreement_away() {
     does(&shell, "hm claim support C1 --agent analyst");
     assert_eq!(shell.json("hm claim show C1 --json")["status"], "confirmed");
 }
+
+/// Red before: the page of a session that no client opened was shown for the id of any claim or task.
+#[test]
+fn only_a_session_is_shown_as_one() {
+    let shell = Shell::new();
+    let claim = does(&shell, "hm claim create \"the pool holds 5\" --scope src/pool.rs --agent devops");
+    let id = claim["claim_id"].as_str().expect("an id");
+    let shown = shell.run(&format!("hm session show {id}"));
+    assert!(!shown.status.success(), "{shown:?}");
+}

@@ -409,6 +409,10 @@ fn a_shell_shows_formats_and_generics_as_they_were_written() {
         assert!(!said(&shell, &format!("hm {line}")).contains(typed), "{line}");
         let (_, screen) = on_screen(&shell.command(&format!("hm {line}")), "");
         assert!(screen.contains(typed), "{line}: {screen}");
+        // Red before: an agent at a terminal that `HM_AGENT` names, as in tmux, read them as typed too.
+        let mut named = shell.command(&format!("hm {line}"));
+        let (_, screen) = on_screen(named.env("HM_AGENT", "devops"), "");
+        assert!(!screen.contains(typed) && screen.contains("&lt;"), "{line}: {screen}");
     }
     let similar = said(&shell, &format!("hm --agent analyst claim create \"{written} now\" --scope src/a"));
     assert!(!similar.contains("&lt;"), "{similar}");

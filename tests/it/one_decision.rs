@@ -309,3 +309,16 @@ fn a_supported_decision_is_confirmed_once_the_other_one_was_erased() {
     crate::harness::wait_until("the sweep", || status(&shell, &one) == "confirmed");
     shell.assert_rebuilds_to_the_same();
 }
+
+/// Red before: the target counted as one scope too many.
+#[test]
+fn a_decision_with_as_many_scopes_as_a_claim_may_have_is_amended() {
+    let shell = Shell::new();
+    let scopes: String = (0..16).map(|number| format!(" --scope src/a{number}.rs")).collect();
+    let line = format!("hm claim create \"a caller waits 5 s\" --type decision{scopes} --agent devops");
+    does(&shell, &line);
+    let why = "--rationale \"it was measured so\" --agent devops";
+    does(&shell, &format!("hm decision record --claim C1 --target pool {why}"));
+    does(&shell, &format!("hm decision amend C1 --replace \"5 s\" --with \"9 s\" {why}"));
+    assert!(told(&does(&shell, "hm claim list --scope target:pool")).contains("waits 9 s"));
+}

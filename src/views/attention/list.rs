@@ -1,6 +1,6 @@
 //! The attention list: the selection of entries, their order and their text.
 
-use super::{COMMAND_CHARS, Kind, Need};
+use super::{ATTENTION, COMMAND_CHARS, Kind, Need};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -69,7 +69,11 @@ pub(super) fn text(
     let mut text: String = entries.collect();
     for (kind, count) in counts.iter().filter(|(_, count)| **count > MAX_SHOWN) {
         let (name, list) = kind.words();
-        let _ = writeln!(text, "{} more of {name}: `{list}`", count - MAX_SHOWN);
+        let more = count - MAX_SHOWN;
+        let _ = match list == ATTENTION {
+            true => writeln!(text, "{more} more of {name}, once some of these are settled"),
+            false => writeln!(text, "{more} more of {name}: `{list}`"),
+        };
     }
     text
 }
