@@ -31,7 +31,8 @@ const CHUNK: usize = 2_000;
 /// 18 the messages of a summary, 19 the failed runs since a proof, terms of retention, who ended a
 /// task, and proposals to merge claims, 20 whether the agreement to a claim is of older content alone, 21 the names that
 /// panes had before, and the agents that tasks are meant for, 22 vectors in blocks of a page, observed commands whose line
-/// hides their end as failed, and the commands of an observation as a list, 23 triggers on errors by their words.
+/// hides their end as failed, and the commands of an observation as a list, 23 triggers on errors by their words, 24 the
+/// targets of decisions among the scopes of their claims, failures by what they name, and proofs that no failure elsewhere doubts.
 pub const FOLD_VERSION: u32 = 24;
 
 /// Read models without any event, in memory.

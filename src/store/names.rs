@@ -198,6 +198,11 @@ impl Reader {
         Ok(self.db.prepare_cached(sql)?.query_row([id], only).optional()?)
     }
 
+    /// The short name of a session. None for the id of anything else.
+    pub fn session_name(&self, id: &str) -> Result<Option<String>, StoreError> {
+        Ok(self.name_given(id)?.filter(|name| name.starts_with(Named::Session.letter())))
+    }
+
     /// Replaces whole ids in a text by their short names.
     pub fn shortened(&self, text: &str) -> String {
         // An id stays unchanged if the look-up fails.

@@ -44,7 +44,7 @@ pub(super) fn one(asking: &mut Asking<'_>, id: &str) -> Result<Answer, ViewError
         let store = asked.store;
         let page = SessionPage {
             id: id.parse().map_err(|_| ViewError::no_session(id))?,
-            name: store.name_given(id)?.filter(|name| name.starts_with('S')),
+            name: store.session_name(id)?,
             session: store.session(id)?,
             researchers: store.researchers_of(id)?,
             dialogue: store.dialogue(id)?,

@@ -39,8 +39,7 @@ fn called(page: &mut Page<'_>, worker: &Worker<'_>) -> Option<String> {
     if let Some(session) = worker.opened {
         return Some(session.called().to_owned());
     }
-    let named = page.reads.ask(page.now, |store| store.name_given(worker.session)).ok()?.0.flatten();
-    let named = named.filter(|name| name.starts_with('S'));
+    let named = page.reads.ask(page.now, |store| store.session_name(worker.session)).ok()?.0.flatten();
     named.or_else(|| Some(worker.session.to_owned()).filter(|id| !id.is_empty()))
 }
 
