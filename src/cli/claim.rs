@@ -1,5 +1,7 @@
 //! `hm claim`: state claims, read them, and take positions on them.
 
+use std::collections::BTreeSet;
+
 use clap::{Args, Subcommand};
 
 use super::because::{Because, Several};
@@ -17,7 +19,7 @@ use crate::domain::decide::ways_to_end;
 use crate::domain::ids::ClaimId;
 use crate::domain::merge::STAYS;
 use crate::domain::names::names_in;
-use crate::domain::receipt::WarningCode;
+use crate::domain::receipt::{Receipt, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::text::Reason;
 use crate::domain::time::Hours;
@@ -473,9 +475,27 @@ impl Create {
     }
 }
 
+/// Leaves out of the receipt of one of several claims what the receipt of another one said: the evidence, and the advice
+/// after the first part of the next step.
+fn once_each(receipt: &mut Receipt, said: &mut BTreeSet<String>) {
+    let mut is_new = |text: String| said.insert(text);
+    if !views::cited_lines(receipt).into_iter().fold(false, |any, line| is_new(line) | any) {
+        receipt.cited.clear();
+    }
+    let of_any = |advice: &str| {
+        let ids = receipt.entity_id.map(|id| id.to_string()).into_iter().chain(receipt.name.clone());
+        ids.fold(advice.to_owned(), |advice, id| advice.replace(&id, ""))
+    };
+    if let Some((first, advice)) = receipt.next.as_deref().and_then(|next| next.split_once("; "))
+        && !is_new(of_any(advice))
+    {
+        receipt.next = Some(first.to_owned());
+    }
+}
+
 impl Stances {
     fn run(&self, context: &Context, done: &str, position: Position) -> Result<(), Failure> {
-        let mut changed: Vec<String> = Vec::new();
+        let (mut changed, mut said) = (Vec::<String>::new(), BTreeSet::new());
         let ended = self.on.each(context, |id| {
             let command = TakePosition {
                 claim_id: context.claim_named(id)?,
@@ -490,6 +510,7 @@ impl Stances {
             let mut receipt = context.submitted(command, None)?;
             let told = receipt.warnings.extract_if(.., |warning| warning.code == WarningCode::ChangedSince);
             changed.extend(told.filter_map(|warning| warning.claim_id).map(|id| id.to_string()));
+            once_each(&mut receipt, &mut said);
             output::print_text(&output::receipt(done, &receipt))
         });
         if !changed.is_empty() {

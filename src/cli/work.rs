@@ -81,7 +81,7 @@ impl Context {
         {
             let opened = news.opened();
             views::without_known(&mut receipt, &opened);
-            let mut told: Vec<String> = receipt.told_of().map(|id| id.to_string()).collect();
+            let mut told = views::told_by(&receipt);
             told.extend(views::without_known_hint(&mut receipt, name, &opened));
             // If this fails, the session sees the claims once more.
             let _ = news.open(&told, seq);

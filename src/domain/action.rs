@@ -21,7 +21,7 @@ pub use advice::{DeadEnd, MAX_TOLD, advise, age, edited_since, first_line, quote
 pub use error::{error_in, error_signature, fault, may_say, says_little, tells_errors_apart, without_masks};
 pub use looks::{is_reading_tool, only_looks};
 pub use normal::{NormalCommand, bare, inside_shell, makes_commits, normalise};
-pub use own::is_own_call;
+pub use own::{is_broken_own_call, is_own_call};
 pub use pipe::{Hides, Piped, piped, printed};
 pub use reads::without_reading;
 pub use record::record;

@@ -2,7 +2,7 @@
 
 use super::output::empty_answer;
 use super::{ToolCall, ToolOutcome, masked_end};
-use crate::domain::action::{Action, is_own_call, is_reading_tool, piped};
+use crate::domain::action::{Action, is_broken_own_call, is_own_call, is_reading_tool, piped};
 use crate::domain::checkout::Checkout;
 use crate::domain::command::Seen;
 use crate::domain::event::{CommandRan, FileEdited, ToolUsed};
@@ -35,7 +35,8 @@ pub fn seen(
     changed: Vec<Changed>,
     secrets: &Secrets,
 ) -> Vec<Seen> {
-    if call.command.as_deref().is_some_and(is_own_call) {
+    let is_ours = |line: &str| is_own_call(line) || (outcome.failed && is_broken_own_call(line));
+    if call.command.as_deref().is_some_and(is_ours) {
         return Vec::new();
     }
     let mut seen = Vec::new();

@@ -38,6 +38,8 @@ const ASKED_CHARS: usize = 600;
 const WAITING_CHARS: usize = 120;
 /// Maximum length of the reason of a change, in characters. It is why the reader has to act.
 const WHY_CHARS: usize = 160;
+/// Maximum length of who supports the reader's claim and why, in characters: two supporters with a reason.
+const SUPPORT_CHARS: usize = 300;
 /// Number of deltas for which other news waits before it is only counted.
 const PATIENCE: u32 = 3;
 /// Maximum length of a statement in a one-line entry, in characters.
@@ -304,7 +306,7 @@ pub struct News {
 
 impl News {
     /// Whether it ends a wait for news: it touches or asks the reader, or it is an answer to its question, a new claim, a
-    /// new intent, an anchor or a task that can be taken. A new status, a support without a question, a lease and files
+    /// new intent, an anchor, a task that can be taken, or an edit of a file that its claims are about. A new status, a support without a question, a lease and files
     /// that git brought are shown without ending a wait.
     pub fn ends_wait(&self) -> bool {
         match (&self.body, &self.waiting) {
@@ -314,8 +316,9 @@ impl News {
             (Body::Moved(moved), _) => moved.is_awaited,
             (Body::Task(task), _) => task.to.is_none() && task.status == TaskStatus::Open.to_string(),
             (Body::Intent(_) | Body::Anchor(_) | Body::Question(_) | Body::Run(_), _) => true,
-            (Body::Contradiction(_) | Body::Locks(_) | Body::Peer(_), _) => false,
-            (Body::Edits { .. } | Body::Commit { .. }, _) => false,
+            // Its claims say what the file is to be, and it may wait for that.
+            (Body::Edits { .. }, _) => true,
+            (Body::Contradiction(_) | Body::Locks(_) | Body::Peer(_) | Body::Commit { .. }, _) => false,
         }
     }
 }
@@ -434,9 +437,15 @@ pub struct Moved {
 impl Moved {
     fn text(&self) -> String {
         // The reader knows the statement, but not the reason.
-        let max_chars = if self.by.is_some() { KNOWN_CHARS } else { WHY_CHARS };
+        let max_chars = match self.status {
+            _ if self.by.is_some() => KNOWN_CHARS,
+            Status::Confirmed => SUPPORT_CHARS,
+            _ => WHY_CHARS,
+        };
         let said = line_of(&self.said, max_chars);
-        let doubt = self.doubt.as_ref().map(|doubt| format!(", {doubt}")).unwrap_or_default();
+        // Its owner reads with the claim what changed since it was made.
+        let doubt = self.doubt.as_ref().filter(|_| self.status != Status::Confirmed);
+        let doubt = doubt.map(|doubt| format!(", {doubt}")).unwrap_or_default();
         match (&self.by, said.as_str(), &self.why) {
             (Some(_), _, Some(why)) => format!("{said}; why: {}", line_of(why, WHY_CHARS)),
             (Some(_), _, None) => said,
@@ -550,8 +559,9 @@ pub fn named_delta(of: &DeltaOf, news: Vec<News>, now: Timestamp, names: Names<'
     }
     let mut body = String::new();
     for concern in [Concern::Touches, Concern::Asks, Concern::Found, Concern::Other] {
-        let texts = news.iter().zip(&shown).filter(|(news, _)| news.waiting.concern == concern);
-        let texts: Vec<&str> = texts.filter_map(|(_, text)| text.as_deref()).collect();
+        let of_it = news.iter().zip(&shown).filter(|(news, _)| news.waiting.concern == concern);
+        let texts =
+            confirmed_together(of_it.filter_map(|(news, text)| Some((news, text.as_deref()?))), names);
         body += &section(concern, &texts);
     }
     let left_out = news.iter().zip(&shown).filter(|(_, text)| text.is_none()).map(|(news, _)| news);
@@ -618,12 +628,36 @@ fn frame(open: &BTreeSet<Concern>, concern: Concern) -> usize {
     if open.contains(&concern) { 0 } else { chars(&section(concern, &[""])) + number }
 }
 
-fn section(concern: Concern, texts: &[&str]) -> String {
+fn section(concern: Concern, texts: &[impl AsRef<str>]) -> String {
     if texts.is_empty() {
         return String::new();
     }
     let name = concern.section();
-    Tag::open(name).with("n", texts.len()).start() + &texts.concat() + &format!("</{name}>\n")
+    let all: String = texts.iter().map(AsRef::as_ref).collect();
+    Tag::open(name).with("n", texts.len()).start() + &all + &format!("</{name}>\n")
+}
+
+/// The texts of news, with one for all claims of the reader that the same agents confirmed for the same reason.
+fn confirmed_together<'n>(news: impl Iterator<Item = (&'n News, &'n str)>, names: Names<'_>) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    let mut groups: BTreeMap<&str, (usize, Vec<&str>)> = BTreeMap::new();
+    for (news, text) in news {
+        let Body::Moved(moved @ Moved { status: Status::Confirmed, by: None, .. }) = &news.body else {
+            texts.push(text.to_owned());
+            continue;
+        };
+        let (place, ids) = groups.entry(&moved.said).or_insert_with(|| (texts.len(), Vec::new()));
+        ids.push(&moved.id);
+        match ids.as_slice() {
+            [_] => texts.push(text.to_owned()),
+            ids => {
+                let said = line_of(&moved.said, SUPPORT_CHARS);
+                let said = format!("your {} are confirmed: {said}", ids.join(", "));
+                texts[*place] = names(&Tag::open("confirmed").with("n", ids.len()).text(&said));
+            }
+        }
+    }
+    texts
 }
 
 /// The names of news that did not fit and will be shown later, as far as they fit.

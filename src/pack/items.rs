@@ -284,6 +284,11 @@ pub(super) const fn dead_end_chars(max_chars: usize) -> usize {
     if max_chars < MAX_WARNING_CHARS { max_chars } else { MAX_WARNING_CHARS }
 }
 
+/// The trigger of a dead end, unless its scopes say the same.
+fn trigger_beside<'t>(claim: &Claim, trigger: &'t Option<String>) -> Option<&'t String> {
+    trigger.as_ref().filter(|trigger| !claim.scopes.contains(trigger))
+}
+
 /// What failed and why, and what to do instead, in at most some 400 characters.
 fn dead_end_line(DeadEnd { claim, trigger, because, .. }: &DeadEnd, max_chars: usize) -> String {
     let statement = &claim.statement;
@@ -302,7 +307,7 @@ fn dead_end_line(DeadEnd { claim, trigger, because, .. }: &DeadEnd, max_chars: u
     Tag::open("avoid")
         .with("claim", &claim.id)
         .with("scope", claim.scopes.join(" "))
-        .with_any("trigger", trigger.as_ref())
+        .with_any("trigger", trigger_beside(claim, trigger))
         .with_any("status", Some(claim.status).filter(|status| *status != Status::Proposed))
         .with("by", &claim.by)
         .text(&text)
@@ -323,7 +328,7 @@ pub(super) fn avoid(DeadEnd { claim, trigger, because, .. }: &DeadEnd, now: Time
     Tag::open("avoid")
         .with("claim", &claim.id)
         .with("scope", claim.scopes.join(" "))
-        .with_any("trigger", trigger.as_ref())
+        .with_any("trigger", trigger_beside(claim, trigger))
         .with("status", claim.status)
         .with_any("basis", basis(claim))
         .with_any("doubt", claim.doubt.as_deref().filter(|_| is_certain))

@@ -387,11 +387,10 @@ impl Reader {
     }
 
     /// The agents that support a claim, except its owner.
-    pub fn supporters(&self, claim: ClaimId, owner: &str) -> Result<Vec<String>, StoreError> {
+    pub fn supporters(&self, claim: ClaimId, owner: &str) -> Result<Vec<PositionHeld>, StoreError> {
         let supports =
             |held: &PositionHeld| held.position == Position::Support.as_str() && held.agent != owner;
-        let positions = self.positions(claim)?.into_iter().filter(supports);
-        Ok(positions.map(|held| held.agent).collect())
+        Ok(self.positions(claim)?.into_iter().filter(supports).collect())
     }
 
     fn positions(&self, claim: ClaimId) -> Result<Vec<PositionHeld>, StoreError> {

@@ -46,6 +46,7 @@ pub(super) fn answer(asking: &mut Asking<'_>, filter: &DecisionFilter) -> Result
                 true => asked.store.supporters(decision.claim_id, &decision.decided_by)?,
                 false => Vec::new(),
             };
+            let supporters: Vec<String> = supporters.into_iter().map(|held| held.agent).collect();
             text.push_str(&one(decision, filter, &supporters, asked.now));
             if is_in_force(decision) {
                 text.push_str(&reasons(asked.store, decision, asked.now)?);

@@ -10,7 +10,7 @@ use super::about::About as Work;
 use super::context::{ContextOf, about, anchor, contradiction};
 use super::{MAX_LIMIT, ViewError};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{SearchMode, Tier};
+use crate::domain::claim::{SearchMode, Status, Tier};
 use crate::domain::event;
 use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::scope::{Mentioned, Scope};
@@ -272,8 +272,12 @@ fn edits_told(before: &Told, shown: &[News], until: u64) -> Vec<ToldEdit> {
 /// which is as urgent then as the claim was.
 fn each_claim_once(news: &mut Vec<News>, occasion: Occasion) {
     let mut claims: BTreeMap<String, Concern> = BTreeMap::new();
-    for News { waiting, .. } in news.iter() {
-        if let About::Claim(id) = waiting.about {
+    for News { waiting, body, .. } in news.iter() {
+        // Who ended a claim, and why, is news of its own.
+        let is_over = matches!(body, Body::Moved(moved) if moved.status == Status::Deprecated);
+        if let About::Claim(id) = waiting.about
+            && !is_over
+        {
             claims.insert(id.to_string(), waiting.concern);
         }
     }
@@ -323,7 +327,7 @@ struct Asked<'a> {
     /// What it works on, and all places of that.
     work: Work,
     places: Vec<Scope>,
-    /// The paths of its own claims. `None` without news of a commit.
+    /// The paths of its own claims. `None` without news of a commit or an edit.
     claimed: Option<Vec<Scope>>,
     /// What its prompts, its intent and its tasks name.
     mentioned: Mentioned,
@@ -399,7 +403,9 @@ impl<'a> Asked<'a> {
                         |run: &ExperimentView| run.series.as_ref().map_or(run.run_id, |series| series.first);
                     asked.runs.extend(run.filter(|run| series.insert(first(run))).map(|run| (*id, run)));
                 }
-                About::Commit(_) if asked.claimed.is_none() => asked.claimed = Some(asked.paths_of_claims()?),
+                About::Commit(_) | About::Edits { .. } if asked.claimed.is_none() => {
+                    asked.claimed = Some(asked.paths_of_claims()?);
+                }
                 About::Intent
                 | About::Claim(_)
                 | About::Question(_)
@@ -478,13 +484,7 @@ impl<'a> Asked<'a> {
             About::Locks(session) => self.locks(session.as_str())?,
             About::Peer(agent) => self.peer(agent)?,
             About::Edits { agent, worktree } => {
-                let mut here = waiting.clone();
-                here.paths.retain(|path| path.is_at(&self.places));
-                here.paths = self.untold(agent, worktree.as_ref(), here.paths)?;
-                let (by, worktree) = (agent.to_string(), worktree.as_ref().map(ToString::to_string));
-                let body = Body::Edits { by, worktree, at: edited_at.get(&waiting.seq).copied() };
-                here.concern = Concern::Touches;
-                return Ok((!here.paths.is_empty()).then_some(News { waiting: here, rank: 4, body }));
+                return self.edits((agent, worktree.as_ref()), waiting, edited_at);
             }
             About::Commit(id) => return Ok(self.commit(waiting, commits.get(id))),
             About::Merged { agent, worktree, branch } => {

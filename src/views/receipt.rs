@@ -58,10 +58,24 @@ pub fn mark_at_now(reads: &mut Reads, receipt: &mut Receipt, reader: Option<&Age
 
 /// Leaves out of a receipt what it names only as recent and what its session was shown already.
 pub fn without_known(receipt: &mut Receipt, opened: &BTreeMap<String, u64>) {
-    let is_known = |id: ClaimId| opened.contains_key(&id.to_string());
+    let is_known = |id: ClaimId| {
+        let id = id.to_string();
+        opened.contains_key(&SessionNews::part(&id)) || opened.contains_key(&id)
+    };
     receipt.warnings.retain(|warning| {
         warning.code != WarningCode::RecentClaim || !warning.claim_id.is_some_and(is_known)
     });
+}
+
+/// What a session knows from its receipt: the claims that it names, by id. A claim whose statement is cut there is known
+/// in part.
+pub fn told_by(receipt: &Receipt) -> Vec<String> {
+    let is_cut = |id: ClaimId| {
+        let mut of_it = receipt.warnings.iter().filter(|warning| warning.claim_id == Some(id));
+        of_it.any(|warning| warning.message.contains('…'))
+    };
+    let name = |id: ClaimId| if is_cut(id) { SessionNews::part(&id.to_string()) } else { id.to_string() };
+    receipt.told_of().map(name).collect()
 }
 
 /// Leaves out of the receipt of a task the next step that its session was told for another task. Returns the name under

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::hook::{Session, claude, spool_is_empty, within};
+use crate::settle::trusted;
 use crate::shell::Shell;
 use crate::terminal::on_screen;
 
@@ -330,4 +331,100 @@ fn a_human_at_a_terminal_reads_news_as_lines() {
     // An agent in a shell reads XML, and is told each once.
     let told = shell.run("hm --agent analyst news");
     assert!(String::from_utf8_lossy(&told.stdout).contains("<hivemind_delta"), "{told:?}");
+}
+
+#[test]
+fn claims_that_were_confirmed_alike_share_a_line_and_a_reason_reaches_the_owner() {
+    let shell = Shell::new();
+    let devops = claude(&shell, "s-1", "devops");
+    devops.start();
+    for (text, scope) in
+        [("the pool holds 20", "src/db"), ("the log is large", "src/log"), ("the index is sorted", "src/ix")]
+    {
+        claim(&shell, "s-1", "devops", text, scope);
+    }
+    devops.prompt("go");
+    spool_is_empty(&shell);
+    said(&shell, "s-2", "hm --agent analyst claim support C1 C2");
+    within(
+        &shell,
+        "s-2",
+        "hm --json --agent analyst claim support C3 \"yes, but 300 to 600 is nearer the truth\"",
+    );
+    let told = said(&shell, "s-1", "hm --agent devops news");
+    let flat = told.replace("\n    ", " ");
+    assert!(flat.contains(">your C1, C2 are confirmed: supported by analyst<"), "{told}");
+    assert!(
+        flat.contains(
+            "your C3 is confirmed: supported by analyst (\"yes, but 300 to 600 is nearer the truth\")"
+        ),
+        "{told}"
+    );
+}
+
+#[test]
+fn the_first_edit_of_a_file_that_ones_claims_are_about_is_told_and_ends_a_wait() {
+    let shell = Shell::new();
+    let architect = claude(&shell, "s-1", "architect");
+    architect.start();
+    let devops = claude(&shell, "s-2", "devops");
+    devops.start();
+    claim(&shell, "s-1", "architect", "the parser keeps comments", "src/parser.rs");
+    architect.prompt("go");
+    spool_is_empty(&shell);
+    assert!(said(&shell, "s-1", "hm --agent architect news --wait 1s").starts_with("nothing new in 1s\n"));
+    let edit = |file: &str| {
+        let path = format!("{}/{file}", devops.cwd());
+        let edit = json!({ "file_path": path, "new_string": "fn parse() {}" });
+        devops.told("PostToolUse", json!({ "tool_name": "Edit", "tool_input": edit, "tool_response": {} }));
+        spool_is_empty(&shell);
+    };
+    edit("src/other.rs");
+    assert!(said(&shell, "s-1", "hm --agent architect news --wait 1s").starts_with("nothing new in 1s\n"));
+    edit("src/parser.rs");
+    let told = said(&shell, "s-1", "hm --agent architect news --wait 20s");
+    assert!(told.contains("<edited by=\"devops\"") && told.contains(">src/parser.rs</edited>"), "{told}");
+    edit("src/parser.rs");
+    let told = said(&shell, "s-1", "hm --agent architect news");
+    assert!(!told.contains("<edited"), "once, until the reader does something about it: {told}");
+}
+
+#[test]
+fn who_ended_a_claim_and_why_is_told_beside_its_run() {
+    let shell = Shell::new();
+    let devops = claude(&shell, "s-1", "devops");
+    devops.start();
+    let mine = claim(&shell, "s-1", "devops", "the shell is there", "src/db");
+    devops.prompt("go");
+    spool_is_empty(&shell);
+    trusted(&shell, "yes", "\"true\"");
+    within(&shell, "s-2", &format!("hm --json --agent analyst claim challenge {mine} --reason \"is it\""));
+    within(&shell, "s-2", &format!("hm --json --agent analyst experiment run yes --claim {mine}"));
+    within(
+        &shell,
+        "s-3",
+        &format!("hm --json --agent architect claim deprecate {mine} --reason \"out of scope for us\""),
+    );
+    let told = said(&shell, "s-1", "hm --agent devops news");
+    assert!(told.contains("<run "), "{told}");
+    assert!(told.replace("\n    ", " ").contains("your C1 is deprecated: out of scope for us"), "{told}");
+}
+
+/// Red before: the note of a receipt, which cuts the statement, counted as told.
+#[test]
+fn a_claim_that_a_receipt_cuts_is_told_whole_afterwards() {
+    let shell = Shell::new();
+    let architect = claude(&shell, "s-1", "architect");
+    architect.start();
+    claim(&shell, "s-1", "architect", "the parser keeps comments", "src/parser.rs");
+    architect.prompt("go");
+    spool_is_empty(&shell);
+    let review = long("the parser loses the last comment", 380);
+    claim(&shell, "s-2", "analyst", &review, "src/parser.rs");
+    let decision = "hm --json --agent architect decision record \"comments stay\" --scope src/parser.rs --target comments \
+        --rationale \"people read them\"";
+    let receipt = within(&shell, "s-1", decision);
+    assert!(receipt["warnings"].to_string().contains("the parser loses"), "{receipt}");
+    let told = said(&shell, "s-1", "hm --agent architect news");
+    assert!(told.replace("\n    ", " ").contains(&review), "{told}");
 }

@@ -597,11 +597,7 @@ async fn a_successor_is_not_proved_by_the_check_that_proved_its_opposite() {
             given["args"] = json!([format!("file={args}")]);
         }
         let answer = run(&third, given).await;
-        assert!(
-            answer.text.contains("which says otherwise: then it tells the two not apart"),
-            "{}",
-            answer.text
-        );
+        assert!(answer.text.contains("then it tells the two not apart"), "{}", answer.text);
         let (status, reason) = stands(&third, &new).await;
         assert_eq!(status, "contested", "{profile_name}: {reason}");
         assert!(reason.contains("the check does not tell the two apart"), "{reason}");
@@ -610,6 +606,83 @@ async fn a_successor_is_not_proved_by_the_check_that_proved_its_opposite() {
         assert!(attention.contains("proved the opposite too"), "{attention}");
         assert_rebuilds_to_the_same(&bench);
     }
+}
+
+/// Red before: only words that contradict counted, and the owner's own challenge, which its attention printed, let the
+/// run prove.
+#[tokio::test]
+async fn what_another_agent_puts_in_the_place_of_a_proof_is_not_proved_by_the_same_check() {
+    let (bench, [owner, other, third]) = scene().await;
+    bench.write(FILE, "fine\n");
+    committed(&bench);
+    let id = contested(&bench, &owner, &other).await;
+    settle(&owner, "check", &id, 1).await;
+    let put = async |pane: &Pane, statement: &str| {
+        let claim =
+            json!({ "statement": statement, "claim_type": "fact", "scopes": [FILE], "supersedes": id });
+        bench.accepted(pane, "create_claim", claim).await.field("claim_id").to_owned()
+    };
+    let instead = put(&third, "that one is wrong").await;
+    bench.accepted(&owner, "challenge", json!({ "claim_id": instead, "reason": "it is proved" })).await;
+    let answer = settle(&third, "check", &instead, 1).await;
+    assert!(answer.text.contains("whose place this one is to take: then it tells"), "{}", answer.text);
+    let (status, reason) = stands(&third, &instead).await;
+    assert!(status == "contested" && reason.contains("does not tell the two apart"), "{status}: {reason}");
+    assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)");
+    // The words of its own owner may be better ones.
+    let better = put(&owner, "that one is right, and quick").await;
+    assert_eq!(stands(&owner, &id).await.0, "deprecated");
+    bench.accepted(&other, "challenge", json!({ "claim_id": better, "reason": "is it" })).await;
+    settle(&owner, "check", &better, 1).await;
+    assert_eq!(stands(&owner, &better).await.0, "confirmed (proved)");
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: the challenger that ran what its receipt printed proved a dead end that a passing test refuted.
+#[tokio::test]
+async fn the_owner_of_a_dead_end_says_what_it_predicts() {
+    let (bench, [owner, other, _]) = scene().await;
+    bench.write(FILE, "fine\n");
+    committed(&bench);
+    let claim =
+        json!({ "statement": "calling add with 1 and 2 fails", "claim_type": "negative", "scopes": [FILE] });
+    let id = bench.accepted(&owner, "create_claim", claim).await.field("claim_id").to_owned();
+    let challenge = json!({ "claim_id": id, "reason": "a test makes this call" });
+    let receipt = bench.accepted(&other, "challenge", challenge).await;
+    assert!(!receipt.text.contains("run_experiment"), "{}", receipt.text);
+    let answer = settle(&other, "check", &id, 1).await;
+    assert!(answer.text.contains("says which by a run of its own, with --prediction"), "{}", answer.text);
+    assert_eq!(stands(&owner, &id).await.0, "contested");
+    run(&owner, json!({ "profile": "check", "claim_id": id, "blocking": true, "prediction": "fails" })).await;
+    let (status, reason) = stands(&owner, &id).await;
+    assert_eq!(status, "contested", "{reason}");
+    let claim = shown(&owner, &id).await;
+    let relations: Vec<&Value> =
+        claim["evidence_items"].as_array().expect("items").iter().map(|item| &item["relation"]).collect();
+    assert!(relations.contains(&&json!("contradicts")), "{claim}");
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: the receipt promised that a pass confirms.
+#[tokio::test]
+async fn a_receipt_says_that_another_decision_on_the_target_prevents_a_confirmation() {
+    let (bench, [owner, other, third]) = scene().await;
+    bench.write(FILE, "fine\n");
+    committed(&bench);
+    let mut made = Vec::new();
+    for (pane, target) in [(&owner, "retry"), (&third, "backoff")] {
+        let decision = json!({
+            "statement": format!("{target} comes first"), "target": target, "scopes": [FILE],
+            "rationale": "it was measured twice",
+        });
+        made.push(bench.accepted(pane, "record_decision", decision).await.field("claim_id").to_owned());
+    }
+    let joined = bench.hm(&["target", "alias", "backoff", "retry", "--agent", "operator"]);
+    assert!(joined.status.success(), "{joined:?}");
+    bench.accepted(&other, "challenge", json!({ "claim_id": made[1], "reason": "no" })).await;
+    let answer = settle(&third, "check", &made[1], 1).await;
+    assert!(answer.text.contains("is in force on its target too"), "{}", answer.text);
+    assert_eq!(stands(&third, &made[1]).await.0, "contested");
 }
 
 /// Red before: the architect put an unsupported claim in the place of what a run had proved; and the challenger that the proof

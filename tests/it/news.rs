@@ -277,13 +277,22 @@ fn a_finding_in_the_file_one_holds_is_the_first_thing_told_whatever_came_in_betw
         }
     }
     let told = (100..140).filter(|at| all.contains(&format!("part {at} of the docs"))).count()
-        + (0..8)
-            .filter(|at| all.contains(&format!(">your C{} is confirmed: supported by analyst", at + 1)))
-            .count();
+        + (1..9).filter(|at| is_confirmed(&all, &format!("C{at}"))).count();
     assert_eq!(told + counted, 40 + own.len(), "{all}");
     assert!(told > 20, "{all}");
     spool_is_empty(&shell);
     assert_eq!(devops.prompt("nothing happened"), "");
+}
+
+/// Whether deltas say that a claim of their reader was confirmed, alone or with others.
+fn is_confirmed(told: &str, name: &str) -> bool {
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    told.split(">your ").skip(1).any(|said| {
+        let [one, several] = [" is confirmed: supported by analyst", " are confirmed: supported by analyst"];
+        let said = said.split('<').next().unwrap_or_default();
+        let names = said.split_once(several).or_else(|| said.split_once(one)).map_or("", |(names, _)| names);
+        names.split(", ").any(|it| it == name)
+    })
 }
 
 #[test]

@@ -261,7 +261,8 @@ fn challenged_other_content(shell: &Shell) {
     does(shell, &format!("hm claim still {claim} --agent devops"));
 }
 
-fn trusted(shell: &Shell, name: &str, argv: &str) {
+/// Writes a profile that a human trusts.
+pub(crate) fn trusted(shell: &Shell, name: &str, argv: &str) {
     let profiles = shell.workspace().marker_dir().join("profiles");
     std::fs::create_dir_all(&profiles).expect("a directory");
     let profile = format!(

@@ -12,6 +12,16 @@ pub fn is_own_call(line: &str) -> bool {
     read(line, MAX_DEPTH) == Some(true)
 }
 
+/// Whether a line begins with a call of `hm` and no shell can read it as a whole, such as one with an open quote.
+pub fn is_broken_own_call(line: &str) -> bool {
+    let mut parts = line.split([';', '\n', '&']).filter_map(|part| {
+        let first = part.split_whitespace().find(|word| !super::normal::is_assignment(word))?;
+        Some(name(first))
+    });
+    let is_first = parts.find(|program| !SETUP.contains(program) && !BETWEEN.contains(program)) == Some("hm");
+    is_first && !shell::read(line).1
+}
+
 /// Whether a line calls `hm`; `None` if it also has another effect.
 fn read(line: &str, depth: usize) -> Option<bool> {
     let depth = depth.checked_sub(1)?;
@@ -55,7 +65,17 @@ fn read(line: &str, depth: usize) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::is_own_call;
+    use super::{is_broken_own_call, is_own_call};
+
+    #[test]
+    fn a_call_of_hm_that_no_shell_can_read_is_told_from_other_lines() {
+        for line in ["hm claim create \"it is `pytest -q\"", "cd x && HM_AGENT=devops hm claim create 'it"] {
+            assert!(is_broken_own_call(line), "{line}");
+        }
+        for line in ["pytest -q 'a", "hm claim list", "hm claim list; pytest -q", "echo `hm status"] {
+            assert!(!is_broken_own_call(line), "{line}");
+        }
+    }
 
     #[test]
     fn a_line_that_only_calls_hm_is_told_from_one_that_does_more() {

@@ -61,6 +61,8 @@ const GIT_READS: [&str; 10] =
 const GIT_ADDS: [&str; 3] = ["add", "commit", "push"];
 /// Modules that `python -m` runs and that only read.
 const MODULES: [&str; 3] = ["mypy", "py_compile", "pytest"];
+/// Programs besides Python and shells that run a script, which is their first argument.
+const RUN_SCRIPTS: [&str; 4] = ["node", "perl", "ruby", "tsx"];
 /// What in an argument tells that a command may change files: those of `sed -i`, `ruff --fix`, `find -exec` and
 /// `-delete`, `git diff --output`, `pytest --snapshot-update` and the like, and `w file` of `sed`.
 const MAY_WRITE: [&str; 10] =
@@ -106,12 +108,27 @@ fn changing(line: &str, depth: usize) -> Option<String> {
                 match line_within(&words) {
                     _ if reads => {}
                     Some(line) if before != Joint::Pipe && !feeds_change => kept.push(changing(line, depth)?),
-                    _ => kept.push(text),
+                    _ => kept.push(without_script(&words).unwrap_or(text)),
                 }
             }
         }
     }
     Some(kept.join("\n"))
+}
+
+/// A command without the script that it runs: an interpreter reads it. `None` if it runs none.
+fn without_script(words: &[String]) -> Option<String> {
+    let [program, arguments @ ..] = unwrapped(words)? else { return None };
+    let program = name(program);
+    let runs_scripts =
+        program.starts_with("python") || SHELLS.contains(&program) || RUN_SCRIPTS.contains(&program);
+    let script = arguments.iter().position(|word| !word.starts_with('-')).filter(|_| runs_scripts)?;
+    // After `-c` and `-m` comes no script, and `perl -i` changes the files that follow.
+    let plain = |option: &String| option.len() <= 3 && !option.contains(['c', 'm', 'i', 'e', 'p']);
+    if !arguments[..script].iter().all(plain) {
+        return None;
+    }
+    Some(shell_words::join(arguments.iter().skip(script + 1)))
 }
 
 /// The line that `bash -c` runs.
@@ -181,6 +198,9 @@ mod tests {
             "python gen.py < a.py",
             "timeout 20 cat a.py",
             "if grep -q x a.py; then echo yes; fi",
+            "python a.py",
+            "time timeout 100 python3 -u a.py q2",
+            "bash a.py && node a.py --port 3; sh -x a.py",
         ] {
             assert!(!names(line, "a.py"), "{line}: {}", without_reading(line));
         }
@@ -202,7 +222,10 @@ mod tests {
             "F=a.py; sed -i s/a/b/ $F",
             "ruff check --fix a.py",
             "ruff format a.py",
-            "python a.py",
+            "python b.py a.py",
+            "python -m black a.py",
+            "perl -pi a.py b.py",
+            "python gen.py > a.py",
             "git checkout -- a.py",
             "git diff --output=a.py",
             "mv b.py a.py",

@@ -228,13 +228,22 @@ fn is_under_other_prediction(
         && other.cannot_settle(&claim.scopes, prediction).is_none()
 }
 
-/// Whether a run predicts of a claim, by an agent that has a say in it, that the check fails.
-pub(super) fn predicts_failure(state: &State, (claim_id, claim): (ClaimId, &Claim)) -> bool {
+/// The runs about a claim that agents with a say in it asked for: its owner and the operator.
+fn with_say<'s>(state: &'s State, (claim_id, claim): (ClaimId, &'s Claim)) -> impl Iterator<Item = &'s Run> {
     let has_say = |run: &Run| {
         run.requested_by == AgentId::operator() || state.owns(&run.requested_by, run.session.as_ref(), claim)
     };
-    let of_claim = |run: &Run| run.claim == Some(claim_id) && run.prediction == Some(Prediction::Fails);
-    state.runs().any(|(_, run)| of_claim(run) && has_say(run))
+    state.runs().map(|(_, run)| run).filter(move |run| run.claim == Some(claim_id) && has_say(run))
+}
+
+/// Whether a run predicts of a claim, by an agent that has a say in it, that the check fails.
+pub(super) fn predicts_failure(state: &State, claim: (ClaimId, &Claim)) -> bool {
+    with_say(state, claim).any(|run| run.prediction == Some(Prediction::Fails))
+}
+
+/// Whether an agent that has a say in a claim said with a run what the claim predicts.
+pub(super) fn is_predicted(state: &State, claim: (ClaimId, &Claim)) -> bool {
+    with_say(state, claim).any(|run| run.prediction.is_some())
 }
 
 /// How a reason tells that two runs decide nothing.
@@ -560,10 +569,10 @@ fn since(like: &Likeness, claim: &Claim, run: &Run) -> String {
     let named = |scope: Option<&Scope>| scope.map_or_else(|| "it".to_owned(), |scope| format!("`{scope}`"));
     match like {
         Likeness::Touched => format!(" on the same {}", named(versions.keys().next().or(paths.next()))),
-        Likeness::Unversioned => {
-            let scope = named(paths.find(|scope| !versions.contains_key(*scope)));
-            format!(", and {scope} has no version that shows whether the cause is mended")
-        }
+        Likeness::Unversioned => match paths.find(|scope| !versions.contains_key(*scope)) {
+            Some(scope) => format!(", and `{scope}` has no version that shows whether the cause is mended"),
+            None => ", and it is not known what the files held then".to_owned(),
+        },
         Likeness::Other | Likeness::Same | Likeness::Unknown => {
             ", and it is not known that the content changed since".to_owned()
         }

@@ -26,10 +26,17 @@ pub(super) fn not_told_apart(
         is_same.then_some((other, proof, kinship))
     })?;
     Some(format!(
-        "run {proof} of {} check proved {other}, which says otherwise, on the same content: {NOT_TOLD_APART}; take one that \
-         comes out otherwise for {other}, or ask its owner to end it",
-        kinship.as_str()
+        "run {proof} of {} check proved {other}, {}, on the same content: {NOT_TOLD_APART}; take one that comes out otherwise \
+         for {other}, or ask its owner to end it",
+        kinship.as_str(),
+        otherwise(claim, other)
     ))
+}
+
+/// How another claim stands to a claim of which the same check proves nothing.
+pub(super) fn otherwise(claim: &Claim, other: ClaimId) -> &'static str {
+    let takes_its_place = claim.proposes_to_supersede == Some(other);
+    if takes_its_place { "whose place this one is to take" } else { "which says otherwise" }
 }
 
 /// The run by which the check of a plan, or one that includes it or is a part of it, proved the opposite of a claim, and that
@@ -74,8 +81,10 @@ fn opposites(state: &State, (claim_id, claim): (ClaimId, &Claim)) -> impl Iterat
     let replaced = state.claims().filter(move |(_, old)| is_replaced(old)).map(|(id, _)| id);
     let says_otherwise = move |id: &ClaimId| {
         let old = state.claim(*id).filter(|old| !claim.mends && old.proof.is_some());
+        // What another agent puts in its place stands against it, in whatever words.
+        let is_anothers = old.is_some_and(|old| old.owner != claim.owner);
         let found = old.and_then(|old| pairs::likeness(&claim.reading(), &old.reading()));
-        matches!(found, Some(pairs::Likeness::Strong(_)))
+        is_anothers || matches!(found, Some(pairs::Likeness::Strong(_)))
     };
     let before = claim.proposes_to_supersede.into_iter().chain(replaced).filter(says_otherwise);
     let mut all: Vec<ClaimId> = in_force.chain(before).collect();

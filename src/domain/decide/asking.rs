@@ -128,9 +128,10 @@ pub(super) fn next(
     Some(match (asked.as_slice(), create.unless_objection_minutes) {
         ([], None) if knows_how => return None,
         ([], None) => confirmed,
-        (names, None) if knows_how => format!("{} is asked for a position", names.join(", ")),
         (names, None) => {
-            format!("{} is asked for a position; {confirmed}", names.join(", "))
+            let are = if names.len() == 1 { "is" } else { "are" };
+            let confirmed = if knows_how { String::new() } else { format!("; {confirmed}") };
+            format!("{} {are} asked for a position{confirmed}", names.join(", "))
         }
         ([], Some(minutes)) => {
             format!("agreed by silence in {minutes} min unless another agent challenges it{at_once}")

@@ -327,8 +327,8 @@ pub(super) fn trigger_says_enough(trigger: &Trigger, field: &str) -> Result<(), 
     Ok(())
 }
 
-/// The dead ends that a claim walks into and that are news to its author: those whose trigger it meets, then those in an
-/// overlapping scope, narrower than the workspace, that are about the same thing.
+/// The dead ends that a claim walks into and that are news to its author: those whose trigger it meets (by a path only if
+/// they share a subject), then those in an overlapping scope, narrower than the workspace, that are about the same thing.
 fn dead_end_warnings(
     state: &State,
     (statement, reading, scopes): (&str, &Reading, &[Scope]),
@@ -345,8 +345,9 @@ fn dead_end_warnings(
     let narrow: Vec<&Scope> = scopes.iter().filter(|scope| scope.as_str() != ".").collect();
     let meets = |id: ClaimId, dead_end: &Claim| {
         let trigger = dead_end.trigger();
-        if trigger.is_some_and(|trigger| action::met(trigger, &proposed).is_some()) {
-            return Some((true, 0, id));
+        if let Some((kind, _)) = trigger.and_then(|trigger| action::met(trigger, &proposed)) {
+            // Many claims are about one file: a subject has to be the same too.
+            return (kind != action::Kind::Path || shared_with(id) > 0).then_some((true, 0, id));
         }
         let places = dead_end.scopes.iter().chain(trigger.iter().flat_map(|trigger| &trigger.paths));
         let overlaps = places

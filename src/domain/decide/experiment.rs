@@ -15,11 +15,12 @@ use super::against::{self, INTERRUPTED, ONLY_OPERATOR, REPEATS_AFTER_A_TOUCH, ma
 use super::apart;
 use super::quorum::Policy;
 use super::supersession::last_successor;
+use super::target;
 use super::verdict::{Verdict, verdict};
 use super::{Accepted, PlannedRun, Speaker, fresh_id, known_claim, transition};
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
-use crate::domain::claim::{Grade, Relation, Share, Status};
+use crate::domain::claim::{ClaimType, Grade, Relation, Share, Status};
 use crate::domain::command::{AttachExperiment, CancelExperiment, RecordExperiment, RunExperiment};
 use crate::domain::event::{
     Event, EvidenceAdded, ExperimentCancelRequested, ExperimentCompleted, ExperimentQueued, RunBehind,
@@ -72,7 +73,14 @@ pub(super) fn run(
         let is_foreign = prediction == Some(Prediction::Fails)
             && !may_predict_failure
             && !against::predicts_failure(state, (id, claim));
-        is_foreign.then(|| foreign_prediction((id, claim)))
+        let is_unsaid = prediction == Some(Prediction::Passes)
+            && !may_predict_failure
+            && claim.claim_type == ClaimType::Negative
+            && !against::is_predicted(state, (id, claim));
+        if is_foreign {
+            return Some(foreign_prediction((id, claim)));
+        }
+        is_unsaid.then(|| unsaid_prediction((id, claim)))
     });
     let unfit = planned.unfit.clone().or(foreign);
     let ids = std::iter::once(run.run_id).chain(further_runs.iter().copied());
@@ -240,6 +248,14 @@ fn foreign_prediction((id, claim): (ClaimId, &Claim)) -> String {
     )
 }
 
+/// Why a run of another agent says nothing about a dead end before its owner ran it.
+fn unsaid_prediction((id, claim): (ClaimId, &Claim)) -> String {
+    let owner = &claim.owner;
+    format!(
+        "claim {id} is a dead end: a pass may show it or refute it, and {owner} says which by a run of its own, with --prediction"
+    )
+}
+
 fn about_deprecated(state: &State, id: ClaimId) -> Rejection {
     let last = last_successor(state, id).unwrap_or(id);
     let hint = if state.claim(last).is_some_and(|claim| claim.status != Status::Deprecated) {
@@ -260,6 +276,9 @@ fn unless(
     (plan, prediction): (&Plan, Prediction),
     (runs, now): (u32, Option<Timestamp>),
 ) -> Option<String> {
+    if let Some(rivals) = target::beside(state, (claim_id, claim)) {
+        return Some(format!("unless {rivals} then"));
+    }
     let unstable = now.and_then(|now| against::last_unstable(state, plan, now));
     if let Some((run, tally)) = unstable.filter(|_| runs < EQUAL_RUNS) {
         return Some(format!(
@@ -272,9 +291,17 @@ fn unless(
     // A contradiction that an agent retracted still counts if its run was about the claim.
     let taken_back = claim.taken_back.iter().filter_map(|event| state.run_that_ended_with(*event));
     let against = against.chain(taken_back.filter(|(_, run)| run.claim == Some(claim_id)));
-    let against = against.chain(against::cited_failures(state, claim)).map(|(id, _)| id).max();
-    if let Some(run) = against {
-        return Some(format!("unless run {run} contradicts it on the same content"));
+    let against = against.chain(against::cited_failures(state, claim));
+    let against = against.map(|(id, run)| (id, run.claim == Some(claim_id))).max();
+    if let Some((run, is_about_it)) = against {
+        if is_about_it {
+            return Some(format!("unless run {run} contradicts it on the same content"));
+        }
+        let times = REPEATS_AFTER_A_TOUCH;
+        return Some(format!(
+            "unless run {run}, which is cited against it, had the same content; where nobody knows, repeat it {times} times \
+             (repeat: {times})"
+        ));
     }
     if let Some((run, kinship)) = against::last_failed(state, (claim_id, claim), plan, prediction) {
         let times = REPEATS_AFTER_A_TOUCH;
@@ -307,8 +334,8 @@ fn unless(
     }
     if let Some((other, run)) = apart::proved_opposite(state, (claim_id, claim), plan) {
         return Some(format!(
-            "unless the content is that of run {run}, by which this check proved {other}, which says otherwise: then it tells \
-             the two not apart"
+            "unless the content is that of run {run}, by which this check proved {other}, {}: then it tells the two not apart",
+            apart::otherwise(claim, other)
         ));
     }
     let times = REPEATS_AFTER_A_TOUCH;

@@ -60,7 +60,8 @@ impl<'r> Fitting<'r> {
 
     /// The run that would settle a dispute about a claim; `None` when no profile can settle it.
     pub fn settling(&self, id: ClaimId, claim_type: ClaimType, scopes: &[Scope]) -> Option<Settling> {
-        if claim_type == ClaimType::Decision {
+        // No run decides, and only the owner of a dead end knows whether a pass or a failure shows it.
+        if matches!(claim_type, ClaimType::Decision | ClaimType::Negative) {
             return None;
         }
         let fitting = self.names(scopes, Prediction::Passes);

@@ -1,6 +1,6 @@
 //! The text of each item of a delta, and whether it touches or asks the reader. `None` for what is no news.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
 use super::{Asked, Committed, MAX_LIMIT, peer_key};
@@ -10,6 +10,7 @@ use crate::domain::claim::{Basis, ClaimType, Position, Status};
 use crate::domain::clean::cut_words;
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::scope::Scope;
+use crate::domain::text::Worktree;
 use crate::domain::time::Timestamp;
 use crate::pack::{self, Body, Concern, KNOWN_CHARS, Moved, News, RunEnd, TaskMove, Waiting};
 use crate::store::{
@@ -20,6 +21,14 @@ use crate::views::versions::mark_changed;
 
 /// Maximum number of decisions that are looked at for the last one whose text the reader knows.
 const MOST_AMENDED: usize = 8;
+/// Maximum length of the reason of a supporter, in characters.
+const REASON_CHARS: usize = 120;
+
+/// A supporter with its reason, which may have a reservation.
+fn said_with(held: &PositionHeld) -> String {
+    let reason = held.reason.as_deref().map(|reason| format!(" (\"{}\")", cut_words(reason, REASON_CHARS)));
+    held.agent.clone() + &reason.unwrap_or_default()
+}
 
 impl Asked<'_> {
     pub(super) fn intent(&self, waiting: &Waiting) -> Result<Option<(Concern, usize, Body)>, StoreError> {
@@ -61,8 +70,10 @@ impl Asked<'_> {
         let mut claim = claim_for(&summary, &self.work, self.now);
         claim.answers_reader =
             summary.proof.is_some() && was.is_some() && self.holds(id, Position::Challenge)?;
+        let mut supporters = Vec::new();
         if was.is_some() && status == Status::Confirmed && summary.basis == Some(Basis::Agreed) {
-            claim.agreed_by = self.store.supporters(summary.id, &summary.owner)?;
+            supporters = self.store.supporters(summary.id, &summary.owner)?;
+            claim.agreed_by = supporters.iter().map(|held| held.agent.clone()).collect();
         }
         let scopes = || summary.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
         let is_mentioned = scopes().any(|scope| self.mentioned.names(&scope));
@@ -115,10 +126,10 @@ impl Asked<'_> {
         let ended = end.and_then(|end| end.said());
         let body = if is_known && !claim.answers_reader {
             let why = || {
-                if claim.agreed_by.is_empty() {
+                if supporters.is_empty() {
                     return ended.clone().or_else(|| self.reasons.get(&id).cloned()).unwrap_or_default();
                 }
-                format!("supported by {}", claim.agreed_by.join(", "))
+                format!("supported by {}", supporters.iter().map(said_with).collect::<Vec<_>>().join(", "))
             };
             Body::Moved(Moved {
                 id: summary.id.to_string(),
@@ -281,6 +292,27 @@ impl Asked<'_> {
         }
         let body = Body::Commit { by: by.clone(), commit: commit.clone() };
         (!here.paths.is_empty()).then_some(News { waiting: here, rank: 4, body })
+    }
+
+    /// Files that another agent edited: those that the reader holds, or else those that its claims are about, by name.
+    pub(super) fn edits(
+        &self,
+        (agent, worktree): (&AgentId, Option<&Worktree>),
+        waiting: &Waiting,
+        edited_at: &BTreeMap<u64, Timestamp>,
+    ) -> Result<Option<News>, StoreError> {
+        let mut here = waiting.clone();
+        here.paths.retain(|path| path.is_at(&self.places));
+        here.concern = Concern::Touches;
+        if here.paths.is_empty() {
+            let claimed = self.claimed.as_deref().unwrap_or_default();
+            here.paths = waiting.paths.iter().filter(|path| claimed.contains(path)).cloned().collect();
+            here.concern = Concern::Other;
+        }
+        here.paths = self.untold(agent, worktree, here.paths)?;
+        let (by, worktree) = (agent.to_string(), worktree.map(ToString::to_string));
+        let body = Body::Edits { by, worktree, at: edited_at.get(&waiting.seq).copied() };
+        Ok((!here.paths.is_empty()).then_some(News { waiting: here, rank: 4, body }))
     }
 
     /// The paths of the reader's own claims.
