@@ -243,6 +243,21 @@ fn a_support_takes_no_agreement_away() {
     assert_eq!(shell.json("hm claim show C1 --json")["status"], "confirmed");
 }
 
+/// Red before: the receipt said nothing of the agreement that it ended.
+#[test]
+fn an_abstention_that_ends_an_agreement_says_so() {
+    let shell = Shell::new();
+    std::fs::write(shell.workspace().config(), "[quorum]\nall_active = true\n").expect("settings");
+    does(&shell, "hm claim create \"the pool holds 5\" --scope src/pool.rs --agent devops");
+    does(&shell, "hm claim support C1 --agent analyst");
+    assert_eq!(shell.json("hm claim show C1 --json")["status"], "confirmed");
+    does(&shell, "hm claim create \"the ring holds 5\" --scope src/ring.rs --agent frontend");
+    let told = text(&shell, "hm claim abstain C1 --agent frontend");
+    let wanted = "the claim was agreed and is proposed now; it waits for the support of frontend";
+    assert!(told.contains(wanted), "{told}");
+    assert_eq!(shell.json("hm claim show C1 --json")["status"], "proposed");
+}
+
 /// Red before: the page of a session that no client opened was shown for the id of any claim or task.
 #[test]
 fn only_a_session_is_shown_as_one() {
