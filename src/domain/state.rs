@@ -366,6 +366,11 @@ impl State {
         positions.filter_map(|seq| Some((*seq, self.open.get(seq)?)))
     }
 
+    /// All open contradictions, oldest first.
+    pub(in crate::domain) fn contradictions(&self) -> impl Iterator<Item = &ContradictionDetected> {
+        self.open.values()
+    }
+
     /// Whether a contradiction of this kind was reported for this pair. An ended challenge does not count.
     pub fn was_reported(&self, contradiction: &ContradictionDetected) -> bool {
         let ContradictionDetected { kind, left, right, .. } = contradiction.clone();
