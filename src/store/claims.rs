@@ -370,12 +370,22 @@ pub struct ClaimPage {
     pub next: Option<u64>,
 }
 
+/// Whether a successor in force, or replaced in its turn, mended the problem that claim `c` states.
+macro_rules! is_mended {
+    () => {
+        "c.mended AND EXISTS (SELECT 1 FROM claims s WHERE s.id = c.superseded_by \
+         AND (s.status <> 'deprecated' OR s.superseded_by IS NOT NULL))"
+    };
+}
+pub(super) use is_mended;
+
 pub(super) const SUMMARY: &str = concat!(
     "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
      c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence, c.grade, c.reproduced, c.stale, \
      c.origin_task_id, c.proof, c.unstable_at, \
-     c.mended AND EXISTS (SELECT 1 FROM claims s WHERE s.id = c.superseded_by AND (s.status <> 'deprecated' \
-     OR s.superseded_by IS NOT NULL)) AS mended, c.agreed_before, \
+     ",
+    is_mended!(),
+    " AS mended, c.agreed_before, \
      CASE WHEN c.proof IS NOT NULL THEN coalesce(c.versions, '{}') END AS proof_versions, \
      ",
     agreed_by_silence!("c"),
