@@ -2,6 +2,7 @@
 //! nothing.
 
 mod advice;
+mod compound;
 mod error;
 mod globals;
 mod looks;

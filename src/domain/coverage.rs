@@ -35,7 +35,7 @@ pub struct Check<'c> {
 }
 
 /// Why an exit code says nothing about the check of a command, and what mends that: the command ends in one that
-/// only prints or succeeds, and no rule about the output tells more.
+/// only prints or succeeds, or in a loop, a condition or a function, and no rule about the output tells more.
 pub fn hidden(argv: &[String], expect: Option<&Expect>) -> Option<String> {
     if expect.is_some_and(|expect| expect.ran.is_some() || expect.failed.is_some()) {
         return None;
@@ -44,6 +44,8 @@ pub fn hidden(argv: &[String], expect: Option<&Expect>) -> Option<String> {
     let instead = match printed.by {
         Hides::Pipe { .. } => "write it as [\"bash\", \"-o\", \"pipefail\", \"-c\", …]",
         Hides::Line => "join its commands with &&",
+        Hides::Compound("for") => "begin the line with `set -e;` and loop over words, without && and ||",
+        Hides::Compound(_) => "let the check be its last command, with && before it",
     };
     Some(format!("its exit code is {printed}; {instead}, or add `ran` or `failed` to [expect]"))
 }

@@ -62,6 +62,8 @@ impl<T> PartialEq for Derived<T> {
 pub struct State {
     claims: HashMap<ClaimId, Claim>,
     in_force: HashMap<Fingerprint, ClaimId>,
+    /// The claims whose place each claim took.
+    replaced: BTreeMap<ClaimId, BTreeSet<ClaimId>>,
     dead_ends: ScopeMap<BTreeSet<ClaimId>>,
     decisions: BTreeMap<ClaimId, DecisionInForce>,
     by_target: BTreeMap<Scope, BTreeSet<ClaimId>>,
@@ -129,6 +131,12 @@ impl State {
     /// The claim with this id.
     pub fn claim(&self, id: ClaimId) -> Option<&Claim> {
         self.claims.get(&id)
+    }
+
+    /// The claims whose place a claim took, in the order of their ids.
+    pub(in crate::domain) fn replaced_by(&self, id: ClaimId) -> impl Iterator<Item = (ClaimId, &Claim)> {
+        let replaced = self.replaced.get(&id).into_iter().flatten();
+        replaced.filter_map(|old| Some((*old, self.claims.get(old)?)))
     }
 
     /// All claims, in arbitrary order.
@@ -364,6 +372,11 @@ impl State {
     pub fn contradictions_of(&self, claim: ClaimId) -> impl Iterator<Item = (u64, &ContradictionDetected)> {
         let positions = self.open_of.get(&claim).into_iter().flatten();
         positions.filter_map(|seq| Some((*seq, self.open.get(seq)?)))
+    }
+
+    /// All open contradictions, oldest first.
+    pub(in crate::domain) fn contradictions(&self) -> impl Iterator<Item = &ContradictionDetected> {
+        self.open.values()
     }
 
     /// Whether a contradiction of this kind was reported for this pair. An ended challenge does not count.

@@ -34,7 +34,7 @@ pub(super) fn failed_in(
     root: &Path,
     plan: &Plan,
     environment: &BTreeMap<String, String>,
-    output: &str,
+    said: &[String; 2],
 ) -> Vec<Scope> {
     let dir = plan.cwd.strip_prefix(root).ok().and_then(Path::to_str).unwrap_or_default();
     if !Reach::of(&plan.words(), dir).is_some_and(|reach| reach.is_pytest()) {
@@ -42,7 +42,7 @@ pub(super) fn failed_in(
     }
     let [known, unknown] = provenance::covered(root, environment, &plan.scopes);
     let files: BTreeSet<Scope> = known.into_iter().chain(unknown).collect();
-    let places = places(output, &files, dir).unwrap_or_default();
+    let places = places(&said.join("\n"), &files, dir).unwrap_or_default();
     reached(root, places, &files)
 }
 

@@ -171,11 +171,12 @@ pub fn run(
     let duration_ms = u64::try_from(clock.elapsed().as_millis()).unwrap_or(u64::MAX);
     let stdout = stdout.finish(&dir, STDOUT).map_err(failed)?;
     let stderr = stderr.finish(&dir, STDERR).map_err(failed)?;
+    let said = said(&dir).map_err(failed)?;
     if watched.state.is_conclusive()
         && let Some(expect) = &order.plan.expect
         && let Some(why) = match no_test(&order.plan, watched.exit) {
             Some(why) => Some(why),
-            None => without_check(expect, watched.exit, &dir).map_err(failed)?,
+            None => without_check(expect, watched.exit, &said).map_err(failed)?,
         }
     {
         watched.state = State::Aborted;
@@ -184,8 +185,7 @@ pub fn run(
     let is_whole = [&stdout, &stderr].iter().all(|stream| !stream.truncated && !stream.cut_off);
     let failed_in = match &order.about {
         Some(about) if watched.state == State::Failed && order.plan.expect.is_some() && is_whole => {
-            let output = said(&dir).map_err(failed)?;
-            let files = failed_in(&about.root, &order.plan, &environment, &output);
+            let files = failed_in(&about.root, &order.plan, &environment, &said);
             let is_shown = files.iter().all(|file| redacted(file.as_str(), &secrets) == file.as_str());
             if is_shown { files } else { Vec::new() }
         }
@@ -230,7 +230,7 @@ pub fn run(
         stdout,
         stderr,
     };
-    let meta_sha256 = write_down(&dir, &mut meta, order.subject.as_ref()).map_err(failed)?;
+    let meta_sha256 = write_down(&dir, &mut meta, order.subject.as_ref(), said).map_err(failed)?;
     Ok(Report { artifacts: dir, meta, meta_sha256, written, touched, disturbed, failed_in })
 }
 
@@ -274,14 +274,14 @@ fn no_test(plan: &Plan, exit: Exit) -> Option<String> {
     })
 }
 
-/// What a run printed, as it is kept.
-fn said(dir: &Path) -> io::Result<String> {
+/// What a run printed on its two streams, as it is kept.
+fn said(dir: &Path) -> io::Result<[String; 2]> {
     let [stdout, stderr] = [STDOUT, STDERR].map(|name| std::fs::read_to_string(dir.join(name)));
-    Ok(stdout? + "\n" + &stderr?)
+    Ok([stdout?, stderr?])
 }
 
 /// Why a run that ended by itself has no outcome: nothing shows that its check ran. `None` when the check ran.
-fn without_check(expect: &Expect, exit: Exit, dir: &Path) -> io::Result<Option<String>> {
+fn without_check(expect: &Expect, exit: Exit, said: &[String; 2]) -> io::Result<Option<String>> {
     if !expect.is_outcome(exit.code, exit.signal) {
         let signal =
             || exit.signal.map_or_else(|| "a signal".to_owned(), |signal| format!("signal {signal}"));
@@ -291,8 +291,7 @@ fn without_check(expect: &Expect, exit: Exit, dir: &Path) -> io::Result<Option<S
     let says = |pattern: &str| -> io::Result<bool> {
         let pattern =
             Regex::new(pattern).map_err(|problem| io::Error::new(io::ErrorKind::InvalidData, problem))?;
-        let [stdout, stderr] = [STDOUT, STDERR].map(|name| std::fs::read_to_string(dir.join(name)));
-        Ok(pattern.is_match(&stdout?) || pattern.is_match(&stderr?))
+        Ok(said.iter().any(|stream| pattern.is_match(stream)))
     };
     if let Some(ran) = &expect.ran
         && !says(ran)?
@@ -308,9 +307,13 @@ fn without_check(expect: &Expect, exit: Exit, dir: &Path) -> io::Result<Option<S
 }
 
 /// Writes the result, then the metadata: `meta.json` shows that the other files are complete.
-fn write_down(dir: &Path, meta: &mut Meta, subject: Option<&Subject>) -> io::Result<String> {
-    let [stdout, stderr] = [STDOUT, STDERR].map(|name| std::fs::read_to_string(dir.join(name)));
-    let result = ExperimentResult::of_run(meta, subject, meta.finished_at, stdout?, stderr?);
+fn write_down(
+    dir: &Path,
+    meta: &mut Meta,
+    subject: Option<&Subject>,
+    [stdout, stderr]: [String; 2],
+) -> io::Result<String> {
+    let result = ExperimentResult::of_run(meta, subject, meta.finished_at, stdout, stderr);
     let hash = artifacts::write(dir, RESULT, &serde_json::to_vec_pretty(&result)?)?;
     meta.files.insert(RESULT.to_owned(), hash);
     let hash = artifacts::write(dir, META, &serde_json::to_vec_pretty(meta)?)?;

@@ -1,6 +1,6 @@
 //! The page of one claim, with all its facts.
 
-use rusqlite::Row;
+use rusqlite::{Row, params};
 use serde::Serialize;
 
 use super::claims::{ClaimSummary, SUMMARY, ran, summary};
@@ -38,12 +38,12 @@ pub struct PositionHeld {
     pub seq: u64,
 }
 
-/// A challenge of a claim that another one replaced.
+/// A position on a claim that another one replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ChallengeBefore {
+pub struct PositionBefore {
     /// The claim.
     pub claim_id: ClaimId,
-    /// Its challenger.
+    /// The agent that holds the position.
     pub agent: String,
     /// The reason.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -166,7 +166,10 @@ pub struct ClaimView {
     pub trigger: Option<Trigger>,
     /// The challenges of claims that it replaced, if their agents hold no position on this one. A mended claim has none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub challenged_before: Vec<ChallengeBefore>,
+    pub challenged_before: Vec<PositionBefore>,
+    /// The supports of a decision that it replaced, if their agents hold no position on this one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub supported_before: Vec<PositionBefore>,
     /// The claims that it superseded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub supersedes: Vec<ClaimId>,
@@ -323,7 +326,8 @@ impl Reader {
             retracted: self.retracted(id)?,
             contradictions: self.contradictions_of(id)?,
             history: self.history(id)?,
-            challenged_before: self.challenged_before(id)?,
+            challenged_before: self.positions_before(id, Position::Challenge)?,
+            supported_before: self.supporters_before(&summary)?,
             supersedes: self.predecessors(id)?,
             mentions: self.mentions(&summary.statement, summary.created_seq)?,
             mentioned_by: self.mentioned_by(id, summary.created_seq)?,
@@ -345,14 +349,28 @@ impl Reader {
         }))
     }
 
-    fn challenged_before(&self, claim: ClaimId) -> Result<Vec<ChallengeBefore>, StoreError> {
+    fn supporters_before(&self, claim: &ClaimSummary) -> Result<Vec<PositionBefore>, StoreError> {
+        if claim.claim_type != ClaimType::Decision {
+            return Ok(Vec::new());
+        }
+        let mut before = self.positions_before(claim.id, Position::Support)?;
+        before.retain(|before| before.agent != claim.owner);
+        Ok(before)
+    }
+
+    /// The positions of this kind on the claims that this one replaced, of agents that hold none on this one.
+    fn positions_before(
+        &self,
+        claim: ClaimId,
+        position: Position,
+    ) -> Result<Vec<PositionBefore>, StoreError> {
         let sql = "SELECT k.claim_id, k.agent, k.reason FROM claims c JOIN consensus k ON k.claim_id = c.id \
-                   WHERE c.superseded_by = ?1 AND c.mended = 0 AND k.position = 'challenge' AND NOT EXISTS \
+                   WHERE c.superseded_by = ?1 AND c.mended = 0 AND k.position = ?2 AND NOT EXISTS \
                    (SELECT 1 FROM consensus n WHERE n.claim_id = ?1 AND n.agent = k.agent) ORDER BY k.seq";
         let mut statement = self.db.prepare_cached(sql)?;
-        self.kept_of(statement.query([claim])?, |row| {
+        self.kept_of(statement.query(params![claim, position])?, |row| {
             let (claim_id, agent) = (row.get("claim_id")?, row.get("agent")?);
-            Ok::<_, StoreError>(ChallengeBefore { claim_id, agent, reason: row.get("reason")? })
+            Ok::<_, StoreError>(PositionBefore { claim_id, agent, reason: row.get("reason")? })
         })
     }
 

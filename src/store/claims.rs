@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::index::{Around, Limit};
 use super::rows::{Columns, InOrder, Json, Select, bound, made_at, only};
+use super::silence::agreed_by_silence;
 use super::{Expired, NamedOver, Reader, StoreError};
 use crate::domain::claim::{Basis, ClaimType, Grade, Status};
 use crate::domain::commit::CommitName;
@@ -369,14 +370,26 @@ pub struct ClaimPage {
     pub next: Option<u64>,
 }
 
-pub(super) const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
+/// Whether a successor in force, or replaced in its turn, mended the problem that claim `c` states.
+macro_rules! is_mended {
+    () => {
+        "c.mended AND EXISTS (SELECT 1 FROM claims s WHERE s.id = c.superseded_by \
+         AND (s.status <> 'deprecated' OR s.superseded_by IS NOT NULL))"
+    };
+}
+pub(super) use is_mended;
+
+pub(super) const SUMMARY: &str = concat!(
+    "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
      c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence, c.grade, c.reproduced, c.stale, \
      c.origin_task_id, c.proof, c.unstable_at, \
-     c.mended AND EXISTS (SELECT 1 FROM claims s WHERE s.id = c.superseded_by AND (s.status <> 'deprecated' \
-     OR s.superseded_by IS NOT NULL)) AS mended, c.agreed_before, \
+     ",
+    is_mended!(),
+    " AS mended, c.agreed_before, \
      CASE WHEN c.proof IS NOT NULL THEN coalesce(c.versions, '{}') END AS proof_versions, \
-     CASE WHEN c.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus p WHERE p.claim_id = c.id \
-     AND p.position = 'support' AND p.agent <> c.owner) ELSE 0 END AS agreed_by_silence, \
+     ",
+    agreed_by_silence!("c"),
+    " AS agreed_by_silence, \
      CASE WHEN c.proof IS NOT NULL THEN coalesce((SELECT f.run_id FROM claim_evidence f WHERE f.claim_id = c.id \
      AND f.relation = 'contradicts' AND f.run_id IS NOT NULL AND (f.unstable_at IS NULL OR c.unstable_at IS NULL) \
      AND f.seq > (SELECT max(p.seq) FROM claim_evidence p WHERE p.claim_id = c.id AND p.run_id = c.proof_run) \
@@ -394,7 +407,8 @@ pub(super) const SUMMARY: &str = "c.id, c.statement, c.claim_type, c.status, c.o
      (SELECT letter || number FROM names WHERE names.id = c.id) AS name, \
      CASE WHEN c.status = 'deprecated' AND c.superseded_by IS NULL THEN EXISTS (SELECT 1 FROM claim_moves m \
      WHERE m.claim_id = c.id AND m.reason = 'rejected alternative') ELSE 0 END AS rejected, \
-     (SELECT json_array(r.id, r.profile, r.args) FROM experiments r WHERE r.id = c.proof_run) AS proved_by";
+     (SELECT json_array(r.id, r.profile, r.args) FROM experiments r WHERE r.id = c.proof_run) AS proved_by"
+);
 
 /// The condition for claims that no other agent used. A firing is a warning of a dead end, or a receipt that showed the
 /// claim.

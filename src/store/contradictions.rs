@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::claims::basis;
 use super::rows::{Columns, InOrder, bound, only};
+use super::silence::agreed_by_silence;
 use super::{Reader, StoreError};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{Basis, ClaimType, ContradictionKind, Resolution, Status, Tier};
@@ -127,15 +128,18 @@ pub struct ContradictionPage {
     pub next: Option<u64>,
 }
 
-pub(super) const COLUMNS: &str = "x.id, x.kind, x.tier, x.cause, x.detected_at, x.resolved_at, x.created_seq, \
+pub(super) const COLUMNS: &str = concat!(
+    "x.id, x.kind, x.tier, x.cause, x.detected_at, x.resolved_at, x.created_seq, \
      x.left_claim, x.left_agent, l.owner AS left_owner, l.statement AS left_statement, l.status AS left_status, \
      l.claim_type AS left_type, l.scopes AS left_scopes, l.created_at AS left_created_at, l.proof AS left_proof, \
-     CASE WHEN l.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus s WHERE s.claim_id = l.id \
-     AND s.position = 'support' AND s.agent <> l.owner) ELSE 0 END AS left_silence, \
+     ",
+    agreed_by_silence!("l"),
+    " AS left_silence, \
      x.right_claim, x.right_agent, r.owner AS right_owner, r.statement AS right_statement, r.status AS right_status, \
      r.claim_type AS right_type, r.scopes AS right_scopes, r.created_at AS right_created_at, r.proof AS right_proof, \
-     CASE WHEN r.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus s WHERE s.claim_id = r.id \
-     AND s.position = 'support' AND s.agent <> r.owner) ELSE 0 END AS right_silence, \
+     ",
+    agreed_by_silence!("r"),
+    " AS right_silence, \
      coalesce(p.reason, (SELECT f.reason FROM former_positions f WHERE f.claim_id = x.right_claim \
      AND x.left_claim = x.right_claim AND f.agent = x.right_agent AND f.position = 'challenge' \
      AND (x.status = 'open' OR f.seq < x.seq) ORDER BY f.seq DESC LIMIT 1)) AS challenge, \
@@ -143,7 +147,8 @@ pub(super) const COLUMNS: &str = "x.id, x.kind, x.tier, x.cause, x.detected_at, 
      FROM belief_contradictions x \
      LEFT JOIN claims l ON l.id = x.left_claim LEFT JOIN claims r ON r.id = x.right_claim \
      LEFT JOIN consensus p ON p.claim_id = x.right_claim AND p.agent = x.right_agent \
-     AND p.position = 'challenge' AND x.left_claim = x.right_claim AND (x.status = 'open' OR p.seq < x.seq)";
+     AND p.position = 'challenge' AND x.left_claim = x.right_claim AND (x.status = 'open' OR p.seq < x.seq)"
+);
 
 /// The columns of one side.
 struct Side {

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::claims::basis;
 use super::rows::{bound, json};
+use super::silence::agreed_by_silence;
 use super::{ClaimSummary, Reader, Replaced, StoreError};
 use crate::domain::amendment::Change;
 use crate::domain::claim::{Basis, ClaimType, Status};
@@ -150,10 +151,13 @@ pub enum DecisionRoom {
 /// The most amendments of a decision that a reader follows.
 const MOST_AMENDED: usize = 50;
 
-pub(super) const SUMMARY: &str = "d.claim_id, c.statement, c.status, d.decided_by, d.target, d.rationale, d.context, \
-     d.outcome, d.created_at, d.created_seq, CASE WHEN c.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus p \
-     WHERE p.claim_id = c.id AND p.position = 'support' AND p.agent <> c.owner) ELSE 0 END AS by_silence, c.proof, c.scopes \
-     FROM decisions d JOIN claims c ON c.id = d.claim_id";
+pub(super) const SUMMARY: &str = concat!(
+    "d.claim_id, c.statement, c.status, d.decided_by, d.target, d.rationale, d.context, \
+     d.outcome, d.created_at, d.created_seq, ",
+    agreed_by_silence!("c"),
+    " AS by_silence, c.proof, c.scopes \
+     FROM decisions d JOIN claims c ON c.id = d.claim_id"
+);
 
 /// The events of a decision are adjacent: its own, and at most three for each claim that it rejects or supersedes.
 const NOT_CHOSEN: &str = "SELECT a.decision_id, a.rejection_reason FROM claim_moves m \

@@ -10,6 +10,23 @@ use crate::domain::claim::{Override, Position, Status};
 use crate::domain::event::{OverrideProposed, PositionTaken, Recorded, StatusChanged};
 use crate::domain::ids::ClaimId;
 
+/// Whether silence alone agreed to the claim of this alias: fewer other agents support it than the recorded rules need.
+macro_rules! agreed_by_silence {
+    ($claim:literal) => {
+        concat!(
+            "CASE WHEN ",
+            $claim,
+            ".by_silence THEN (SELECT count(*) FROM consensus p WHERE p.claim_id = ",
+            $claim,
+            ".id AND p.position = 'support' AND p.agent <> ",
+            $claim,
+            ".owner) < coalesce((SELECT max(1, CAST(substr(q.policy, length('supports = ') + 1) AS INTEGER)) \
+             FROM loosened_policies q WHERE q.seq = (SELECT max(seq) FROM loosened_policies)), 1) ELSE 0 END"
+        )
+    };
+}
+pub(super) use agreed_by_silence;
+
 /// A claim that names no agent to ask, and that silence will confirm.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Silence {

@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, params};
 
+use super::claims::is_mended;
 use super::rows::{Json, json};
 use super::{Reader, StoreError, guards};
 use crate::domain::action::{self, Action, DeadEnd, Kind};
@@ -71,10 +72,9 @@ impl Reader {
             )
         };
         let sql = format!(
-            "SELECT c.id, c.statement, c.owner, c.session, c.status, c.superseded_by, c.mended AND EXISTS \
-             (SELECT 1 FROM claims s WHERE s.id = c.superseded_by AND (s.status <> 'deprecated' OR s.superseded_by IS NOT NULL)) \
-             AS mended, c.trigger_when \
+            "SELECT c.id, c.statement, c.owner, c.session, c.status, c.superseded_by, {} AS mended, c.trigger_when \
              FROM ({} UNION {} LIMIT ?2) near CROSS JOIN claims c ON c.id = near.id",
+            is_mended!(),
             of("triggers"),
             of("former_triggers")
         );

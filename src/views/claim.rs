@@ -175,6 +175,18 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
     if claim.supersedes.len() > usize::from(amends.is_some()) {
         fact("supersedes", &joined(&claim.supersedes, ", "));
     }
+    if summary.status != Status::Deprecated && !claim.supported_before.is_empty() {
+        let mut by: Vec<String> = claim.supported_before.iter().map(|before| name(&before.agent)).collect();
+        by.dedup();
+        let mut of: Vec<ClaimId> = claim.supported_before.iter().map(|before| before.claim_id).collect();
+        of.sort_unstable();
+        of.dedup();
+        let (by, of) = (by.join(", "), joined(&of, ", "));
+        fact(
+            "agreed before",
+            &format!("{by} supported {of} as it stood, and took no position on this change"),
+        );
+    }
     for before in &claim.challenged_before {
         let reason = before.reason.as_deref().unwrap_or("no reason given");
         let told = format!(

@@ -60,7 +60,7 @@ pub fn forget(committer: &mut Committer) -> Result<usize, WriterError> {
     Ok(forgotten)
 }
 
-/// Confirms the supported decisions that an erasure left alone on their targets. The operation is idempotent.
+/// Confirms the supported decisions that an erasure left alone on their targets, and ends their contradictions. The operation is idempotent.
 pub(super) fn confirm_alone(committer: &mut Committer) -> Result<usize, WriterError> {
     let now = committer.now();
     let events = decide::alone(committer.state(), now, &committer.rules());

@@ -9,7 +9,7 @@ use hivemind::domain::command::{
     AddEvidence, AffirmClaim, AliasTarget, Command, CreateClaim, DeprecateClaim, KeepClaim, RecordDecision,
     RecordOutcome, ReportEvent, StartSession, Submission,
 };
-use hivemind::domain::decide::{self, Policy};
+use hivemind::domain::decide::{self, Policy, Quorum};
 use hivemind::domain::event::{Event, Recorded, StatusChanged};
 use hivemind::domain::ids::{ClaimId, CommandId, EventId};
 use hivemind::domain::receipt::Receipt;
@@ -256,6 +256,53 @@ fn silence_confirms_once_at_its_time_and_a_later_challenge_reopens() {
     assert_eq!(team.status(claim), Status::Contested);
     team.takes("frontend", claim, Position::Abstain);
     assert_eq!((team.sweeps(), team.status(claim)), (0, Status::Proposed));
+}
+
+/// Red before: one support of the two that were needed made it a claim like any other that the team agreed to.
+#[test]
+fn too_few_supports_leave_a_claim_agreed_by_silence() {
+    let shell = Shell::new();
+    std::fs::write(shell.workspace().config(), "[quorum]\nsupports = 2\n").expect("settings");
+    // The writer records its rules.
+    assert!(shell.run("hm claim create \"the ring holds 5\" --scope src --agent devops").status.success());
+    shell.end_writer();
+    let clock = Arc::new(AtomicI64::new(system::now().ms()));
+    let now = Arc::clone(&clock);
+    let sources = Sources {
+        clock: Box::new(move || Timestamp::from_ms(now.load(Ordering::Relaxed))),
+        ..fixed_sources(9)
+    };
+    let quorum = Quorum { supports: 2, ..Quorum::default() };
+    let policy = Policy { quorum, ..Policy::default() };
+    let mut writer = Committer::open(&shell.workspace(), policy, sources).expect("a workspace");
+    let mut does = |said: &Submission| writer.commit(std::slice::from_ref(said)).expect("a commit").remove(0);
+    let start = StartSession { source: Source::Startup, client: None, parent_session: None };
+    let session = "of-analyst".parse().ok();
+    does(&Submission { session, ..request("analyst", Command::StartSession(start)) }).expect("a session");
+    let (_, made) = decision("devops", "the log stays", "log", Some(30));
+    does(&made).expect("a decision");
+    clock.fetch_add(31 * 60_000, Ordering::Relaxed);
+    assert_eq!(hivemind::writer::agree(&mut writer).expect("a look at the clock"), 1);
+    drop(writer);
+    let next = |line: &str| {
+        let done = shell.run(line);
+        assert!(done.status.success(), "{line}: {done:?}");
+        String::from_utf8_lossy(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let supported = next("hm claim support C2 --agent analyst");
+    let wanted = "confirmed: agreed by silence, and supported by analyst; with 1 more support it is agreed";
+    assert!(supported.contains(wanted), "{supported}");
+    let lists = ["hm claim list", "hm decision list", "hm claim search log"];
+    for line in lists.into_iter().chain(["hm claim show C2"]) {
+        let listed = next(line);
+        assert!(listed.contains("agreed by silence"), "{line}: {listed}");
+    }
+    let supported = next("hm claim support C2 --agent reviewer");
+    assert!(supported.contains("confirmed: agreed by analyst, reviewer"), "{supported}");
+    for line in lists {
+        let listed = next(line);
+        assert!(listed.contains("agreed") && !listed.contains("by silence"), "{line}: {listed}");
+    }
 }
 
 #[test]

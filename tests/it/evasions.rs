@@ -243,6 +243,51 @@ fn a_support_takes_no_agreement_away() {
     assert_eq!(shell.json("hm claim show C1 --json")["status"], "confirmed");
 }
 
+/// Red before: the receipt said nothing of the agreement that it ended.
+#[test]
+fn an_abstention_that_ends_an_agreement_says_so() {
+    let shell = Shell::new();
+    std::fs::write(shell.workspace().config(), "[quorum]\nall_active = true\n").expect("settings");
+    does(&shell, "hm claim create \"the pool holds 5\" --scope src/pool.rs --agent devops");
+    does(&shell, "hm claim support C1 --agent analyst");
+    assert_eq!(shell.json("hm claim show C1 --json")["status"], "confirmed");
+    does(&shell, "hm claim create \"the ring holds 5\" --scope src/ring.rs --agent frontend");
+    let told = text(&shell, "hm claim abstain C1 --agent frontend");
+    let wanted = "the claim was agreed and is proposed now; it waits for the support of frontend";
+    assert!(told.contains(wanted), "{told}");
+    assert_eq!(shell.json("hm claim show C1 --json")["status"], "proposed");
+}
+
+/// Red before: the refusal printed a challenge that its owner may not make, nor an agent whose challenge the run answered.
+#[test]
+fn what_is_printed_in_place_of_a_retracted_proof_works_for_each_agent() {
+    let shell = Shell::new();
+    let (file, dir) =
+        (shell.workspace().root().join("src/pool.rs"), shell.workspace().marker_dir().join("profiles"));
+    let text_of = "description = 'a test'\nargv = ['sh', '-c', 'exit 0']\nscopes = ['src/**']\n\
+                   timeout_ms = 60000\n[expect]\nexit = 0\n";
+    for (path, holds) in [(file, "1"), (dir.join("fine.toml"), text_of)] {
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+        std::fs::write(path, holds).expect("a file");
+    }
+    assert!(shell.run("hm profile trust fine --yes --agent operator").status.success());
+    does(&shell, "hm claim create \"the pool is fine\" --scope src/pool.rs --agent devops");
+    does(&shell, "hm claim challenge C1 --reason \"it is not\" --agent analyst");
+    shell.run("hm experiment run fine --claim C1 --blocking --agent devops");
+    assert_eq!(shell.json("hm claim show C1 --json")["status"], "confirmed");
+    for agent in ["devops", "analyst", "reviewer"] {
+        let refused = text(
+            &shell,
+            &format!("hm claim retract-evidence C1 R1 --reason \"it is wrong\" --agent {agent}"),
+        );
+        assert!(refused.contains("its result is not taken back"), "{refused}");
+        let printed = refused.split('`').nth(1).expect("a command");
+        let ran = shell.run(&format!("{printed} --agent {agent}"));
+        let said = [ran.stdout, ran.stderr].map(|text| String::from_utf8(text).expect("UTF-8")).concat();
+        assert!(ran.status.success() && said.contains("it supports claim C1"), "{agent}: {printed}: {said}");
+    }
+}
+
 /// Red before: the page of a session that no client opened was shown for the id of any claim or task.
 #[test]
 fn only_a_session_is_shown_as_one() {

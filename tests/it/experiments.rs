@@ -286,7 +286,7 @@ async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
 async fn a_writer_killed_in_the_middle_leaves_an_aborted_run_and_a_contested_claim() {
     let bench = Bench::new();
     let mark = bench.workspace().root().join("alive");
-    let script = format!("while :; do touch {}; sleep 0.05; done", mark.display());
+    let script = format!("while :; do touch {}; sleep 0.05; done; exit 1", mark.display());
     bench.profile(
         "lives",
         &format!("description = \"a test\"\nargv = [\"sh\", \"-c\", \"{script}\"]\n{EXPECTING}"),

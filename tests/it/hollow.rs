@@ -110,6 +110,14 @@ async fn new_and_ignored_files_of_a_run_leave_it_as_it_was() {
     settle(&owner, "changes", &id, 1).await;
     let (status, reason) = stands(&owner, &id).await;
     assert!(status == "contested" && reason.contains("`src/new.rs` was written during the run"), "{reason}");
+    assert!(reason.contains("run it again") && !reason.contains("if the check itself writes it"), "{reason}");
+    // A check that writes its own files would be run again for ever.
+    settle(&owner, "changes", &id, 1).await;
+    let (status, reason) = stands(&owner, &id).await;
+    assert!(
+        status == "contested" && reason.contains("as during an earlier one; if the check itself writes it"),
+        "{reason}"
+    );
 }
 
 /// Red before: a file of the work tree ran in place of the tool that the profile names.

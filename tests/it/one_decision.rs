@@ -310,6 +310,43 @@ fn a_supported_decision_is_confirmed_once_the_other_one_was_erased() {
     shell.assert_rebuilds_to_the_same();
 }
 
+/// Red before: the contradiction of the two stayed open for ever, because only the end of a claim ended it.
+#[test]
+fn the_contradiction_of_two_decisions_ends_once_the_record_of_one_was_erased() {
+    let shell = Shell::new();
+    let one = decided(&shell, "devops", "we keep SQLite", "database");
+    decided(&shell, "analyst", "we take Postgres", "store");
+    does(&shell, "hm target alias database store --agent operator");
+    does(&shell, &format!("hm claim support {one} --agent reviewer"));
+    let open = || shell.json("hm contradictions --json")["contradictions"].as_array().map_or(0, Vec::len);
+    assert_eq!((open(), status(&shell, &one)), (1, "proposed".into()));
+    let recorded = shell.json("hm log --type decision.recorded --json");
+    let mut events = recorded["events"].as_array().expect("events").iter();
+    let event = events.find(|event| event["agent"] == "analyst").expect("the decision of analyst");
+    let event = event["id"].as_str().expect("an id");
+    does(&shell, &format!("hm forget {event} --reason \"not ours\" --yes --agent operator"));
+    // The sweep of a writer that starts.
+    shell.end_writer();
+    does(&shell, "hm rebuild");
+    crate::harness::wait_until("the sweep", || status(&shell, &one) == "confirmed" && open() == 0);
+    shell.assert_rebuilds_to_the_same();
+}
+
+/// Red before: the page of the amended decision said nothing of who had agreed to what stood before.
+#[test]
+fn an_amended_decision_says_who_agreed_to_what_stood_before() {
+    let shell = Shell::new();
+    let one = decided(&shell, "devops", "we keep SQLite", "database");
+    does(&shell, &format!("hm claim support {one} --agent reviewer"));
+    let why = "--rationale \"it was measured so\" --agent devops";
+    does(&shell, &format!("hm decision amend {one} --append \"Only here.\" {why}"));
+    let page = || told(&shell.run("hm claim show C2"));
+    let line = "agreed before: reviewer supported C1 as it stood, and took no position on this change";
+    assert!(page().contains(line), "{}", page());
+    does(&shell, "hm claim support C2 --agent reviewer");
+    assert!(!page().contains("agreed before"), "{}", page());
+}
+
 /// Red before: the target counted as one scope too many.
 #[test]
 fn a_decision_with_as_many_scopes_as_a_claim_may_have_is_amended() {

@@ -421,6 +421,11 @@ fn the_exit_code_of_a_filter_settles_nothing() {
     assert!(why.contains("of `tail -1`, the last of a pipe: says nothing about `cargo test`"), "{why}");
     assert!(why.contains("pipefail") && why.contains("`ran` or `failed`"), "{why}");
     assert!(why_not("['timeout', '9', 'bash', '-c', 'set -e; make | sort | tee log']", "").is_some());
+    // Red before: the last turn of a loop decided alone.
+    let looped = "['sh', '-c', 'for t in a b; do pytest $t; done']";
+    let why = why_not(looped, "").expect("a reason");
+    assert!(why.contains("of `for`, and may be 0 though a command in it failed"), "{why}");
+    assert!(why.contains("`set -e;`") && why_not(looped, "ran = 'passed'").is_none(), "{why}");
     for (argv, more) in [
         (filtered, "ran = 'test result: ok'"),
         (filtered, "failed = 'FAILED'"),

@@ -593,6 +593,30 @@ async fn a_challenge_in_another_work_tree_does_not_bind_a_claim_to_the_content_t
     trees.assert_sound();
 }
 
+/// What another work tree holds says nothing about the content that a run proved a claim of.
+#[tokio::test]
+async fn a_vote_from_another_work_tree_takes_no_place_of_a_proof() {
+    let trees = Trees::new();
+    profile(&trees, "main", "passes", "exit 0");
+    std::fs::write(trees.root("main").join("size"), "7\n").expect("a file");
+    std::fs::write(trees.root("wt").join("size"), "20\n").expect("a file");
+    let (owner, other) = (trees.pane("main", "analyst").await, trees.pane("main", "devops").await);
+    let there = trees.pane("wt", "reviewer").await;
+    let given = json!({ "statement": "the size fits", "claim_type": "fact", "scopes": ["size"] });
+    let id = accepted(&owner, "create_claim", given).await.field("claim_id").to_owned();
+    accepted(&other, "challenge", json!({ "claim_id": id, "reason": "I saw otherwise" })).await;
+    let given = json!({ "profile": "passes", "claim_id": id, "blocking": true, "wait": true });
+    accepted(&owner, "run_experiment", given).await;
+    let status = async || json_of(&owner, &format!("hivemind://claims/{id}")).await["status"].clone();
+    assert_eq!(status().await, "confirmed");
+    let given = json!({ "statement": "a pool of one is enough", "claim_type": "fact", "scopes": ["size"], "supersedes": id });
+    let new = accepted(&other, "create_claim", given).await.field("claim_id").to_owned();
+    let voted = accepted(&there, "support", json!({ "claim_id": new })).await;
+    assert!(voted.text.contains("which positions do not outvote"), "{}", voted.text);
+    assert_eq!(status().await, "confirmed");
+    trees.assert_sound();
+}
+
 #[tokio::test]
 async fn a_researcher_works_in_the_work_tree_it_was_sent_out_from() {
     let trees = Trees::new();

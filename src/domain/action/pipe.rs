@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use super::compound::{ends_in_compound, is_errexit, stops_at_failure};
 use super::normal::{
     MAX_DEPTH, SETUP, SHELLS, after_keywords, is_assignment, line_for_shell, name, unwrapped,
 };
@@ -52,6 +53,8 @@ pub enum Hides {
     },
     /// `||`, `;`, `&`, `!`, a condition or a substitution: the line continues whatever the command returned.
     Line,
+    /// The line ends in a loop, a condition or a function that begins with this word.
+    Compound(&'static str),
 }
 
 impl fmt::Display for Piped {
@@ -66,6 +69,7 @@ impl fmt::Display for Piped {
                 write!(f, "after a pipe that ends in `{last}`: says nothing about `{first}`")
             }
             Hides::Line => write!(f, "of the whole line: says nothing about `{first}`"),
+            Hides::Compound(word) => write!(f, "of `{word}`, and may be 0 though a command in it failed"),
         }
     }
 }
@@ -107,24 +111,17 @@ fn short_flags(word: &str) -> &str {
 /// Commands that succeed whatever was before them.
 const SUCCEED: [&str; 6] = [":", "date", "echo", "printf", "true", "wait"];
 
-/// The end of a command whose exit code is that of a command which only prints or succeeds, as in `sh -c 'make | tail'` and
-/// `sh -c 'make; echo done'`.
+/// The end of a command whose exit code is that of a command which only prints or succeeds, or of a compound command, as in
+/// `sh -c 'make | tail'`, `sh -c 'make; echo done'` and `sh -c 'for t in a b; do make $t; done'`.
 pub fn printed(argv: &[String]) -> Option<Piped> {
     if let Some((program, rest)) = unwrapped(argv).unwrap_or(argv).split_first()
         && SHELLS.contains(&name(program))
         && let Some(line) = line_for_shell(rest)
-        && let (steps, true) = shell::read(line)
-        && let Some(text) = steps.iter().rev().find_map(|step| match step {
-            Step::Run { text, .. } => Some(text),
-            Step::Within(_) | Step::Enter | Step::Leave | Step::Write(_) => None,
-        })
     {
-        let words = shell_words::split(text).unwrap_or_default();
-        let last = unwrapped(&words).and_then(|words| words.first());
-        let pipefail = rest.iter().any(|word| word == "pipefail");
-        let hides = read(line, pipefail, MAX_DEPTH);
-        let hides = hides.filter(|piped| !matches!(piped.by, Hides::Pipe { ends_line: true, .. }));
-        if let Some(piped) = hides.filter(|_| last.is_some_and(|last| SUCCEED.contains(&name(last)))) {
+        if let Some(word) = ends_in_compound(line, rest) {
+            return Some(Piped { first: line.to_owned(), by: Hides::Compound(word) });
+        }
+        if let Some(piped) = succeeds(line, rest) {
             return Some(piped);
         }
     }
@@ -141,6 +138,35 @@ pub fn printed(argv: &[String]) -> Option<Piped> {
     piped(&shell_words::join(argv)).filter(only_prints)
 }
 
+/// What the last command of a line for a shell hides, because it succeeds whatever was before it.
+fn succeeds(line: &str, options: &[String]) -> Option<Piped> {
+    let (steps, true) = shell::read(line) else { return None };
+    let text = steps.iter().rev().find_map(|step| match step {
+        // A group has the exit code of its last command.
+        Step::Run { text, .. } => Some(text.trim()).filter(|text| *text != "}"),
+        Step::Within(_) | Step::Enter | Step::Leave | Step::Write(_) => None,
+    })?;
+    let words = shell_words::split(text).unwrap_or_default();
+    let words = after_keywords(&words);
+    let last = unwrapped(words).unwrap_or_default();
+    if last.first().is_some_and(|program| SHELLS.contains(&name(program))) {
+        return printed(last);
+    }
+    let is_success = last.first().is_some_and(|program| SUCCEED.contains(&name(program)));
+    let is_over =
+        is_success || matches!(last, [exit, code] if exit == "exit" && code == "0") || ends_aside(line);
+    if !is_over || stops_at_failure(line, options) {
+        return None;
+    }
+    let pipefail = options.iter().any(|word| word == "pipefail");
+    read(line, pipefail, MAX_DEPTH).filter(|piped| !matches!(piped.by, Hides::Pipe { ends_line: true, .. }))
+}
+
+/// Whether the last command of a line runs in the background: the line does not wait for it.
+fn ends_aside(line: &str) -> bool {
+    line.trim_end().strip_suffix('&').is_some_and(|rest| !rest.ends_with('&'))
+}
+
 /// State while a line is read.
 struct Line {
     piped: Option<Piped>,
@@ -149,6 +175,8 @@ struct Line {
     /// The first command with a meaningful result since the line last ignored one.
     loud: Option<String>,
     errexit: bool,
+    /// Whether `&&` follows `loud`: `set -e` does not stop where that fails.
+    goes_on: bool,
 }
 
 impl Line {
@@ -162,12 +190,17 @@ impl Line {
     /// result.
     fn meet(&mut self, before: Joint, text: &str) {
         let told = match before {
-            Joint::Next | Joint::Pipe => return,
+            Joint::Next => {
+                self.goes_on = self.loud.is_some();
+                return;
+            }
+            Joint::Pipe => return,
             Joint::Else => fails(text),
-            Joint::Then => self.errexit || text == "exit $?",
+            Joint::Then => self.errexit && !self.goes_on || text == "exit $?",
             Joint::Aside => false,
         };
         let command = self.loud.take();
+        self.goes_on = false;
         if !told {
             self.pass(command);
         }
@@ -176,7 +209,7 @@ impl Line {
 
 fn read(line: &str, mut pipefail: bool, depth: usize) -> Option<Piped> {
     let depth = depth.checked_sub(1)?;
-    let mut said = Line { piped: None, passed: None, loud: None, errexit: false };
+    let mut said = Line { piped: None, passed: None, loud: None, errexit: false, goes_on: false };
     let mut within = Vec::new();
     // The first command of the current pipe, and whether it only feeds the pipe.
     let mut first = (String::new(), false);
@@ -248,19 +281,17 @@ fn read(line: &str, mut pipefail: bool, depth: usize) -> Option<Piped> {
             None
         };
         match inner {
-            Some(Piped { first, by: Hides::Line }) => said.pass(Some(first)),
+            Some(Piped { first, by: Hides::Line | Hides::Compound(_) }) => said.pass(Some(first)),
             inner => said.piped = inner.or(said.piped),
         }
         if program == "set" {
-            said.errexit |= command.iter().any(|word| {
-                word == "errexit" || word.starts_with('-') && !word.starts_with("--") && word.contains('e')
-            });
+            said.errexit |= command.iter().any(|word| is_errexit(word));
             if says_pipefail {
                 pipefail = !command.iter().any(|word| word.starts_with('+'));
             }
         }
     }
-    let ends_aside = line.trim_end().strip_suffix('&').is_some_and(|rest| !rest.ends_with('&'));
+    let ends_aside = ends_aside(line);
     // Unreadable text after this point may do anything.
     let goes_on = !is_whole && matches!(last_after, Joint::Then | Joint::Else | Joint::Aside);
     if ends_aside || goes_on {
@@ -345,6 +376,13 @@ mod tests {
             "pytest & wait",
             "cd a && pytest; date",
             "pytest | cat; echo done",
+            "pytest; exit 0",
+            "pytest &",
+            "(pytest; true)",
+            "{ pytest; true; }",
+            "{ cd a; { pytest; echo ok; }; }",
+            "cd a && bash -c 'pytest; true'",
+            "set -e; pytest && ruff check; echo ok",
         ] {
             assert!(is_hidden(line), "{line}");
         }
@@ -363,9 +401,67 @@ mod tests {
             "pytest || exit 1",
             "pytest; code=$?; echo ok; exit $code",
             "make",
+            "{ pytest; }",
+            "(cd a && pytest)",
+            "cd a && pytest -q",
+            "cd a && bash -c 'pytest'",
+            "set -e; cd a && pytest; echo ok",
         ] {
             assert!(!is_hidden(line), "{line}");
         }
+    }
+
+    /// Red before: a loop of checks proved a claim by the last check alone.
+    #[test]
+    fn a_line_that_ends_in_a_compound_command_tells_nothing() {
+        let is_hidden = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            printed(&words).is_some()
+        };
+        for line in [
+            "for t in a b; do pytest $t; done",
+            "cd x && for t in a b; do pytest $t; done",
+            "for ((i = 0; i < 3; i++)); do pytest; done",
+            "for t in a b\ndo\n  pytest $t\ndone > log",
+            "while read t; do pytest $t; done < list",
+            "while pytest; do sleep 1; done",
+            "until pytest; do ruff check; done",
+            "if pytest; then echo ok; else echo bad; fi",
+            "if [ -f a ]; then pytest; fi",
+            "case $CI in 1) pytest;; esac",
+            "case $CI in (1) pytest;; esac",
+            "f() { pytest; true; }; f",
+            "function f { pytest; true; }; f",
+            "{ for t in a b; do pytest $t; done; }",
+            "(for t in a b; do pytest $t; done)",
+            "bash -c 'for t in a b; do pytest $t; done'",
+            "for t in a b; do pytest $t; done; echo ok",
+            // `set -e` passes over these.
+            "set -e; for t in a b; do pytest $t && ruff $t; done",
+            "set -e; for t in a b; do pytest $t || true; done",
+            "set -e; for t in $(git ls-files); do pytest $t; done",
+            "set -e; for t in $TESTS; do pytest $t; done",
+            "set -e; set +e; for t in a b; do pytest $t; done",
+            "set -e; if pytest; then echo ok; fi",
+            "pytest; set -e; for t in a b; do ruff $t; done",
+        ] {
+            assert!(is_hidden(&["sh", "-c", line]), "{line}");
+        }
+        for line in [
+            "set -e; for t in a b; do pytest $t; done",
+            "set -eu\nfor t in tests/*.py; do\n  echo $t\n  pytest $t\ndone\necho ok",
+            "if [ -f venv/bin/activate ]; then . venv/bin/activate; fi; pytest",
+            "until nc -z localhost 5432; do sleep 1; done; pytest",
+            "until nc -z localhost 5432; do sleep 1; done",
+            "touch a; while ! test -e b; do sleep 1; done",
+            "pytest -k 'if or for'",
+            "cd for && pytest",
+            "files=(a b); pytest \"${files[@]}\"",
+        ] {
+            assert!(!is_hidden(&["sh", "-c", line]), "{line}");
+        }
+        assert!(!is_hidden(&["bash", "-ec", "for t in a b; do pytest $t; done"]));
+        assert!(!is_hidden(&["bash", "-o", "errexit", "-c", "for t in a b; do pytest $t; done"]));
     }
 
     #[test]

@@ -50,6 +50,12 @@ pub(super) fn cut(line: &str) -> Vec<Step> {
 
 /// Like [`cut`], and tells whether the whole line was understood.
 pub(super) fn read(line: &str) -> (Vec<Step>, bool) {
+    let (steps, rest) = read_with_rest(line);
+    (steps, rest.is_none())
+}
+
+/// Like [`cut`], with the text that was not understood, from the beginning of its command on.
+pub(super) fn read_with_rest(line: &str) -> (Vec<Step>, Option<String>) {
     let mut cutter = Cutter {
         line,
         at: 0,
@@ -60,8 +66,8 @@ pub(super) fn read(line: &str) -> (Vec<Step>, bool) {
         steps: Vec::new(),
     };
     // `None` keeps the steps that were understood before.
-    let is_whole = cutter.run().is_some();
-    (cutter.steps, is_whole)
+    let rest = cutter.run().is_none().then(|| cutter.text + &line[cutter.at..]);
+    (cutter.steps, rest)
 }
 
 struct Cutter<'l> {

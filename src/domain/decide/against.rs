@@ -125,7 +125,7 @@ fn restated(
     let mut ids = vec![claim_id];
     let mut next = 0;
     while let Some(id) = ids.get(next).copied() {
-        let before = state.claims().filter(|(_, old)| old.superseded_by == Some(id) && is_own(old));
+        let before = state.replaced_by(id).filter(|(_, old)| is_own(old));
         let before: Vec<ClaimId> = before.map(|(old, _)| old).filter(|old| !ids.contains(old)).collect();
         ids.extend(before);
         next += 1;

@@ -77,8 +77,7 @@ fn opposites(state: &State, (claim_id, claim): (ClaimId, &Claim)) -> impl Iterat
             move |open| if open.left.claim_id == claim_id { open.right.claim_id } else { open.left.claim_id },
         );
     let in_force = open.filter(|id| state.claim(*id).is_some_and(|other| other.status == Status::Confirmed));
-    let is_replaced = move |old: &Claim| old.superseded_by == Some(claim_id);
-    let replaced = state.claims().filter(move |(_, old)| is_replaced(old)).map(|(id, _)| id);
+    let replaced = state.replaced_by(claim_id).map(|(id, _)| id);
     let says_otherwise = move |id: &ClaimId| {
         let old = state.claim(*id).filter(|old| !claim.mends && old.proof.is_some());
         // What another agent puts in its place stands against it, in whatever words.

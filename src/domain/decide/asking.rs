@@ -209,10 +209,8 @@ fn stands_against(state: &State, id: ClaimId, claim: &Claim) -> Option<String> {
     {
         return Some(format!("claim {rival} is to take its place"));
     }
-    let replaces = |(old_id, old): &(ClaimId, &Claim)| {
-        old.superseded_by == Some(id) || claim.proposes_to_supersede == Some(*old_id)
-    };
-    let mut replaced = state.claims().filter(replaces);
+    let proposed = claim.proposes_to_supersede.and_then(|old| Some((old, state.claim(old)?)));
+    let mut replaced = state.replaced_by(id).chain(proposed);
     let challenged =
         replaced.find_map(|(old, held)| Some((old, held.challengers().find(|by| **by != claim.owner)?)));
     if let Some((old, challenger)) = challenged {

@@ -430,8 +430,7 @@ pub(super) fn deprecate_claim(
         return overrule::propose(state, (agent, session), asked, &deprecate.reason);
     }
     decision::stays(state, (agent, session), (deprecate.claim_id, claim), policy)?;
-    let replaced = state.claims().filter(|(_, old)| old.superseded_by == Some(deprecate.claim_id));
-    let next = replaced.min_by_key(|(old, _)| *old).map(|(old, was)| {
+    let next = state.replaced_by(deprecate.claim_id).next().map(|(old, was)| {
         format!(
             "{old}, whose place it took, stays out of force; if that one holds after all, say it again: {}",
             instead_of(deprecate.claim_id, was)

@@ -289,6 +289,16 @@ pub(super) fn ended_by_expiry(state: &State, claim: ClaimId) -> Vec<Event> {
     state.contradictions_of(claim).map(|(_, open)| resolved(open, Resolution::Expired)).collect()
 }
 
+/// Ends the contradictions between decisions of which one is no decision on a target any more, because an erasure took its
+/// record.
+pub(super) fn ended_by_erasure(state: &State) -> Vec<Event> {
+    let is_on_target = |id: ClaimId| state.decision(id).is_some_and(|decision| decision.target.is_some());
+    let of_targets = state.contradictions().filter(|open| open.kind == ContradictionKind::Target);
+    let ended =
+        of_targets.filter(|open| ![&open.left, &open.right].iter().all(|side| is_on_target(side.claim_id)));
+    ended.map(|open| resolved(open, Resolution::Deprecated)).collect()
+}
+
 fn resolved(open: &ContradictionDetected, cause: Resolution) -> Event {
     let ContradictionDetected { kind, left, right, .. } = open.clone();
     ContradictionResolved { kind, left, right, cause }.into()

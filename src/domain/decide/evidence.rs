@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::experiment::Said;
-use super::{Accepted, Speaker, contradiction, experiment, known_claim};
+use super::{Accepted, Speaker, against, contradiction, experiment, known_claim};
 use crate::domain::action::{piped, quoted, scope_named, trigger_run};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Grade, Relation, Status, Trigger};
@@ -466,14 +466,17 @@ pub(super) fn retract(
         }
     };
     let ended = state.run_that_ended_with(evidence_ref);
-    if let Some(run) = claim.proof
-        && ended.is_some_and(|(ended, _)| ended == run)
-    {
-        return Err(Rejection::new(
-            Code::NotAllowed,
-            format!("run {run} proved claim {claim_id}: its result is not taken back"),
-            format!("{}, and settle it by a new blocking run", challenge(claim_id)),
-        ));
+    if let Some((id, run)) = ended.filter(|(id, _)| claim.proof == Some(*id)) {
+        let hint = if claim.status == Status::Deprecated {
+            "nothing to do: the claim is out of force".to_owned()
+        } else {
+            format!(
+                "{} shows whether it still holds: if that fails, the proof is in doubt, and a challenge may cite it",
+                against::repeated(claim_id, run, &[])
+            )
+        };
+        let message = format!("run {id} proved claim {claim_id}: its result is not taken back");
+        return Err(Rejection::new(Code::NotAllowed, message, hint));
     }
     let tied = claim.tied_by.get(&(evidence_ref, relation));
     let is_own =

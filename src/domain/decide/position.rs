@@ -82,7 +82,7 @@ pub(super) fn take_position(
     let counts = take.position == Position::Support && counting.contains(&agent);
     // Only a vote for a claim, or its confirmation, lets it supersede another claim.
     if status == Status::Confirmed && (claim.status != Status::Confirmed || counts) {
-        let by_silence = after.by_silence && counting.is_empty();
+        let by_silence = after.by_silence && more_supports(counting.len(), policy).is_some();
         let by = if by_silence {
             ConfirmedBy::Silence
         } else {
@@ -99,7 +99,11 @@ pub(super) fn take_position(
         let held = held_back(state, (take.claim_id, &after, status), now, policy);
         let held = held.filter(|_| !ended.is_empty()).map(|held| format!("; {held}"));
         let said = standing::abstained(state, ended, (take.claim_id, &after, status));
-        said.map(|said| said + &held.unwrap_or_default())
+        let lost = (claim.status == Status::Confirmed && status != claim.status).then(|| {
+            let waits = waits_for(state, &after, now, policy).map(|waits| format!("; {waits}"));
+            format!("the claim was agreed and is {status} now{}", waits.unwrap_or_default())
+        });
+        said.map(|said| said + &held.unwrap_or_default()).or(lost)
     } else {
         next_step(state, agent, take.position, (take.claim_id, &after, status), now, policy)
     };
@@ -327,6 +331,29 @@ fn next_step(
     Some(format!("{step}; if it is mended now, say so: {}", way::call("create_claim", &mends)))
 }
 
+/// The supports that a proposed claim waits for. None if none is missing.
+fn waits_for(state: &State, claim: &Claim, now: Timestamp, policy: &Policy) -> Option<String> {
+    let missing = missing(state, claim, now, policy);
+    if !missing.is_empty() {
+        return Some(format!("it waits for the support of {}", names(&missing)));
+    }
+    let more = more_supports(counting(state, claim, policy).len(), policy)?;
+    Some(format!("it waits for {more}"))
+}
+
+/// The number of supports that an agreement still needs, in words. None if it has enough.
+fn more_supports(counting: usize, policy: &Policy) -> Option<String> {
+    match supports_needed(policy).saturating_sub(counting) {
+        0 => None,
+        1 => Some("1 more support".to_owned()),
+        lacking => Some(format!("{lacking} more supports")),
+    }
+}
+
+fn names(agents: &[&AgentId]) -> String {
+    agents.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
 fn step(
     state: &State,
     agent: &AgentId,
@@ -335,8 +362,8 @@ fn step(
     now: Timestamp,
     policy: &Policy,
 ) -> Option<String> {
-    let names = |agents: &[&AgentId]| agents.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let supporters = counting(state, claim, policy);
+    let more = more_supports(supporters.len(), policy);
     match (position, status) {
         (Position::Challenge, Status::PendingProof) => {
             let run = claim.pending_run.map_or_else(String::new, |run| format!("run {run} is under way; "));
@@ -350,7 +377,14 @@ fn step(
             Some(format!("settled when {end}, or every challenger {gives_in}; cite what you saw: {cite}"))
         }
         (Position::Support, Status::Confirmed) if !supporters.is_empty() => {
-            Some(format!("confirmed: agreed by {}", names(&supporters)))
+            let by = names(&supporters);
+            let more = more.filter(|_| claim.by_silence && !claim.is_proven);
+            Some(more.map_or_else(
+                || format!("confirmed: agreed by {by}"),
+                |more| {
+                    format!("confirmed: agreed by silence, and supported by {by}; with {more} it is agreed")
+                },
+            ))
         }
         (Position::Support, Status::Confirmed) if claim.by_silence && policy.only_operator_confirms => {
             Some("confirmed: agreed by silence".to_owned())
@@ -360,20 +394,20 @@ fn step(
         }
         (Position::Support, Status::Confirmed) => Some("confirmed: shown by a run".to_owned()),
         (Position::Support, Status::Proposed) => {
-            let lacking = supports_needed(policy).saturating_sub(supporters.len());
-            let missing = missing(state, claim, now, policy);
-            Some(if claim.owner == *agent && !policy.quorum.owner_counts {
-                "your own support does not count: it waits for the support of another agent".to_owned()
-            } else if !missing.is_empty() {
-                format!("not confirmed yet: it waits for the support of {}", names(&missing))
-            } else if let Some(beside) = target::beside(state, (id, claim)).filter(|_| lacking == 0) {
-                format!(
+            let is_own = claim.owner == *agent && !policy.quorum.owner_counts;
+            let beside = target::beside(state, (id, claim)).filter(|_| more.is_none());
+            Some(match (waits_for(state, claim, now, policy), beside) {
+                _ if is_own => {
+                    "your own support does not count: it waits for the support of another agent".to_owned()
+                }
+                (_, Some(beside)) if missing(state, claim, now, policy).is_empty() => format!(
                     "not confirmed, and your support is kept: {beside} (`hivemind://contradictions`); {}",
                     decision::settles_all(state, (id, claim), policy)
-                )
-            } else {
-                let supports = if lacking == 1 { "support" } else { "supports" };
-                format!("not confirmed yet: it waits for {lacking} more {supports}")
+                ),
+                (waits, _) => format!(
+                    "not confirmed yet: {}",
+                    waits.unwrap_or_else(|| "it waits for a support".to_owned())
+                ),
             })
         }
         (Position::Support, Status::Contested) => {

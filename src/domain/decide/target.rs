@@ -232,12 +232,14 @@ pub(super) fn freed(
     (freed, warnings)
 }
 
-/// The confirmation of each decision that is alone on its target and that its positions confirm. An erasure can leave one.
+/// The confirmation of each decision that is alone on its target and that its positions confirm, and the end of its
+/// contradictions. An erasure can leave one.
 pub(crate) fn alone(state: &State, now: Timestamp, policy: &Policy) -> Vec<Event> {
     let on_each = state.targets().map(|target| state.decisions_on(target).collect::<Vec<ClaimId>>());
     let alone = on_each.filter_map(|all| <[ClaimId; 1]>::try_from(all).ok());
     let alone = alone.filter_map(|[id]| Some((id, state.claim(id)?)));
-    alone.flat_map(|(id, claim)| confirmed(state, (id, claim), now, policy).0).collect()
+    let confirmed = alone.flat_map(|(id, claim)| confirmed(state, (id, claim), now, policy).0);
+    confirmed.chain(contradiction::ended_by_erasure(state)).collect()
 }
 
 /// The confirmation of a decision that is alone on its target, if its positions confirm it.

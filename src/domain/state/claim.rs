@@ -359,7 +359,11 @@ impl State {
     /// A claim took the place of another.
     pub(super) fn supersede(&mut self, link: &ClaimSuperseded) {
         if let Some(old) = self.claims.get_mut(&link.claim_id) {
-            old.superseded_by = Some(link.superseded_by);
+            let before = old.superseded_by.replace(link.superseded_by);
+            if let Some(replaced) = before.and_then(|before| self.replaced.get_mut(&before)) {
+                replaced.remove(&link.claim_id);
+            }
+            self.replaced.entry(link.superseded_by).or_default().insert(link.claim_id);
         }
         if let Some(new) = self.claims.get_mut(&link.superseded_by) {
             new.proposes_to_supersede = None;
