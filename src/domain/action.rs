@@ -18,7 +18,9 @@ mod volatile;
 mod written;
 
 pub use advice::{DeadEnd, MAX_TOLD, advise, age, edited_since, first_line, quoted};
-pub use error::{error_in, error_signature, fault, may_say, says_little, tells_errors_apart, without_masks};
+pub use error::{
+    ErrorLine, Phrase, error_in, error_signature, fault, says_little, tells_errors_apart, without_masks,
+};
 pub use looks::{is_reading_tool, only_looks};
 pub use normal::{NormalCommand, bare, inside_shell, makes_commits, normalise};
 pub use own::is_own_call;
@@ -133,9 +135,10 @@ impl Action {
 impl Action {
     /// Whether one of its errors says a text and names the same.
     fn tells(&self, text: &str) -> bool {
+        let text = Phrase::of(text);
         match (self.errors.as_slice(), &self.error) {
-            ([], Some(error)) => error::says(error.as_str(), text),
-            (lines, _) => lines.iter().any(|line| error::says(line, text)),
+            ([], Some(error)) => text.is_said_by(&ErrorLine::of(error.as_str())),
+            (lines, _) => lines.iter().any(|line| text.is_said_by(&ErrorLine::of(line))),
         }
     }
 }

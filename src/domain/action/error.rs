@@ -122,19 +122,62 @@ pub(super) fn lines(output: &str) -> Vec<String> {
     }
 }
 
-/// Whether a line of an error says a text, at the boundaries of words. Numbers, paths and quoted texts may differ where
-/// the text has a mask; what it names in quotes, a path, a host or a port must stand in the line.
-pub(super) fn says(line: &str, text: &str) -> bool {
-    let (line, text) = (clean(head(line)), clean(head(text)));
-    let is_said =
-        |want: &str| [masked_whole(&line), masked_once(&line)].iter().any(|have| has_words(have, want));
-    if !tells_errors_apart(&text) {
-        // A guard of an older release may have so short a text.
-        return masked(&text).is_some_and(|text| masked(&line) == Some(text));
+/// A text that errors are searched for, masked once for all of them.
+#[derive(Debug)]
+pub struct Phrase {
+    /// The text in the forms in which a line may have it. Empty for a text that tells no errors apart.
+    masked: Vec<String>,
+    /// What it names in quotes, as a path, a host or a port, in lower case.
+    names: Vec<String>,
+    /// The signature of a text that tells no errors apart: a guard of an older release may have one.
+    alone: Option<ErrorSignature>,
+}
+
+/// A line of an error, masked once for all phrases.
+#[derive(Debug)]
+pub struct ErrorLine {
+    line: String,
+    masked: [String; 2],
+}
+
+impl Phrase {
+    /// The text of a trigger.
+    pub fn of(text: &str) -> Self {
+        let text = clean(head(text));
+        if !tells_errors_apart(&text) {
+            return Self { masked: Vec::new(), names: Vec::new(), alone: masked(&text) };
+        }
+        let masked =
+            [masked_whole(&text), masked_once(&text)].into_iter().filter(|masked| !masked.is_empty());
+        let names = names(&text).iter().map(|name| name.to_lowercase()).collect();
+        Self { masked: masked.collect(), names, alone: None }
     }
-    let want = [masked_whole(&text), masked_once(&text)];
-    want.iter().any(|want| !want.is_empty() && is_said(want))
-        && names(&text).iter().all(|name| has_words(&line.to_lowercase(), &name.to_lowercase()))
+
+    /// Like [`Phrase::of`], without what the text names: for signatures, which name nothing.
+    pub fn without_names(text: &str) -> Self {
+        Self::of(&masked_whole(&clean(head(text))))
+    }
+
+    /// Whether a line says the text, at the boundaries of words. Numbers, paths and quoted texts may differ where the text
+    /// has a mask; what it names in quotes, a path, a host or a port must stand in the line.
+    pub fn is_said_by(&self, said: &ErrorLine) -> bool {
+        if self.alone.is_some() {
+            return self.alone == masked(&said.line);
+        }
+        self.masked.iter().any(|want| said.masked.iter().any(|have| has_words(have, want)))
+            && (self.names.is_empty() || {
+                let line = said.line.to_lowercase();
+                self.names.iter().all(|name| has_words(&line, name))
+            })
+    }
+}
+
+impl ErrorLine {
+    /// A line as it was printed, or the signature of an error.
+    pub fn of(line: &str) -> Self {
+        let line = clean(head(line));
+        Self { masked: [masked_whole(&line), masked_once(&line)], line }
+    }
 }
 
 /// Whether a text stands in a line, and begins and ends no inner part of a word.
@@ -243,11 +286,6 @@ pub fn without_masks(signature: &str) -> String {
     let text = MASKS.iter().fold(signature.to_owned(), |text, mask| text.replace(mask, " "));
     let words = text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric));
     words.map(|word| word.trim_start_matches(|c: char| !c.is_alphanumeric())).collect::<Vec<_>>().join(" ")
-}
-
-/// Whether an error with this signature may say the text: what both name is masked.
-pub fn may_say(signature: &str, text: &str) -> bool {
-    says(signature, &masked_whole(&clean(head(text))))
 }
 
 /// The words of a text in lower case, without masks.
@@ -400,7 +438,11 @@ mod tests {
     use proptest::prelude::*;
     use proptest::test_runner::RngSeed;
 
-    use super::{error_signature, fault, says, tells_errors_apart};
+    use super::{ErrorLine, Phrase, error_signature, fault, tells_errors_apart};
+
+    fn says(line: &str, text: &str) -> bool {
+        Phrase::of(text).is_said_by(&ErrorLine::of(line))
+    }
 
     /// Red before: errors with the same signature were the same, whatever they named.
     #[test]
