@@ -19,7 +19,8 @@ mod written;
 
 pub use advice::{DeadEnd, MAX_TOLD, advise, age, edited_since, first_line, quoted};
 pub use error::{
-    ErrorLine, Phrase, error_in, error_signature, fault, says_little, tells_errors_apart, without_masks,
+    ErrorLine, Phrase, error_in, error_signature, fault, from_root, says_little, tells_errors_apart,
+    without_masks,
 };
 pub use looks::{is_reading_tool, only_looks};
 pub use normal::{NormalCommand, bare, inside_shell, makes_commits, normalise};

@@ -194,12 +194,33 @@ pub(super) fn has_words(line: &str, text: &str) -> bool {
 /// A path without its beginning: another checkout of the same project begins elsewhere. Other texts as they are.
 fn from_checkout(path: &str) -> String {
     let parts: Vec<&str> = path.rsplit('/').take(2).collect();
+    let is_placed = path.starts_with(['/', '~']) || path.starts_with("./");
     match parts.as_slice() {
-        [file, dir] if path.starts_with(['/', '~']) && !dir.is_empty() && !path.contains("tmp/") => {
-            format!("{dir}/{file}")
-        }
+        [file, "."] => (*file).to_owned(),
+        [file, dir] if is_placed && !dir.is_empty() && !path.contains("tmp/") => format!("{dir}/{file}"),
         _ => path.to_owned(),
     }
+}
+
+/// A text with the paths below a root as paths from there: `./pool.toml` is the same file in each work tree.
+pub fn from_root(text: &str, root: &str) -> String {
+    let below = format!("{}/", root.trim_end_matches('/'));
+    if below.len() < 2 || !text.contains(&below) {
+        return text.to_owned();
+    }
+    let is_part = |c: char| c.is_alphanumeric() || "/._-".contains(c);
+    let mut relative = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(&below) {
+        let (before, found) = rest.split_at(at);
+        let before_file = before.strip_suffix("file://").unwrap_or(before);
+        let is_whole = !before_file.ends_with(is_part);
+        relative.push_str(if is_whole { before_file } else { before });
+        relative.push_str(if is_whole { "./" } else { &below });
+        rest = &found[below.len()..];
+    }
+    relative.push_str(rest);
+    relative
 }
 
 /// What a text names: in quotes, as a path, a host or a port. Masks and temporary paths name nothing.
@@ -438,7 +459,7 @@ mod tests {
     use proptest::prelude::*;
     use proptest::test_runner::RngSeed;
 
-    use super::{ErrorLine, Phrase, error_signature, fault, tells_errors_apart};
+    use super::{ErrorLine, Phrase, error_signature, fault, from_root, tells_errors_apart};
 
     fn says(line: &str, text: &str) -> bool {
         Phrase::of(text).is_said_by(&ErrorLine::of(line))
@@ -483,6 +504,36 @@ mod tests {
             assert_eq!(of(&one) == of(&other), is_same, "{one} | {other}");
         }
         assert_eq!(fault("exit {n}", None), fault("exit {n}", Some("ok")));
+    }
+
+    /// Red before: a file in the root of a work tree was named by the directory of the work tree.
+    #[test]
+    fn a_file_is_the_same_in_each_work_tree() {
+        let of = |output: &str, root: &str| {
+            fault(error_signature(output).expect("an error").as_str(), Some(&from_root(output, root)))
+        };
+        for (one, other, is_same) in [
+            ("cannot open '/home/ana/shop/pool.toml'", "cannot open '/srv/shop-2/pool.toml'", true),
+            ("cannot open '/home/ana/shop/pool.toml'", "cannot open '/srv/shop-2/cart.toml'", false),
+            ("/home/ana/shop/a.c:3:5: error: expected ';'", "/srv/shop-2/a.c:9:1: error: expected ';'", true),
+            (
+                "/home/ana/shop/a.c:3:5: error: expected ';'",
+                "/srv/shop-2/b.c:9:1: error: expected ';'",
+                false,
+            ),
+            ("cannot open '/home/ana/shop/conf/a.db'", "cannot open '/srv/shop-2/conf/a.db'", true),
+            ("cannot open '/home/ana/shop/conf/a.db'", "cannot open '/srv/shop-2/a.db'", false),
+        ] {
+            assert_eq!(of(one, "/home/ana/shop") == of(other, "/srv/shop-2"), is_same, "{one} | {other}");
+        }
+        for (text, relative) in [
+            ("at file:///srv/shop-2/a.js:3 and /srv/shop-2/b.js", "at ./a.js:3 and ./b.js"),
+            ("/mnt/srv/shop-2/a.js", "/mnt/srv/shop-2/a.js"),
+            ("/srv/shop-22/a.js", "/srv/shop-22/a.js"),
+        ] {
+            assert_eq!(from_root(text, "/srv/shop-2/"), relative);
+        }
+        assert_eq!(from_root("/a.js", "/"), "/a.js");
     }
 
     #[test]
