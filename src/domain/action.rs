@@ -67,7 +67,7 @@ pub struct Action {
     /// The error with which the action ended.
     pub error: Option<ErrorSignature>,
     /// The lines of its output that tell of errors, as printed. Empty where only the signature is known.
-    pub errors: Vec<String>,
+    pub errors: Vec<ErrorLine>,
     /// The commands of a line whose directory only the shell knows, such as those after `cd "$DIR"`. They meet only a
     /// guard that blocks wherever it is.
     pub somewhere: Vec<NormalCommand>,
@@ -103,7 +103,12 @@ impl Action {
             paths,
             symbols: attempt.text.map(symbols::of).unwrap_or_default(),
             error: attempt.output.and_then(error_signature),
-            errors: attempt.output.map(error::lines).unwrap_or_default(),
+            errors: attempt
+                .output
+                .into_iter()
+                .flat_map(error::lines)
+                .map(|line| ErrorLine::of(&line))
+                .collect(),
             somewhere,
         }
     }
@@ -125,7 +130,7 @@ impl Action {
         let mut keys: Vec<(Kind, String)> = commands.map(|key| (Kind::Command, key)).collect();
         keys.extend(self.error.iter().map(|error| (Kind::Error, error.to_string())));
         let lines =
-            self.errors.iter().map(String::as_str).chain(self.error.iter().map(ErrorSignature::as_str));
+            self.errors.iter().map(ErrorLine::as_str).chain(self.error.iter().map(ErrorSignature::as_str));
         keys.extend(error::words_of(lines).into_iter().map(|word| (Kind::Error, word)));
         keys.extend(self.symbols.iter().map(|symbol| (Kind::Symbol, symbol.clone())));
         keys.extend(paths.map(|path| (Kind::Path, path.to_owned())));
@@ -139,7 +144,7 @@ impl Action {
         let text = Phrase::of(text);
         match (self.errors.as_slice(), &self.error) {
             ([], Some(error)) => text.is_said_by(&ErrorLine::of(error.as_str())),
-            (lines, _) => lines.iter().any(|line| text.is_said_by(&ErrorLine::of(line))),
+            (lines, _) => lines.iter().any(|line| text.is_said_by(line)),
         }
     }
 }

@@ -134,7 +134,7 @@ pub struct Phrase {
 }
 
 /// A line of an error, masked once for all phrases.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorLine {
     line: String,
     masked: [String; 2],
@@ -177,6 +177,11 @@ impl ErrorLine {
     pub fn of(line: &str) -> Self {
         let line = clean(head(line));
         Self { masked: [masked_whole(&line), masked_once(&line)], line }
+    }
+
+    /// The line without control characters.
+    pub fn as_str(&self) -> &str {
+        &self.line
     }
 }
 
