@@ -138,7 +138,8 @@ pub const TEMPLATE: &str = r#"# Hivemind. Every key has a default; uncomment wha
 # off = []
 # Commands with one of these words only wait for something, so that their repetition is no loop. The usual ones are known.
 # polls = []
-# A loop is the same command with the same answer this many times; at least 3.
+# A loop is the same command with the same answer this many times; at least 3. It takes 6 equal failures where a file was
+# changed before each of these runs, and 10 equal passes of a command that does more than look.
 # loop_repeats = 3
 # A session that holds a task and shows no activity for this many minutes is stalled; at least 5, as often as the writer
 # looks.

@@ -19,7 +19,10 @@ mod volatile;
 mod written;
 
 pub use advice::{DeadEnd, MAX_TOLD, advise, age, edited_since, first_line, quoted};
-pub use error::{error_in, error_signature, fault, may_say, says_little, tells_errors_apart, without_masks};
+pub use error::{
+    ErrorLine, Phrase, error_in, error_signature, fault, from_root, says_little, tells_errors_apart,
+    without_masks,
+};
 pub use looks::{is_reading_tool, only_looks};
 pub use normal::{NormalCommand, bare, inside_shell, makes_commits, normalise};
 pub use own::{is_broken_own_call, is_own_call};
@@ -65,7 +68,7 @@ pub struct Action {
     /// The error with which the action ended.
     pub error: Option<ErrorSignature>,
     /// The lines of its output that tell of errors, as printed. Empty where only the signature is known.
-    pub errors: Vec<String>,
+    pub errors: Vec<ErrorLine>,
     /// The commands of a line whose directory only the shell knows, such as those after `cd "$DIR"`. They meet only a
     /// guard that blocks wherever it is.
     pub somewhere: Vec<NormalCommand>,
@@ -101,7 +104,12 @@ impl Action {
             paths,
             symbols: attempt.text.map(symbols::of).unwrap_or_default(),
             error: attempt.output.and_then(error_signature),
-            errors: attempt.output.map(error::lines).unwrap_or_default(),
+            errors: attempt
+                .output
+                .into_iter()
+                .flat_map(error::lines)
+                .map(|line| ErrorLine::of(&line))
+                .collect(),
             somewhere,
         }
     }
@@ -123,7 +131,7 @@ impl Action {
         let mut keys: Vec<(Kind, String)> = commands.map(|key| (Kind::Command, key)).collect();
         keys.extend(self.error.iter().map(|error| (Kind::Error, error.to_string())));
         let lines =
-            self.errors.iter().map(String::as_str).chain(self.error.iter().map(ErrorSignature::as_str));
+            self.errors.iter().map(ErrorLine::as_str).chain(self.error.iter().map(ErrorSignature::as_str));
         keys.extend(error::words_of(lines).into_iter().map(|word| (Kind::Error, word)));
         keys.extend(self.symbols.iter().map(|symbol| (Kind::Symbol, symbol.clone())));
         keys.extend(paths.map(|path| (Kind::Path, path.to_owned())));
@@ -134,9 +142,10 @@ impl Action {
 impl Action {
     /// Whether one of its errors says a text and names the same.
     fn tells(&self, text: &str) -> bool {
+        let text = Phrase::of(text);
         match (self.errors.as_slice(), &self.error) {
-            ([], Some(error)) => error::says(error.as_str(), text),
-            (lines, _) => lines.iter().any(|line| error::says(line, text)),
+            ([], Some(error)) => text.is_said_by(&ErrorLine::of(error.as_str())),
+            (lines, _) => lines.iter().any(|line| text.is_said_by(line)),
         }
     }
 }

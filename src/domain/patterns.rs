@@ -46,7 +46,8 @@ pub struct PatternPolicy {
     pub off: BTreeSet<PatternKind>,
     /// Words of commands that only wait, besides the built-in ones.
     pub polls: Vec<String>,
-    /// How often the same must happen in a loop.
+    /// How often the same must happen in a loop, at least. Equal failures with an edit before each, and equal passes of a command
+    /// that does more than look, must happen more often whatever this says.
     pub loop_repeats: u32,
     /// After how many minutes of silence a session with work is stalled.
     pub stall_minutes: u32,

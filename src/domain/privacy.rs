@@ -6,6 +6,7 @@
 //! hex) are searched as well: see [`folded`].
 
 mod assignment;
+mod chosen;
 mod folded;
 mod formats;
 mod gate;

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::domain::action::steady;
+use crate::domain::action::{from_root, steady};
 use crate::domain::privacy::{self, Finding, Secrets};
 use crate::domain::text::OutputTail;
 use crate::runner;
@@ -19,7 +19,7 @@ const CERTAIN_BYTES: usize = 8 * 1024;
 /// The end of an output, with its secrets masked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MaskedOutput {
-    /// The last 400 characters.
+    /// The last 400 characters. Paths below the root start there, so that a file has one name in all work trees.
     pub tail: OutputTail,
     /// SHA-256 of the whole masked text, in hex.
     pub sha256: String,
@@ -29,7 +29,7 @@ pub struct MaskedOutput {
 
 /// Masks the end of an output. The secrets are replaced before the tail is cut, so a cut never leaves half a
 /// secret.
-pub fn masked_end(output: &str, secrets: &Secrets) -> Option<MaskedOutput> {
+pub fn masked_end(output: &str, secrets: &Secrets, root: &str) -> Option<MaskedOutput> {
     // An escape sequence inside a secret would hide the secret from the search.
     let clean = runner::cleaned(output);
     let searched = &clean[clean.ceil_char_boundary(clean.len().saturating_sub(SEARCHED_BYTES))..];
@@ -38,7 +38,7 @@ pub fn masked_end(output: &str, secrets: &Secrets) -> Option<MaskedOutput> {
     let certain = searched.ceil_char_boundary(searched.len().saturating_sub(kept));
     let findings = privacy::scan(searched, secrets);
     let masked = masked_from(searched, certain, &findings);
-    let masked = masked.trim_end();
+    let masked = from_root(masked.trim_end(), root);
     let from = masked.char_indices().rev().nth(OutputTail::MAX_CHARS - 1).map_or(0, |(at, _)| at);
     let tail = masked[from..].parse().ok()?;
     let all = masked_from(searched, 0, &findings);
@@ -73,7 +73,7 @@ mod tests {
     const KEY: &str = "AKIAQ3EGT4PLKXYWZB7M";
 
     fn tail(output: &str) -> String {
-        masked_end(output, &Secrets::default()).expect("an output").tail.to_string()
+        masked_end(output, &Secrets::default(), "").expect("an output").tail.to_string()
     }
 
     #[test]
@@ -105,11 +105,11 @@ mod tests {
 
     #[test]
     fn the_hash_is_that_of_the_masked_text() {
-        let masked = |output: &str| masked_end(output, &Secrets::default()).expect("an output");
+        let masked = |output: &str| masked_end(output, &Secrets::default(), "").expect("an output");
         let other = KEY.replace("Q3", "Z4");
         let (one, two) = (masked(&format!("key {KEY}")), masked(&format!("key {other}")));
         assert_eq!(one, two, "a guess of the key cannot be checked against the hash");
         assert_ne!(one.sha256, masked("key").sha256);
-        assert_eq!(masked_end(" \n", &Secrets::default()), None);
+        assert_eq!(masked_end(" \n", &Secrets::default(), ""), None);
     }
 }

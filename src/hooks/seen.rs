@@ -57,7 +57,8 @@ pub fn seen(
             let commands = action.map(|action| action.commands.as_slice()).unwrap_or_default();
             let runs = commands.iter().filter_map(|run| clean(&run.to_string()).parse().ok());
             let of_output = secrets.with_those_of(line);
-            let end = outcome.output_end.as_deref().and_then(|output| masked_end(output, &of_output));
+            let root = action.map(|action| action.root.as_str()).unwrap_or_default();
+            let end = outcome.output_end.as_deref().and_then(|output| masked_end(output, &of_output, root));
             let answer_sha256 = end.as_ref().map(|end| end.answer_sha256.clone());
             let (tail, output_sha256) = end.map(|end| (end.tail, end.sha256)).unzip();
             seen.push(Seen::Command(CommandRan {
@@ -84,7 +85,7 @@ pub fn seen(
     if seen.is_empty()
         && let Ok(tool) = ToolName::try_from(clean(&call.name))
     {
-        let end = outcome.output_end.as_deref().and_then(|output| masked_end(output, secrets));
+        let end = outcome.output_end.as_deref().and_then(|output| masked_end(output, secrets, ""));
         let input_sha256 = call.input_sha256.clone();
         let is_empty = outcome.answered && is_reading_tool(&call.name);
         let answer_sha256 = end.map(|end| end.answer_sha256).or_else(|| is_empty.then(empty_answer));

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::guards::{GuardView, Suggestion};
 use super::rows::{bound, json, only};
 use super::{Reader, StoreError};
-use crate::domain::action;
+use crate::domain::action::{self, ErrorLine, Phrase};
 use crate::domain::claim::Outcome;
 use crate::domain::event::{CommandRan, OutcomeRecorded, Recorded};
 use crate::domain::guard::{Condition, SUGGESTED_AFTER};
@@ -196,10 +196,15 @@ impl Reader {
                 is_everywhere && is_of_all && !is_over && guard.muted.is_empty()
             };
             let speaking = guards.iter().filter(speaks);
-            let known: Vec<&str> = speaking
-                .filter_map(|guard| Some(guard.condition.error_signature.as_ref()?.as_str()))
+            let known: Vec<Phrase> = speaking
+                .filter_map(|guard| {
+                    Some(Phrase::without_names(guard.condition.error_signature.as_ref()?.as_str()))
+                })
                 .collect();
-            let is_known = |error: &str| known.iter().any(|text| action::may_say(error, text));
+            let is_known = |error: &str| {
+                let error = ErrorLine::of(error);
+                known.iter().any(|text| text.is_said_by(&error))
+            };
             found.retain(|error| !error.signature.as_deref().is_some_and(is_known));
         }
         debug_assert!(found.iter().all(|error| error.failures >= SUGGESTED_AFTER));

@@ -32,8 +32,9 @@ const CHUNK: usize = 2_000;
 /// task, and proposals to merge claims, 20 whether the agreement to a claim is of older content alone, 21 the names that
 /// panes had before, and the agents that tasks are meant for, 22 vectors in blocks of a page, observed commands whose line
 /// hides their end as failed, and the commands of an observation as a list, 23 triggers on errors by their words, 24 the
-/// targets of decisions among the scopes of their claims, failures by what they name, and proofs that no failure elsewhere doubts.
-pub const FOLD_VERSION: u32 = 24;
+/// targets of decisions among the scopes of their claims, failures by what they name, and proofs that no failure elsewhere doubts,
+/// 25 failures by files that are named from the root.
+pub const FOLD_VERSION: u32 = 25;
 
 /// Read models without any event, in memory.
 pub(super) fn empty() -> Result<Connection, StoreError> {

@@ -125,6 +125,19 @@ fn passwords_as_people_type_them_are_found() {
         "npm config set //registry.npmjs.org/:_authToken hunter2hunter",
         "heroku config set 'db_password' 'Sommer24!'",
         "the login sent api_token q7Zx2Lk9PwV4tB8n to the log",
+        "mytool login --password \"two words\" -v",
+        "PASSWORD='two words' ./run.sh",
+        "psql --password hunter -h db",
+        "we ran `psql --password hunter` twice",
+        "deploy --db-password=hunter",
+        "POSTGRES_PASSWORD=hunter docker compose up",
+        "docker run -e db_password=hunter postgres",
+        "env:\n  MYSQL_ROOT_PASSWORD: hunter\n  MYSQL_DATABASE: shop",
+        "redis-cli AUTH shop hunter22",
+        "redis-cli AUTH hunter22",
+        "127.0.0.1:6379> AUTH hunter22",
+        "//registry.npmjs.org/:_password=aHVudGVyMjI=",
+        "_auth=ZGVwbG95Omh1bnRlcjIy",
     ];
     for text in typed {
         assert!(!scanned(text).is_empty(), "{text}");
@@ -193,7 +206,7 @@ fn ordinary_notes_pass() {
     let findings: usize = notes.iter().map(|note| scanned(note).len()).sum();
     let each = start.elapsed() / NOTES as u32;
     eprintln!(
-        "privacy: {share:.4} of {NOTES} ordinary notes refused; {each:?} to scan one; {findings} findings"
+        "privacy: {share:.4} of {NOTES} ordinary notes refused; {each:?} to scan one; {findings} findings: {refused:?}"
     );
     assert!(share <= REFUSED_AT_MOST, "{}", refused.join("\n"));
 }

@@ -206,6 +206,9 @@ pub(crate) fn secret(rule: &'static str, r: &mut Random) -> Secret {
                 "helm registry login -u me --password=",
                 "twine upload -u __token__ -p ",
                 "redis-cli -h db -a ",
+                "redis-cli AUTH default ",
+                "127.0.0.1:6379> AUTH ",
+                "redis-cli <<< 'AUTH ",
                 "mongosh -u shop -p ",
                 "sqlcmd -S db -U sa -P ",
                 "vault login ",
@@ -219,8 +222,18 @@ pub(crate) fn secret(rule: &'static str, r: &mut Random) -> Secret {
                 &("printf '%s' ", "|gh auth login --with-token"),
                 &("echo -n '", "' | gh secret set NAME"),
                 &("docker login --password-stdin <<< ", ""),
+                &("echo \"AUTH default ", "\" | redis-cli -h db"),
             ]);
             inside(before.to_owned(), format!("{}7k", r.run(ALNUM, 10)), after)
+        }
+        "npmrc-password" => {
+            let before = r.one(&[
+                "//registry.npmjs.org/:_password=",
+                "//registry.internal/npm/:_auth = \"",
+                "npm config set _auth ",
+                "npm config set '//registry.internal/:_password' ",
+            ]);
+            inside(before.to_owned(), format!("{}==", r.run(BASE64, 22)), "")
         }
         "netrc-password" => {
             let before = r.one(&["machine git.internal login deploy password ", "login deploy  password "]);
@@ -237,6 +250,16 @@ pub(crate) fn secret(rule: &'static str, r: &mut Random) -> Secret {
         "secret-in-words" => {
             let before = r.one(&["the API key for prod ", "token is ", "private key of the signer: "]);
             inside(before.to_owned(), format!("{}aB3", r.run(ALNUM, 40)), "")
+        }
+        "secret-assignment" if r.below(4) == 0 => {
+            let (before, after) = *r.one(&[
+                &("DB_PASSWORD='", "' ./run.sh"),
+                &("psql --password \"", "\" -h db"),
+                &("export app_secret=\"", "\""),
+            ]);
+            let words = [6, 3, 7].map(|chars| r.run(&LETTERS[26..], chars)).join(" ");
+            let value = if r.below(2) == 0 { words } else { r.run(&LETTERS[26..], 9) };
+            inside(before.to_owned(), value, after)
         }
         "secret-assignment" => {
             let value = match r.below(3) {
@@ -372,12 +395,27 @@ pub(crate) fn near_misses(rule: &str) -> &'static [&'static str] {
             "vault login -method=oidc",
             "gh secret set NAME2 --body \"$VALUE2\"",
             "the twine login page takes -p or two",
+            "az login fails, use -p proxy2 instead",
+            "docker login -u me fails when -p x1y2z3 is given",
+            "redis-cli fails, so use -a proxy2 there",
+            "mysql is down, and ssh -p2222x is too",
+            "redis-cli AUTH fails on redis6",
+            "gh secret set fails, pass -b proxy2",
+            "redis-cli -a $REDIS_PASSWORD2 ping",
+            "the prompt 6379> AUTH <password>",
         ],
         "piped-password" => &[
             "echo $TOKEN2 | docker login -u me --password-stdin",
             "echo done | docker login --password-stdin",
             "cat token2.txt | gh auth login --with-token",
             "echo ready4 | tee login.txt",
+        ],
+        "npmrc-password" => &[
+            "//registry.npmjs.org/:_password=${NPM_PASSWORD}",
+            "_auth=<base64 of user and password>",
+            "let user_auth = session2.token;",
+            "the field _auth holds user2 and password2",
+            "npm config set _auth $NPM_AUTH2",
         ],
         "netrc-password" => &[
             "the login page password field",
@@ -414,6 +452,19 @@ pub(crate) fn near_misses(rule: &str) -> &'static [&'static str] {
             "cache_key = 8f14e45fceea167a5a36dedd4bea2543",
             "secret: arn:aws:secretsmanager:eu-west-1:123456789012:secret:db",
             "password: ^[A-Za-z0-9!@#$%]{8,}$",
+            "PASSWORD=required",
+            "DB_PASSWORD: the one of the vault",
+            "POSTGRES_PASSWORD: ${POSTGRES_PASSWORD}",
+            "PASSWORD='${PASSWORD:-some default}'",
+            "export DB_PASSWORD=\"$(pass show db prod)\"",
+            "the flag --password takes a value",
+            "use --password instead of --password-file",
+            "psql --password PASS",
+            "docker service create --secret dbpass shop",
+            "kubectl run shop --image-pull-secret regcred",
+            "mytool --client-secret SECRET --user NAME",
+            "const PASSWORD: &str = \"two words\";",
+            "assert client_secret == \"two words\"",
             "token: https://auth.internal/oauth2/v1/token",
             "--token-file /run/secrets/token1",
             "password: see ticket OPS-1234",

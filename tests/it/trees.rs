@@ -201,6 +201,31 @@ async fn a_pane_in_a_work_tree_named_after_an_agent_is_that_agent() {
     assert_eq!(within, "reviewer", "{owners:?}");
 }
 
+/// Red before: a file in the root of a work tree had the name of the work tree, and below `/tmp/` none at all.
+#[test]
+fn a_mend_is_told_where_the_same_file_fails_in_another_work_tree() {
+    let trees = Trees::new();
+    let ran = |tree: &str, session: &str, failed: Option<&str>| {
+        let mut call = json!({ "tool_name": "Bash", "tool_input": { "command": "make pool" } });
+        let Some(file) = failed else {
+            call["tool_response"] = json!({ "stdout": "ok", "stderr": "", "interrupted": false });
+            return trees.told(tree, session, "PostToolUse", call);
+        };
+        let file = trees.root(tree).join(file);
+        call["error"] = format!("Exit code 2\nE   ValueError: cannot read '{}'", file.display()).into();
+        trees.told(tree, session, "PostToolUseFailure", call)
+    };
+    for (tree, session) in [("main", "s-1"), ("wt", "s-2")] {
+        trees.starts(tree, session);
+    }
+    ran("main", "s-1", Some("pool.toml"));
+    ran("main", "s-1", None);
+    let told = ran("wt", "s-2", Some("cart.toml"));
+    assert!(!told.contains("succeeded"), "another file: {told}");
+    let told = ran("wt", "s-2", Some("pool.toml"));
+    assert!(told.contains("then `make pool` succeeded"), "{told}");
+}
+
 /// Red before: the name was asked as it is, and nothing said that no agent answers to it.
 #[tokio::test]
 async fn the_name_of_a_work_tree_asks_its_agent_and_one_without_a_session_is_told() {

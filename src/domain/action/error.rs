@@ -122,19 +122,67 @@ pub(super) fn lines(output: &str) -> Vec<String> {
     }
 }
 
-/// Whether a line of an error says a text, at the boundaries of words. Numbers, paths and quoted texts may differ where
-/// the text has a mask; what it names in quotes, a path, a host or a port must stand in the line.
-pub(super) fn says(line: &str, text: &str) -> bool {
-    let (line, text) = (clean(head(line)), clean(head(text)));
-    let is_said =
-        |want: &str| [masked_whole(&line), masked_once(&line)].iter().any(|have| has_words(have, want));
-    if !tells_errors_apart(&text) {
-        // A guard of an older release may have so short a text.
-        return masked(&text).is_some_and(|text| masked(&line) == Some(text));
+/// A text that errors are searched for, masked once for all of them.
+#[derive(Debug)]
+pub struct Phrase {
+    /// The text in the forms in which a line may have it. Empty for a text that tells no errors apart.
+    masked: Vec<String>,
+    /// What it names in quotes, as a path, a host or a port, in lower case.
+    names: Vec<String>,
+    /// The signature of a text that tells no errors apart: a guard of an older release may have one.
+    alone: Option<ErrorSignature>,
+}
+
+/// A line of an error, masked once for all phrases.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ErrorLine {
+    line: String,
+    masked: [String; 2],
+}
+
+impl Phrase {
+    /// The text of a trigger.
+    pub fn of(text: &str) -> Self {
+        let text = clean(head(text));
+        if !tells_errors_apart(&text) {
+            return Self { masked: Vec::new(), names: Vec::new(), alone: masked(&text) };
+        }
+        let masked =
+            [masked_whole(&text), masked_once(&text)].into_iter().filter(|masked| !masked.is_empty());
+        let names = names(&text).iter().map(|name| name.to_lowercase()).collect();
+        Self { masked: masked.collect(), names, alone: None }
     }
-    let want = [masked_whole(&text), masked_once(&text)];
-    want.iter().any(|want| !want.is_empty() && is_said(want))
-        && names(&text).iter().all(|name| has_words(&line.to_lowercase(), &name.to_lowercase()))
+
+    /// Like [`Phrase::of`], without what the text names: for signatures, which name nothing.
+    pub fn without_names(text: &str) -> Self {
+        Self::of(&masked_whole(&clean(head(text))))
+    }
+
+    /// Whether a line says the text, at the boundaries of words. Numbers, paths and quoted texts may differ where the text
+    /// has a mask; what it names in quotes, a path, a host or a port must stand in the line.
+    pub fn is_said_by(&self, said: &ErrorLine) -> bool {
+        if self.alone.is_some() {
+            return self.alone == masked(&said.line);
+        }
+        self.masked.iter().any(|want| said.masked.iter().any(|have| has_words(have, want)))
+            && (self.names.is_empty() || {
+                let line = said.line.to_lowercase();
+                self.names.iter().all(|name| has_words(&line, name))
+            })
+    }
+}
+
+impl ErrorLine {
+    /// A line as it was printed, or the signature of an error.
+    pub fn of(line: &str) -> Self {
+        let line = clean(head(line));
+        Self { masked: [masked_whole(&line), masked_once(&line)], line }
+    }
+
+    /// The line without control characters.
+    pub fn as_str(&self) -> &str {
+        &self.line
+    }
 }
 
 /// Whether a text stands in a line, and begins and ends no inner part of a word.
@@ -151,12 +199,33 @@ pub(super) fn has_words(line: &str, text: &str) -> bool {
 /// A path without its beginning: another checkout of the same project begins elsewhere. Other texts as they are.
 fn from_checkout(path: &str) -> String {
     let parts: Vec<&str> = path.rsplit('/').take(2).collect();
+    let is_placed = path.starts_with(['/', '~']) || path.starts_with("./");
     match parts.as_slice() {
-        [file, dir] if path.starts_with(['/', '~']) && !dir.is_empty() && !path.contains("tmp/") => {
-            format!("{dir}/{file}")
-        }
+        [file, "."] => (*file).to_owned(),
+        [file, dir] if is_placed && !dir.is_empty() && !path.contains("tmp/") => format!("{dir}/{file}"),
         _ => path.to_owned(),
     }
+}
+
+/// A text with the paths below a root as paths from there: `./pool.toml` is the same file in each work tree.
+pub fn from_root(text: &str, root: &str) -> String {
+    let below = format!("{}/", root.trim_end_matches('/'));
+    if below.len() < 2 || !text.contains(&below) {
+        return text.to_owned();
+    }
+    let is_part = |c: char| c.is_alphanumeric() || "/._-".contains(c);
+    let mut relative = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(&below) {
+        let (before, found) = rest.split_at(at);
+        let before_file = before.strip_suffix("file://").unwrap_or(before);
+        let is_whole = !before_file.ends_with(is_part);
+        relative.push_str(if is_whole { before_file } else { before });
+        relative.push_str(if is_whole { "./" } else { &below });
+        rest = &found[below.len()..];
+    }
+    relative.push_str(rest);
+    relative
 }
 
 /// What a text names: in quotes, as a path, a host or a port. Masks and temporary paths name nothing.
@@ -243,11 +312,6 @@ pub fn without_masks(signature: &str) -> String {
     let text = MASKS.iter().fold(signature.to_owned(), |text, mask| text.replace(mask, " "));
     let words = text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric));
     words.map(|word| word.trim_start_matches(|c: char| !c.is_alphanumeric())).collect::<Vec<_>>().join(" ")
-}
-
-/// Whether an error with this signature may say the text: what both name is masked.
-pub fn may_say(signature: &str, text: &str) -> bool {
-    says(signature, &masked_whole(&clean(head(text))))
 }
 
 /// The words of a text in lower case, without masks.
@@ -400,7 +464,11 @@ mod tests {
     use proptest::prelude::*;
     use proptest::test_runner::RngSeed;
 
-    use super::{error_signature, fault, says, tells_errors_apart};
+    use super::{ErrorLine, Phrase, error_signature, fault, from_root, tells_errors_apart};
+
+    fn says(line: &str, text: &str) -> bool {
+        Phrase::of(text).is_said_by(&ErrorLine::of(line))
+    }
 
     /// Red before: errors with the same signature were the same, whatever they named.
     #[test]
@@ -441,6 +509,36 @@ mod tests {
             assert_eq!(of(&one) == of(&other), is_same, "{one} | {other}");
         }
         assert_eq!(fault("exit {n}", None), fault("exit {n}", Some("ok")));
+    }
+
+    /// Red before: a file in the root of a work tree was named by the directory of the work tree.
+    #[test]
+    fn a_file_is_the_same_in_each_work_tree() {
+        let of = |output: &str, root: &str| {
+            fault(error_signature(output).expect("an error").as_str(), Some(&from_root(output, root)))
+        };
+        for (one, other, is_same) in [
+            ("cannot open '/home/ana/shop/pool.toml'", "cannot open '/srv/shop-2/pool.toml'", true),
+            ("cannot open '/home/ana/shop/pool.toml'", "cannot open '/srv/shop-2/cart.toml'", false),
+            ("/home/ana/shop/a.c:3:5: error: expected ';'", "/srv/shop-2/a.c:9:1: error: expected ';'", true),
+            (
+                "/home/ana/shop/a.c:3:5: error: expected ';'",
+                "/srv/shop-2/b.c:9:1: error: expected ';'",
+                false,
+            ),
+            ("cannot open '/home/ana/shop/conf/a.db'", "cannot open '/srv/shop-2/conf/a.db'", true),
+            ("cannot open '/home/ana/shop/conf/a.db'", "cannot open '/srv/shop-2/a.db'", false),
+        ] {
+            assert_eq!(of(one, "/home/ana/shop") == of(other, "/srv/shop-2"), is_same, "{one} | {other}");
+        }
+        for (text, relative) in [
+            ("at file:///srv/shop-2/a.js:3 and /srv/shop-2/b.js", "at ./a.js:3 and ./b.js"),
+            ("/mnt/srv/shop-2/a.js", "/mnt/srv/shop-2/a.js"),
+            ("/srv/shop-22/a.js", "/srv/shop-22/a.js"),
+        ] {
+            assert_eq!(from_root(text, "/srv/shop-2/"), relative);
+        }
+        assert_eq!(from_root("/a.js", "/"), "/a.js");
     }
 
     #[test]

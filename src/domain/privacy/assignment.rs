@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::folded::long_runs;
-use super::names;
 use super::random::{MIN_UNWORDLY_CHARS, bits_per_char, is_placeholder, unwordly_chars};
+use super::{chosen, names};
 
 /// Every secret name contains one of these.
 pub(super) const WORDS: &[&str] =
@@ -91,11 +91,15 @@ pub(super) fn find(text: &str, mut found: impl FnMut(Range<usize>)) {
             let (Some(whole), Some(name)) = (hit.get(0), hit.get(1)) else { break };
             // `a: b = c` may be two assignments if the first one does not count.
             at = name.end().max(at + 1);
-            if names::is_secret(name.as_str())
-                && let Some(span) = value(text, whole.end(), |value| {
+            if !names::is_secret(name.as_str()) {
+                continue;
+            }
+            let shown = || {
+                value(text, whole.end(), |value| {
                     is_random(value) || names::is_password(name.as_str()) && is_password(value)
                 })
-            {
+            };
+            if let Some(span) = chosen::value(text, name.range(), whole.end()).or_else(shown) {
                 at = span.end;
                 found(span);
             }

@@ -7,8 +7,8 @@ use std::sync::{LazyLock, OnceLock};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
 
-use super::assignment;
 use super::random::{MIN_UNWORDLY_CHARS, has_crc32_suffix, is_placeholder, unwordly_chars};
+use super::{assignment, chosen};
 
 use Alphabet::{Alnum, Dotted, Hex, Url, Word};
 
@@ -229,7 +229,8 @@ pub(super) static FORMATS: &[Format] = &[
         r"(?:mysql|mariadb)[\t -~]*[\t ]-p",
         r#"(?:mysql|mariadb)(?:-?(?:admin|dump|import|check|show))?(?:[\t ][\t -~]{0,160}?)?[\t ]-p["'`]?([!#-&(-;=?-_a-~]{4,128})"#,
     ),
-    // Options and arguments of programs that take a password or a token. Between program and option stands no other command.
+    // Options and arguments of programs that take a password or a token. Between program and option stands no other command,
+    // and no sentence: see `is_command`.
     pattern(
         "option-password",
         &[
@@ -248,9 +249,16 @@ pub(super) static FORMATS: &[Format] = &[
     ),
     pattern(
         "option-password",
-        &["redis-cli"],
-        r"redis-cli[\t -~]*[\t ](?:-a|--pass|auth|requirepass)[\t =]",
-        r#"redis-cli(?:[\t ][\t -%\x27-:<-{}~]{0,160}?)?[\t ](?:-a|--pass|auth|requirepass)[\t =]+["'`]?([!#-&(-;=?-_a-~]{4,128})"#,
+        &["redis-cli", "> auth", ">auth"],
+        r"(?:redis-cli[\t -~]*[\t ][\x22'`]?(?:-a|--pass|auth|requirepass)|(?:[0-9]{4,5}|redis)> ?auth)[\t =]",
+        r#"(?:redis-cli(?:[\t ][\t -%\x27-:<-{}~]{0,160}?)?[\t ]["'`]?(?:-a|--pass|auth|requirepass)|(?:[0-9]{4,5}|redis)> ?auth)[\t =]+["'`]?([!#-&(-;=?-_a-~]{4,128})"#,
+    ),
+    // With the name of a user before the password.
+    pattern(
+        "option-password",
+        &["redis-cli", "> auth", ">auth"],
+        r"(?:redis-cli[\t -~]*[\t ][\x22'`]?|(?:[0-9]{4,5}|redis)> ?)auth[\t ]+[!-~]+[\t ]",
+        r#"(?:redis-cli(?:[\t ][\t -%\x27-:<-{}~]{0,160}?)?[\t ]["'`]?|(?:[0-9]{4,5}|redis)> ?)auth[\t ]+["'`]?[!-:<-{}~]{1,64}[\t ]+["'`]?([!#-&(-;=?-_a-~]{4,128})"#,
     ),
     pattern(
         "option-password",
@@ -272,9 +280,22 @@ pub(super) static FORMATS: &[Format] = &[
     ),
     pattern(
         "piped-password",
+        &["redis-cli"],
+        r"(?:echo|printf)[\t -~]*auth[\t -~]*\|[\t ]*redis-cli",
+        r#"(?:echo|printf)[\t ]+(?:-[a-z]+[\t ]+)?["'`]?auth[\t ]+(?:[!-:<-{}~]{1,64}[\t ]+)?([!#-&(-;=?-_a-~]{4,128})["'`]?[\t ]*\|[\t ]*redis-cli"#,
+    ),
+    pattern(
+        "piped-password",
         &["password-stdin", "with-token"],
         r"(?:password-stdin|with-token)[\t -~]*<<<",
         r#"--(?:password-stdin|with-token)[\t -~]{0,80}?<<<[\t ]*["'`]?([!#-&(-;=?-_a-~]{4,128})"#,
+    ),
+    // `.npmrc`, and the command that writes it.
+    pattern(
+        "npmrc-password",
+        &["_auth", "_password"],
+        r"_(?:auth|password)[\x22']?[\t =]",
+        r#"_(?:auth|password)["']?(?:[\t ]*=[\t ]*|[\t ]+)["'`]?([a-z0-9+/=._~!@#%^&*-]{4,512})"#,
     ),
     pattern(
         "netrc-password",
@@ -291,7 +312,7 @@ pub(super) static FORMATS: &[Format] = &[
 ];
 
 /// Harmless passwords that local examples use.
-const IDLE_PASSWORDS: &[&str] = &[
+pub(super) const IDLE_PASSWORDS: &[&str] = &[
     "admin", "guest", "pass", "passwd", "password", "postgres", "root", "secret", "test", "user", "username",
     "pw", "pwd", "mysql", "redis", "changeit", "hunter2", "token", "apikey", "api_key",
 ];
@@ -412,7 +433,7 @@ impl Format {
         while let Some(hit) = regex.captures_at(text, at) {
             let Some(whole) = hit.get(0) else { break };
             let secret = hit.get(1).unwrap_or(whole);
-            if starts_word(text, whole.start()) && self.counts(text, secret.range()) {
+            if starts_word(text, whole.start()) && self.counts(text, whole.start(), secret.range()) {
                 found(secret.range());
                 at = whole.end();
             } else {
@@ -422,8 +443,8 @@ impl Format {
         }
     }
 
-    /// Checks that a pattern cannot express.
-    fn counts(&self, text: &str, span: Range<usize>) -> bool {
+    /// Checks that a pattern cannot express, for a secret in a match that starts at a byte.
+    fn counts(&self, text: &str, start: usize, span: Range<usize>) -> bool {
         let secret = &text[span.clone()];
         match self.rule {
             "private-key" => true,
@@ -436,7 +457,19 @@ impl Format {
             }
             "option-password" | "piped-password" | "netrc-password" => {
                 let idle = IDLE_PASSWORDS.iter().any(|idle| idle.eq_ignore_ascii_case(secret));
-                !idle && !is_placeholder(secret) && assignment::is_typed(secret)
+                let is_command = || self.rule == "netrc-password" || is_command(&text[start..span.start]);
+                !idle && !is_placeholder(secret) && assignment::is_typed(secret) && is_command()
+            }
+            "npmrc-password" => {
+                let before = &text[..start];
+                let is_name = !before.ends_with(|c: char| c.is_alphanumeric() || "_-.$".contains(c));
+                let is_set = text[start..span.start].contains('=')
+                    || before
+                        .rsplit(['\n', ';', '|', '&'])
+                        .next()
+                        .is_some_and(|line| line.contains("config set "));
+                let is_typed = assignment::is_typed(secret) || secret.ends_with('=');
+                is_name && is_set && is_typed && !is_placeholder(secret)
             }
             "session-cookie" | "authorization-header" | "discord-token" => {
                 !is_placeholder(secret) && unwordly_chars(secret) >= MIN_UNWORDLY_CHARS
@@ -475,6 +508,25 @@ fn runs(
             }
         }
     }
+}
+
+/// Whether the words from a program up to the value of its option are those of a command. In a sentence that names the
+/// program, one of them ends with a comma, is no word of commands, or follows `login` or `upload`.
+fn is_command(words: &str) -> bool {
+    let is_prose = words.split_whitespace().any(chosen::is_of_sentence);
+    let mut rest = words
+        .split_whitespace()
+        .skip_while(|word| !["login", "upload"].contains(&word.to_ascii_lowercase().as_str()));
+    rest.next();
+    // An option may have a value. Other words there are names, with a dot, a slash or a colon.
+    let mut is_value = false;
+    let is_word = rest.any(|word| {
+        let is_option = word.starts_with('-');
+        let is_bare = !is_option && !is_value && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+        is_value = is_option && !word.contains('=');
+        is_bare
+    });
+    !is_prose && !is_word
 }
 
 /// Whether a token may start here: not inside a word, but after an escape such as `\n` or `%3D`.

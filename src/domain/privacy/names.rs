@@ -61,6 +61,12 @@ pub(super) fn is_password(name: &str) -> bool {
     is_secret(name) && ["passw", "passphrase", "pwd"].iter().any(|word| lower.contains(word))
 }
 
+/// Whether the name is that of a secret which a person may have chosen: a password, or what is called a secret and no key.
+pub(super) fn is_chosen(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    is_password(name) || is_secret(name) && lower.contains("secret") && !lower.contains("key")
+}
+
 /// The words of a name in lower case, split at non-alphanumeric characters and at camel case.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];

@@ -1,0 +1,152 @@
+//! Passwords that a person chose, of letters only or of several words: nothing in them shows that they are some. They
+//! count where a command passes them as an option, or where a variable of the environment has them.
+
+use std::ops::{Range, RangeInclusive};
+
+use super::formats::IDLE_PASSWORDS;
+use super::names;
+use super::random::is_placeholder;
+
+/// Least and greatest length of a password of letters.
+const WORD_CHARS: RangeInclusive<usize> = 4..=64;
+/// Least and greatest length of a password of several words.
+const PHRASE_CHARS: RangeInclusive<usize> = 8..=128;
+
+/// What stands in the place of a password and is none: settings, and words of manuals.
+const ORDINARY: &str = "argument auth authentication change changed check default disabled empty enabled false field file \
+    flag flags generated hash hidden input length login masked missing must none null option optional \
+    options parameter policy prompt prompts random required reset rotation stdin string support text \
+    true undefined unset value";
+
+/// Words of sentences that commands hardly have.
+const OF_SENTENCES: &str = "a also an and are as be because been but can cannot does fails for from has have here in instead is \
+    it its may must needs never not now of on only or requires should since takes than that the then \
+    there they this to use used uses using want wants was we were when which will with without you";
+
+/// The password that starts at a byte, after the name of one.
+pub(super) fn value(text: &str, name: Range<usize>, start: usize) -> Option<Range<usize>> {
+    let (before, named, between) = (&text[..name.start], &text[name.clone()], &text[name.end..start]);
+    if !names::is_chosen(named) {
+        return None;
+    }
+    // Docker and Kubernetes take the name of a secret by these.
+    let names_one = || named == "secret" || named.ends_with("pull-secret");
+    let is_option = before.ends_with("--");
+    if is_option && names_one() {
+        return None;
+    }
+    let is_constant =
+        || named.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+    let is_part = || before.ends_with(|c: char| c.is_alphanumeric() || "_-.$".contains(c));
+    let is_given = || ["export ", "env ", "-e "].iter().any(|word| before.ends_with(word));
+    let is_variable = !is_option && (is_constant() && !is_part() || is_given());
+    let is_set = between == "=";
+    let is_apart = is_option && !between.is_empty() && between.trim().is_empty();
+    let is_field = is_variable
+        && between
+            .trim_start_matches(['"', '\''])
+            .strip_prefix(':')
+            .is_some_and(|blanks| !blanks.is_empty() && blanks.trim().is_empty());
+    if !(is_apart || is_field || is_set && (is_option || is_variable)) {
+        return None;
+    }
+    let rest = &text[start..];
+    if let Some(quote) = rest.chars().next().filter(|c| "\"'".contains(*c)) {
+        let body = &rest[1..];
+        let len = body.find(|c: char| c == quote || "\n\r\\".contains(c))?;
+        let value = &body[..len];
+        let counts = if value.contains(' ') { is_phrase(value) } else { is_word(value) };
+        return (counts && body[len..].starts_with(quote)).then(|| start + 1..start + 1 + len);
+    }
+    let len = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+    let (value, after) = rest.split_at(len);
+    let after = after.strip_prefix(['.', ',']).unwrap_or(after);
+    let is_whole =
+        after.is_empty() || after.starts_with(|c: char| c.is_whitespace() || "\"'`;|&)".contains(c));
+    let is_last = || after.lines().next().is_none_or(|line| line.trim().is_empty());
+    let span = start..start + len;
+    // `ParserQueue` is the name of something.
+    let is_name = || value.bytes().skip(1).any(|byte| byte.is_ascii_uppercase());
+    (is_whole
+        && is_word(value)
+        && (!is_field || is_last())
+        && (!is_apart || !is_name() && !is_sentence(text, name.start..span.end)))
+    .then_some(span)
+}
+
+fn is_word(value: &str) -> bool {
+    let is = |known: &str| known.eq_ignore_ascii_case(value);
+    // What is all upper case stands for a value, as in the synopsis of a command.
+    WORD_CHARS.contains(&value.len())
+        && value.bytes().all(|byte| byte.is_ascii_alphabetic())
+        && value.bytes().any(|byte| byte.is_ascii_lowercase())
+        && !ORDINARY.split(' ').chain(IDLE_PASSWORDS.iter().copied()).any(is)
+        && !is_placeholder(value)
+}
+
+fn is_phrase(value: &str) -> bool {
+    PHRASE_CHARS.contains(&value.len())
+        && value.bytes().any(|byte| byte.is_ascii_alphabetic())
+        && !value.contains(['$', '<', '{', '('])
+        && !value.to_ascii_lowercase().contains("your ")
+        && !is_placeholder(value)
+}
+
+/// Whether the words around a part of a text are those of a sentence and of no command.
+fn is_sentence(text: &str, part: Range<usize>) -> bool {
+    const ENDS: [char; 8] = ['\n', '`', ';', '|', '&', '"', '(', ')'];
+    let start = text[..part.start].rfind(ENDS).map_or(0, |at| at + 1);
+    let end = text[part.end..].find(ENDS).map_or(text.len(), |len| part.end + len);
+    text[start..end].split_whitespace().any(is_of_sentence)
+}
+
+/// Whether a word belongs to a sentence and hardly to a command: by itself, or by what ends it.
+pub(super) fn is_of_sentence(word: &str) -> bool {
+    let bare = word.trim_end_matches([',', '.', ':', '?', '!']);
+    bare.len() < word.len() && bare.ends_with(|c: char| c.is_alphabetic())
+        || OF_SENTENCES.split(' ').any(|known| known.eq_ignore_ascii_case(bare))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::domain::privacy::{Secrets, scan};
+
+    #[test]
+    fn a_chosen_password_counts_in_a_command_and_in_a_variable() {
+        for (text, value) in [
+            ("mytool login --password \"two words here\" -v", "two words here"),
+            ("PASSWORD='two words' ./run.sh", "two words"),
+            ("psql --password hunter -h db", "hunter"),
+            ("deploy --db-password=hunter", "hunter"),
+            ("POSTGRES_PASSWORD=hunter docker compose up", "hunter"),
+            ("docker run -e db_password=hunter postgres", "hunter"),
+            ("env:\n  MYSQL_ROOT_PASSWORD: hunter\n  MYSQL_DATABASE: shop", "hunter"),
+            ("we ran `psql --password hunter` and it worked", "hunter"),
+        ] {
+            let found: Vec<&str> =
+                scan(text, &Secrets::default()).iter().map(|one| &text[one.span.clone()]).collect();
+            assert_eq!(found, [value], "{text}");
+        }
+    }
+
+    #[test]
+    fn words_of_a_sentence_are_no_password() {
+        for text in [
+            "the flag --password takes a value",
+            "use --password instead of the file",
+            "psql fails, pass --password again",
+            "--password must not be empty",
+            "psql --password PASS",
+            "PASSWORD=required",
+            "DB_PASSWORD: the one of the vault",
+            "DB_PASSWORD='${DB_PASSWORD:-some default}'",
+            "--password \"$(pass show db prod)\"",
+            "PASSWORD='<your password>'",
+            "const PASSWORD: &str = \"two words\";",
+            "assert password == \"two words\"",
+            "password=hunter",
+        ] {
+            assert_eq!(scan(text, &Secrets::default()), [], "{text}");
+        }
+    }
+}
