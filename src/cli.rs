@@ -229,6 +229,10 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
     if global.at.is_some() && !reads {
         return Err(Failure::usage("--at is for verbs that read claims, decisions and events"));
     }
+    // A server answers models, and a hook its client, wherever they were started.
+    if !matches!(verb, Verb::Serve(_) | Verb::Hook(_) | Verb::Writer(_)) {
+        views::keep_tags_if(output::is_read_by_a_human);
+    }
     match verb {
         Verb::Init(args) => args.run(&global),
         Verb::Uninit(args) => args.run(&global),

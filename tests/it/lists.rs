@@ -415,6 +415,15 @@ fn a_shell_shows_formats_and_generics_as_they_were_written() {
         assert!(!screen.contains(typed) && screen.contains("&lt;"), "{line}: {screen}");
     }
     let similar = said(&shell, &format!("hm --agent analyst claim create \"{written} now\" --scope src/a"));
+    // Red before: `&lt;` that was typed looked like `<` at a terminal.
+    let escape = "write &lt;b> for <b>, and &amp;lt; for &lt;";
+    said(&shell, &format!("hm --agent devops claim create \"{escape}\" --scope src/c"));
+    for line in ["claim list", "claim show C4", "claim search write"] {
+        let (_, screen) = on_screen(&shell.command(&format!("hm {line}")), "");
+        assert!(screen.contains(escape), "{line}: {screen}");
+        let piped = said(&shell, &format!("hm {line}"));
+        assert!(piped.contains("write &lt;b> for &lt;b>, and &amp;lt; for &lt;"), "{line}: {piped}");
+    }
     assert!(!similar.contains("&lt;"), "{similar}");
 }
 
