@@ -250,7 +250,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         #[cfg(unix)]
         Verb::Runner => runner::run(),
         Verb::Options => output::print(global.json, &help::options(), &help::options().into()),
-        Verb::Agent => output::print(global.json, help::AGENT, &help::AGENT.into()),
+        Verb::Agent => output::print(global.json, &help::agent(), &help::agent().into()),
         Verb::Roles => output::print(global.json, &roles::page(), &roles::json()),
         Verb::Serve(args) => guarded(global, |context| args.run(context)),
         Verb::Token(verb) => guarded(global, |context| verb.run(context)),

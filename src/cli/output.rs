@@ -277,6 +277,11 @@ pub(super) fn note(text: &str) {
     complain(&in_shell(text));
 }
 
+/// Number of columns of the terminal at stderr, also where stdout goes elsewhere.
+pub(super) fn stderr_columns() -> usize {
+    textwrap::termwidth().max(LEAST_WIDTH)
+}
+
 /// Prints a text on stderr, wrapped at a terminal. It may quote an argument or stored text.
 fn complain(text: &str) {
     let text = shortened(text);
@@ -287,7 +292,7 @@ fn complain(text: &str) {
     }
     let mut lead = "hm: ";
     for line in text.lines() {
-        eprint!("{}", wrapped(lead, "    ", line));
+        eprint!("{}", wrapped_in(stderr_columns(), lead, "    ", line));
         lead = "    ";
     }
 }
@@ -355,13 +360,18 @@ pub(super) fn fitted(text: &str) -> String {
 
 /// Wraps one line. `first` precedes the first part, `indent` each further one.
 pub(super) fn wrapped(first: &str, indent: &str, line: &str) -> String {
+    wrapped_in(columns(), first, indent, line)
+}
+
+/// Like [`wrapped`], for lines of at most `columns`.
+pub(super) fn wrapped_in(columns: usize, first: &str, indent: &str, line: &str) -> String {
     // Ids are not broken at their hyphens.
     // A command longer than a line is not broken: each part would be a different command. It and what ends its sentence get
     // room at the left first.
     let widest = commands(line).map(|command| display_width(&line[command]) + 1).max().unwrap_or_default();
-    let is_long = widest > columns();
-    let indent = if is_long { indent } else { &indent[..indent.len().min(columns() - widest)] };
-    let fit = textwrap::Options::new(columns())
+    let is_long = widest > columns;
+    let indent = if is_long { indent } else { &indent[..indent.len().min(columns - widest)] };
+    let fit = textwrap::Options::new(columns)
         .break_words(!is_long)
         .word_separator(WordSeparator::Custom(words))
         .word_splitter(WordSplitter::NoHyphenation);

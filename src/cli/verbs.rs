@@ -233,7 +233,7 @@ pub(super) enum Verb {
     #[command(hide = true, override_help = help::options())]
     Options,
     /// Show what an agent needs, on one page
-    #[command(hide = true, alias = "agents", override_help = help::AGENT)]
+    #[command(hide = true, alias = "agents", override_help = help::agent())]
     Agent,
     /// Show what each role may do
     #[command(hide = true)]
