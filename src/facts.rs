@@ -327,6 +327,7 @@ pub(crate) struct Session {
     pub(crate) agent: String,
     pub(crate) client: Option<String>,
     pub(crate) worktree: Option<String>,
+    pub(crate) researcher: Option<SentOut>,
     pub(crate) parent_session: Option<String>,
     pub(crate) started_at: i64,
     pub(crate) last_seen_at: i64,
@@ -341,6 +342,26 @@ impl Session {
     pub(crate) fn called(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.session)
     }
+
+    /// What a researcher is. Its client says nothing of itself before it writes.
+    pub(crate) fn sent_out(&self) -> Option<String> {
+        let sent = self.researcher.as_ref()?;
+        Some(format!("researcher by profile {} ({})", sent.profile, sent.run_id))
+    }
+
+    /// The client, the researcher in it, and its work tree.
+    pub(crate) fn opened_by(&self) -> String {
+        let parts: Vec<String> = self.client.iter().cloned().chain(self.sent_out()).collect();
+        let tree = self.worktree.as_ref().map(|tree| format!(" in {tree}")).unwrap_or_default();
+        parts.join(", ") + &tree
+    }
+}
+
+/// How a researcher was sent out.
+#[derive(Debug, Deserialize)]
+pub(crate) struct SentOut {
+    profile: String,
+    run_id: String,
 }
 
 /// A list of tasks.

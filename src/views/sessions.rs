@@ -103,7 +103,17 @@ pub(super) fn turn0_touched_by(id: &str, event: &Event) -> bool {
 }
 
 fn session_line(session: &SessionView, now: Timestamp) -> String {
-    let client = session.client.as_deref().unwrap_or("client unknown");
+    let client = session.client.as_deref();
+    let client = match (&session.researcher, client.map(|client| inline(client, 40))) {
+        (None, client) => {
+            format!(" in {}, {}", client.as_deref().unwrap_or("client unknown"), session.source)
+        }
+        // Its client says nothing of itself before it writes.
+        (Some(sent), client) => {
+            let client = client.map(|client| format!(" in {client}")).unwrap_or_default();
+            format!("{client}, researcher by profile {} (run `{}`)", inline(&sent.profile, 40), sent.run_id)
+        }
+    };
     let seen = Timestamp::from_ms(session.last_seen_at).age(now);
     // What a context calls silent is called so here, whether the writer has closed its session or not.
     let state = match (session.ended_at, session.end_cause) {
@@ -113,11 +123,9 @@ fn session_line(session: &SessionView, now: Timestamp) -> String {
         _ => format!("seen {seen} ago"),
     };
     format!(
-        "- {} {} in {}, {}{}, {state}\n",
+        "- {} {}{client}{}, {state}\n",
         called(&session.session, session.name.as_deref()),
         name(&session.agent),
-        inline(client, 40),
-        session.source,
         place(session)
     )
 }

@@ -18,7 +18,8 @@ const NEEDS: usize = 100;
 pub(super) fn show(page: &mut Page<'_>) -> Result<Shown, Rejection> {
     let at_work = AtWork::read(&mut page.reads, &page.site.config, page.now)?;
     let workers = at_work.workers();
-    let names: Vec<Option<String>> = workers.iter().map(|worker| called(page, worker)).collect();
+    let names: Vec<(Option<String>, String)> =
+        workers.iter().map(|worker| (called(page, worker), by(page, worker))).collect();
     let main = html! {
         section aria-labelledby="work" {
             h2 #work { "At work" }
@@ -43,20 +44,23 @@ fn called(page: &mut Page<'_>, worker: &Worker<'_>) -> Option<String> {
     named.or_else(|| Some(worker.session.to_owned()).filter(|id| !id.is_empty()))
 }
 
-fn table(page: &Page<'_>, workers: &[Worker<'_>], names: &[Option<String>]) -> Markup {
+/// What opened the session of a worker. Empty without a session of a client.
+fn by(page: &mut Page<'_>, worker: &Worker<'_>) -> String {
+    worker.opened.map(|session| page.named(&session.opened_by())).unwrap_or_default()
+}
+
+fn table(page: &Page<'_>, workers: &[Worker<'_>], names: &[(Option<String>, String)]) -> Markup {
     html! {
         table {
             caption { "Sessions that are open or hold something" }
             thead { tr { th scope="col" { "Agent" } th scope="col" { "Session" } th scope="col" { "Client" }
                 th scope="col" { "Task" } th scope="col" { "Files held" } th scope="col" { "Last seen" } } }
             tbody {
-                @for (worker, name) in workers.iter().zip(names) {
+                @for (worker, (name, by)) in workers.iter().zip(names) {
                     tr {
                         th scope="row" { (said(worker.agent)) }
                         td { @if let Some(name) = name { (said(name)) } }
-                        td { @if let Some(session) = worker.opened {
-                            @if let Some(client) = &session.client { (said(client)) }
-                            @if let Some(tree) = &session.worktree { " in " (said(tree)) } } }
+                        td { (said(by)) }
                         td {
                             @for task in &worker.tasks { p { (said(&task.name)) " " (said(&task.title)) } }
                             @for run in &worker.runs {

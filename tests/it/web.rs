@@ -327,6 +327,31 @@ fn an_outvoted_challenge_of_a_proposed_claim_is_settled() {
     assert!(!page.contains(stands) && page.contains("≠"), "{page}");
 }
 
+/// Red before: its client was unknown in the list, and empty on the pages.
+#[test]
+fn a_researcher_that_wrote_nothing_is_shown_with_its_profile_and_its_run() {
+    let shell = Shell::new();
+    let profiles = shell.workspace().marker_dir().join("profiles");
+    std::fs::create_dir_all(&profiles).expect("a directory");
+    let profile = "description = 'a test'\nargv = ['/bin/sh', '-c', 'sleep 30', '{prompt}']\ntimeout_ms = 60000\n[agent]\nname = 'Ana'\n";
+    std::fs::write(profiles.join("scout.toml"), profile).expect("a profile");
+    let trusted = shell.run("hm --agent operator profile trust scout --yes");
+    assert!(trusted.status.success(), "{trusted:?}");
+    within(&shell, "s-1", "hm --json --agent architect session spawn scout \"who holds a connection?\"");
+    let listed = shell.run("hm session list");
+    let listed = String::from_utf8_lossy(&listed.stdout).replace("\n    ", " ");
+    assert!(listed.contains("analyst, researcher by profile scout (run `R1`)"), "{listed}");
+    assert!(!listed.contains("unknown"), "{listed}");
+    let pages = Pages::start(shell.command("hm --operator-override \"a test\" web --no-open")).opened();
+    for path in ["/", "/sessions"] {
+        let page = pages.page(path);
+        assert!(page.contains("researcher by profile scout (R1)"), "{path}: {page}");
+    }
+    let screen = Screen::open(&shell.command("hm watch"), (40, 200));
+    screen.wait_for("analyst, researcher by profile scout (R1)");
+    shell.run("hm --agent architect experiment cancel R1");
+}
+
 #[tokio::test]
 async fn a_proposal_is_declined_on_the_first_page() {
     let bench = Bench::new();
