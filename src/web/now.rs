@@ -116,8 +116,10 @@ fn needs(page: &mut Page<'_>) -> Result<Markup, Rejection> {
     let rest = attention.more.iter().filter_map(|(heading, more)| {
         Some((*more, heading.replace('_', " "), views::attention_list(heading)?.1))
     });
-    let rest: Vec<(usize, String, String)> =
-        rest.map(|(more, of, list)| (more, of, page.line(list))).collect();
+    // What has no list of its own has no command either.
+    let rest: Vec<(usize, String, Option<String>)> = rest
+        .map(|(more, of, list)| (more, of, (list != views::ATTENTION).then(|| page.line(list))))
+        .collect();
     let count = attention.needs.len() + rest.iter().map(|(more, ..)| more).sum::<usize>();
     let mut entries = Vec::new();
     for need in attention.needs.iter().take(NEEDS) {
@@ -147,8 +149,8 @@ fn needs(page: &mut Page<'_>) -> Result<Markup, Rejection> {
                 p { (attention.needs.len() - NEEDS) " more: " (command("hm attention")) }
             }
             @for (more, of, list) in &rest {
-                @if *list == views::ATTENTION { p { (more) " more of " (of) ", once some of these are settled" } }
-                @else { p { (more) " more of " (of) ": " (command(list)) } }
+                @if let Some(list) = list { p { (more) " more of " (of) ": " (command(list)) } }
+                @else { p { (more) " more of " (of) ", once some of these are settled" } }
             }
         }
     })
