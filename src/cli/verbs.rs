@@ -156,7 +156,7 @@ pub(super) enum Verb {
     #[command(subcommand, alias = "plans", after_help = "Example: hm plan show")]
     Plan(plan::Plan),
     /// Add phases to plans
-    #[command(subcommand, alias = "phases", after_help = "Example: hm phase add Storage --plan PLAN")]
+    #[command(subcommand, alias = "phases", after_help = "Example: hm phase add Storage --plan P1")]
     Phase(plan::Phase),
     /// Add, take and update tasks
     #[command(subcommand, alias = "tasks", after_help = "Example: hm task ready")]

@@ -81,13 +81,13 @@ pub(super) fn one_touched_by(id: &str, recorded: &Recorded, event: &Event) -> bo
 pub(super) fn turn0(asking: &mut Asking<'_>, id: &str) -> Result<Answer, ViewError> {
     let format = asking.format;
     let ((split, seq), left_out) = asking.found(|asked| {
-        let split = asked.store.split_into(id)?.ok_or_else(|| ViewError::no_session(id))?;
+        let split = asked.store.split_into(id)?.ok_or_else(|| ViewError::no_turn0(id))?;
         Ok((split, asked.seq))
     })?;
     if let Some(ledger) = asking.reads.ledger()?
         && ledger.withholds(&split.turn0)?
     {
-        return Err(ViewError::no_session(id));
+        return Err(ViewError::no_turn0(id));
     }
     let json = || {
         let mut json = to_json(&split);

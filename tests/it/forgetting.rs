@@ -252,7 +252,7 @@ fn only_a_human_forgets_many_and_only_after_a_yes() {
     let (code, shown) = on_screen(&shell.command("hm --agent devops forget --reason asked"), "n\n");
     assert_eq!(code, Some(2), "{shown}");
     assert!(shown.contains("claim.created by devops: the pool holds 20"), "{shown}");
-    assert!(shown.contains("1 events: 1 claim.created") && shown.contains("not reached: backups"), "{shown}");
+    assert!(shown.contains("1 event: 1 claim.created") && shown.contains("not reached: backups"), "{shown}");
     assert_eq!(shell.json("hm --json verify")["erased"], 0);
     let (code, shown) = on_screen(&shell.command("hm --agent devops forget --reason asked"), "y\n");
     assert_eq!(code, Some(0), "{shown}");
