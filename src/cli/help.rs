@@ -29,10 +29,10 @@ Work
   intent          Say what is wanted now; anchor: keep facts under keys
   session         What sessions did; log: events; pattern, guard, playbook
 Set up
-  init, uninit, import-notes, doctor, demo, trust, policy, serve, web, token,
+  init, uninit, import-notes, doctor, demo, trust, policy, serve, web, token
   hook, writer, statusline, completions
 Look after
-  verify, rebuild, backup, export, import, mirror, backfill, forget, memory,
+  verify, rebuild, backup, export, import, mirror, backfill, forget, memory
   trace, review, repair
 For every verb: --json, --agent NAME, --dir PATH, --at TIME (hm help options)
 Example: hm claim search connection pool; in a new project: hm init, hm demo

@@ -1,7 +1,5 @@
 //! Help texts for a terminal: sentences are wrapped anew, columns stay columns, and a command stays one that can be pasted.
 
-use textwrap::core::display_width;
-
 use crate::cli::output;
 
 /// How much deeper a line that goes on is than its first part.
@@ -17,19 +15,23 @@ pub(super) fn fitted(page: &str, width: usize) -> String {
     }
     let mut lines: Vec<String> = Vec::new();
     for line in page.lines() {
-        match lines.last_mut().filter(|last| goes_on(last, line)) {
-            Some(last) => *last = format!("{last} {}", line.trim_start()),
-            None => lines.push(line.to_owned()),
+        match lines.last_mut() {
+            Some(last) if is_prose(last.as_str()) && is_prose(line) => *last = format!("{last} {line}"),
+            Some(last) if is_list(last.as_str()) && is_list(line) => {
+                *last = format!("{last}, {}", line.trim_start())
+            }
+            _ => lines.push(line.to_owned()),
         }
     }
     let text: String = lines.iter().map(|line| fitted_line(line, width)).collect();
     if page.ends_with('\n') { text } else { text.trim_end_matches('\n').to_owned() }
 }
 
-/// Whether a line goes on with the sentence or the list of the line before it.
-fn goes_on(last: &str, line: &str) -> bool {
-    let is_list = |line: &str| line.starts_with(' ') && !line.trim_start().contains("  ");
-    is_prose(last) && is_prose(line) || is_list(last) && is_list(line) && last.ends_with(',')
+/// Whether a line is part of a list of names, such as those of verbs.
+fn is_list(line: &str) -> bool {
+    let is_name =
+        |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+    line.strip_prefix("  ").is_some_and(|names| names.split(", ").all(is_name))
 }
 
 /// Whether a line is part of a paragraph.
@@ -39,7 +41,7 @@ fn is_prose(line: &str) -> bool {
 }
 
 fn fitted_line(line: &str, width: usize) -> String {
-    if display_width(line) <= width {
+    if line.chars().count() <= width {
         return format!("{line}\n");
     }
     let text = line.trim_start();
@@ -78,7 +80,7 @@ fn is_command(text: &str) -> bool {
 /// A command, and below it what it does. A command longer than a line goes on in the next one, as a shell takes it.
 fn command(text: &str, (first, indent): (&str, &str), width: usize) -> String {
     let whole = format!("{first}{text}");
-    if display_width(&whole) <= width {
+    if whole.chars().count() <= width {
         return whole + "\n";
     }
     let deeper = if first.starts_with(EXAMPLE) {
@@ -107,7 +109,7 @@ fn command(text: &str, (first, indent): (&str, &str), width: usize) -> String {
     for (at, word) in words.iter().enumerate() {
         let last = lines.last_mut().expect("a first line");
         // ` \` ends the line.
-        if at > 0 && display_width(last) + display_width(word.as_str()) + 3 > width {
+        if at > 0 && last.chars().count() + word.chars().count() + 3 > width {
             lines.push(format!("{deeper}{word}"));
         } else {
             last.push_str(if at == 0 { "" } else { " " });
@@ -151,7 +153,7 @@ Example: hm decision record \"one file\" --target storage --rationale \"no serve
 Know    hm news  what is new for you; hm news --wait 5m (poll no list)
         hm claim show C47 C48  whole, with reasons
 Set up
-  init, uninit,
+  init, uninit
   hook
   context         What an agent should know; attention: what needs you
 ";
