@@ -430,7 +430,7 @@ fn what_names_nothing_is_refused_with_the_nearest() {
             hm: no task is called `X4` (X is for contradictions, and T for tasks); did you mean T2 (indexes), T1 (tables)? `hm task list` shows all
             [exit 1]
             $ hm claim show P1
-            hm: no claim is called `P1` (P is for plans and phases, and C for claims); there is none yet: `hm claim list` shows all
+            hm: `P1` is no claim but a plan or a phase; `hm plan show` shows it
             [exit 1]
             $ hm task show q7
             hm: no task is called `q7` (no name begins with Q; names begin with C for claims, T for tasks, P for plans and phases, R for runs, X for contradictions, S for sessions, L for patterns, G for guards, B for playbooks); did you mean T2 (indexes), T1 (tables)? `hm task list` shows all
