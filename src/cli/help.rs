@@ -115,9 +115,14 @@ fn with_pages_of(words: &[OsString], width: usize, usage: Option<&str>) -> Comma
         .help_template(fit::fitted(VERBS, width))
         .term_width(width);
     // These pages cost more than a verb that does not show them.
-    let pages: [(&str, fn() -> String); 3] = [("roles", roles::page), ("options", options), ("agent", agent)];
-    for (name, page) in pages.into_iter().filter(|(name, _)| words.iter().any(|word| word == name)) {
-        command = command.mut_subcommand(name, |verb| verb.override_help(page()));
+    for name in ["roles", "options", "agent"].into_iter().filter(|name| words.iter().any(|word| word == name))
+    {
+        let page = match name {
+            "roles" => roles::page(),
+            "options" => options(),
+            _ => agent(),
+        };
+        command = command.mut_subcommand(name, |verb| verb.override_help(page));
     }
     command
 }

@@ -36,8 +36,9 @@ fn is_list(line: &str) -> bool {
 
 /// Whether a line is part of a paragraph.
 fn is_prose(line: &str) -> bool {
-    let is_other = |word: &&str| line.starts_with(word);
-    !line.is_empty() && !line.contains("  ") && [" ", "Usage", "Example"].iter().all(|word| !is_other(&word))
+    !line.is_empty()
+        && !line.contains("  ")
+        && ![" ", "Usage", "Example"].iter().any(|word| line.starts_with(word))
 }
 
 fn fitted_line(line: &str, width: usize) -> String {
