@@ -229,6 +229,10 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
     if global.at.is_some() && !reads {
         return Err(Failure::usage("--at is for verbs that read claims, decisions and events"));
     }
+    // A server answers models, and a hook its client, wherever they were started.
+    if !matches!(verb, Verb::Serve(_) | Verb::Hook(_) | Verb::Writer(_)) {
+        views::keep_tags_if(output::is_read_by_a_human);
+    }
     match verb {
         Verb::Init(args) => args.run(&global),
         Verb::Uninit(args) => args.run(&global),
@@ -246,7 +250,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         #[cfg(unix)]
         Verb::Runner => runner::run(),
         Verb::Options => output::print(global.json, &help::options(), &help::options().into()),
-        Verb::Agent => output::print(global.json, help::AGENT, &help::AGENT.into()),
+        Verb::Agent => output::print(global.json, &help::agent(), &help::agent().into()),
         Verb::Roles => output::print(global.json, &roles::page(), &roles::json()),
         Verb::Serve(args) => guarded(global, |context| args.run(context)),
         Verb::Token(verb) => guarded(global, |context| verb.run(context)),

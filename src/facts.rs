@@ -9,7 +9,6 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::config::Config;
-use crate::domain::agent::AgentId;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::time::Timestamp;
 use crate::reads::Reads;
@@ -100,10 +99,10 @@ pub(crate) struct Proof {
 }
 
 impl Claim {
-    /// The positions of other agents as counts. The challenges of a confirmed claim are settled: a run answered them, or the
-    /// operator stands by the claim.
+    /// The positions of other agents as counts. An open challenge contests a claim, so those of a proposed or confirmed claim
+    /// are settled: a run answered them, or the operator stands by the claim.
     pub(crate) fn votes(&self) -> String {
-        let is_settled = self.challenges > 0 && self.status == "confirmed";
+        let is_settled = self.challenges > 0 && matches!(&*self.status, "proposed" | "confirmed");
         let settled = if is_settled { ", settled" } else { "" };
         format!("{} for, {} against{settled}", self.supports, self.challenges)
     }
@@ -152,18 +151,10 @@ impl Whole {
         };
         let is_answered = of_it().all(|found| found.cause.is_some())
             && of_it().any(|found| found.cause.as_deref() == Some("proven"));
-        let holds = |word: &str, agent: &str| {
-            self.positions.iter().any(|held| held.position == word && held.agent == agent)
-        };
-        let operator = AgentId::operator();
-        let operator = operator.as_str();
-        let is_the_operators = self.claim.owner == operator || holds("support", operator);
         match &self.claim.proof {
             Some(proof) if is_answered => Some(format!("answered by {}", proof.run_id)),
             None if is_answered => Some("answered by a run".to_owned()),
-            _ if self.claim.status == "confirmed" && is_the_operators => {
-                Some("the operator stands by the claim".to_owned())
-            }
+            _ if of_it().any(|found| found.outvoted) => Some("the operator stands by the claim".to_owned()),
             _ => None,
         }
     }
@@ -241,6 +232,9 @@ pub(crate) struct Contradiction {
     pub(crate) tier: String,
     pub(crate) cause: Option<String>,
     pub(crate) detected_at: i64,
+    /// Whether it is a challenge of a claim that the operator stands by, which contests the claim no more.
+    #[serde(default)]
+    pub(crate) outvoted: bool,
     pub(crate) left: Side,
     pub(crate) right: Side,
 }
@@ -333,6 +327,7 @@ pub(crate) struct Session {
     pub(crate) agent: String,
     pub(crate) client: Option<String>,
     pub(crate) worktree: Option<String>,
+    pub(crate) researcher: Option<SentOut>,
     pub(crate) parent_session: Option<String>,
     pub(crate) started_at: i64,
     pub(crate) last_seen_at: i64,
@@ -347,6 +342,26 @@ impl Session {
     pub(crate) fn called(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.session)
     }
+
+    /// What a researcher is. Its client says nothing of itself before it writes.
+    pub(crate) fn sent_out(&self) -> Option<String> {
+        let sent = self.researcher.as_ref()?;
+        Some(format!("researcher by profile {} ({})", sent.profile, sent.run_id))
+    }
+
+    /// The client, the researcher in it, and its work tree.
+    pub(crate) fn opened_by(&self) -> String {
+        let parts: Vec<String> = self.client.iter().cloned().chain(self.sent_out()).collect();
+        let tree = self.worktree.as_ref().map(|tree| format!(" in {tree}")).unwrap_or_default();
+        parts.join(", ") + &tree
+    }
+}
+
+/// How a researcher was sent out.
+#[derive(Debug, Deserialize)]
+pub(crate) struct SentOut {
+    profile: String,
+    run_id: String,
 }
 
 /// A list of tasks.

@@ -89,7 +89,7 @@ pub use questions::Question;
 pub use researchers::{Finding, ResearcherView};
 pub use retracted::RetractedEvidence;
 pub use search::{BadCursor, Hit, Search, SearchPage, Seen};
-pub use sessions::{AnchorView, BeliefSnapshot, SessionView, SplitView, TurnView};
+pub use sessions::{AnchorView, BeliefSnapshot, SentOut, SessionView, SplitView, TurnView};
 pub use silence::Silence;
 pub use spaces::{MemoryPhaseView, PromotionView};
 pub use tasks::{TaskFilter, TaskView};

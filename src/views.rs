@@ -84,7 +84,7 @@ pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcom
 pub use exported::exported;
 pub use glance::{Glance, glance};
 pub use guards::{Looked, is_guard, last_action, silences, silences_text};
-pub use markdown::{inline, listed};
+pub use markdown::{inline, keep_tags_if, listed};
 pub use memory::{MemoryFilter, memory_id};
 pub use names::{event, evidence, notice, resolve, session, shortened};
 pub use patterns::untold as untold_patterns;

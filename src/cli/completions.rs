@@ -9,9 +9,11 @@ use super::{Cli, Global};
 
 /// Help text below the arguments.
 pub(super) const HELP: &str = "\
+Make the directory first where it is missing: mkdir -p DIRECTORY.
+
 Examples:
   hm completions bash > ~/.local/share/bash-completion/completions/hm
-  hm completions zsh > ~/.zfunc/_hm      (with fpath+=~/.zfunc before compinit in ~/.zshrc)
+  hm completions zsh > ~/.zfunc/_hm  # fpath+=~/.zfunc before compinit in ~/.zshrc
   hm completions fish > ~/.config/fish/completions/hm.fish";
 
 #[derive(Debug, Args)]

@@ -70,7 +70,7 @@ pub(super) enum Experiment {
     },
     /// Attach a finished run to a claim
     #[command(
-        after_help = "What the run shows follows from its outcome.\n\nExample: hm experiment attach RUN CLAIM"
+        after_help = "What the run shows follows from its outcome.\n\nExample: hm experiment attach R11 C47"
     )]
     Attach {
         /// Run

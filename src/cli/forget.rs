@@ -51,7 +51,7 @@ Examples:
   hm forget --scope customers/acme --reason \"the contract ended\"";
 
 /// Characters of an event's words in the list.
-const WORDS_CHARS: usize = 60;
+const WORDS_CHARS: usize = 120;
 
 #[derive(Debug, Args)]
 pub(super) struct Forget {
@@ -292,7 +292,7 @@ fn listed(events: &[Chosen]) -> Vec<Value> {
             "agent": event.agent,
             "at": event.at,
             "why": why,
-            "words": event.event.as_ref().map(|event| views::inline(&forgetting::words(event), WORDS_CHARS)),
+            "words": event.event.as_ref().map(|event| views::listed(&forgetting::words(event), WORDS_CHARS)),
         })
     };
     events.iter().map(row).collect()
@@ -361,12 +361,12 @@ impl List {
                 Why::Related => " (with it)",
                 Why::Quotes => " (quotes it)",
             };
-            let words = views::inline(&forgetting::words(body), WORDS_CHARS);
+            let words = views::listed(&forgetting::words(body), WORDS_CHARS);
             let _ = writeln!(text, "#{} {} by {}{why}: {words}", event.seq, body.kind(), event.agent);
         }
         for Chosen { event, .. } in &self.stays {
             let Some(body) = &event.event else { continue };
-            let words = views::inline(&forgetting::words(body), WORDS_CHARS);
+            let words = views::listed(&forgetting::words(body), WORDS_CHARS);
             let way = format!("`hm forget {}`, or add --with-quotes", event.seq);
             let _ = writeln!(
                 text,
@@ -378,7 +378,8 @@ impl List {
         }
         let counts: Vec<String> =
             self.counts().into_iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-        let _ = writeln!(text, "{} events: {}", self.chosen.len(), counts.join(", "));
+        let plural = if self.chosen.len() == 1 { "" } else { "s" };
+        let _ = writeln!(text, "{} event{plural}: {}", self.chosen.len(), counts.join(", "));
         if !self.files.is_empty() {
             let _ = writeln!(text, "{}", erased_files(&self.files));
         }

@@ -1,8 +1,12 @@
 //! Help pages. Each fits a screen: `-h` shows what most calls need, `--help` all of a verb. The options of every verb
 //! stand on the page of `hm`.
 
-use std::ffi::OsString;
+mod fit;
 
+use std::ffi::OsString;
+use std::io::IsTerminal;
+
+use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, Args, Command, CommandFactory, FromArgMatches};
 
 use super::{Cli, Global, mistakes, output, roles};
@@ -34,8 +38,8 @@ For every verb: --json, --agent NAME, --dir PATH, --at TIME (hm help options)
 Example: hm claim search connection pool; in a new project: hm init, hm demo
 ";
 
-/// What an agent needs, on one page.
-pub(super) const AGENT: &str = "\
+/// The page of [`agent`].
+const AGENT: &str = "\
 hm is the memory of your team. C47 is a claim, T7 a task, R11 a run: each name goes into any verb.
 
 Know    hm news  what is new for you; hm news --wait 5m (poll no list)
@@ -60,6 +64,9 @@ The last command or run is the evidence `last`, and `last:WORD` the last command
 The page of a verb: hm claim create -h, all of it: --help.
 ";
 
+/// What the usage on a page begins with.
+const USAGE: &str = "Usage: ";
+
 /// The page of any other verb.
 const PAGE: &str = "\
 {about-with-newline}
@@ -71,25 +78,75 @@ const PAGE: &str = "\
 /// The verb and options of this command line.
 pub(super) fn parsed(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let words: Vec<OsString> = words.into_iter().collect();
-    let is_brief = words.iter().take_while(|word| *word != "--").any(|word| word == "-h");
-    let mut command = with_pages(Cli::command(), "hm", is_brief, &words)
-        .help_template(VERBS)
-        .term_width(output::page_columns());
-    // The page of roles is made of all tools and verbs, which costs more than any verb that does not show it.
-    if words.iter().any(|word| word == "roles") {
-        command = command.mut_subcommand("roles", |verb| verb.override_help(roles::page()));
-    }
+    let width = output::page_columns();
+    let mut command = with_pages_of(&words, width, None);
+    let again = |problem: clap::Error, width: usize, usage: Option<&str>| {
+        with_pages_of(&words, width, usage).try_get_matches_from(&words).err().unwrap_or(problem)
+    };
     let mut matches = match command.try_get_matches_from_mut(&words) {
         Ok(matches) => matches,
+        Err(problem) if problem.kind() == ErrorKind::DisplayHelp && width > 0 => {
+            let page = problem.to_string();
+            let usage = page.lines().find_map(|line| line.strip_prefix(USAGE));
+            let Some(usage) = usage.filter(|usage| USAGE.len() + usage.len() > width) else {
+                return Err(problem);
+            };
+            let usage = output::wrapped_in(width, USAGE, "    ", usage);
+            return Err(again(problem, width, usage.trim_end().strip_prefix(USAGE)));
+        }
+        // The page of a verb that lacks its own verb goes to stderr.
+        Err(problem)
+            if problem.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+                && width == 0
+                && std::io::stderr().is_terminal() =>
+        {
+            return Err(again(problem, output::stderr_columns(), None));
+        }
         Err(problem) => return Err(mistakes::with_line(problem, &words, &command)),
     };
     Cli::from_arg_matches_mut(&mut matches).map_err(|problem| problem.format(&mut command))
 }
 
+/// The verbs with the help pages that a command line can ask for, `width` columns wide. `usage` takes the place of the usage
+/// that it has lines for, because clap wraps none.
+fn with_pages_of(words: &[OsString], width: usize, usage: Option<&str>) -> Command {
+    let is_brief = words.iter().take_while(|word| *word != "--").any(|word| word == "-h");
+    let mut command = with_pages(Cli::command(), "hm", &Asked { words, is_brief, width, usage })
+        .help_template(fit::fitted(VERBS, width))
+        .term_width(width);
+    // These pages cost more than a verb that does not show them.
+    for name in ["roles", "options", "agent"].into_iter().filter(|name| words.iter().any(|word| word == name))
+    {
+        let page = match name {
+            "roles" => roles::page(),
+            "options" => options(),
+            _ => agent(),
+        };
+        command = command.mut_subcommand(name, |verb| verb.override_help(page));
+    }
+    command
+}
+
+/// The page that a command line can ask for.
+struct Asked<'w> {
+    words: &'w [OsString],
+    is_brief: bool,
+    /// Columns of the terminal. 0 without one.
+    width: usize,
+    /// The usage in lines that fit, if it has several.
+    usage: Option<&'w str>,
+}
+
+/// What an agent needs, on one page.
+pub(super) fn agent() -> String {
+    fit::fitted(AGENT, output::page_columns())
+}
+
 /// Gives a command and its subcommands our help pages. No page spends a line on `--help`, and long pages have the
 /// form of short ones: an option in a line. The page of a group has one short line for each verb: only a verb among the
 /// `words` of the command line says more.
-fn with_pages(command: Command, line: &str, is_brief: bool, words: &[OsString]) -> Command {
+fn with_pages(command: Command, line: &str, asked: &Asked<'_>) -> Command {
+    let Asked { words, is_brief, width, usage } = *asked;
     let help =
         Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).hide(true).help("Print help");
     let command = command.disable_help_flag(true).disable_help_subcommand(line != "hm");
@@ -104,9 +161,21 @@ fn with_pages(command: Command, line: &str, is_brief: bool, words: &[OsString]) 
         true => command.help_template(PAGE),
         false => whole(command.help_template(PAGE)),
     };
+    let command = match command
+        .get_after_help()
+        .filter(|_| width > 0)
+        .map(|text| fit::fitted(&text.to_string(), width))
+    {
+        Some(after) => command.after_help(after),
+        None => command,
+    };
+    let command = match usage.filter(|usage| usage.starts_with(&format!("{line} "))) {
+        Some(usage) => command.override_usage(usage.to_owned()),
+        None => command,
+    };
     command.arg(help).mut_subcommands(|verb| {
         let line = format!("{line} {}", verb.get_name());
-        with_pages(verb, &line, is_brief, words)
+        with_pages(verb, &line, asked)
     })
 }
 
@@ -141,7 +210,8 @@ pub(super) fn options() -> String {
         let help = option.get_help().map(ToString::to_string).unwrap_or_default();
         page.push_str(&format!("  --{name}{value}\n      {help}\n"));
     }
-    page + "  -h, --help\n      Show what a verb does, and its own options\n"
+    page.push_str("  -h, --help\n      Show what a verb does, and its own options\n");
+    fit::fitted(&page, output::page_columns())
 }
 
 #[cfg(test)]

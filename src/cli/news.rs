@@ -117,13 +117,25 @@ fn lines(delta: &Delta, is_kept: bool) -> String {
         if above.replace(concern) != Some(concern) {
             text.push_str(heading(concern));
         }
-        let about = news.waiting.about.called();
+        let about = match &news.waiting.about {
+            About::Intent => "the intent: ".to_owned(),
+            // What they say begins with their names.
+            About::Commit(_) | About::Anchor(_) | About::Locks(_) | About::Peer(_) | About::Merged { .. } => {
+                String::new()
+            }
+            about @ (About::Claim(_)
+            | About::Question(_)
+            | About::Contradiction(_)
+            | About::Run(_)
+            | About::Task(_)
+            | About::Edits { .. }) => format!("`{}` ", about.called()),
+        };
         let is = if let Body::Claim(claim) | Body::DeadEnd(DeadEnd { claim, .. }) = &news.body {
             format!(" ({}, by {})", claim.status.as_str().replace('_', " "), claim.by)
         } else {
             String::new()
         };
-        text.push_str(&format!("- `{about}` {}{is}\n", views::inline(&news.body.gist(), LINE_CHARS)));
+        text.push_str(&format!("- {about}{}{is}\n", views::inline(&news.body.gist(), LINE_CHARS)));
     }
     let waiting = delta.told.waiting.len();
     if waiting > 0 {

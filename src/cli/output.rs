@@ -277,6 +277,11 @@ pub(super) fn note(text: &str) {
     complain(&in_shell(text));
 }
 
+/// Number of columns of the terminal at stderr, also where stdout goes elsewhere.
+pub(super) fn stderr_columns() -> usize {
+    textwrap::termwidth().max(LEAST_WIDTH)
+}
+
 /// Prints a text on stderr, wrapped at a terminal. It may quote an argument or stored text.
 fn complain(text: &str) {
     let text = shortened(text);
@@ -287,7 +292,7 @@ fn complain(text: &str) {
     }
     let mut lead = "hm: ";
     for line in text.lines() {
-        eprint!("{}", wrapped(lead, "    ", line));
+        eprint!("{}", wrapped_in(stderr_columns(), lead, "    ", line));
         lead = "    ";
     }
 }
@@ -336,8 +341,8 @@ pub(super) fn is_read_by_a_human() -> bool {
     *IS_HUMAN
 }
 
-/// A text with its tags as they were typed where a human reads it. Views escape them, because an agent reads the same lists
-/// and pages in its shell and could take a tag in stored text for an instruction.
+/// What the writer says, with the tags in what it quotes as they were typed, where a human reads it. The writer escapes them,
+/// because it does not know its reader; [`views::keep_tags_if`] makes pages and lists that need no such guess.
 fn for_reader(text: &str) -> Cow<'_, str> {
     // The look at the processes above this one is made for a text that needs it.
     if text.contains("&lt;") && is_read_by_a_human() { clean::tagged(text) } else { Cow::Borrowed(text) }
@@ -345,7 +350,7 @@ fn for_reader(text: &str) -> Cow<'_, str> {
 
 /// Wraps text at spaces. A continued line is indented below its line, deeper than the entry of a list.
 pub(super) fn fitted(text: &str) -> String {
-    for_reader(&clean::cleaned(&shortened(&in_shell(text)))).lines().fold(String::new(), |fitted, line| {
+    clean::cleaned(&shortened(&in_shell(text))).lines().fold(String::new(), |fitted, line| {
         let lead = line.len() - line.trim_start_matches([' ', '>']).len();
         let quote = &line[..lead];
         let indent = if quote.contains('>') { quote.to_owned() } else { format!("{quote}    ") };
@@ -355,13 +360,18 @@ pub(super) fn fitted(text: &str) -> String {
 
 /// Wraps one line. `first` precedes the first part, `indent` each further one.
 pub(super) fn wrapped(first: &str, indent: &str, line: &str) -> String {
+    wrapped_in(columns(), first, indent, line)
+}
+
+/// Like [`wrapped`], for lines of at most `columns`.
+pub(super) fn wrapped_in(columns: usize, first: &str, indent: &str, line: &str) -> String {
     // Ids are not broken at their hyphens.
     // A command longer than a line is not broken: each part would be a different command. It and what ends its sentence get
     // room at the left first.
     let widest = commands(line).map(|command| display_width(&line[command]) + 1).max().unwrap_or_default();
-    let is_long = widest > columns();
-    let indent = if is_long { indent } else { &indent[..indent.len().min(columns() - widest)] };
-    let fit = textwrap::Options::new(columns())
+    let is_long = widest > columns;
+    let indent = if is_long { indent } else { &indent[..indent.len().min(columns - widest)] };
+    let fit = textwrap::Options::new(columns)
         .break_words(!is_long)
         .word_separator(WordSeparator::Custom(words))
         .word_splitter(WordSplitter::NoHyphenation);
@@ -395,7 +405,7 @@ fn words(line: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
 
 /// Formats a row of a list: one line in a pipe, for `grep` and programs, and wrapped lines at a terminal.
 pub(super) fn row(line: &str) -> String {
-    let line = for_reader(&clean::cleaned(&named(line))).into_owned();
+    let line = clean::cleaned(&named(line)).into_owned();
     if is_wrapped() { wrapped("", "    ", &line) } else { line + "\n" }
 }
 
@@ -500,5 +510,5 @@ pub(super) fn receipt(verb: &str, receipt: &Receipt) -> String {
     if let Some(next) = &receipt.next {
         text.push_str(&format!("next: {}\n", next));
     }
-    fitted(&text)
+    fitted(&for_reader(&text))
 }

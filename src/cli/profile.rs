@@ -20,6 +20,7 @@ use crate::runner::profile::{
     BadProfile, Catalog, Known, Loaded, Origin, PROFILE_DIR, load_below, load_file,
 };
 use crate::trusted::{Trust, TrustedProfiles};
+use crate::views;
 
 /// Maximum length of a command in the list, in characters. `hm profile show` has the rest.
 const ARGV_CHARS: usize = 96;
@@ -93,7 +94,7 @@ impl Verb {
             Self::List(args) => args.run(context, &catalog),
             Self::Show { name, claim } => {
                 let claim = context.any_claim_named(claim.as_deref())?;
-                show(context, &catalog, &parse("name", &name)?, claim)
+                show(context, &catalog, &name, claim)
             }
             Self::Check(args) => args.run(context, &catalog),
             Self::Trust(args) => args.run(context, &catalog, &trusted),
@@ -161,17 +162,12 @@ fn untrust(context: &Context, name: &ProfileName, trusted: &TrustedProfiles) -> 
     output::print(context.global.json, &format!("agents cannot run {name} any more\n"), &json)
 }
 
-fn show(
-    context: &Context,
-    catalog: &Catalog,
-    name: &ProfileName,
-    claim: Option<ClaimId>,
-) -> Result<(), Failure> {
-    let Some(known) = catalog.find(name) else {
-        let hint = "hm profile list shows those there are, hm profile check what is wrong with others";
-        return Err(
-            Rejection::new(Code::UnknownProfile, format!("no profile is called `{name}`"), hint).into()
-        );
+fn show(context: &Context, catalog: &Catalog, name: &str, claim: Option<ClaimId>) -> Result<(), Failure> {
+    let found = name.parse::<ProfileName>().ok().and_then(|name| catalog.find(&name));
+    let Some(known) = found else {
+        let hint = "`hm profile list` shows those there are, `hm profile check` what is wrong with others";
+        let unknown = format!("no profile is called `{}`", views::inline(name, 60));
+        return Err(Rejection::new(Code::UnknownProfile, unknown, hint).into());
     };
     let mut json = shown(known);
     let mut text = String::new();

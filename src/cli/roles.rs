@@ -190,29 +190,38 @@ fn by_who() -> BTreeMap<Who, Vec<&'static str>> {
 
 /// The page.
 pub(super) fn page() -> String {
-    let wrapped = |lead: &str, names: &[&str]| output::wrapped(lead, "            ", &names.join(", "));
-    let mut page = "Over MCP and HTTP, by the role of the token (hm token add --role); a pane without a token is an \
-                    agent, and\none of the operator an admin. A role may also do what the roles above it may.\n"
-        .to_owned();
+    // A verb of two words stays on its line.
+    let wrapped = |lead: &str, names: &[&str]| {
+        let names = names.join(",\n").replace(' ', "\u{a0}").replace('\n', " ");
+        output::wrapped(lead, "            ", &names).replace('\u{a0}', " ")
+    };
+    let said = |text: &str| output::wrapped("", "", text);
+    let mut page = said(
+        "Over MCP and HTTP, by the role of the token (hm token add --role); a pane without a token is an agent, and one \
+         of the operator an admin. A role may also do what the roles above it may.",
+    );
     for role in [Role::Viewer, Role::Agent, Role::Admin] {
         let names: Vec<&str> =
             mcp::requests().into_iter().filter(|(_, needed)| *needed == role).map(|(name, _)| name).collect();
         page.push_str(&wrapped(&format!("  {:<10}", role.as_str()), &names));
     }
-    page.push_str(
-        "\nOn the pages for people (hm serve --http, at /web/) every token reads, and one of the operator (role admin) acts.\n",
-    );
-    page.push_str(
-        "\nIn a shell, by who speaks (--agent, HM_AGENT, the session of a client). The operator is a human at a \
-         terminal, or a\nscript that gives a reason (--operator-override), which goes on record.\n",
-    );
+    page.push('\n');
+    page.push_str(&said(
+        "On the pages for people (hm serve --http, at /web/) every token reads, and one of the operator (role admin) acts.",
+    ));
+    page.push('\n');
+    page.push_str(&said(
+        "In a shell, by who speaks (--agent, HM_AGENT, the session of a client). The operator is a human at a terminal, \
+         or a script that gives a reason (--operator-override), which goes on record.",
+    ));
     for (who, verbs) in by_who() {
         page.push_str(&wrapped(&format!("  {:<10}", who.as_str()), &verbs));
     }
-    page.push_str(
-        "\nWhat the operator decided, agents can only propose to change: hm review. Guards are accepted by the architect \
-         and\nthe operator.\n",
-    );
+    page.push('\n');
+    page.push_str(&said(
+        "What the operator decided, agents can only propose to change: hm review. Guards are accepted by the architect \
+         and the operator.",
+    ));
     page
 }
 

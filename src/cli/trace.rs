@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::output::{self, Failure};
-use super::{Context, parse, parse_moment, parse_optional};
+use super::{Context, parse_moment, parse_optional};
 use crate::system;
 use crate::views::{self, Body, DEFAULT_LIMIT, Format, MAX_LIMIT, TraceFilter, View};
 
@@ -69,7 +69,14 @@ impl Trace {
 
 impl Show {
     fn view(&self) -> Result<View, Failure> {
-        Ok(View::Trace(parse("seq", self.seq.trim_start_matches('#'))?))
+        let seq = self.seq.trim_start_matches('#').parse().map_err(|_| {
+            let given = views::inline(&self.seq, 60);
+            Failure::usage(format!(
+                "a trace is named by a position in the ledger, such as 57 or #57, and `{given}` is none: `hm trace list` \
+                 lists them"
+            ))
+        })?;
+        Ok(View::Trace(seq))
     }
 }
 

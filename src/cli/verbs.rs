@@ -156,7 +156,7 @@ pub(super) enum Verb {
     #[command(subcommand, alias = "plans", after_help = "Example: hm plan show")]
     Plan(plan::Plan),
     /// Add phases to plans
-    #[command(subcommand, alias = "phases", after_help = "Example: hm phase add Storage --plan PLAN")]
+    #[command(subcommand, alias = "phases", after_help = "Example: hm phase add Storage --plan P1")]
     Phase(plan::Phase),
     /// Add, take and update tasks
     #[command(subcommand, alias = "tasks", after_help = "Example: hm task ready")]
@@ -233,7 +233,7 @@ pub(super) enum Verb {
     #[command(hide = true, override_help = help::options())]
     Options,
     /// Show what an agent needs, on one page
-    #[command(hide = true, alias = "agents", override_help = help::AGENT)]
+    #[command(hide = true, alias = "agents", override_help = help::agent())]
     Agent,
     /// Show what each role may do
     #[command(hide = true)]

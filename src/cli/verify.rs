@@ -90,6 +90,7 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
     for AcceptedLoss { seq, loss } in &accepted {
         text.push_str(&format!("accepted at event {seq}: {} ({})\n", loss.fault, loss.reason));
     }
+    let text: String = text.lines().map(output::row).collect();
     output::print(context.global.json, &text, &json)?;
     if problem.is_none() { Ok(()) } else { Err(Failure::Broken) }
 }

@@ -87,7 +87,7 @@ impl Named {
     }
 
     /// The word for them in a sentence.
-    const fn nouns(self) -> &'static str {
+    pub const fn nouns(self) -> &'static str {
         match self {
             Self::Claim => "claims",
             Self::Task => "tasks",

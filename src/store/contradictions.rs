@@ -91,14 +91,18 @@ pub struct Contradiction {
     pub resolved_at: Option<i64>,
     /// Ledger position of its detection.
     pub seq: u64,
+    /// Whether it is an open challenge of an agent against a claim that the operator stands by. It contests the claim no
+    /// more, and needs no move until the operator takes the word back.
+    #[serde(rename = "outvoted", skip_serializing_if = "std::ops::Not::not")]
+    pub is_outvoted: bool,
 }
 
 impl Contradiction {
-    /// Whether this is a challenge of an agent against a claim that the operator stands by. It settles the claim no more, and
-    /// needs no move until the operator takes the word back.
-    pub fn is_outvoted(&self) -> bool {
+    /// The rule of [`Contradiction::is_outvoted`], once the sides are as they stand now.
+    fn outvoted(&self) -> bool {
         let Self { kind, left, right, .. } = self;
         *kind == ContradictionKind::Position
+            && self.cause.is_none()
             && left.is_the_operators
             && left.status != Some(Status::Contested)
             && right.agent != AgentId::operator().as_str()
@@ -270,6 +274,7 @@ impl Reader {
                 side.on_target = self.on_target_of(side.claim_id, side.claim_type)?;
             }
         }
+        both.is_outvoted = both.outvoted();
         Ok(Some(both))
     }
 
@@ -440,6 +445,7 @@ pub(super) fn contradiction(row: &InOrder<'_, '_>) -> Result<Contradiction, Stor
         detected_at,
         resolved_at,
         seq,
+        is_outvoted: false,
     })
 }
 

@@ -112,6 +112,11 @@ impl Reader {
                     let problem = format!("`{given}` is no {noun} but a {}", other.noun());
                     return Ok(Err(sort.elsewhere(problem, other, &given)));
                 }
+                if let Some((noun_of_it, address)) = self.without_page(sort, text)? {
+                    let problem = format!("`{given}` is no {noun} but a {noun_of_it}");
+                    let hint = format!("`{address}` shows it");
+                    return Ok(Err(Rejection::new(sort.refusal().0, problem, hint)));
+                }
                 let near = self.near(sort, text)?;
                 Err(sort.nothing(&given, &near))
             }
@@ -131,6 +136,19 @@ impl Reader {
             }
         }
         Ok(None)
+    }
+
+    /// The noun and the address of a session, a plan or a phase that has this short name, if such a one is not meant.
+    fn without_page(&self, sort: Sort, text: &str) -> Result<Option<(&'static str, String)>, StoreError> {
+        let Ok(name) = names::pasted(text).parse::<Name>() else { return Ok(None) };
+        let found = if name.of == Named::Session {
+            ("session", format!("hivemind://sessions/{name}"))
+        } else if name.of == Named::Plan && sort.named() != Named::Plan {
+            ("plan or a phase", "hivemind://plan".to_owned())
+        } else {
+            return Ok(None);
+        };
+        Ok(self.id_called(name)?.map(|_| found))
     }
 
     /// The id with this short name, of any sort.

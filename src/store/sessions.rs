@@ -13,7 +13,7 @@ use crate::domain::event::{
     AgentSeated, AnchorRetired, AnchorSaved, BeliefsSnapshotted, FileEdited, GuardFired, Recorded,
     SessionEnded, SessionSplit, SessionStarted, Turn0Continued, TurnRecorded,
 };
-use crate::domain::ids::{ClaimId, EventId, SessionId};
+use crate::domain::ids::{ClaimId, EventId, RunId, SessionId};
 use crate::domain::scope::Scope;
 use crate::domain::session::{
     Belief, EndCause, Role, SUMMARY_SEGMENT_CHARS, SUMMARY_SEGMENTS, Source, WHOLE_TURNS,
@@ -277,6 +277,9 @@ pub struct SessionView {
     /// The branch on which it started. None outside git.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
+    /// The researcher that was sent out in it. None for a session that a person or a client opened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub researcher: Option<SentOut>,
     /// The session that it continues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_session: Option<String>,
@@ -306,6 +309,15 @@ pub struct SessionView {
     pub started_seq: u64,
     /// Ledger position of its last start or end.
     pub seq: u64,
+}
+
+/// How a researcher was sent out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SentOut {
+    /// Its profile.
+    pub profile: String,
+    /// Its run.
+    pub run_id: RunId,
 }
 
 /// A message of a dialogue.
@@ -386,6 +398,8 @@ pub struct BeliefSnapshot {
 pub(super) const SESSION: &str = "SELECT session, agent, client, source, parent_session, started_at, last_seen_at, ended_at, \
      end_cause, prompt_seq, told_seq, summary, started_seq, seq, worktree, branch, \
      (SELECT reason FROM splits WHERE child = session) AS reason, \
+     (SELECT profile FROM researchers WHERE child = session ORDER BY seq LIMIT 1) AS research_profile, \
+     (SELECT run_id FROM researchers WHERE child = session ORDER BY seq LIMIT 1) AS research_run, \
      (SELECT letter || number FROM names WHERE names.id = session) AS name FROM session_states";
 pub(super) const TURN: &str = "SELECT role, text, at, seq, session FROM turns";
 pub(super) const ANCHOR: &str = "SELECT key, value, agent, saved_at, seq, user FROM anchors";
@@ -395,8 +409,10 @@ const SPLIT: &str =
 pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<SessionView> {
     let has_ended = row.get::<_, Option<i64>>("ended_at")?.is_some();
     let (summed, summary) = json::<Vec<(u64, String)>>(row, "summary")?.into_iter().unzip();
+    let research: (Option<String>, Option<RunId>) = (row.get("research_profile")?, row.get("research_run")?);
     Ok(SessionView {
         session: row.get("session")?,
+        researcher: research.0.zip(research.1).map(|(profile, run_id)| SentOut { profile, run_id }),
         name: row.get("name")?,
         agent: row.get("agent")?,
         client: row.get("client")?,

@@ -329,7 +329,7 @@ fn needs(
     for both in store.contradictions(&open)?.contradictions {
         disputed.extend([both.left.claim_id, both.right.claim_id]);
         let is_position = both.kind == ContradictionKind::Position;
-        if both.is_outvoted() || is_position && waits.contains(&both.left.claim_id) {
+        if both.is_outvoted || is_position && waits.contains(&both.left.claim_id) {
             continue;
         }
         let about = if is_position { both.left.claim_id.creation_event() } else { both.id };

@@ -88,7 +88,7 @@ fn head(found: &Contradiction, now: Timestamp) -> String {
             let settle: Vec<String> = settle.iter().map(command).collect();
             let _ = writeln!(text, "  - {}'s move: {}", name(&agent), settle.join(" or "));
         }
-        if found.is_outvoted() {
+        if found.is_outvoted {
             let _ = writeln!(
                 text,
                 "  - the operator stands by `{}`, so that no move is needed",

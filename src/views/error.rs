@@ -7,7 +7,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::experiment::RunState;
 use crate::domain::ids::{ClaimId, EventId, PatternId, RunId, TaskId};
 use crate::domain::memory::{MemoryId, Owner, Space};
-use crate::domain::names::Sort;
+use crate::domain::names::{Name, Named, Sort};
 use crate::domain::phase::PhaseNumber;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::way;
@@ -64,27 +64,29 @@ impl From<ViewError> for Rejection {
 }
 
 impl ViewError {
-    fn not_found(code: Code, message: String) -> Self {
-        let hint = "list them first and take the id from there";
-        Self::NotFound(Box::new(Rejection::new(code, message, hint)))
+    /// The refusal of a question about something that is not there. The list is that of what is.
+    fn not_found(code: Code, message: String, list: &str) -> Self {
+        Self::NotFound(Box::new(Rejection::new(code, message, format!("`hivemind://{list}` shows all"))))
     }
 
     pub(super) fn no_claim(id: ClaimId) -> Self {
-        Self::not_found(Code::UnknownClaim, format!("no claim has the id {id}"))
+        Self::not_found(Code::UnknownClaim, format!("no claim has the id {id}"), "claims")
     }
 
     pub(super) fn no_contradiction(id: EventId) -> Self {
-        let message = format!("no contradiction has the id {id}: see `hivemind://contradictions`");
+        let message = format!("no contradiction has the id {id}");
         // Contradictions have no code of their own. Unknown names of contradictions also get this one.
-        Self::not_found(Sort::Contradiction.refusal().0, message)
+        Self::not_found(Sort::Contradiction.refusal().0, message, "contradictions")
     }
 
     pub(super) fn no_run(id: RunId) -> Self {
-        Self::not_found(Code::UnknownRun, format!("no run has the id {id}"))
+        Self::not_found(Code::UnknownRun, format!("no run has the id {id}"), "experiments")
     }
 
     pub(super) fn no_output(id: RunId) -> Self {
-        Self::not_found(Code::UnknownRun, format!("run {id} left no such file"))
+        let message = format!("run {id} left no such file");
+        let hint = format!("`hivemind://experiments/{id}` shows what it left");
+        Self::NotFound(Box::new(Rejection::new(Code::UnknownRun, message, hint)))
     }
 
     pub(super) fn no_output_yet(id: RunId, status: RunState) -> Self {
@@ -94,44 +96,50 @@ impl ViewError {
     }
 
     pub(super) fn no_task(id: TaskId) -> Self {
-        Self::not_found(Code::UnknownTask, format!("no task has the id {id}: see `hivemind://tasks`"))
+        Self::not_found(Code::UnknownTask, format!("no task has the id {id}"), "tasks")
     }
 
     pub(super) fn no_pattern(id: PatternId) -> Self {
-        Self::not_found(
-            Code::UnknownPattern,
-            format!("no pattern has the id {id}: see `hivemind://patterns`"),
-        )
+        Self::not_found(Code::UnknownPattern, format!("no pattern has the id {id}"), "patterns")
     }
 
     pub(super) fn no_event(id: EventId) -> Self {
-        Self::not_found(Code::UnknownEvidence, format!("no event has the id {id}"))
+        Self::not_found(Code::UnknownEvidence, format!("no event has the id {id}"), "events")
     }
 
     pub(super) fn no_session(id: &str) -> Self {
-        let message = format!("no session is called {}, or nothing was handed to it", inline(id, 128));
-        Self::not_found(Code::UnknownSession, message)
+        // A session may have any id, also one that looks like the name of something else.
+        let name = id.parse::<Name>().ok().filter(|name| name.of != Named::Session);
+        let why = name
+            .map(|name| format!(" ({} is for {}, and S for sessions)", name.of.letter(), name.of.nouns()));
+        let message = format!("no session is called {}{}", inline(id, 128), why.unwrap_or_default());
+        Self::not_found(Code::UnknownSession, message, "sessions")
+    }
+
+    /// Nothing was handed to a session when it started.
+    pub(super) fn no_turn0(id: &str) -> Self {
+        let message = format!("nothing was handed to a session called {}", inline(id, 128));
+        let hint = "`hivemind://sessions` shows all, and which one each goes on from";
+        Self::NotFound(Box::new(Rejection::new(Code::UnknownSession, message, hint)))
     }
 
     pub(super) fn no_item(id: &MemoryId) -> Self {
         let id = inline(&id.to_string(), 200);
         let message = format!("the memory keeps no item {id}: it never did, or it was erased");
-        Self::not_found(Code::UnknownMemory, message)
+        Self::not_found(Code::UnknownMemory, message, "memory")
     }
 
     pub(super) fn no_named_owner(space: Space) -> Self {
-        Self::not_found(Code::UnknownMemory, format!("the owner of the {space} space is missing"))
+        Self::not_found(Code::UnknownMemory, format!("the owner of the {space} space is missing"), "memory")
     }
 
     pub(super) fn no_phase(space: Space, phase: PhaseNumber, current: PhaseNumber) -> Self {
         let message = format!("the {space} has no {phase}: it is in {current}");
-        Self::not_found(Code::UnknownMemory, message)
+        Self::not_found(Code::UnknownMemory, message, "memory")
     }
 
     pub(super) fn no_trace(seq: u64) -> Self {
-        let message =
-            format!("event #{seq} has no trace: `hivemind://traces` lists the events that have one");
-        Self::not_found(Code::UnknownMemory, message)
+        Self::not_found(Code::UnknownMemory, format!("event #{seq} has no trace"), "traces")
     }
 
     pub(super) fn no_owner(space: Space, owner: &Owner, project: &Owner) -> Self {
@@ -141,7 +149,7 @@ impl ViewError {
             Space::Session | Space::User => "`hivemind://sessions` shows all".to_owned(),
         };
         let message = format!("the memory knows no {space} called {}: {whose}", inline(owner.as_str(), 128));
-        Self::not_found(Code::UnknownMemory, message)
+        Self::not_found(Code::UnknownMemory, message, "memory")
     }
 
     /// No session of this agent recorded its beliefs.
@@ -149,7 +157,7 @@ impl ViewError {
         let snapshot = way::call("snapshot_beliefs", &json!({}));
         let message =
             format!("no beliefs of {agent} are written down; the end of a session does, and {snapshot}");
-        Self::not_found(Code::UnknownSession, message)
+        Self::not_found(Code::UnknownSession, message, "sessions")
     }
 
     /// No claim has this id. The message names the entity that has it.
@@ -163,6 +171,6 @@ impl ViewError {
         } else {
             return Ok(Self::no_claim(id));
         };
-        Ok(Self::not_found(Code::UnknownClaim, found))
+        Ok(Self::not_found(Code::UnknownClaim, found, "claims"))
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::asking::Asking;
-use super::markdown::{LIST_FIELD_CHARS, inline, name};
+use super::markdown::{LIST_FIELD_CHARS, inline, name, untagged};
 use super::{Answer, Format, ViewError, to_json};
 use crate::domain::action::is_own_call;
 use crate::domain::clean;
@@ -161,7 +161,7 @@ fn page(event: &EventView) -> String {
         event.causation_id,
         event.hash,
         payload.lines().fold(String::new(), |mut block, line| {
-            let _ = writeln!(block, "    {}", clean::untagged(&clean::escaped_json(line)));
+            let _ = writeln!(block, "    {}", untagged(&clean::escaped_json(line)));
             block
         })
     )

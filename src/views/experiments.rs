@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use super::asking::Asking;
-use super::markdown::{age, inline, name};
+use super::markdown::{age, inline, name, untagged};
 use super::names::shortened;
 use super::{Answer, ViewError};
 use crate::domain::clean;
@@ -293,7 +293,7 @@ pub(super) fn output(asking: &mut Asking<'_>, run: RunId, stream: Stream) -> Res
         }
         // The indent separates the output from the text of this page.
         for line in clean::cleaned(&end).lines() {
-            let _ = writeln!(text, "    {}", clean::untagged(line));
+            let _ = writeln!(text, "    {}", untagged(line));
         }
         text
     };
@@ -331,7 +331,7 @@ fn end_of(workspace: &Workspace, run: RunId, of_run: &str) -> Option<String> {
                 cut.pop();
                 cut.push('…');
             }
-            let _ = writeln!(text, "    {}", clean::untagged(&clean::cleaned(&cut)));
+            let _ = writeln!(text, "    {}", untagged(&clean::cleaned(&cut)));
         }
     }
     (!text.is_empty()).then_some(text)

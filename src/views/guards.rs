@@ -76,7 +76,12 @@ pub fn is_guard(reads: &mut Reads, id: Uuid) -> Result<bool, ViewError> {
 
 /// The refusal for an unknown guard.
 fn no_guard(id: &str) -> Rejection {
-    Sort::Guard.unknown(format!("no guard and no dead end with a trigger is called {}", inline(id, 60)), &[])
+    let (code, list) = Sort::Guard.refusal();
+    Rejection::new(
+        code,
+        format!("no guard and no dead end with a trigger is called {}", inline(id, 60)),
+        list,
+    )
 }
 
 /// Whether an event changes the list.

@@ -1,7 +1,9 @@
 //! Markdown in short lines, shared by the texts of several questions. Stored text is data: it stays on its line, and
 //! terminals get no raw control characters.
 
+use std::borrow::Cow;
 use std::fmt::Write;
+use std::sync::OnceLock;
 
 use crate::domain::clean;
 use crate::domain::ids::ClaimId;
@@ -17,14 +19,33 @@ const LIST_STATEMENT_CHARS: usize = 240;
 /// Maximum length of an event's fields and of a claim's scopes in a list, in characters.
 pub(super) const LIST_FIELD_CHARS: usize = 160;
 
+/// Tells whether the reader of this process takes no tag for an instruction. None where models read.
+static IS_READ_BY_A_HUMAN: OnceLock<fn() -> bool> = OnceLock::new();
+
+/// Keeps the tags in stored text for a human, who reads them as they were typed. The answer of `is_human` is asked for where
+/// a text has a tag.
+pub fn keep_tags_if(is_human: fn() -> bool) {
+    let _ = IS_READ_BY_A_HUMAN.set(is_human);
+}
+
+/// Stored text in which no tag opens, because an agent could take one for an instruction. Nothing undoes that: a text may
+/// have been typed with `&lt;`. So a human gets the text itself.
+pub(super) fn untagged(text: &str) -> Cow<'_, str> {
+    let escaped = clean::untagged(text);
+    match (&escaped, IS_READ_BY_A_HUMAN.get()) {
+        (Cow::Owned(_), Some(is_human)) if is_human() => Cow::Borrowed(text),
+        _ => escaped,
+    }
+}
+
 /// Stored text on one line of at most `max_chars`, without hidden characters, line breaks or opening tags.
 pub fn inline(text: &str, max_chars: usize) -> String {
-    clean::untagged(&clean::cut_line(text, max_chars)).into_owned()
+    untagged(&clean::cut_line(text, max_chars)).into_owned()
 }
 
 /// A statement for a list: on one line, and cut between words.
 pub fn listed(statement: &str, max_chars: usize) -> String {
-    clean::untagged(&clean::cut_words(statement, max_chars)).into_owned()
+    untagged(&clean::cut_words(statement, max_chars)).into_owned()
 }
 
 /// A recorded name: short, and escaped like any stored text.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::markdown::inline;
+use super::markdown::{inline, untagged};
 use super::versions::MARKED;
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Status};
@@ -166,7 +166,7 @@ pub fn rows<'c>(
     let line = |(claim, marks): (&ClaimSummary, String)| {
         if is_known(claim) {
             let begin = clean::cut_words(&claim.statement, LEAST_CHARS);
-            return (label(claim), format!("{} ({marks})", clean::untagged(&begin)));
+            return (label(claim), format!("{} ({marks})", untagged(&begin)));
         }
         let is_short = claim.statement.chars().count() <= WHOLE_CHARS;
         let most = if is_short { WHOLE_CHARS.max(most) } else { most };
@@ -174,7 +174,7 @@ pub fn rows<'c>(
             cut.push(label(claim));
         }
         let statement = clean::cut_sentences(&claim.statement, most);
-        (label(claim), format!("{} ({marks})", clean::untagged(&statement)))
+        (label(claim), format!("{} ({marks})", untagged(&statement)))
     };
     let lines = rows.into_iter().map(line).collect();
     Rows { head, lines, cut }

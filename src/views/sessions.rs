@@ -81,13 +81,13 @@ pub(super) fn one_touched_by(id: &str, recorded: &Recorded, event: &Event) -> bo
 pub(super) fn turn0(asking: &mut Asking<'_>, id: &str) -> Result<Answer, ViewError> {
     let format = asking.format;
     let ((split, seq), left_out) = asking.found(|asked| {
-        let split = asked.store.split_into(id)?.ok_or_else(|| ViewError::no_session(id))?;
+        let split = asked.store.split_into(id)?.ok_or_else(|| ViewError::no_turn0(id))?;
         Ok((split, asked.seq))
     })?;
     if let Some(ledger) = asking.reads.ledger()?
         && ledger.withholds(&split.turn0)?
     {
-        return Err(ViewError::no_session(id));
+        return Err(ViewError::no_turn0(id));
     }
     let json = || {
         let mut json = to_json(&split);
@@ -103,7 +103,17 @@ pub(super) fn turn0_touched_by(id: &str, event: &Event) -> bool {
 }
 
 fn session_line(session: &SessionView, now: Timestamp) -> String {
-    let client = session.client.as_deref().unwrap_or("client unknown");
+    let client = session.client.as_deref();
+    let client = match (&session.researcher, client.map(|client| inline(client, 40))) {
+        (None, client) => {
+            format!(" in {}, {}", client.as_deref().unwrap_or("client unknown"), session.source)
+        }
+        // Its client says nothing of itself before it writes.
+        (Some(sent), client) => {
+            let client = client.map(|client| format!(" in {client}")).unwrap_or_default();
+            format!("{client}, researcher by profile {} (run `{}`)", inline(&sent.profile, 40), sent.run_id)
+        }
+    };
     let seen = Timestamp::from_ms(session.last_seen_at).age(now);
     // What a context calls silent is called so here, whether the writer has closed its session or not.
     let state = match (session.ended_at, session.end_cause) {
@@ -113,11 +123,9 @@ fn session_line(session: &SessionView, now: Timestamp) -> String {
         _ => format!("seen {seen} ago"),
     };
     format!(
-        "- {} {} in {}, {}{}, {state}\n",
+        "- {} {}{client}{}, {state}\n",
         called(&session.session, session.name.as_deref()),
         name(&session.agent),
-        inline(client, 40),
-        session.source,
         place(session)
     )
 }

@@ -213,7 +213,7 @@ impl Asker<'_> {
         let mut lines = Vec::new();
         for worker in at_work.workers() {
             let called = worker.opened.map_or_else(|| worker.agent.to_owned(), who);
-            lines.push(Line::new(Tone::Strong, 0, &called));
+            lines.push(self.line(Tone::Strong, 0, &called));
             for task in worker.tasks {
                 lines.push(Line::new(Tone::Plain, 2, &format!("{} {}", task.name, task.title)));
                 lines.extend(
@@ -454,8 +454,9 @@ fn claim_of(names: &[String]) -> Option<String> {
 
 fn who(session: &Session) -> String {
     let client = session.client.as_deref().map(|client| format!(" in {client}")).unwrap_or_default();
+    let sent = session.sent_out().map(|sent| format!(", {sent}")).unwrap_or_default();
     let tree = session.worktree.as_deref().map(|tree| format!(", {tree}")).unwrap_or_default();
-    format!("{}{client}{tree}", session.agent)
+    format!("{}{client}{sent}{tree}", session.agent)
 }
 
 /// The state of a claim in words.

@@ -57,9 +57,7 @@ pub(super) fn row(page: &mut Page<'_>, found: &Contradiction) -> Markup {
             td { (right) }
             td {
                 @match &found.cause {
-                    None if found.is_challenge() && found.left.status.as_deref() == Some("confirmed") => {
-                        "settled: the operator stands by the claim"
-                    }
+                    None if found.outvoted => { "settled: the operator stands by the claim" }
                     None => (page::status("contested")),
                     Some(cause) => { "over: " (cause.replace('_', " ")) }
                 }

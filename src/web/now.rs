@@ -18,7 +18,8 @@ const NEEDS: usize = 100;
 pub(super) fn show(page: &mut Page<'_>) -> Result<Shown, Rejection> {
     let at_work = AtWork::read(&mut page.reads, &page.site.config, page.now)?;
     let workers = at_work.workers();
-    let names: Vec<Option<String>> = workers.iter().map(|worker| called(page, worker)).collect();
+    let names: Vec<(Option<String>, String)> =
+        workers.iter().map(|worker| (called(page, worker), by(page, worker))).collect();
     let main = html! {
         section aria-labelledby="work" {
             h2 #work { "At work" }
@@ -43,20 +44,23 @@ fn called(page: &mut Page<'_>, worker: &Worker<'_>) -> Option<String> {
     named.or_else(|| Some(worker.session.to_owned()).filter(|id| !id.is_empty()))
 }
 
-fn table(page: &Page<'_>, workers: &[Worker<'_>], names: &[Option<String>]) -> Markup {
+/// What opened the session of a worker. Empty without a session of a client.
+fn by(page: &mut Page<'_>, worker: &Worker<'_>) -> String {
+    worker.opened.map(|session| page.named(&session.opened_by())).unwrap_or_default()
+}
+
+fn table(page: &Page<'_>, workers: &[Worker<'_>], names: &[(Option<String>, String)]) -> Markup {
     html! {
         table {
             caption { "Sessions that are open or hold something" }
             thead { tr { th scope="col" { "Agent" } th scope="col" { "Session" } th scope="col" { "Client" }
                 th scope="col" { "Task" } th scope="col" { "Files held" } th scope="col" { "Last seen" } } }
             tbody {
-                @for (worker, name) in workers.iter().zip(names) {
+                @for (worker, (name, by)) in workers.iter().zip(names) {
                     tr {
                         th scope="row" { (said(worker.agent)) }
                         td { @if let Some(name) = name { (said(name)) } }
-                        td { @if let Some(session) = worker.opened {
-                            @if let Some(client) = &session.client { (said(client)) }
-                            @if let Some(tree) = &session.worktree { " in " (said(tree)) } } }
+                        td { (said(by)) }
                         td {
                             @for task in &worker.tasks { p { (said(&task.name)) " " (said(&task.title)) } }
                             @for run in &worker.runs {
@@ -112,8 +116,10 @@ fn needs(page: &mut Page<'_>) -> Result<Markup, Rejection> {
     let rest = attention.more.iter().filter_map(|(heading, more)| {
         Some((*more, heading.replace('_', " "), views::attention_list(heading)?.1))
     });
-    let rest: Vec<(usize, String, String)> =
-        rest.map(|(more, of, list)| (more, of, page.line(list))).collect();
+    // What has no list of its own has no command either.
+    let rest: Vec<(usize, String, Option<String>)> = rest
+        .map(|(more, of, list)| (more, of, (list != views::ATTENTION).then(|| page.line(list))))
+        .collect();
     let count = attention.needs.len() + rest.iter().map(|(more, ..)| more).sum::<usize>();
     let mut entries = Vec::new();
     for need in attention.needs.iter().take(NEEDS) {
@@ -143,8 +149,8 @@ fn needs(page: &mut Page<'_>) -> Result<Markup, Rejection> {
                 p { (attention.needs.len() - NEEDS) " more: " (command("hm attention")) }
             }
             @for (more, of, list) in &rest {
-                @if *list == views::ATTENTION { p { (more) " more of " (of) ", once some of these are settled" } }
-                @else { p { (more) " more of " (of) ": " (command(list)) } }
+                @if let Some(list) = list { p { (more) " more of " (of) ": " (command(list)) } }
+                @else { p { (more) " more of " (of) ", once some of these are settled" } }
             }
         }
     })

@@ -128,6 +128,7 @@ fn card(page: &Page<'_>, task: &Task) -> Markup {
 pub(super) fn sessions(page: &mut Page<'_>) -> Result<Shown, Rejection> {
     let before = page.parsed("before")?.or(page.parsed("cursor")?);
     let (found, next) = page.ask::<Sessions>(&View::Sessions(before, ENTRIES))?;
+    let by: Vec<String> = found.sessions.iter().map(|session| page.named(&session.opened_by())).collect();
     let main = html! {
         @if found.sessions.is_empty() { (empty("No session yet. A client that has hivemind in its settings opens one:", "hm init")) }
         @else {
@@ -135,7 +136,7 @@ pub(super) fn sessions(page: &mut Page<'_>) -> Result<Shown, Rejection> {
                 caption { "The newest first" }
                 thead { tr { th scope="col" { "Session" } th scope="col" { "Agent" } th scope="col" { "Client" } th scope="col" { "Began" }
                     th scope="col" { "Last seen" } th scope="col" { "End" } th scope="col" { "What it did" } } }
-                tbody { @for session in &found.sessions { (session_row(page, session)) } }
+                tbody { @for (session, by) in found.sessions.iter().zip(&by) { (session_row(page, session, by)) } }
             }
         }
         (page.more(next.as_ref()))
@@ -143,12 +144,12 @@ pub(super) fn sessions(page: &mut Page<'_>) -> Result<Shown, Rejection> {
     Ok(Shown::new("Sessions", main))
 }
 
-fn session_row(page: &Page<'_>, session: &Session) -> Markup {
+fn session_row(page: &Page<'_>, session: &Session, by: &str) -> Markup {
     html! {
         tr {
-            th scope="row" { (said(session.called())) @if session.parent_session.is_some() { " (split off)" } }
+            th scope="row" { (said(session.called())) @if session.parent_session.is_some() && session.researcher.is_none() { " (split off)" } }
             td { (said(&session.agent)) }
-            td { @if let Some(client) = &session.client { (said(client)) } @if let Some(tree) = &session.worktree { " in " (said(tree)) } }
+            td { (said(by)) }
             td { (page.ago(session.started_at)) }
             td { (page.ago(session.last_seen_at)) }
             td { @match (session.ended_at, &session.end_cause) {

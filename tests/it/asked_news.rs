@@ -312,6 +312,8 @@ fn a_human_at_a_terminal_reads_news_as_lines() {
     for line in [
         "hm --agent architect claim create \"the pool opens at most 20 connections\" --scope src/db",
         "hm --agent devops task add \"mend <header>\"",
+        "hm --agent devops anchor save SCHEMA v7",
+        "hm --agent devops lock tag:cpu --for 20m --why benchmarks",
     ] {
         assert!(shell.run(line).status.success(), "{line}");
     }
@@ -323,6 +325,8 @@ fn a_human_at_a_terminal_reads_news_as_lines() {
             "{screen}"
         );
         assert!(screen.contains("- `T1` open: mend <header>"), "{screen}");
+        // Red before: each said its name twice.
+        assert!(screen.contains("- SCHEMA: v7") && screen.contains("- devops locks tag:cpu: "), "{screen}");
         assert!(screen.contains("told to nobody; all:") && !screen.contains("<hivemind"), "{screen}");
     }
     let mut named = shell.command("hm news");

@@ -214,7 +214,7 @@ fn refusals_say_what_to_do_and_set_the_exit_code() {
             hm: no claim has the id ID1; take the id from a receipt or from `hm claim list`
             [exit 1]
             $ hm claim show ID1
-            hm: no claim has the id ID1; list them first and take the id from there
+            hm: no claim has the id ID1; `hm claim list` shows all
             [exit 1]
             $ hm --agent ana claim evidence C1 --ref ID1 --relation supports
             hm: no event in the ledger has the id ID1; the nearest ids are C1; `hm log` lists them all

@@ -1,6 +1,12 @@
 //! What receipts and pages say in a dispute: the agent that moved a claim, the run that shows nothing, and what settles it.
 
+use std::path::PathBuf;
+
+use hivemind::domain::claim::Position;
+use hivemind::writer::Front;
+
 use crate::doubted::{line_with, printed, scene};
+use crate::harness::{HM, block_on, claim_of, committed, creation, position};
 
 /// Runs a line, which must succeed, and returns what it prints on one line.
 fn said(shell: &crate::shell::Shell, line: &str) -> String {
@@ -152,4 +158,48 @@ fn a_challenge_that_the_operator_outvotes_needs_no_move_until_the_operator_takes
     said(&shell, "hm --operator-override \"a test\" --agent operator claim abstain C1");
     let asked = said(&shell, "hm attention");
     assert!(asked.contains("contradiction, architect's move"), "{asked}");
+}
+
+/// A context reads 40 contradictions at a time, the newest first.
+#[test]
+fn a_context_finds_a_contradiction_behind_many_outvoted_challenges() {
+    let shell = crate::shell::Shell::new();
+    let front = Front::new(shell.workspace(), PathBuf::from(HM));
+    for number in 0..=45 {
+        let made = creation("devops", &format!("table t{number} has {} rows", number * 7));
+        block_on(committed(&front, &made)).expect("a receipt");
+        let against = position("analyst", claim_of(&made), Position::Challenge);
+        block_on(committed(&front, &against)).expect("a receipt");
+        if number > 0 {
+            let stands = position("operator", claim_of(&made), Position::Support);
+            block_on(committed(&front, &stands)).expect("a receipt");
+        }
+    }
+    let context = said(&shell, "hm --agent devops context");
+    assert_eq!(context.matches("<contradiction").count(), 1, "{context}");
+    assert!(context.contains("table t0 has 0 rows"), "{context}");
+}
+
+/// The rest of the questions has no list of its own.
+#[test]
+fn questions_beyond_those_shown_come_once_some_are_settled() {
+    let shell = crate::shell::Shell::new();
+    for number in 1..=23 {
+        said(
+            &shell,
+            &format!(
+                "hm --agent devops claim create \"table t{number} has {} rows\" --scope src/t{number} --ask analyst",
+                number * 7
+            ),
+        );
+    }
+    let rest = "3 more of question, once some of these are settled";
+    let listed = said(&shell, "hm attention");
+    assert!(listed.contains(rest), "{listed}");
+    let screen = crate::terminal::Screen::open(&shell.command("hm watch"), (200, 160)).wait_for("q end");
+    assert!(screen.contains(rest), "{screen}");
+    let pages =
+        crate::web::Pages::start(shell.command("hm --operator-override \"a test\" web --no-open")).opened();
+    let page = pages.page("/");
+    assert!(page.contains("3 more of ") && page.contains(", once some of these are settled"), "{page}");
 }

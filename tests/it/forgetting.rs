@@ -24,7 +24,7 @@ use crate::harness::{
     position, ran, request, wait_until,
 };
 use crate::shell::Shell;
-use crate::terminal::{by_a_human, on_screen};
+use crate::terminal::{Screen, by_a_human, on_screen};
 
 /// A statement that is long enough to be recognised as a quote.
 const QUOTED: &str = "the pool of the vqzkjxwb cluster holds 20 connections";
@@ -218,6 +218,23 @@ fn one_event_is_shown_with_what_goes_with_it_and_erased_after_a_yes() {
 }
 
 #[test]
+fn an_erasure_whose_list_grew_before_the_answer_erases_nothing() {
+    let shell = Shell::new();
+    let twice = |statement: &str| {
+        let line = format!("hm --agent devops claim create \"{statement}\" --scope src");
+        assert!(shell.run(&line).status.success(), "{line}");
+    };
+    twice("the pool holds twenty connections at most");
+    let mut screen = Screen::open(&shell.command("hm forget C1 --reason \"a slip\""), (40, 120));
+    screen.wait_for("Erase this event for good?");
+    twice("because the pool holds twenty connections at most");
+    screen.press("y\n");
+    screen.wait_for("nothing was erased: something that quotes it was written meanwhile");
+    assert_eq!(screen.ended(), Some(2));
+    assert_eq!(shell.json("hm --json verify")["erased"], 0);
+}
+
+#[test]
 fn only_a_human_forgets_many_and_only_after_a_yes() {
     let shell = Shell::new();
     let front = Front::new(shell.workspace(), PathBuf::from(HM));
@@ -235,7 +252,7 @@ fn only_a_human_forgets_many_and_only_after_a_yes() {
     let (code, shown) = on_screen(&shell.command("hm --agent devops forget --reason asked"), "n\n");
     assert_eq!(code, Some(2), "{shown}");
     assert!(shown.contains("claim.created by devops: the pool holds 20"), "{shown}");
-    assert!(shown.contains("1 events: 1 claim.created") && shown.contains("not reached: backups"), "{shown}");
+    assert!(shown.contains("1 event: 1 claim.created") && shown.contains("not reached: backups"), "{shown}");
     assert_eq!(shell.json("hm --json verify")["erased"], 0);
     let (code, shown) = on_screen(&shell.command("hm --agent devops forget --reason asked"), "y\n");
     assert_eq!(code, Some(0), "{shown}");

@@ -261,6 +261,15 @@ fn uninit_names_the_places_that_hold_the_memory_and_its_settings() {
     let places = "The memory stays in .git/hivemind/ and its settings in .hivemind/: delete both to forget everything.";
     assert!(text.contains(places), "{text}");
     assert!(machine.project().join(".git/hivemind").is_dir());
+    // Elsewhere a path within the project would name nothing.
+    let project = machine.project().display().to_string();
+    let elsewhere =
+        machine.command(&["uninit", "--yes", "--dir", &project]).current_dir(machine.home()).output();
+    let text =
+        String::from_utf8(elsewhere.expect("hm can be run").stdout).expect("text").replace("\n    ", " ");
+    let places =
+        format!("stays in {project}/.git/hivemind/ and its settings in {project}/.hivemind/: delete both");
+    assert!(text.contains(&places), "{text}");
 }
 
 fn parsed_or_empty(path: &str, text: &str) -> Value {

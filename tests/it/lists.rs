@@ -1,13 +1,14 @@
 //! Lists, pages and packs say what a claim says before they say anything else of it, and cost what they may.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use hivemind::writer::Front;
 use serde_json::Value;
 
-use crate::harness::{HM, block_on, committed, creation};
+use crate::harness::{HM, block_on, committed, creation, wait_until};
 use crate::shell::Shell;
-use crate::terminal::on_screen;
+use crate::terminal::{Screen, on_screen};
 
 fn said(shell: &Shell, line: &str) -> String {
     let output = shell.run(line);
@@ -414,6 +415,15 @@ fn a_shell_shows_formats_and_generics_as_they_were_written() {
         let (_, screen) = on_screen(named.env("HM_AGENT", "devops"), "");
         assert!(!screen.contains(typed) && screen.contains("&lt;"), "{line}: {screen}");
     }
+    // Red before: `&lt;` that was typed looked like `<` at a terminal.
+    let escape = "write &lt;b> for <b>, and &amp;lt; for &lt;";
+    said(&shell, &format!("hm --agent devops claim create \"{escape}\" --scope src/c"));
+    for line in ["claim list", "claim show C4", "claim search write"] {
+        let (_, screen) = on_screen(&shell.command(&format!("hm {line}")), "");
+        assert!(screen.contains(escape), "{line}: {screen}");
+        let piped = said(&shell, &format!("hm {line}"));
+        assert!(piped.contains("write &lt;b> for &lt;b>, and &amp;lt; for &lt;"), "{line}: {piped}");
+    }
     let similar = said(&shell, &format!("hm --agent analyst claim create \"{written} now\" --scope src/a"));
     assert!(!similar.contains("&lt;"), "{similar}");
 }
@@ -515,7 +525,61 @@ fn a_terminal_shows_refusals_and_help_pages_in_lines_that_fit() {
         assert!(is_wide(&piped), "{line}: {piped}");
         let (_, screen) = on_screen(shell.command(line).env("NO_COLOR", "1"), "");
         assert!(!is_wide(&screen), "{line}: {screen}");
-        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        assert_eq!(words(&screen), words(&piped), "{line}");
+        // A long command goes on in the next line.
+        let words =
+            |text: &str| text.replace(" \\\n", " ").split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&screen.replace('\r', "")), words(&piped), "{line}");
     }
+}
+
+/// What a terminal of so many columns gets, without colours.
+fn at_width(shell: &Shell, script: &str, columns: u16) -> String {
+    let hm = shell.command("hm");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script.replace("hm ", &format!("{HM} "))]);
+    command.current_dir(shell.workspace().root()).env("NO_COLOR", "1");
+    for (name, value) in hm.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let screen = Screen::open(&command, (50, columns));
+    screen.ended();
+    wait_until("the screen is read", || !screen.text().trim().is_empty());
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    screen.sent().replace('\r', "")
+}
+
+/// Red before: the width of stdout counted for stderr, and pages had lines of 119 columns or broke lines twice.
+#[test]
+fn a_narrow_terminal_shows_every_help_page_in_lines_that_fit() {
+    let shell = Shell::new();
+    for columns in [60, 80] {
+        let refused = at_width(&shell, "hm claim show C999 > /dev/null", columns);
+        assert!(refused.contains("C999") && (refused.lines().count() > 1) == (columns == 60), "{refused}");
+        let pages = [
+            "roles",
+            "options",
+            "agent",
+            "",
+            "forget",
+            "news",
+            "backfill",
+            "decision record",
+            "import-notes",
+        ];
+        let pages = pages.map(|page| format!("hm help {page}"));
+        let pages = pages
+            .into_iter()
+            .chain(["hm claim > /dev/null".to_owned(), "hm experiment record -h".to_owned()]);
+        for line in pages {
+            let shown = at_width(&shell, &line, columns);
+            assert!(shown.lines().count() > 5, "{line}: {shown}");
+            let wide = shown.lines().find(|row| row.chars().count() > usize::from(columns));
+            assert_eq!(wide, None, "{columns} {line}: {shown}");
+        }
+    }
+    let page = at_width(&shell, "hm help backfill", 60);
+    assert!(page.contains("reported it and cites the report. A decision keeps the day\n"), "{page}");
 }

@@ -430,7 +430,7 @@ fn what_names_nothing_is_refused_with_the_nearest() {
             hm: no task is called `X4` (X is for contradictions, and T for tasks); did you mean T2 (indexes), T1 (tables)? `hm task list` shows all
             [exit 1]
             $ hm claim show P1
-            hm: no claim is called `P1` (P is for plans and phases, and C for claims); there is none yet: `hm claim list` shows all
+            hm: `P1` is no claim but a plan or a phase; `hm plan show` shows it
             [exit 1]
             $ hm task show q7
             hm: no task is called `q7` (no name begins with Q; names begin with C for claims, T for tasks, P for plans and phases, R for runs, X for contradictions, S for sessions, L for patterns, G for guards, B for playbooks); did you mean T2 (indexes), T1 (tables)? `hm task list` shows all
@@ -517,4 +517,64 @@ fn the_phase_moves_on_when_its_tasks_are_done() {
     let added = shell.json("hm --agent analyst --json task add \"read the figures\"");
     let shown = shell.json(&format!("hm --json task show {}", added["task_id"].as_str().expect("an id")));
     assert_eq!(shown["task"]["phase"], "P3", "{shown}");
+}
+
+/// Red before: a plan and a session were no names at all there, a guard was denied that was listed, a session had no list,
+/// and a trace had an invalid digit.
+#[test]
+fn a_name_of_something_else_is_refused_with_the_verb_that_takes_it() {
+    let mut shell = Shell::new();
+    shell.check(
+        &[
+            "hm --agent devops claim create \"it holds 20\" --scope src/db",
+            "hm --agent devops plan add \"Ship 1.0\"",
+            "hm --agent architect guard accept --command \"cargo publish\" --text \"ask first\"",
+            "hm claim show P1",
+            "hm task show S1",
+            "hm guard show C1",
+            "hm session show C1",
+            "hm session show elsewhere",
+            "hm session turn0 S1",
+            "hm trace show C1",
+            "hm trace show 99",
+            "hm profile show C1",
+        ],
+        expect![[r#"
+            $ hm --agent devops claim create "it holds 20" --scope src/db
+            claim created C1: committed at seq 1
+            next: confirmed once another agent supports it
+            $ hm --agent devops plan add "Ship 1.0"
+            plan added P1: committed at seq 2
+            next: `hm phase add TITLE --plan P1`, or look at it: `hm intent INTENT --plan P1`
+            $ hm --agent architect guard accept --command "cargo publish" --text "ask first"
+            guard accepted G1: committed at seq 3
+            $ hm claim show P1
+            hm: `P1` is no claim but a plan or a phase; `hm plan show` shows it
+            [exit 1]
+            $ hm task show S1
+            hm: `S1` is no task but a session; `hm session show S1` shows it
+            [exit 1]
+            $ hm guard show C1
+            hm: no guard and no dead end with a trigger is called C1; `hm guard list` shows all
+            [exit 1]
+            $ hm session show C1
+            hm: no session is called C1 (C is for claims, and S for sessions); `hm session list` shows all
+            [exit 1]
+            $ hm session show elsewhere
+            hm: no session is called elsewhere; `hm session list` shows all
+            [exit 1]
+            $ hm session turn0 S1
+            hm: nothing was handed to a session called SESSION; `hm session list` shows all, and which one each goes on from
+            [exit 1]
+            $ hm trace show C1
+            hm: a trace is named by a position in the ledger, such as 57 or #57, and `C1` is none: `hm trace list` lists them
+            [exit 2]
+            $ hm trace show 99
+            hm: event #99 has no trace; `hm trace list` shows all
+            [exit 1]
+            $ hm profile show C1
+            hm: no profile is called `C1`; `hm profile list` shows those there are, `hm profile check` what is wrong with others
+            [exit 1]
+        "#]],
+    );
 }

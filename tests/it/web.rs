@@ -14,7 +14,8 @@ use crate::doubted::scene;
 use crate::harness::HM;
 use crate::hook::within;
 use crate::http::Answer;
-use crate::terminal::AS_OPERATOR;
+use crate::shell::Shell;
+use crate::terminal::{AS_OPERATOR, Screen};
 use crate::watch::disputes;
 
 /// How long an answer may take; slow machines run the tests too.
@@ -37,7 +38,7 @@ pub(crate) const PAGES: [&str; 13] = [
 ];
 
 /// A running `hm web`, ended with its test, and the browser that opened it.
-struct Pages {
+pub(crate) struct Pages {
     child: Child,
     port: u16,
     token: String,
@@ -46,7 +47,7 @@ struct Pages {
 
 impl Pages {
     /// The pages of a workspace, not opened yet.
-    fn start(mut command: Command) -> Self {
+    pub(crate) fn start(mut command: Command) -> Self {
         for variable in ["HM_AGENT", "HM_DIR", "HM_SESSION"] {
             command.env_remove(variable);
         }
@@ -66,7 +67,7 @@ impl Pages {
         Self::start(command).opened()
     }
 
-    fn opened(mut self) -> Self {
+    pub(crate) fn opened(mut self) -> Self {
         let answer = self.send("GET", &format!("/?token={}", self.token), &[], "");
         assert_eq!((answer.status, answer.header("location")), (303, Some("/")), "{answer:?}");
         let cookie = answer.header("set-cookie").expect("a cookie");
@@ -108,7 +109,7 @@ impl Pages {
     }
 
     /// The text of a page that is there.
-    fn page(&self, path: &str) -> String {
+    pub(crate) fn page(&self, path: &str) -> String {
         let answer = self.get(path);
         assert_eq!(answer.status, 200, "{path}: {}", answer.body);
         answer.body
@@ -290,6 +291,65 @@ fn the_page_of_a_proved_claim_says_that_its_challenge_is_answered() {
     assert!(against.is_some_and(|against| against.contains(stands)), "{page}");
     let page = pages.page("/disagreements");
     assert!(page.contains(&format!("settled: {stands}")), "{page}");
+}
+
+/// Red before: the challenge of a claim that waits for a second support was contested on the pages, though the operator had
+/// outvoted it.
+#[test]
+fn an_outvoted_challenge_of_a_proposed_claim_is_settled() {
+    let shell = Shell::new();
+    std::fs::write(shell.workspace().config(), "[quorum]\nsupports = 2\n").expect("a configuration");
+    for line in [
+        "hm --agent devops claim create \"the cache is small\" --scope src/cache.py",
+        "hm --agent analyst claim challenge C1 \"I saw 4 GB\"",
+        "hm --agent operator claim support C1",
+    ] {
+        assert!(shell.run(line).status.success(), "{line}");
+    }
+    let pages = Pages::start(shell.command("hm --operator-override \"a test\" web --no-open")).opened();
+    let stands = "the operator stands by the claim";
+    let page = pages.page("/claim/C1");
+    assert!(page.contains("proposed") && page.contains("1 for, 1 against, settled"), "{page}");
+    let against = page.split("<h3>Against</h3>").nth(1).and_then(|rest| rest.split("</div>").next());
+    assert!(against.is_some_and(|against| against.contains(stands)), "{page}");
+    let page = pages.page("/disagreements");
+    assert!(page.contains(&format!("settled: {stands}")) && !page.contains("≠"), "{page}");
+    let mut screen = Screen::open(&shell.command("hm watch"), (40, 120));
+    screen.wait_for("q end");
+    screen.press("/cache\r");
+    screen.wait_for("C1 fact proposed, 1 for, 1 against, settled, devops");
+    screen.press("\r");
+    let page = screen.wait_for("History");
+    assert!(page.contains("challenge, analyst at") && page.contains(stands), "{page}");
+    // The word of the operator is taken back.
+    assert!(shell.run("hm --agent operator claim abstain C1").status.success());
+    let page = pages.page("/disagreements");
+    assert!(!page.contains(stands) && page.contains("≠"), "{page}");
+}
+
+/// Red before: its client was unknown in the list, and empty on the pages.
+#[test]
+fn a_researcher_that_wrote_nothing_is_shown_with_its_profile_and_its_run() {
+    let shell = Shell::new();
+    let profiles = shell.workspace().marker_dir().join("profiles");
+    std::fs::create_dir_all(&profiles).expect("a directory");
+    let profile = "description = 'a test'\nargv = ['/bin/sh', '-c', 'sleep 30', '{prompt}']\ntimeout_ms = 60000\n[agent]\nname = 'Ana'\n";
+    std::fs::write(profiles.join("scout.toml"), profile).expect("a profile");
+    let trusted = shell.run("hm --agent operator profile trust scout --yes");
+    assert!(trusted.status.success(), "{trusted:?}");
+    within(&shell, "s-1", "hm --json --agent architect session spawn scout \"who holds a connection?\"");
+    let listed = shell.run("hm session list");
+    let listed = String::from_utf8_lossy(&listed.stdout).replace("\n    ", " ");
+    assert!(listed.contains("analyst, researcher by profile scout (run `R1`)"), "{listed}");
+    assert!(!listed.contains("unknown"), "{listed}");
+    let pages = Pages::start(shell.command("hm --operator-override \"a test\" web --no-open")).opened();
+    for path in ["/", "/sessions"] {
+        let page = pages.page(path);
+        assert!(page.contains("researcher by profile scout (R1)"), "{path}: {page}");
+    }
+    let screen = Screen::open(&shell.command("hm watch"), (40, 200));
+    screen.wait_for("analyst, researcher by profile scout (R1)");
+    shell.run("hm --agent architect experiment cancel R1");
 }
 
 #[tokio::test]

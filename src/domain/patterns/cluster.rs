@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Book, Found, Subject, overlap};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ContradictionKind, Tier};
-use crate::domain::event::{ContradictionDetected, Event, Recorded};
+use crate::domain::claim::{ContradictionKind, Status, Tier};
+use crate::domain::event::{ContradictionDetected, Event, Recorded, StatusChanged};
 use crate::domain::ids::ClaimId;
 use crate::domain::pattern::{PatternEnd, PatternKind, Repeats};
 use crate::domain::scope::Scope;
@@ -30,6 +30,8 @@ struct Entry {
     pairs: BTreeSet<(AgentId, AgentId)>,
     /// The contradictions of the dispute that are open.
     open: u32,
+    /// Whether it is about a claim that its challenges contest no more, because the operator stands by the claim.
+    is_outvoted: bool,
     at: Timestamp,
     seq: u64,
 }
@@ -58,6 +60,9 @@ impl Dispute {
 
 impl Area {
     fn has(&self, entry: &Entry) -> bool {
+        if entry.is_outvoted {
+            return false;
+        }
         match self {
             Self::Scopes(scopes) => overlap(scopes, &entry.scopes),
             Self::Pair(one, other) => entry.pairs.contains(&(one.clone(), other.clone())),
@@ -82,8 +87,31 @@ impl Cluster {
                     }
                 }
             }
+            Event::StatusChanged(change) => self.moved(recorded, change, book),
             _ => {}
         }
+    }
+
+    /// Challenges that leave their claim proposed or confirmed are outvoted, until they contest it again.
+    fn moved(&mut self, recorded: &Recorded, change: &StatusChanged, book: &mut Book) {
+        let is_outvoted = match change.to {
+            // Challenges made after the run was asked for contest its claim again at once.
+            Status::Proposed | Status::Confirmed if change.leaves_open.is_empty() => true,
+            Status::Contested => false,
+            // What is open stays open until its run ends, and what is over has its own event.
+            Status::Proposed | Status::Confirmed | Status::PendingProof | Status::Deprecated => return,
+        };
+        let dispute = Dispute::Challenged(change.claim_id);
+        let Some(entry) = self.disputes.get_mut(&dispute).filter(|entry| entry.is_outvoted != is_outvoted)
+        else {
+            return;
+        };
+        entry.is_outvoted = is_outvoted;
+        if is_outvoted {
+            return self.settle(recorded, book);
+        }
+        let pairs: Vec<_> = entry.pairs.iter().cloned().collect();
+        pairs.into_iter().for_each(|pair| self.raise(recorded, (&dispute, pair), book));
     }
 
     fn settle(&mut self, recorded: &Recorded, book: &mut Book) {
@@ -117,16 +145,30 @@ impl Cluster {
             oldest.into_iter().for_each(|oldest| drop(self.disputes.remove(&oldest)));
         }
         let dispute = Dispute::of(of.kind, left.claim_id, right.claim_id);
-        let entry = self.disputes.entry(dispute).or_insert_with(|| Entry {
-            scopes: scopes.clone(),
+        let entry = self.disputes.entry(dispute.clone()).or_insert_with(|| Entry {
+            scopes,
             pairs: BTreeSet::new(),
             open: 0,
+            is_outvoted: false,
             at: recorded.at,
             seq: recorded.seq,
         });
         entry.open += 1;
+        // The challenge contests the claim, whatever was outvoted before.
+        entry.is_outvoted = false;
         entry.pairs.insert(pair.clone());
-        let last = entry.clone();
+        self.raise(recorded, (&dispute, pair), book);
+    }
+
+    /// Opens the pattern of the area of a dispute, or of two of its agents, if that has enough disputes.
+    fn raise(
+        &mut self,
+        recorded: &Recorded,
+        (dispute, pair): (&Dispute, (AgentId, AgentId)),
+        book: &mut Book,
+    ) {
+        let Some(last) = self.disputes.get(dispute).cloned() else { return };
+        let scopes = &last.scopes;
         let is_known = self.open.values().any(|area| area.has(&last));
         if is_known {
             return;

@@ -161,6 +161,32 @@ fn all_challenges_of_a_claim_are_one_dispute() {
     assert_eq!(team.mine(), ["resolved"]);
 }
 
+/// Red before: challenges that the operator had outvoted counted as open, and a cluster of them never ended.
+#[test]
+fn a_challenge_that_is_outvoted_is_no_open_dispute_until_it_contests_its_claim_again() {
+    let moved =
+        |from: &str, to: &str| json!({ "claim_id": id(1), "from": from, "to": to, "reason": "it is so" });
+    let mut team = Team::default();
+    team.disputes("position", (1, "ana"), (1, "qa")).disputes("position", (2, "ana"), (2, "qa"));
+    team.says("operator", "claim.status_changed", moved("contested", "confirmed"));
+    team.disputes("position", (3, "ana"), (3, "qa"));
+    assert_eq!(team.mine(), [""; 0], "two are open");
+    team.says("operator", "claim.status_changed", moved("confirmed", "contested"));
+    assert_eq!(team.mine(), ["contradiction_cluster ana and qa"]);
+    team.says("operator", "claim.status_changed", moved("contested", "proposed"));
+    assert_eq!(team.mine(), ["resolved"]);
+    // A run answers the other challenge, and one that came after the run was asked for stays.
+    team.disputes("position", (4, "ana"), (4, "qa"));
+    assert_eq!(team.mine(), ["contradiction_cluster ana and qa"]);
+    let mut proven = json!({ "claim_id": id(4), "from": "pending_proof", "to": "confirmed", "reason": "it passed",
+        "leaves_open": ["qa"] });
+    team.says("system", "claim.status_changed", proven.clone());
+    assert_eq!(team.mine(), [""; 0], "the late challenge contests it at once");
+    proven["leaves_open"] = json!([]);
+    team.says("system", "claim.status_changed", proven);
+    assert_eq!(team.mine(), ["resolved"]);
+}
+
 #[test]
 fn a_weak_contradiction_is_no_dispute() {
     let mut team = Team::default();

@@ -19,7 +19,7 @@ pub(in crate::views) type Moves = BTreeMap<String, Vec<String>>;
 /// operator outvotes.
 pub(in crate::views) fn moves_of(both: &Contradiction) -> Moves {
     let Contradiction { left, right, .. } = both;
-    if both.is_outvoted() {
+    if both.is_outvoted {
         return Moves::new();
     }
     // A command against a decision of the operator only makes a proposal.

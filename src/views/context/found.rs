@@ -187,7 +187,7 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
             let mut found = Vec::new();
             loop {
                 let page = store.contradictions(&open)?;
-                found.extend(page.contradictions.into_iter().filter(|both| !both.is_outvoted()));
+                found.extend(page.contradictions.into_iter().filter(|both| !both.is_outvoted));
                 open.before = page.next;
                 if found.len() >= limit || open.before.is_none() {
                     break;
