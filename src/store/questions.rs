@@ -1,5 +1,7 @@
 //! Questions to agents about their positions, until they answer.
 
+use std::collections::VecDeque;
+
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
@@ -11,7 +13,7 @@ use crate::domain::claim::{ClaimType, Position, Status};
 use crate::domain::event::{ClaimCreated, ClaimSuperseded, PositionTaken, Recorded, StatusChanged};
 use crate::domain::ids::ClaimId;
 
-/// The most claims in a row that replaced each other, when the one that an agent supported is looked for.
+/// The most claims in a row that replaced each other, when the one on which an agent has a position is looked for.
 const MOST_REPLACED: usize = 20;
 
 /// What else an agent asked another agent.
@@ -66,9 +68,7 @@ impl Reader {
         let sql = format!(
             "SELECT q.claim_id, q.agent, q.instead_of, q.asked_at, c.objection_until, o.id AS would_replace, \
              EXISTS (SELECT 1 FROM consensus WHERE claim_id = q.claim_id AND agent = q.agent \
-             AND position = 'challenge') AS is_challenged, \
-             EXISTS (SELECT 1 FROM consensus WHERE claim_id = q.instead_of AND agent = q.agent \
-             AND position = 'challenge') AS ended_challenge FROM questions q \
+             AND position = 'challenge') AS is_challenged FROM questions q \
              JOIN claims c ON c.id = q.claim_id \
              LEFT JOIN claims o ON o.id = c.proposes_to_supersede AND o.owner = q.agent AND o.status <> 'deprecated' \
              WHERE {of_agent} AND NOT (q.instead_of IS NULL AND c.objection_until IS NULL AND EXISTS \
@@ -79,7 +79,7 @@ impl Reader {
         let asked = self.kept_of(statement.query(params![agent, bound(limit)])?, asked)?;
         let mut questions = Vec::new();
         for asked in asked {
-            let Asked { claim, agent, instead_of, ended_challenge, is_challenged, .. } = asked;
+            let Asked { claim, agent, instead_of, is_challenged, .. } = asked;
             let Asked { would_replace, asked_at, until, .. } = asked;
             // The claim may have expired.
             let summary = self.claim_summary(claim)?.filter(|claim| claim.status != Status::Deprecated);
@@ -94,6 +94,9 @@ impl Reader {
                 continue;
             }
             let Some(claim) = summary else { continue };
+            let held = instead_of.map(|old| self.held_before(old, &agent)).transpose()?.flatten();
+            let (instead_of, ended_challenge) =
+                held.map_or((instead_of, false), |(old, is_challenge)| (Some(old), is_challenge));
             let supported =
                 instead_of.filter(|_| !ended_challenge && claim.claim_type == ClaimType::Decision);
             let supported = match supported {
@@ -121,6 +124,22 @@ impl Reader {
             });
         }
         Ok(questions)
+    }
+
+    /// The last claim on which an agent has a position, of this one and those whose place it took, and whether that is a
+    /// challenge.
+    fn held_before(&self, id: ClaimId, agent: &str) -> Result<Option<(ClaimId, bool)>, StoreError> {
+        let sql = "SELECT position = 'challenge' FROM consensus WHERE claim_id = ?1 AND agent = ?2";
+        let mut held = self.db.prepare_cached(sql)?;
+        let mut at = VecDeque::from([id]);
+        for _ in 0..MOST_REPLACED {
+            let Some(id) = at.pop_front() else { break };
+            if let Some(is_challenge) = held.query_row(params![id, agent], only).optional()? {
+                return Ok(Some((id, is_challenge)));
+            }
+            at.extend(self.predecessors(id)?);
+        }
+        Ok(None)
     }
 
     /// The last claim that an agent supported, of this one and those that it replaced one after the other, with its
@@ -214,7 +233,6 @@ struct Asked {
     claim: ClaimId,
     agent: String,
     instead_of: Option<ClaimId>,
-    ended_challenge: bool,
     would_replace: Option<ClaimId>,
     is_challenged: bool,
     asked_at: i64,
@@ -226,7 +244,6 @@ fn asked(row: &Row<'_>) -> rusqlite::Result<Asked> {
         claim: row.get("claim_id")?,
         agent: row.get("agent")?,
         instead_of: row.get("instead_of")?,
-        ended_challenge: row.get("ended_challenge")?,
         asked_at: row.get("asked_at")?,
         until: row.get("objection_until")?,
         would_replace: row.get("would_replace")?,

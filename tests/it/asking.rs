@@ -1089,3 +1089,38 @@ fn silence_replaces_nothing_of_an_owner_that_was_not_there() {
     assert_eq!(team.sweeps(), 1);
     assert_eq!(team.status(claim_of(&old)), Status::Deprecated);
 }
+
+/// Red before: the second replacement asked nobody, and silence confirmed it.
+#[test]
+fn a_challenger_that_did_not_answer_is_asked_about_each_successor() {
+    let shell = Shell::new();
+    let hm = |line: &str| shell.run(&format!("hm {line}"));
+    let done = |line: &str| {
+        let output = hm(line);
+        assert!(output.status.success(), "{line}: {output:?}");
+        String::from_utf8(output.stdout).expect("UTF-8").replace("\n    ", " ")
+    };
+    done("--agent devops claim create \"the retry is safe\" --scope src/calc.py");
+    done("--agent reviewer claim challenge C1 \"it charges twice\"");
+    done("--agent devops claim create \"the retry is safe, really\" --scope src/calc.py --supersedes C1");
+    let silent = hm(
+        "--agent devops claim create \"the retry is safe, and so on\" --scope src/calc.py --supersedes C2 \
+        --unless-objection-minutes 1 --ask analyst",
+    );
+    let refusal = String::from_utf8(silent.stderr).expect("UTF-8");
+    assert!(refusal.contains("reviewer challenges claim C1, and silence does not end"), "{refusal}");
+    done("--agent devops claim create \"the retry is safe, and so on\" --scope src/calc.py --supersedes C2");
+    let asked = done("--agent reviewer attention");
+    assert!(
+        asked.contains(
+            "`C3` `C1` devops replaced a claim that you challenged, and your challenge ended with it"
+        ),
+        "{asked}"
+    );
+    done("--agent reviewer claim abstain C3");
+    done(
+        "--agent devops claim create \"the retry is safe, that is all\" --scope src/calc.py --supersedes C3",
+    );
+    assert!(done("--agent reviewer attention").starts_with("Nothing needs reviewer now."), "it has answered");
+    shell.assert_rebuilds_to_the_same();
+}

@@ -69,8 +69,9 @@ pub(super) fn check(
         return Err(Rejection::invalid("unless_objection_minutes", why));
     }
     let mut replaced = create.supersedes.iter().chain(replaced);
-    let challenged = |id: &ClaimId| Some((*id, state.claim(*id)?.challengers().find(|by| *by != agent)?));
-    if let Some((old_id, challenger)) = replaced.find_map(challenged) {
+    let challenged =
+        |id: &ClaimId| contradiction::challengers_behind(state, *id).into_iter().find(|(by, _)| *by != agent);
+    if let Some((challenger, old_id)) = replaced.find_map(challenged) {
         let why = format!(
             "{challenger} challenges claim {old_id}, and silence does not end a challenge: leave this out, and add \
              {challenger} to asks"
@@ -209,11 +210,11 @@ fn stands_against(state: &State, id: ClaimId, claim: &Claim) -> Option<String> {
     {
         return Some(format!("claim {rival} is to take its place"));
     }
-    let proposed = claim.proposes_to_supersede.and_then(|old| Some((old, state.claim(old)?)));
-    let mut replaced = state.replaced_by(id).chain(proposed);
-    let challenged =
-        replaced.find_map(|(old, held)| Some((old, held.challengers().find(|by| **by != claim.owner)?)));
-    if let Some((old, challenger)) = challenged {
+    let mut replaced = state.replaced_by(id).map(|(old, _)| old).chain(claim.proposes_to_supersede);
+    let challenged = replaced.find_map(|old| {
+        contradiction::challengers_behind(state, old).into_iter().find(|(by, _)| **by != claim.owner)
+    });
+    if let Some((challenger, old)) = challenged {
         return Some(format!("{challenger} challenges claim {old}, whose place it takes"));
     }
     if let Some(proposal) = state.proposals(id).next() {

@@ -143,29 +143,26 @@ pub(super) fn left_behind<'a>(
     old: &'a Claim,
     (new_id, owner): (ClaimId, &'a AgentId),
 ) -> impl Iterator<Item = &'a AgentId> {
-    silent_on_new(state, old, Position::Support, (new_id, owner))
-}
-
-/// Agents that challenge the old claim and have no position on the new one.
-pub(super) fn challengers_left_behind<'a>(
-    state: &'a State,
-    old: &'a Claim,
-    new: (ClaimId, &'a AgentId),
-) -> impl Iterator<Item = &'a AgentId> {
-    silent_on_new(state, old, Position::Challenge, new)
-}
-
-/// Agents with a position on the old claim, other than the owner of the new claim, that have none on the new claim.
-fn silent_on_new<'a>(
-    state: &'a State,
-    old: &'a Claim,
-    position: Position,
-    (new_id, owner): (ClaimId, &'a AgentId),
-) -> impl Iterator<Item = &'a AgentId> {
     let has_spoken =
         move |agent: &AgentId| state.claim(new_id).is_some_and(|new| new.positions.contains_key(agent));
-    let holders = old.positions.iter().filter(move |(_, held)| **held == position);
+    let holders = old.positions.iter().filter(|(_, held)| **held == Position::Support);
     holders.map(|(agent, _)| agent).filter(move |agent| *agent != owner && !has_spoken(agent))
+}
+
+/// Agents that challenge a claim, or challenged one of those whose place it took and have had no position since, each with
+/// the claim that it challenges.
+pub(super) fn challengers_behind(state: &State, id: ClaimId) -> BTreeMap<&AgentId, ClaimId> {
+    let mut found = BTreeMap::new();
+    let mut at = vec![(id, BTreeSet::<&AgentId>::new())];
+    while let Some((id, mut spoken)) = at.pop() {
+        let Some(claim) = state.claim(id) else { continue };
+        for agent in claim.challengers().filter(|agent| !spoken.contains(*agent)) {
+            found.entry(agent).or_insert(id);
+        }
+        spoken.extend(claim.positions.keys());
+        at.extend(state.replaced_by(id).map(|(old, _)| (old, spoken.clone())));
+    }
+    found
 }
 
 /// Contradictions between each supporter of the old claim and the agent that superseded it.

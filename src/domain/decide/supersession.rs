@@ -118,8 +118,12 @@ pub(super) fn replace(
     if is_own && !mends && old.claim_type == ClaimType::Decision {
         asks.extend(asked_before(state, old_id, old, (new_id, owner)));
     }
-    // Their challenge ends with the old claim, so the challengers are asked about the new one.
-    asks.extend(contradiction::challengers_left_behind(state, old, (new_id, owner)).cloned());
+    // Their challenge ends with the old claim, so the challengers are asked about the new one. Those of a claim before that
+    // who have not answered are asked about this one.
+    let has_spoken =
+        |agent: &AgentId| state.claim(new_id).is_some_and(|new| new.positions.contains_key(agent));
+    let challengers = contradiction::challengers_behind(state, old_id).into_keys();
+    asks.extend(challengers.filter(|agent| *agent != owner && !has_spoken(agent)).cloned());
     let mut events = vec![ClaimSuperseded { claim_id: old_id, superseded_by: new_id, mends, asks }.into()];
     if old.status != Status::Deprecated {
         let how = if mends { "mended" } else { "superseded" };

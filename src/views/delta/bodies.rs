@@ -123,7 +123,15 @@ impl Asked<'_> {
         }
         let is_known = is_own || is_over || self.opened.contains_key(&summary.id.to_string());
         let end = if is_over { self.store.end(id)? } else { None };
-        let ended = end.and_then(|end| end.said());
+        let mut ended = end.and_then(|end| end.said());
+        if let Some(ended) = ended.as_mut()
+            && let Some(new) = summary.superseded_by.filter(|_| is_own)
+            && self.store.claim(new)?.is_some_and(|new| {
+                new.summary.status == Status::Deprecated && new.summary.superseded_by.is_none()
+            })
+        {
+            ended.push_str(", which is out of force by now: say it again if it still holds");
+        }
         let body = if is_known && !claim.answers_reader {
             let why = || {
                 if supporters.is_empty() {
