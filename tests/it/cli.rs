@@ -113,7 +113,7 @@ fn a_dead_end_warns_and_a_successor_takes_over() {
     shell.check(
         &[
             r#"hm --agent ops claim create "vendoring openssl breaks musl" --type negative --scope src/tls --trigger-path ./src//tls --trigger-command "cargo vendor" --trigger-symbol openssl::init --trigger-error "cannot find -lssl""#,
-            r#"hm --agent ana claim create "tls is static" --type hypothesis --scope src/tls/mod.rs --ttl-hours 24"#,
+            r#"hm --agent ana claim create "tls is static without openssl" --type hypothesis --scope src/tls/mod.rs --ttl-hours 24"#,
             r#"hm --agent ana claim create "tls is dynamic" --scope src/tls/mod.rs --supersedes C2 --evidence C1"#,
             "hm claim show C1",
             "hm claim show C2",
@@ -122,7 +122,7 @@ fn a_dead_end_warns_and_a_successor_takes_over() {
             $ hm --agent ops claim create "vendoring openssl breaks musl" --type negative --scope src/tls --trigger-path ./src//tls --trigger-command "cargo vendor" --trigger-symbol openssl::init --trigger-error "cannot find -lssl"
             claim created C1: committed at seq 1
             next: confirmed once another agent supports it
-            $ hm --agent ana claim create "tls is static" --type hypothesis --scope src/tls/mod.rs --ttl-hours 24
+            $ hm --agent ana claim create "tls is static without openssl" --type hypothesis --scope src/tls/mod.rs --ttl-hours 24
             claim created C2: committed at seq 3
             warning: a failed approach is on record here: "vendoring openssl breaks musl" (`hm claim show C1`)
             next: confirmed once another agent supports it
@@ -140,7 +140,7 @@ fn a_dead_end_warns_and_a_successor_takes_over() {
             $ hm claim show C2
             # replaced hypothesis `C2`
 
-            > tls is static
+            > tls is static without openssl
 
             - by analyst AGE ago; about src/tls/mod.rs; no evidence
             - superseded by: C3
