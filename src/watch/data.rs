@@ -298,9 +298,8 @@ impl Asker<'_> {
 
     fn need(&mut self, need: &Need) -> Item {
         let ids: Vec<String> = need.ids.iter().map(|id| self.named(id)).collect();
-        let kind = need.kind.replace('_', " ");
-        let asked = need.asked.join(", ");
-        let head = format!("{kind} {} since {}, move of {asked}", ids.join(" "), shown(self.now, need.since));
+        let (title, asked) = (need.title(&ids), need.asked.join(", "));
+        let head = format!("{title} since {}, move of {asked}", shown(self.now, need.since));
         let tone = if need.kind == "fault" { Tone::Alarm } else { Tone::Strong };
         let mut lines = vec![Line::new(tone, 0, &head)];
         lines.extend(need.what.iter().map(|text| self.quoted(Tone::Plain, text)).collect::<Vec<_>>());

@@ -125,11 +125,14 @@ fn needs(page: &mut Page<'_>) -> Result<Markup, Rejection> {
     for need in attention.needs.iter().take(NEEDS) {
         let ids: Vec<String> = need.ids.iter().map(|id| page.named(id)).collect();
         let what: Vec<String> = need.what.iter().map(|text| page.named(text)).collect();
+        let (contradictions, about) = need.subjects(&ids);
         let settle: Vec<String> = need.settle.iter().map(|step| page.line(step)).collect();
         entries.push(html! {
             li {
                 p { strong { (need.kind.replace('_', " ")) } " "
-                    @for id in &ids {
+                    @if !contradictions.is_empty() { (said(&contradictions.join(", "))) " of " }
+                    @for (at, id) in about.iter().enumerate() {
+                        @if at > 0 && !contradictions.is_empty() { "and " }
                         @if id.starts_with('C') { (page.to(&format!("/claim/{id}"), id)) } @else { (said(id)) }
                         " "
                     }

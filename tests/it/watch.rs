@@ -84,7 +84,7 @@ fn a_small_and_a_large_screen_show_who_works_what_needs_somebody_and_what_happen
             devops in claude             architect would deprecate it: a server is there now
               T1 mend the pool           a: hm claim deprecate C2 --reason REASON
               holds src/db/pool.rs       d: hm claim keep C2 --reason REASON
-              holds src/db/pool.rs     contradiction X1 C1 since HH:MM, move of devops
+              holds src/db/pool.rs     contradiction X1 of C1 since HH:MM, move of devops
               until HH:MM                devops: the pool holds 20 connections
               seen HH:MM                 analyst challenges it: it is 50 since the last
             architect in claude          release
@@ -115,7 +115,7 @@ fn a_small_and_a_large_screen_show_who_works_what_needs_somebody_and_what_happen
             devops in claude                                     architect would deprecate it: a server is there now                                      #9 architect: override proposed
               T1 mend the pool                                   a: hm claim deprecate C2 --reason REASON                                                 #8 operator states C2: one file holds it
               holds src/db/pool.rs                               d: hm claim keep C2 --reason REASON                                                      #7 C1 is disputed
-              holds src/db/pool.rs until HH:MM                 contradiction X1 C1 since HH:MM, move of devops                                            #6 C1 is now contested: challenged by analyst
+              holds src/db/pool.rs until HH:MM                 contradiction X1 of C1 since HH:MM, move of devops                                         #6 C1 is now contested: challenged by analyst
               seen HH:MM                                         devops: the pool holds 20 connections                                                    #5 analyst challenges C1: it is 50 since the last release
             architect in claude                                  analyst challenges it: it is 50 since the last release                                   #4 devops states C1: the pool holds 20 connections
               seen HH:MM                                         hm claim deprecate C1 --reason REASON                                                    #3 analyst starts a session in claude
