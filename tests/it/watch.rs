@@ -16,6 +16,7 @@ use crate::harness::{HM, block_on, claim_of, committed, creation, position, wait
 use crate::hook::{claude, within};
 use crate::shell::Shell;
 use crate::terminal::Screen;
+use crate::web::Pages;
 
 /// A small and a large terminal: rows and columns.
 const SMALL: (u16, u16) = (24, 80);
@@ -430,4 +431,33 @@ fn an_answered_challenge_is_shown_with_its_run() {
     let page = masked(&shell, &screen.wait_for("What proved it"));
     assert!(page.contains("challenge, analyst at HH:MM, answered by R1: it subtracts"), "{page}");
     assert!(!page.contains("contradicts C1"), "{page}");
+}
+
+/// Red before: what both held stood under the agent that was first in the session.
+#[test]
+fn each_agent_of_a_session_is_at_work_with_what_it_holds_itself() {
+    let shell = Shell::new();
+    for title in ["measure the pool", "mend the pool"] {
+        assert!(shell.run(&format!("hm --agent architect task add \"{title}\"")).status.success());
+    }
+    within(&shell, "s-9", "hm --json --agent analyst task claim T1");
+    within(&shell, "s-9", "hm --json --agent devops task claim T2");
+    within(&shell, "s-9", "hm --json --agent devops lock src/db --why migration");
+    let text = masked(&shell, &watch(&shell, "hm watch", LARGE).wait_for("q end"));
+    let who: Vec<String> =
+        text.lines().skip(2).take(5).map(|row| row.chars().take(48).collect::<String>()).collect();
+    let who: Vec<&str> = who.iter().map(|row| row.trim_end()).collect();
+    let held = "  holds src/db until HH:MM: migration";
+    assert_eq!(who, ["analyst", "  T1 measure the pool", "devops", "  T2 mend the pool", held], "{text}");
+    // A session that no client opened is on no page.
+    let pages = Pages::start(shell.command("hm --operator-override \"a test\" web --no-open")).opened();
+    let page = pages.page("/");
+    let row = |agent: &str| {
+        let rows = page.split("<tr>").filter(|row| row.contains(agent));
+        rows.map(str::to_owned).next().unwrap_or_else(|| panic!("no row of {agent}: {page}"))
+    };
+    assert!(row("analyst").contains("T1") && !row("analyst").contains("src/db"), "{page}");
+    assert!(row("devops").contains("T2") && row("devops").contains("src/db"), "{page}");
+    assert!(!page.contains(">S1<"), "{page}");
+    assert!(pages.page("/sessions").contains("No session yet."));
 }
