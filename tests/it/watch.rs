@@ -461,3 +461,62 @@ fn each_agent_of_a_session_is_at_work_with_what_it_holds_itself() {
     assert!(!page.contains(">S1<"), "{page}");
     assert!(pages.page("/sessions").contains("No session yet."));
 }
+
+/// Red before: the first entry of the list was selected, and the next key acted on it.
+#[test]
+fn esc_comes_back_to_the_entry_that_was_open() {
+    let shell = Shell::new();
+    for nth in 1..=3 {
+        for line in [
+            format!("hm --agent devops claim create \"fact {nth} of the pool\" --scope src/f{nth}"),
+            format!("hm --agent analyst claim challenge C{nth} \"not {nth}\""),
+        ] {
+            assert!(shell.run(&line).status.success(), "{line}");
+        }
+    }
+    assert!(shell.run("hm --agent reviewer claim challenge C2 \"nor that\"").status.success());
+    let mut screen = watch(&shell, "hm watch", LARGE);
+    screen.wait_for("> contradiction X1 of C1 since");
+    // Both disputes of a claim are one entry.
+    screen.press("j");
+    screen.wait_for("> contradiction X4, X2 of C2 since");
+    screen.press("j");
+    screen.wait_for("> contradiction X3 of C3 since");
+    screen.press("\r");
+    screen.wait_for("Claim C3");
+    screen.press("\u{1b}");
+    screen.wait_for("> contradiction X3 of C3 since");
+    screen.press("d");
+    screen.wait_for("hm claim deprecate C3 --reason REASON    Enter does it");
+    screen.press("\u{1b}");
+    screen.wait_for("q end");
+    screen.press("/fact\r");
+    screen.wait_for("Search: fact (3)");
+    let first = selected(&screen);
+    screen.press("jj");
+    wait_until("the third hit is selected", || ![first.as_str(), ""].contains(&selected(&screen).as_str()));
+    wait_until("the last hit is selected", || {
+        let rows = screen.text();
+        let last = rows.lines().rfind(|row| row.contains("fact contested")).map(str::to_owned);
+        last.is_some_and(|row| row.starts_with("> "))
+    });
+    let third = selected(&screen);
+    screen.press("\r");
+    screen.wait_for(&format!("Claim {third}"));
+    screen.press("\u{1b}");
+    screen.wait_for("Search: fact (3)");
+    assert_eq!(selected(&screen), third);
+    // From there the list of the first page has its entry again.
+    screen.press("\u{1b}");
+    screen.wait_for("> contradiction X3 of C3 since");
+    let pages = Pages::start(shell.command("hm --operator-override \"a test\" web --no-open")).opened();
+    let page = pages.page("/");
+    assert!(page.contains("X4, X2</span> of <a href=\"/claim/C2\">C2</a>"), "{page}");
+}
+
+/// The name of the selected hit of a search; empty without one.
+fn selected(screen: &Screen) -> String {
+    let text = screen.text();
+    let row = text.lines().find_map(|row| row.strip_prefix("> "));
+    row.and_then(|row| row.split(' ').next()).unwrap_or_default().to_owned()
+}
