@@ -441,6 +441,8 @@ pub(crate) struct Plan {
 /// A phase of a plan.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Phase {
+    /// None for the tasks without a plan.
+    pub(crate) name: Option<String>,
     pub(crate) title: String,
     #[serde(default)]
     pub(crate) tasks: Vec<Task>,

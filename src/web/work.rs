@@ -96,7 +96,7 @@ fn dependencies(page: &mut Page<'_>, all: &[&Task]) -> Markup {
 
 fn board(page: &Page<'_>, phase: &Phase) -> Markup {
     html! {
-        h3 { (said(&phase.title)) }
+        h3 { @if let Some(name) = &phase.name { (said(name)) " " } (said(&phase.title)) }
         div.board {
             @for column in COLUMNS {
                 @let tasks: Vec<&Task> = phase.tasks.iter().filter(|task| task.status == column).collect();

@@ -570,6 +570,29 @@ fn the_pages_of_the_demo_answer_four_questions() {
     assert_eq!(root.filter(|entry| is_story(&entry.file_name())).count(), 0, "nothing is left");
 }
 
+#[test]
+fn a_decision_says_what_was_not_chosen_and_a_phase_has_its_name() {
+    let shell = Shell::new();
+    for line in [
+        "hm decision record \"plain scripts\" --target frontend --rationale \"no build step\" \
+            --not-chosen \"React: it needs a build step\" --agent frontend",
+        "hm plan add Shop --agent architect",
+        "hm phase add Storage --plan P1 --agent architect",
+        "hm task add \"mend the pool\" --phase P2 --scope src/db --agent architect",
+    ] {
+        let done = shell.run(line);
+        assert!(done.status.success(), "{line}: {done:?}");
+    }
+    let pages = Pages::start(shell.command("hm --operator-override \"a test\" web --no-open")).opened();
+    let text = |path: &str| {
+        regex::Regex::new("<[^>]*>").expect("a pattern").replace_all(&pages.page(path), "").into_owned()
+    };
+    let decisions = text("/decisions");
+    assert!(decisions.contains("Not chosen: React: it needs a build step"), "{decisions}");
+    let plan = text("/plan");
+    assert!(plan.contains("P1 Shop") && plan.contains("P2 Storage"), "{plan}");
+}
+
 #[tokio::test]
 async fn a_plan_is_drawn_beside_a_table_with_the_same_tasks() {
     let bench = Bench::new();
