@@ -54,9 +54,9 @@ pub(super) fn row(page: &mut Page<'_>, found: &Contradiction) -> Markup {
     html! {
         tr {
             th scope="row" { (name) " " span.kind { (found.kind) @if found.tier == "weak" { ", weak" } } }
-            td { (left) }
-            td { (right) }
-            td {
+            td data-of="One side" { (left) }
+            td data-of="The other" { (right) }
+            td data-of="State" {
                 @match &found.cause {
                     None if found.outvoted => { "settled: the operator stands by the claim" }
                     None => (page::status("contested")),

@@ -3,8 +3,7 @@
 use maud::{Markup, html};
 
 use super::acting;
-use super::page::{Page, Shown, command, empty, said, time};
-use crate::domain::clean;
+use super::page::{Page, Shown, command, empty, path, said, time};
 use crate::domain::rejection::Rejection;
 use crate::domain::time::Timestamp;
 use crate::facts::Attention;
@@ -61,7 +60,7 @@ fn table(page: &Page<'_>, workers: &[Worker<'_>], clients: &[String]) -> Markup 
                         td data-of="Files held" {
                             @for task in &worker.tasks { (page.places(&task.file_locks)) }
                             @for lock in &worker.locks {
-                                p { code { (clean::revealed(&lock.scope)) } " until " (time(Timestamp::from_ms(lock.until)))
+                                p { (path(&lock.scope)) " until " (time(Timestamp::from_ms(lock.until)))
                                     @if let Some(why) = &lock.why { ": " (said(why)) } }
                             }
                         }
