@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::config::Config;
+use crate::domain::names::Named;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::time::Timestamp;
 use crate::reads::Reads;
@@ -313,6 +314,24 @@ pub(crate) struct Need {
     pub(crate) settle: Vec<String>,
 }
 
+impl Need {
+    /// The names of its subjects: of the contradictions, if it is about any, and of all else.
+    pub(crate) fn subjects<'n>(&self, names: &'n [String]) -> (Vec<&'n str>, Vec<&'n str>) {
+        let is_contradiction =
+            |name: &&str| self.kind == "contradiction" && name.starts_with(Named::Contradiction.letter());
+        names.iter().map(String::as_str).partition(is_contradiction)
+    }
+
+    /// What it is about, in words.
+    pub(crate) fn title(&self, names: &[String]) -> String {
+        let kind = self.kind.replace('_', " ");
+        match self.subjects(names) {
+            (none, about) if none.is_empty() => format!("{kind} {}", about.join(" ")),
+            (all, about) => format!("{kind} {} of {}", all.join(", "), about.join(" and ")),
+        }
+    }
+}
+
 /// A page of sessions.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Sessions {
@@ -422,6 +441,8 @@ pub(crate) struct Plan {
 /// A phase of a plan.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Phase {
+    /// None for the tasks without a plan.
+    pub(crate) name: Option<String>,
     pub(crate) title: String,
     #[serde(default)]
     pub(crate) tasks: Vec<Task>,

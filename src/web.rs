@@ -14,6 +14,7 @@ mod page;
 mod rules;
 mod sign_in;
 mod spaces;
+mod streams;
 mod told;
 mod work;
 
@@ -42,6 +43,7 @@ use tokio_util::sync::CancellationToken;
 use self::acting::Actor;
 use self::door::{Door, Refusal, Visitor};
 use self::page::{Page, Shown};
+use self::streams::Streams;
 use crate::config::Config;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::text::UserName;
@@ -148,6 +150,7 @@ struct Site {
     door: Door,
     actor: Option<Actor>,
     heads: Heads,
+    streams: Streams,
     is_preparing: AtomicBool,
     /// States of the past: folding one from the first event costs more than a page.
     pasts: Pasts,
@@ -228,8 +231,20 @@ impl Site {
     fn new(memory: Memory, base: &'static str, door: Door, heads: Heads) -> Arc<Self> {
         let Memory { workspace, config, state_home, user, acts } = memory;
         let actor = acts.map(|program| Actor::new(program, workspace.root().to_owned()));
-        let (is_preparing, pasts) = (AtomicBool::new(false), Pasts::default());
-        Arc::new(Self { base, workspace, config, state_home, user, door, actor, heads, is_preparing, pasts })
+        let (is_preparing, pasts, streams) = (AtomicBool::new(false), Pasts::default(), Streams::default());
+        Arc::new(Self {
+            base,
+            workspace,
+            config,
+            state_home,
+            user,
+            door,
+            actor,
+            heads,
+            streams,
+            is_preparing,
+            pasts,
+        })
     }
 
     /// Begins to prepare states of the past, once.
@@ -326,8 +341,9 @@ async fn served(
     let permit = visitor.permit(is_stream)?;
     match asked {
         _ if is_stream => {
+            let stop = site.streams.opened(visitor.session(), &visitor.stop());
             let stream = places.stream().ok_or(Refusal::TooManyStreams)?;
-            Ok(while_it_lasts(news(site, visitor.stop()), (permit, stream)))
+            Ok(while_it_lasts(news(site, stop), (permit, stream)))
         }
         // The address of `hm web` with its token, opened again.
         (&Method::GET, "/") if page::pairs(&query).iter().any(|(name, _)| name == "token") => {
@@ -396,11 +412,12 @@ fn file(asset: &Asset) -> Response {
     (headers, asset.text).into_response()
 }
 
-/// The head of the ledger, each time it moves, until the access ends.
+/// The head of the ledger, each time it moves, until the stream is stopped. A stream that ends counts as stopped.
 fn news(site: &Site, stop: CancellationToken) -> Response {
     let (sender, receiver) = mpsc::channel(1);
     let mut head = site.heads.follow();
     tokio::spawn(async move {
+        let _ended = stop.clone().drop_guard();
         loop {
             let newest = *head.borrow_and_update();
             if sender.send(newest).await.is_err() {

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Opens `hm web` in a headless Chromium: Debian's, driven by playwright-core, with axe-core for accessibility. Needs npm
 # and a built hm; installs Chromium by apt-get when it is absent and this is root:
-#   cargo build && tests/web.sh [path to hm] [--pictures DIR] [--claims N] [--within MS] [--only demo|empty|attack|served|speed]
-# --only runs one part: the pages of the demo, those of an empty memory, the hostile texts, those behind tokens, or the
-# time of each page of a large memory.
+#   cargo build && tests/web.sh [path to hm] [--pictures DIR] [--claims N] [--within MS] [--only demo|empty|attack|served|clicks|speed]
+# --only runs one part: the pages of the demo, those of an empty memory, the hostile texts, those behind tokens, a
+# person who clicks fast, or the time of each page of a large memory.
 # --pictures keeps the screenshots of three pages. --claims is the size of the large memory, 10000 if it is not given;
 # --within fails where the median of a page of it takes longer, which means something for a release build alone.
 # tests/web/run.mjs says what is checked. Exits 1 when a check fails.

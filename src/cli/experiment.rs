@@ -484,7 +484,8 @@ fn followed(context: &Context, run: RunId) -> Result<ExperimentView, Failure> {
                 context.opened(&[run.run_id.to_string()], as_of.map_or(0, |folded| folded.seq));
                 return Ok(run);
             }
-            bar.set_message(run.status.to_string());
+            let over = run.series.as_ref().map(|series| format!(" {}/{}", series.over(), series.of));
+            bar.set_message(format!("{}{}", run.status, over.unwrap_or_default()));
         }
         if system::instant() >= next_call {
             let is_up = block_on(async { Ok(front.writer_is_up().await) })?;

@@ -482,7 +482,9 @@ pub(super) fn progress(doing: &'static str, of: u64) -> ProgressBar {
 pub(super) fn spinner(doing: &'static str) -> ProgressBar {
     let shown = std::io::stderr().is_terminal();
     let target = if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let bar = ProgressBar::with_draw_target(None, target).with_message(doing);
+    // Its length is unknown, so it shows the time in place of a part of the whole.
+    let style = ProgressStyle::with_template("{spinner} {msg} {elapsed}").expect("a template of known keys");
+    let bar = ProgressBar::with_draw_target(None, target).with_style(style).with_message(doing);
     bar.enable_steady_tick(std::time::Duration::from_millis(100));
     bar
 }

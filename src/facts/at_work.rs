@@ -1,5 +1,5 @@
-//! Who is at work: the open sessions of clients, and the sessions without one that hold a task, a lock or a run. A client
-//! without hooks opens no session.
+//! Who is at work: the agents of open sessions of clients, and the agents that hold a task, a lock or a run. A client
+//! without hooks opens no session, and in one session several agents may write.
 
 use super::{Lock, Locks, Run, Runs, Session, Sessions, Task, Tasks, asked};
 use crate::config::Config;
@@ -22,12 +22,12 @@ pub(crate) struct AtWork {
     runs: Vec<Run>,
 }
 
-/// A session at work.
+/// An agent at work in a session.
 pub(crate) struct Worker<'a> {
     pub(crate) agent: &'a str,
     /// The id of the session. Empty for a run that no session requested.
-    pub(crate) session: &'a str,
-    /// The session, if a client opened it.
+    session: &'a str,
+    /// The session, if a client opened it and it did not end.
     pub(crate) opened: Option<&'a Session>,
     pub(crate) tasks: Vec<&'a Task>,
     pub(crate) locks: Vec<&'a Lock>,
@@ -53,22 +53,38 @@ impl AtWork {
         Ok(Self { sessions: sessions.sessions, tasks: tasks.tasks, locks: locks.locks, runs })
     }
 
-    /// The sessions at work, the open ones first.
+    /// The agents at work, those of the open sessions first.
     pub(crate) fn workers(&self) -> Vec<Worker<'_>> {
         let mut workers: Vec<Worker<'_>> =
             self.sessions.iter().map(|of| Worker::new(&of.agent, &of.session, Some(of))).collect();
         for task in &self.tasks {
             let holder = task.holder.as_deref().unwrap_or_default();
-            of(&mut workers, holder, task.session.as_deref().unwrap_or_default()).tasks.push(task);
+            self.of(&mut workers, holder, task.session.as_deref().unwrap_or_default()).tasks.push(task);
         }
         for lock in &self.locks {
-            of(&mut workers, &lock.agent, &lock.session).locks.push(lock);
+            self.of(&mut workers, &lock.agent, &lock.session).locks.push(lock);
         }
         for run in &self.runs {
             let session = run.session.as_deref().unwrap_or_default();
-            of(&mut workers, &run.requested_by, session).runs.push(run);
+            self.of(&mut workers, &run.requested_by, session).runs.push(run);
         }
         workers
+    }
+
+    /// The worker of an agent in a session, which is added if it is new.
+    fn of<'w, 'a>(
+        &'a self,
+        workers: &'w mut Vec<Worker<'a>>,
+        agent: &'a str,
+        session: &'a str,
+    ) -> &'w mut Worker<'a> {
+        let is_it = |known: &Worker<'_>| known.session == session && known.agent == agent;
+        let at = workers.iter().position(is_it).unwrap_or_else(|| {
+            let opened = self.sessions.iter().find(|open| open.session == session);
+            workers.push(Worker::new(agent, session, opened));
+            workers.len() - 1
+        });
+        &mut workers[at]
     }
 }
 
@@ -76,15 +92,4 @@ impl<'a> Worker<'a> {
     const fn new(agent: &'a str, session: &'a str, opened: Option<&'a Session>) -> Self {
         Self { agent, session, opened, tasks: Vec::new(), locks: Vec::new(), runs: Vec::new() }
     }
-}
-
-/// The worker of a session, which is added if it is new.
-fn of<'w, 'a>(workers: &'w mut Vec<Worker<'a>>, agent: &'a str, session: &'a str) -> &'w mut Worker<'a> {
-    let is_it =
-        |known: &Worker<'_>| known.session == session && (!session.is_empty() || known.agent == agent);
-    let at = workers.iter().position(is_it).unwrap_or_else(|| {
-        workers.push(Worker::new(agent, session, None));
-        workers.len() - 1
-    });
-    &mut workers[at]
 }

@@ -132,7 +132,12 @@ pub struct SeriesView {
 impl SeriesView {
     /// Whether all runs have ended.
     pub const fn is_over(&self) -> bool {
-        self.passed + self.failed + self.inconclusive == self.of
+        self.over() == self.of
+    }
+
+    /// Number of runs that have ended.
+    pub const fn over(&self) -> u32 {
+        self.passed + self.failed + self.inconclusive
     }
 
     /// Fills in the report: `3 of 20 failed`. If all passed, it states how frequent a failure may still be, at 95 % by
@@ -148,7 +153,7 @@ impl SeriesView {
             self.report += &format!(", {} came to no end", self.inconclusive);
         }
         if !self.is_over() {
-            self.report += &format!(" so far, {} to come", of - self.passed - failed - self.inconclusive);
+            self.report += &format!(" so far, {} to come", of - self.over());
         }
         self
     }

@@ -144,8 +144,11 @@ const ANY_AGENT: &str = "any other agent";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Need {
     kind: Kind,
-    /// The subject: a contradiction and its claims, a task, a run, a command, a job of the writer.
+    /// The subject: contradictions and then their claims, a task, a run, a command, a job of the writer.
     ids: Vec<String>,
+    /// Number of the contradictions among them.
+    #[serde(skip)]
+    contradictions: usize,
     /// When it began, epoch ms.
     since: i64,
     /// When it last changed, epoch ms.
@@ -438,6 +441,7 @@ impl Need {
         Self {
             kind,
             ids,
+            contradictions: 0,
             since,
             changed_at: since,
             seen: false,
@@ -455,11 +459,13 @@ impl Need {
         self.since = self.since.min(other.since);
         self.changed_at = self.changed_at.max(other.changed_at);
         self.asked.extend(other.asked);
-        for (all, more) in [(&mut self.ids, other.ids), (&mut self.what, other.what)] {
-            for one in more {
-                if !all.contains(&one) {
-                    all.push(one);
-                }
+        for id in other.ids.into_iter().take(other.contradictions) {
+            self.ids.insert(self.contradictions, id);
+            self.contradictions += 1;
+        }
+        for one in other.what {
+            if !self.what.contains(&one) {
+                self.what.push(one);
             }
         }
     }

@@ -212,7 +212,10 @@ impl Asker<'_> {
         let at_work = AtWork::read(self.reads, self.config, self.now)?;
         let mut lines = Vec::new();
         for worker in at_work.workers() {
-            let called = worker.opened.map_or_else(|| worker.agent.to_owned(), who);
+            let called = match worker.opened {
+                Some(session) => who(worker.agent, session),
+                None => worker.agent.to_owned(),
+            };
             lines.push(self.line(Tone::Strong, 0, &called));
             for task in worker.tasks {
                 lines.push(Line::new(Tone::Plain, 2, &format!("{} {}", task.name, task.title)));
@@ -298,9 +301,8 @@ impl Asker<'_> {
 
     fn need(&mut self, need: &Need) -> Item {
         let ids: Vec<String> = need.ids.iter().map(|id| self.named(id)).collect();
-        let kind = need.kind.replace('_', " ");
-        let asked = need.asked.join(", ");
-        let head = format!("{kind} {} since {}, move of {asked}", ids.join(" "), shown(self.now, need.since));
+        let (title, asked) = (need.title(&ids), need.asked.join(", "));
+        let head = format!("{title} since {}, move of {asked}", shown(self.now, need.since));
         let tone = if need.kind == "fault" { Tone::Alarm } else { Tone::Strong };
         let mut lines = vec![Line::new(tone, 0, &head)];
         lines.extend(need.what.iter().map(|text| self.quoted(Tone::Plain, text)).collect::<Vec<_>>());
@@ -452,11 +454,11 @@ fn claim_of(names: &[String]) -> Option<String> {
     names.iter().find(is_claim).cloned()
 }
 
-fn who(session: &Session) -> String {
+fn who(agent: &str, session: &Session) -> String {
     let client = session.client.as_deref().map(|client| format!(" in {client}")).unwrap_or_default();
     let sent = session.sent_out().map(|sent| format!(", {sent}")).unwrap_or_default();
     let tree = session.worktree.as_deref().map(|tree| format!(", {tree}")).unwrap_or_default();
-    format!("{}{client}{sent}{tree}", session.agent)
+    format!("{agent}{client}{sent}{tree}")
 }
 
 /// The state of a claim in words.

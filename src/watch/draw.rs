@@ -80,7 +80,7 @@ pub(super) fn screen(frame: &mut Frame<'_>, state: &State, data: &Data, look: Lo
             let inner = titled(frame, middle, &format!("Claim {name}"), look);
             let lines: Vec<Line> = data.text.iter().flat_map(|line| wrapped(line, inner.width)).collect();
             let most = lines.len().saturating_sub(usize::from(inner.height));
-            write(frame, inner, &lines[state.scroll.min(most)..], look);
+            write(frame, inner, &lines[state.place.scroll.min(most)..], look);
         }
     }
     write(frame, bottom, &notes, look);
@@ -183,7 +183,7 @@ fn list(
     }
     let room = usize::from(inner.height);
     let entry = |at: usize| -> Vec<Line> {
-        let marker = if at == state.selected { "> " } else { "  " };
+        let marker = if at == state.place.selected { "> " } else { "  " };
         let body = inner.width.saturating_sub(2);
         let lines = items[at].lines.iter().flat_map(|line| wrapped(line, body));
         let marked = |(row, line): (usize, Line)| {
@@ -193,7 +193,7 @@ fn list(
         lines.enumerate().map(marked).collect()
     };
     // The first entry that leaves room for the selected one.
-    let (mut first, mut height) = (state.selected, entry(state.selected).len());
+    let (mut first, mut height) = (state.place.selected, entry(state.place.selected).len());
     while first > 0 {
         height += entry(first - 1).len();
         if height > room {

@@ -98,17 +98,23 @@ pub(super) enum Action {
     Quit,
 }
 
-/// The state of the screen.
+/// The place in a page.
 #[derive(Debug, Clone, Default)]
-pub(super) struct State {
-    /// The open pages above the board, the last on top.
-    pages: Vec<Page>,
-    pub(super) mode: Mode,
-    /// The place of the selected entry, and its id: entries move while others write.
+pub(super) struct Place {
+    /// The position of the selected entry, and its id: entries move while others write.
     pub(super) selected: usize,
     id: Option<String>,
     /// Lines of a claim above the screen.
     pub(super) scroll: usize,
+}
+
+/// The state of the screen.
+#[derive(Debug, Clone, Default)]
+pub(super) struct State {
+    /// The open pages above the board, the last on top, each with the place to come back to.
+    pages: Vec<(Page, Place)>,
+    pub(super) mode: Mode,
+    pub(super) place: Place,
     /// What the last action said, or a problem.
     pub(super) note: Option<String>,
     /// The moment that is shown, as it was typed, and when it was typed.
@@ -125,7 +131,7 @@ impl State {
     }
 
     pub(super) fn page(&self) -> &Page {
-        self.pages.last().unwrap_or(&Page::Board)
+        self.pages.last().map_or(&Page::Board, |(page, _)| page)
     }
 
     pub(super) fn moment(&self) -> Option<&str> {
@@ -138,8 +144,8 @@ impl State {
 
     /// New content: the same entry stays selected.
     pub(super) fn arrived(&mut self, data: &Data) {
-        let kept = data.items.iter().position(|item| Some(&item.id) == self.id.as_ref());
-        self.select(kept.unwrap_or(self.selected), data);
+        let kept = data.items.iter().position(|item| Some(&item.id) == self.place.id.as_ref());
+        self.select(kept.unwrap_or(self.place.selected), data);
     }
 
     /// The page could not be read. A moment that is unknown is left again.
@@ -226,7 +232,7 @@ impl State {
             Field::Search => self.show(Page::Found(text)),
             Field::Moment => {
                 self.moment = Some((text, now)).filter(|(text, _)| !text.is_empty());
-                self.scroll = 0;
+                self.place.scroll = 0;
             }
             Field::Reason(_) if text.is_empty() => {
                 self.note = Some("nothing was done: this needs a reason".to_owned());
@@ -243,8 +249,7 @@ impl State {
     }
 
     fn show(&mut self, page: Page) {
-        self.pages.push(page);
-        (self.selected, self.id, self.scroll) = (0, None, 0);
+        self.pages.push((page, std::mem::take(&mut self.place)));
     }
 
     fn open(&mut self, data: &Data) -> Action {
@@ -262,17 +267,19 @@ impl State {
     }
 
     fn back(&mut self) -> Action {
-        if self.pages.pop().is_none() && self.moment.take().is_none() {
-            return Action::Nothing;
+        match self.pages.pop() {
+            Some((_, below)) => self.place = below,
+            None if self.moment.take().is_none() => return Action::Nothing,
+            // The same entry stays selected, as on the way into the past.
+            None => {}
         }
-        (self.selected, self.id, self.scroll) = (0, None, 0);
         Action::Load
     }
 
     fn subject<'d>(&self, data: &'d Data) -> Option<&'d Subject> {
         match self.page() {
             Page::Claim(_) => data.subject.as_ref(),
-            Page::Board | Page::Found(_) => data.items.get(self.selected).map(|item| &item.subject),
+            Page::Board | Page::Found(_) => data.items.get(self.place.selected).map(|item| &item.subject),
         }
     }
 
@@ -321,14 +328,14 @@ impl State {
 
     fn go(&mut self, by: isize, data: &Data) {
         if matches!(self.page(), Page::Claim(_)) {
-            self.scroll = self.scroll.saturating_add_signed(by).min(data.text.len() * 2);
+            self.place.scroll = self.place.scroll.saturating_add_signed(by).min(data.text.len() * 2);
         } else {
-            self.select(self.selected.saturating_add_signed(by), data);
+            self.select(self.place.selected.saturating_add_signed(by), data);
         }
     }
 
     fn select(&mut self, at: usize, data: &Data) {
-        self.selected = at.min(data.items.len().saturating_sub(1));
-        self.id = data.items.get(self.selected).map(|item: &Item| item.id.clone());
+        self.place.selected = at.min(data.items.len().saturating_sub(1));
+        self.place.id = data.items.get(self.place.selected).map(|item: &Item| item.id.clone());
     }
 }

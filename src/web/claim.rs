@@ -186,12 +186,12 @@ fn evidence(page: &mut Page<'_>, whole: &Whole) -> Markup {
                         @for (item, (event, run)) in whole.evidence_items.iter().zip(&items) {
                             tr {
                                 th scope="row" { (event) }
-                                td { (item.relation) }
-                                td { (item.grade) @if item.stale_since.is_some() { ", stale: its files were edited since" } ", weight " (format!("{:.2}", item.weight)) }
-                                td { @if let Some(run) = run { (run) } @if let Some(ran) = &item.ran { " " (said(ran)) }
+                                td data-of="Says" { (item.relation) }
+                                td data-of="Grade" { (item.grade) @if item.stale_since.is_some() { ", stale: its files were edited since" } ", weight " (format!("{:.2}", item.weight)) }
+                                td data-of="Run" { @if let Some(run) = run { (run) } @if let Some(ran) = &item.ran { " " (said(ran)) }
                                     @if let Some(outcome) = &item.outcome { " " (outcome) } @if let Some(predicted) = &item.prediction { ", predicted: " (predicted) } }
-                                td { (said(&item.added_by)) " " (page.ago(item.at)) }
-                                td { @if let Some(note) = &item.note { (said(note)) } }
+                                td data-of="Added" { (said(&item.added_by)) " " (page.ago(item.at)) }
+                                td data-of="Note" { @if let Some(note) = &item.note { (said(note)) } }
                             }
                         }
                     }

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 
 use super::page::{self, ENTRIES, Page, Shown, empty, said};
+use crate::domain::ids::ClaimId;
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
 use crate::facts::{Contradiction, Contradictions, Decision, Decisions, Side};
-use crate::store::{ContradictionFilter, DecisionFilter};
-use crate::views::View;
+use crate::store::{ContradictionFilter, DecisionFilter, Rejected};
+use crate::views::{View, ViewError};
 
 /// The page of contradictions.
 pub(super) fn show(page: &mut Page<'_>) -> Result<Shown, Rejection> {
@@ -53,9 +54,9 @@ pub(super) fn row(page: &mut Page<'_>, found: &Contradiction) -> Markup {
     html! {
         tr {
             th scope="row" { (name) " " span.kind { (found.kind) @if found.tier == "weak" { ", weak" } } }
-            td { (left) }
-            td { (right) }
-            td {
+            td data-of="One side" { (left) }
+            td data-of="The other" { (right) }
+            td data-of="State" {
                 @match &found.cause {
                     None if found.outvoted => { "settled: the operator stands by the claim" }
                     None => (page::status("contested")),
@@ -91,6 +92,11 @@ pub(super) fn decisions(page: &mut Page<'_>) -> Result<Shown, Rejection> {
         ..DecisionFilter::default()
     };
     let (found, next) = page.ask::<Decisions>(&View::Decisions(filter))?;
+    let ids: Vec<ClaimId> = found.decisions.iter().filter_map(|each| each.claim_id.parse().ok()).collect();
+    let now = page.now;
+    let rejected = page.reads.ask(now, |store| store.rejected_by(&ids)).map_err(ViewError::from)?.0;
+    let rejected: BTreeMap<String, Vec<Rejected>> =
+        rejected.unwrap_or_default().into_iter().map(|(id, all)| (id.to_string(), all)).collect();
     let mut by_target: BTreeMap<&str, Vec<(&Decision, Markup)>> = BTreeMap::new();
     for decision in &found.decisions {
         let link = page.claim(&decision.claim_id);
@@ -113,6 +119,9 @@ pub(super) fn decisions(page: &mut Page<'_>) -> Result<Shown, Rejection> {
                             p { (link) " " (page::status(&decision.status)) " by " (said(&decision.decided_by)) " " (page.ago(decision.created_at)) }
                             p.statement { (said(&decision.statement)) }
                             p { "Because: " (said(&decision.rationale)) }
+                            @for other in rejected.get(&decision.claim_id).into_iter().flatten() {
+                                p { "Not chosen: " (said(&other.statement)) ": " (said(&other.because)) }
+                            }
                             @if let Some(outcome) = &decision.outcome { p { "Outcome: " (said(outcome)) } }
                         }
                     }

@@ -236,6 +236,11 @@ impl Visitor {
         if is_own { Ok(()) } else { Err(Refusal::ForeignForm) }
     }
 
+    /// What is the same in all requests of this session and differs from those of another one.
+    pub(super) fn session(&self) -> String {
+        fingerprint(&self.secret)
+    }
+
     /// The token by which this person signed in.
     pub(super) fn token(&self) -> Option<&Token> {
         self.browser.as_ref().map(Browser::token)

@@ -38,7 +38,7 @@ pub(super) fn show(page: &mut Page<'_>) -> Result<Shown, Rejection> {
         (filters(page))
         @if found.events.is_empty() { (empty("No event matches. Every write is one:", "hm intent \"mend the pool\"")) }
         @else {
-            table.events {
+            table {
                 caption { @if after.is_none() && before.is_none() { "The newest events, in their order" } @else { "In their order" } }
                 thead { tr { th scope="col" { "Event" } th scope="col" { "Type" } th scope="col" { "By" } th scope="col" { "When" } th scope="col" { "Content" } } }
                 tbody { @for event in &found.events { (row(page, event)) } }
@@ -66,9 +66,9 @@ fn row(page: &mut Page<'_>, event: &Event) -> Markup {
     html! {
         tr {
             th scope="row" { (page.to(&format!("/event/{}", event.seq), &format!("#{}", event.seq))) }
-            td { (said(&event.kind)) }
-            td { (said(&event.agent)) }
-            td { (page.ago(event.at)) }
+            td data-of="Type" { (said(&event.kind)) }
+            td data-of="By" { (said(&event.agent)) }
+            td data-of="When" { (page.ago(event.at)) }
             td.payload { code { (said(&cut)) } }
         }
     }

@@ -39,15 +39,29 @@
     }
     busy = false;
   };
-  const stream = new EventSource(new URL("events", document.currentScript.src));
-  stream.addEventListener("message", (event) => {
-    asked = Number(event.data);
-    renew();
-  });
-  stream.addEventListener("error", () => {
-    // Either the session ended, and the page to sign in follows, or too many windows are open.
-    if (stream.readyState !== EventSource.CLOSED) return;
-    fetch(location.href).then((answer) => answer.status === 401 && location.reload(), () => {});
-  });
+  // A page that the browser keeps for its back button, or behind another window, holds no connection: there are six for all.
+  const address = new URL("events", document.currentScript.src);
+  let stream;
+  const leave = () => {
+    stream?.close();
+    stream = undefined;
+  };
+  const follow = () => {
+    if (stream || document.hidden) return;
+    stream = new EventSource(address);
+    stream.addEventListener("message", (event) => {
+      asked = Number(event.data);
+      renew();
+    });
+    stream.addEventListener("error", (event) => {
+      // Either the session ended, and the page to sign in follows, or too many windows are open.
+      if (event.target.readyState !== EventSource.CLOSED) return;
+      fetch(location.href).then((answer) => answer.status === 401 && location.reload(), () => {});
+    });
+  };
+  addEventListener("pagehide", leave);
+  addEventListener("pageshow", follow);
+  document.addEventListener("visibilitychange", () => (document.hidden ? leave() : follow()));
+  follow();
   setInterval(renew, 1000);
 })();

@@ -3,8 +3,7 @@
 use maud::{Markup, html};
 
 use super::acting;
-use super::page::{Page, Shown, command, empty, said, time};
-use crate::domain::clean;
+use super::page::{Page, Shown, command, empty, path, said, time};
 use crate::domain::rejection::Rejection;
 use crate::domain::time::Timestamp;
 use crate::facts::Attention;
@@ -18,15 +17,14 @@ const NEEDS: usize = 100;
 pub(super) fn show(page: &mut Page<'_>) -> Result<Shown, Rejection> {
     let at_work = AtWork::read(&mut page.reads, &page.site.config, page.now)?;
     let workers = at_work.workers();
-    let names: Vec<(Option<String>, String)> =
-        workers.iter().map(|worker| (called(page, worker), by(page, worker))).collect();
+    let clients: Vec<String> = workers.iter().map(|worker| by(page, worker)).collect();
     let main = html! {
         section aria-labelledby="work" {
             h2 #work { "At work" }
             @if workers.is_empty() {
                 (empty("No session is open. A client that has hivemind in its settings opens one:", "hm init"))
             } @else {
-                (table(page, &workers, &names))
+                (table(page, &workers, &clients))
             }
         }
         (approvals(page)?)
@@ -35,47 +33,38 @@ pub(super) fn show(page: &mut Page<'_>) -> Result<Shown, Rejection> {
     Ok(Shown::new("Now", main))
 }
 
-/// The name by which people call the session of a worker. None without one.
-fn called(page: &mut Page<'_>, worker: &Worker<'_>) -> Option<String> {
-    if let Some(session) = worker.opened {
-        return Some(session.called().to_owned());
-    }
-    let named = page.reads.ask(page.now, |store| store.session_name(worker.session)).ok()?.0.flatten();
-    named.or_else(|| Some(worker.session.to_owned()).filter(|id| !id.is_empty()))
-}
-
 /// What opened the session of a worker. Empty without a session of a client.
 fn by(page: &mut Page<'_>, worker: &Worker<'_>) -> String {
     worker.opened.map(|session| page.named(&session.opened_by())).unwrap_or_default()
 }
 
-fn table(page: &Page<'_>, workers: &[Worker<'_>], names: &[(Option<String>, String)]) -> Markup {
+fn table(page: &Page<'_>, workers: &[Worker<'_>], clients: &[String]) -> Markup {
     html! {
         table {
-            caption { "Sessions that are open or hold something" }
+            caption { "Agents with an open session, or that hold something" }
             thead { tr { th scope="col" { "Agent" } th scope="col" { "Session" } th scope="col" { "Client" }
                 th scope="col" { "Task" } th scope="col" { "Files held" } th scope="col" { "Last seen" } } }
             tbody {
-                @for (worker, (name, by)) in workers.iter().zip(names) {
+                @for (worker, by) in workers.iter().zip(clients) {
                     tr {
                         th scope="row" { (said(worker.agent)) }
-                        td { @if let Some(name) = name { (said(name)) } }
-                        td { (said(by)) }
-                        td {
+                        td data-of="Session" { @if let Some(session) = worker.opened { (said(session.called())) } }
+                        td data-of="Client" { (said(by)) }
+                        td data-of="Task" {
                             @for task in &worker.tasks { p { (said(&task.name)) " " (said(&task.title)) } }
                             @for run in &worker.runs {
                                 p { (said(run.called())) " " (said(run.profile.as_deref().unwrap_or("a command")))
                                     ", " (run.status) }
                             }
                         }
-                        td {
+                        td data-of="Files held" {
                             @for task in &worker.tasks { (page.places(&task.file_locks)) }
                             @for lock in &worker.locks {
-                                p { code { (clean::revealed(&lock.scope)) } " until " (time(Timestamp::from_ms(lock.until)))
+                                p { (path(&lock.scope)) " until " (time(Timestamp::from_ms(lock.until)))
                                     @if let Some(why) = &lock.why { ": " (said(why)) } }
                             }
                         }
-                        td { @if let Some(session) = worker.opened { (page.ago(session.last_seen_at)) } }
+                        td data-of="Last seen" { @if let Some(session) = worker.opened { (page.ago(session.last_seen_at)) } }
                     }
                 }
             }
@@ -125,11 +114,14 @@ fn needs(page: &mut Page<'_>) -> Result<Markup, Rejection> {
     for need in attention.needs.iter().take(NEEDS) {
         let ids: Vec<String> = need.ids.iter().map(|id| page.named(id)).collect();
         let what: Vec<String> = need.what.iter().map(|text| page.named(text)).collect();
+        let (contradictions, about) = need.subjects(&ids);
         let settle: Vec<String> = need.settle.iter().map(|step| page.line(step)).collect();
         entries.push(html! {
             li {
                 p { strong { (need.kind.replace('_', " ")) } " "
-                    @for id in &ids {
+                    @if !contradictions.is_empty() { (said(&contradictions.join(", "))) " of " }
+                    @for (at, id) in about.iter().enumerate() {
+                        @if at > 0 && !contradictions.is_empty() { "and " }
                         @if id.starts_with('C') { (page.to(&format!("/claim/{id}"), id)) } @else { (said(id)) }
                         " "
                     }

@@ -20,6 +20,9 @@ use crate::views::{self, Format, Next, View, ViewError};
 /// Entries on a page of a list.
 pub(super) const ENTRIES: usize = 50;
 
+/// Characters of the longest word that stays whole in a table.
+const WHOLE_WORD_CHARS: usize = 24;
+
 /// The parameter with the moment that a page shows.
 const AT: &str = "at";
 
@@ -285,7 +288,7 @@ impl<'a> Page<'a> {
         html! {
             ul.places {
                 @for scope in scopes {
-                    li { a href=(self.address("/claims", &[("scope", scope)])) { code { (clean::revealed(scope)) } } }
+                    li { a href=(self.address("/claims", &[("scope", scope)])) { (path(scope)) } }
                 }
             }
         }
@@ -294,7 +297,7 @@ impl<'a> Page<'a> {
     /// A table of claims.
     pub(super) fn claims(&self, claims: &[Claim], caption: &str) -> Markup {
         html! {
-            table.claims {
+            table {
                 caption { (caption) }
                 thead { tr { th scope="col" { "Claim" } th scope="col" { "Statement" } th scope="col" { "State" }
                     th scope="col" { "Owner" } th scope="col" { "About" } th scope="col" { "Changed" } } }
@@ -303,10 +306,10 @@ impl<'a> Page<'a> {
                         tr {
                             th scope="row" { (self.to(&format!("/claim/{}", claim.called()), claim.called())) " " span.kind { (claim.kind) } }
                             td.statement { (said(&claim.statement)) }
-                            td { (state(claim)) }
-                            td { (said(&claim.owner)) }
-                            td { (self.places(&claim.scopes)) }
-                            td { (self.ago(claim.touched_at)) }
+                            td data-of="State" { (state(claim)) }
+                            td data-of="Owner" { (said(&claim.owner)) }
+                            td data-of="About" { (self.places(&claim.scopes)) }
+                            td data-of="Changed" { (self.ago(claim.touched_at)) }
                         }
                     }
                 }
@@ -317,7 +320,19 @@ impl<'a> Page<'a> {
 
 /// A text that agents wrote: it stays text, and hidden characters are shown.
 pub(super) fn said(text: &str) -> Markup {
-    html! { span.said dir="auto" { (clean::revealed(text)) } }
+    let text = clean::revealed(text);
+    html! { span.said.long[has_long_word(&text)] dir="auto" { (text) } }
+}
+
+/// Whether a text has a word that a table breaks where it must.
+fn has_long_word(text: &str) -> bool {
+    text.split_whitespace().any(|word| word.chars().count() > WHOLE_WORD_CHARS)
+}
+
+/// A path, a scope or a pattern of commands.
+pub(super) fn path(text: &str) -> Markup {
+    let text = clean::revealed(text);
+    html! { code.long[has_long_word(&text)] { (text) } }
 }
 
 /// A longer text that agents or programs wrote, with its line breaks.
@@ -327,7 +342,8 @@ pub(super) fn block(text: &str) -> Markup {
 
 /// A command for the shell, to copy.
 pub(super) fn command(line: &str) -> Markup {
-    html! { code.command { (clean::revealed(line)) } }
+    let line = clean::revealed(line);
+    html! { code.command.long[has_long_word(&line)] { (line) } }
 }
 
 /// A time that is shown whole.

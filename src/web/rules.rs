@@ -4,8 +4,7 @@ use maud::{Markup, html};
 
 use super::acting;
 use super::dead_ends::outcomes;
-use super::page::{self, Page, Shown, command, empty, said};
-use crate::domain::clean;
+use super::page::{self, Page, Shown, command, empty, path, said};
 use crate::domain::policy::MemoryPolicy;
 use crate::domain::rejection::Rejection;
 use crate::facts::{Guards, Pattern, Patterns, Playbooks};
@@ -43,10 +42,10 @@ fn pattern_row(page: &mut Page<'_>, pattern: &Pattern) -> Markup {
     html! {
         tr {
             th scope="row" { (said(pattern.name.as_deref().unwrap_or(&pattern.id))) " " (pattern.kind.replace('_', " ")) }
-            td { (said(&about)) @if let Some(title) = &pattern.task_title { ": " (said(title)) } }
-            td { (said(&pattern.agents.join(", "))) }
-            td { (page.ago(pattern.opened_at)) @if pattern.closed_at.is_some() { ", over" } }
-            td { @for line in &settle { (command(line)) " " } }
+            td data-of="About" { (said(&about)) @if let Some(title) = &pattern.task_title { ": " (said(title)) } }
+            td data-of="Agents" { (said(&pattern.agents.join(", "))) }
+            td data-of="Found" { (page.ago(pattern.opened_at)) @if pattern.closed_at.is_some() { ", over" } }
+            td data-of="To settle it" { @for line in &settle { (command(line)) " " } }
         }
     }
 }
@@ -77,9 +76,9 @@ fn guards(page: &mut Page<'_>) -> Result<Markup, Rejection> {
                             tr {
                                 th scope="row" { (name) " " (guard.action) @if !guard.muted.is_empty() { ", muted" } }
                                 td.statement { (said(&guard.text)) }
-                                td { code { (clean::revealed(&guard.condition.to_string())) } }
-                                td { (outcomes(guard)) }
-                                td { (said(&guard.by)) " " (page.ago(guard.at)) }
+                                td data-of="When" { (path(&guard.condition.to_string())) }
+                                td data-of="Outcomes" { (outcomes(guard)) }
+                                td data-of="By" { (said(&guard.by)) " " (page.ago(guard.at)) }
                             }
                         }
                     }

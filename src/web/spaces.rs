@@ -20,8 +20,8 @@ pub(super) fn show(page: &mut Page<'_>) -> Result<Shown, Rejection> {
             tbody {
                 @for space in Space::ALL {
                     @let (owner, holds) = about(*space);
-                    tr { th scope="row" { @match listed(*space) { Some(path) => (page.to(path, &space.to_string())), None => (space) } } td { (owner) } td { (holds) }
-                        td { (command(&format!("hm memory list --space {space}"))) } }
+                    tr { th scope="row" { @match listed(*space) { Some(path) => (page.to(path, &space.to_string())), None => (space) } } td data-of="Belongs to" { (owner) } td data-of="Holds" { (holds) }
+                        td data-of="To list it" { (command(&format!("hm memory list --space {space}"))) } }
                 }
             }
         }
@@ -30,7 +30,7 @@ pub(super) fn show(page: &mut Page<'_>) -> Result<Shown, Rejection> {
             table {
                 caption { "The least authority that an item needs, by the policy that held when " (command(page.site.verb())) " started" }
                 thead { tr { th scope="col" { "Border" } th scope="col" { "Needs" } } }
-                tbody { @for border in Border::ALL { tr { th scope="row" { (border.as_str().replace('_', " ")) } td { (promotion.bar(*border).to_string().replace('_', " ")) } } } }
+                tbody { @for border in Border::ALL { tr { th scope="row" { (border.as_str().replace('_', " ")) } td data-of="Needs" { (promotion.bar(*border).to_string().replace('_', " ")) } } } }
             }
         }
         (anchors(page, &found))
@@ -71,8 +71,8 @@ fn anchors(page: &Page<'_>, found: &Anchors) -> Markup {
                     tbody {
                         @for anchor in &found.anchors {
                             tr { th scope="row" { (said(&anchor.key)) } td.statement { (said(&anchor.value)) }
-                                td { @match &anchor.user { Some(user) => { "user " (said(user)) }, None => "project" } }
-                                td { (said(&anchor.agent)) " " (page.ago(anchor.saved_at)) } }
+                                td data-of="Space" { @match &anchor.user { Some(user) => { "user " (said(user)) }, None => "project" } }
+                                td data-of="Saved" { (said(&anchor.agent)) " " (page.ago(anchor.saved_at)) } }
                         }
                     }
                 }

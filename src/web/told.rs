@@ -53,8 +53,8 @@ fn items(rows: &[(&Item, &Markup)], caption: &str) -> Markup {
             tbody {
                 @if rows.is_empty() { tr { td colspan="5" { "Nothing." } } }
                 @for (item, name) in rows {
-                    tr { th scope="row" { (name) } td { (item.section.replace('_', " ")) } td { (format!("{:.2}", item.relevance)) }
-                        td { (item.chars) } td.statement { (said(&item.statement)) } }
+                    tr { th scope="row" { (name) } td data-of="Part" { (item.section.replace('_', " ")) } td data-of="Relevance" { (format!("{:.2}", item.relevance)) }
+                        td data-of="Characters" { (item.chars) } td.statement { (said(&item.statement)) } }
                 }
             }
         }

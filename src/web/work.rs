@@ -85,8 +85,8 @@ fn dependencies(page: &mut Page<'_>, all: &[&Task]) -> Markup {
                 thead { tr { th scope="col" { "Task" } th scope="col" { "Title" } th scope="col" { "State" } th scope="col" { "After" } th scope="col" { "Waits for" } } }
                 tbody {
                     @for (task, before) in linked.iter().zip(&before) {
-                        tr { th scope="row" { (said(&task.name)) } td.statement { (said(&task.title)) } td { (page::status(&task.status)) }
-                            td { (said(&before.join(", "))) } td { (said(&task.waits_for.join(", "))) } }
+                        tr { th scope="row" { (said(&task.name)) } td.statement { (said(&task.title)) } td data-of="State" { (page::status(&task.status)) }
+                            td data-of="After" { (said(&before.join(", "))) } td data-of="Waits for" { (said(&task.waits_for.join(", "))) } }
                     }
                 }
             }
@@ -96,7 +96,7 @@ fn dependencies(page: &mut Page<'_>, all: &[&Task]) -> Markup {
 
 fn board(page: &Page<'_>, phase: &Phase) -> Markup {
     html! {
-        h3 { (said(&phase.title)) }
+        h3 { @if let Some(name) = &phase.name { (said(name)) " " } (said(&phase.title)) }
         div.board {
             @for column in COLUMNS {
                 @let tasks: Vec<&Task> = phase.tasks.iter().filter(|task| task.status == column).collect();
@@ -148,15 +148,15 @@ fn session_row(page: &Page<'_>, session: &Session, by: &str) -> Markup {
     html! {
         tr {
             th scope="row" { (said(session.called())) @if session.parent_session.is_some() && session.researcher.is_none() { " (split off)" } }
-            td { (said(&session.agent)) }
-            td { (said(by)) }
-            td { (page.ago(session.started_at)) }
-            td { (page.ago(session.last_seen_at)) }
-            td { @match (session.ended_at, &session.end_cause) {
+            td data-of="Agent" { (said(&session.agent)) }
+            td data-of="Client" { (said(by)) }
+            td data-of="Began" { (page.ago(session.started_at)) }
+            td data-of="Last seen" { (page.ago(session.last_seen_at)) }
+            td data-of="End" { @match (session.ended_at, &session.end_cause) {
                 (Some(at), cause) => { (cause.as_deref().unwrap_or("ended").replace('_', " ")) " " (page.ago(at)) }
                 (None, _) => (page::status("active")),
             } }
-            td { @for line in &session.summary { p { (said(line)) } } }
+            td data-of="What it did" { @for line in &session.summary { p { (said(line)) } } }
         }
     }
 }
@@ -179,10 +179,10 @@ pub(super) fn runs(page: &mut Page<'_>) -> Result<Shown, Rejection> {
                     @for (run, claim) in found.experiments.iter().zip(&claims) {
                         tr {
                             th scope="row" { (page.to(&format!("/run/{}", run.called()), run.called())) }
-                            td { @if let Some(profile) = &run.profile { (said(profile)) } }
-                            td { (page::status(&run.status)) }
-                            td { @if let Some(claim) = claim { (claim) } }
-                            td { (said(&run.requested_by)) " " (page.ago(run.created_at)) }
+                            td data-of="Profile" { @if let Some(profile) = &run.profile { (said(profile)) } }
+                            td data-of="State" { (page::status(&run.status)) }
+                            td data-of="Claim" { @if let Some(claim) = claim { (claim) } }
+                            td data-of="Asked for" { (said(&run.requested_by)) " " (page.ago(run.created_at)) }
                         }
                     }
                 }

@@ -136,8 +136,8 @@ fn one_list_says_what_needs_whom_and_what_settles_it() {
     let (workspace, now, names) = trouble();
     let all = ask(&workspace, Some("architect"), now);
     expect![[r#"
-        - contradiction, analyst's or devops's move since 13m: `X0` `TWENTY` `FIFTY` devops: the pool size is 20 | analyst: the pool size is 50
-        - contradiction, devops's move since 10m: `X2` `DISPUTED` `X1` devops: vendoring is ¦ slow | analyst challenges it: seen otherwise | reviewer challenges it: seen otherwise
+        - contradiction, analyst's or devops's move since 13m: `X0` of `TWENTY` and `FIFTY` devops: the pool size is 20 | analyst: the pool size is 50
+        - contradiction, devops's move since 10m: `X2`, `X1` of `DISPUTED` devops: vendoring is ¦ slow | analyst challenges it: seen otherwise | reviewer challenges it: seen otherwise
         - pending proof, frontend's move since 7m: `WAITING` `RUN` the cache is cold
         - lease, frontend's move, ends in 0s unless its session writes: `SOON` mend the pool
         - rejected, analyst's move since 1m: `COMMAND` create_claim MADE was queued and did not pass (duplicate_claim): the same statement about the same scopes is already claim FIFTY; it said: the pool size is 50

@@ -407,3 +407,24 @@ fn the_operator_runs_and_records_anything_and_agents_do_not() {
     bench.kill_writer();
     bench.assert_sound();
 }
+
+/// Red before: the bar of a run stood at 0/0, for several runs too.
+#[test]
+fn the_wait_for_a_run_shows_the_time_and_counts_several_runs() {
+    let shell = crate::shell::Shell::new();
+    let profiles = shell.workspace().marker_dir().join("profiles");
+    std::fs::create_dir_all(&profiles).expect("a directory");
+    let profile =
+        "description = 'a test'\nargv = ['/bin/sleep', '2']\ntimeout_ms = 60000\n[expect]\nexit = 0\n";
+    std::fs::write(profiles.join("slow.toml"), profile).expect("a profile");
+    let trusted = shell.run("hm --agent operator profile trust slow --yes");
+    assert!(trusted.status.success(), "{trusted:?}");
+    let once = crate::terminal::Screen::open(&shell.command("hm experiment run slow"), (24, 80));
+    once.wait_for("running 1s");
+    assert_eq!(once.ended(), Some(0));
+    assert!(!once.sent().contains("0/0"), "{:?}", once.sent());
+    let twice = crate::terminal::Screen::open(&shell.command("hm experiment run slow --repeat 2"), (24, 80));
+    assert_eq!(twice.ended(), Some(0));
+    let sent = twice.sent();
+    assert!(sent.contains("running 0/2 ") && sent.contains(" 1/2 "), "{sent:?}");
+}

@@ -16,6 +16,7 @@ use crate::harness::{HM, block_on, claim_of, committed, creation, position, wait
 use crate::hook::{claude, within};
 use crate::shell::Shell;
 use crate::terminal::Screen;
+use crate::web::Pages;
 
 /// A small and a large terminal: rows and columns.
 const SMALL: (u16, u16) = (24, 80);
@@ -84,7 +85,7 @@ fn a_small_and_a_large_screen_show_who_works_what_needs_somebody_and_what_happen
             devops in claude             architect would deprecate it: a server is there now
               T1 mend the pool           a: hm claim deprecate C2 --reason REASON
               holds src/db/pool.rs       d: hm claim keep C2 --reason REASON
-              holds src/db/pool.rs     contradiction X1 C1 since HH:MM, move of devops
+              holds src/db/pool.rs     contradiction X1 of C1 since HH:MM, move of devops
               until HH:MM                devops: the pool holds 20 connections
               seen HH:MM                 analyst challenges it: it is 50 since the last
             architect in claude          release
@@ -115,7 +116,7 @@ fn a_small_and_a_large_screen_show_who_works_what_needs_somebody_and_what_happen
             devops in claude                                     architect would deprecate it: a server is there now                                      #9 architect: override proposed
               T1 mend the pool                                   a: hm claim deprecate C2 --reason REASON                                                 #8 operator states C2: one file holds it
               holds src/db/pool.rs                               d: hm claim keep C2 --reason REASON                                                      #7 C1 is disputed
-              holds src/db/pool.rs until HH:MM                 contradiction X1 C1 since HH:MM, move of devops                                            #6 C1 is now contested: challenged by analyst
+              holds src/db/pool.rs until HH:MM                 contradiction X1 of C1 since HH:MM, move of devops                                         #6 C1 is now contested: challenged by analyst
               seen HH:MM                                         devops: the pool holds 20 connections                                                    #5 analyst challenges C1: it is 50 since the last release
             architect in claude                                  analyst challenges it: it is 50 since the last release                                   #4 devops states C1: the pool holds 20 connections
               seen HH:MM                                         hm claim deprecate C1 --reason REASON                                                    #3 analyst starts a session in claude
@@ -430,4 +431,92 @@ fn an_answered_challenge_is_shown_with_its_run() {
     let page = masked(&shell, &screen.wait_for("What proved it"));
     assert!(page.contains("challenge, analyst at HH:MM, answered by R1: it subtracts"), "{page}");
     assert!(!page.contains("contradicts C1"), "{page}");
+}
+
+/// Red before: what both held stood under the agent that was first in the session.
+#[test]
+fn each_agent_of_a_session_is_at_work_with_what_it_holds_itself() {
+    let shell = Shell::new();
+    for title in ["measure the pool", "mend the pool"] {
+        assert!(shell.run(&format!("hm --agent architect task add \"{title}\"")).status.success());
+    }
+    within(&shell, "s-9", "hm --json --agent analyst task claim T1");
+    within(&shell, "s-9", "hm --json --agent devops task claim T2");
+    within(&shell, "s-9", "hm --json --agent devops lock src/db --why migration");
+    let text = masked(&shell, &watch(&shell, "hm watch", LARGE).wait_for("q end"));
+    let who: Vec<String> =
+        text.lines().skip(2).take(5).map(|row| row.chars().take(48).collect::<String>()).collect();
+    let who: Vec<&str> = who.iter().map(|row| row.trim_end()).collect();
+    let held = "  holds src/db until HH:MM: migration";
+    assert_eq!(who, ["analyst", "  T1 measure the pool", "devops", "  T2 mend the pool", held], "{text}");
+    // A session that no client opened is on no page.
+    let pages = Pages::start(shell.command("hm --operator-override \"a test\" web --no-open")).opened();
+    let page = pages.page("/");
+    let row = |agent: &str| {
+        let rows = page.split("<tr>").filter(|row| row.contains(agent));
+        rows.map(str::to_owned).next().unwrap_or_else(|| panic!("no row of {agent}: {page}"))
+    };
+    assert!(row("analyst").contains("T1") && !row("analyst").contains("src/db"), "{page}");
+    assert!(row("devops").contains("T2") && row("devops").contains("src/db"), "{page}");
+    assert!(!page.contains(">S1<"), "{page}");
+    assert!(pages.page("/sessions").contains("No session yet."));
+}
+
+/// Red before: the first entry of the list was selected, and the next key acted on it.
+#[test]
+fn esc_comes_back_to_the_entry_that_was_open() {
+    let shell = Shell::new();
+    for nth in 1..=3 {
+        for line in [
+            format!("hm --agent devops claim create \"fact {nth} of the pool\" --scope src/f{nth}"),
+            format!("hm --agent analyst claim challenge C{nth} \"not {nth}\""),
+        ] {
+            assert!(shell.run(&line).status.success(), "{line}");
+        }
+    }
+    assert!(shell.run("hm --agent reviewer claim challenge C2 \"nor that\"").status.success());
+    let mut screen = watch(&shell, "hm watch", LARGE);
+    screen.wait_for("> contradiction X1 of C1 since");
+    // Both disputes of a claim are one entry.
+    screen.press("j");
+    screen.wait_for("> contradiction X4, X2 of C2 since");
+    screen.press("j");
+    screen.wait_for("> contradiction X3 of C3 since");
+    screen.press("\r");
+    screen.wait_for("Claim C3");
+    screen.press("\u{1b}");
+    screen.wait_for("> contradiction X3 of C3 since");
+    screen.press("d");
+    screen.wait_for("hm claim deprecate C3 --reason REASON    Enter does it");
+    screen.press("\u{1b}");
+    screen.wait_for("q end");
+    screen.press("/fact\r");
+    screen.wait_for("Search: fact (3)");
+    let first = selected(&screen);
+    screen.press("jj");
+    wait_until("the third hit is selected", || ![first.as_str(), ""].contains(&selected(&screen).as_str()));
+    wait_until("the last hit is selected", || {
+        let rows = screen.text();
+        let last = rows.lines().rfind(|row| row.contains("fact contested")).map(str::to_owned);
+        last.is_some_and(|row| row.starts_with("> "))
+    });
+    let third = selected(&screen);
+    screen.press("\r");
+    screen.wait_for(&format!("Claim {third}"));
+    screen.press("\u{1b}");
+    screen.wait_for("Search: fact (3)");
+    assert_eq!(selected(&screen), third);
+    // From there the list of the first page has its entry again.
+    screen.press("\u{1b}");
+    screen.wait_for("> contradiction X3 of C3 since");
+    let pages = Pages::start(shell.command("hm --operator-override \"a test\" web --no-open")).opened();
+    let page = pages.page("/");
+    assert!(page.contains("X4, X2</span> of <a href=\"/claim/C2\">C2</a>"), "{page}");
+}
+
+/// The name of the selected hit of a search; empty without one.
+fn selected(screen: &Screen) -> String {
+    let text = screen.text();
+    let row = text.lines().find_map(|row| row.strip_prefix("> "));
+    row.and_then(|row| row.split(' ').next()).unwrap_or_default().to_owned()
 }

@@ -477,6 +477,39 @@ async fn an_open_page_hears_of_each_write() {
     assert!(pages.page("/claims").contains("the pool is closed at night"));
 }
 
+/// Red before: a browser that kept six left pages with their streams had no connection for the next page.
+#[tokio::test]
+async fn the_stream_of_the_oldest_page_of_a_browser_ends_with_the_fourth() {
+    let bench = Bench::new();
+    let pane = bench.pane(Some("devops"), Era::Modern).await;
+    bench.claim(&pane, "the pool holds 20 connections", "src/db").await;
+    let pages = Pages::of(bench.root());
+    let heard = |lines: &mut std::io::Lines<BufReader<TcpStream>>, above: u64| loop {
+        let line = lines.next().expect("the stream goes on").expect("a line");
+        let found = line.strip_prefix("data: ").and_then(|head| head.parse::<u64>().ok());
+        if let Some(head) = found.filter(|head| *head > above) {
+            break head;
+        }
+    };
+    let mut first = 0;
+    let mut streams = Vec::new();
+    for _ in 0..4 {
+        let stream = pages.connect("GET", "/events", &[("cookie", &pages.cookie)], "");
+        // Shorter than the time after which an open stream says that it is there.
+        stream.set_read_timeout(Some(Duration::from_secs(10))).expect("a timeout");
+        let mut lines = BufReader::new(stream).lines();
+        first = heard(&mut lines, 0);
+        streams.push(lines);
+    }
+    for line in streams.remove(0) {
+        line.expect("the oldest stream ends");
+    }
+    bench.claim(&pane, "the pool is closed at night", "src/db").await;
+    for mut lines in streams {
+        assert!(heard(&mut lines, first) > first);
+    }
+}
+
 /// What the story of the demo leaves: the questions of a human who comes back.
 #[test]
 fn the_pages_of_the_demo_answer_four_questions() {
@@ -535,6 +568,29 @@ fn the_pages_of_the_demo_answer_four_questions() {
     drop(pages);
     let root = std::fs::read_dir(temporary.path()).expect("a directory").flatten();
     assert_eq!(root.filter(|entry| is_story(&entry.file_name())).count(), 0, "nothing is left");
+}
+
+#[test]
+fn a_decision_says_what_was_not_chosen_and_a_phase_has_its_name() {
+    let shell = Shell::new();
+    for line in [
+        "hm decision record \"plain scripts\" --target frontend --rationale \"no build step\" \
+            --not-chosen \"React: it needs a build step\" --agent frontend",
+        "hm plan add Shop --agent architect",
+        "hm phase add Storage --plan P1 --agent architect",
+        "hm task add \"mend the pool\" --phase P2 --scope src/db --agent architect",
+    ] {
+        let done = shell.run(line);
+        assert!(done.status.success(), "{line}: {done:?}");
+    }
+    let pages = Pages::start(shell.command("hm --operator-override \"a test\" web --no-open")).opened();
+    let text = |path: &str| {
+        regex::Regex::new("<[^>]*>").expect("a pattern").replace_all(&pages.page(path), "").into_owned()
+    };
+    let decisions = text("/decisions");
+    assert!(decisions.contains("Not chosen: React: it needs a build step"), "{decisions}");
+    let plan = text("/plan");
+    assert!(plan.contains("P1 Shop") && plan.contains("P2 Storage"), "{plan}");
 }
 
 #[tokio::test]

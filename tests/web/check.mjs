@@ -9,6 +9,8 @@ export const PAGES = [
 ];
 /** The widths at which nothing may stick out, in pixels. */
 export const WIDTHS = [1280, 390];
+/** The widths at which no short word of a table is broken. */
+export const READ_AT = [1280, 800, 600, 390];
 /** The widest window in which a table scrolls, and the widest table then, in pixels. */
 const NARROW = 640;
 /** The findings of axe-core that fail a check. */
@@ -79,6 +81,29 @@ export async function sticking(page, width) {
         },
         [width <= NARROW, NARROW],
     );
+}
+
+/** The short words in tables, paths aside, that are broken into two lines at a width. A hyphen and a slash may end a line. */
+export async function broken(page, width) {
+    await page.setViewportSize({ width, height: 900 });
+    return page.evaluate(() => {
+        const found = new Set();
+        for (const cell of document.querySelectorAll("th, td")) {
+            const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+            while (texts.nextNode()) {
+                const node = texts.currentNode;
+                if (node.parentElement.closest(".long, .places")) continue;
+                for (const { 0: word, index } of node.data.matchAll(/[^\s\-/]+/g)) {
+                    const range = document.createRange();
+                    range.setStart(node, index);
+                    range.setEnd(node, index + word.length);
+                    const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)));
+                    if (lines.size > 1) found.add(word);
+                }
+            }
+        }
+        return [...found];
+    });
 }
 
 /** What a page lacks of what each has: one main part and heading, titled tables, the menu, the slider, one live region, commands at buttons. */

@@ -3,7 +3,7 @@ import { strict as assert } from "node:assert";
 import { readdirSync } from "node:fs";
 import { createServer, request } from "node:http";
 import { join } from "node:path";
-import { PAGES, WIDTHS, check, frame, has, sticking, watched, words } from "./check.mjs";
+import { PAGES, READ_AT, WIDTHS, broken, check, frame, has, sticking, watched, words } from "./check.mjs";
 import { AS_OPERATOR, Agent, Pages, Workspace } from "./hm.mjs";
 
 /** The time in which a claim over MCP is on an open page, in milliseconds. */
@@ -119,6 +119,15 @@ async function accessible({ page, axe, go }) {
         for (const path of [...PAGES, ...MORE]) {
             await go(path);
             for (const width of WIDTHS) for (const line of await sticking(page, width)) found.push(`${path} at ${width}: ${line}`);
+        }
+        await page.setViewportSize({ width: 1280, height: 900 });
+        assert.equal(found.length, 0, found.join("\n"));
+    });
+    await check(`no short word of a table is broken at ${READ_AT.join(", ")} px`, async () => {
+        const found = [];
+        for (const path of [...PAGES, ...MORE]) {
+            await go(path);
+            for (const width of READ_AT) for (const word of await broken(page, width)) found.push(`${path} at ${width}: ${word}`);
         }
         await page.setViewportSize({ width: 1280, height: 900 });
         assert.equal(found.length, 0, found.join("\n"));

@@ -108,7 +108,7 @@ fn is_plain(need: &Need) -> bool {
 
 /// An entry of the list. Only its first line contains stored text.
 fn entry(need: &Need, agent: Option<&AgentId>, known: &mut BTreeSet<String>, now: Timestamp) -> String {
-    let Need { kind, ids, since, seen, until, asked, what, settle, moves, hint, .. } = need;
+    let Need { kind, ids, contradictions, since, seen, until, asked, what, settle, moves, hint, .. } = need;
     let since = Timestamp::from_ms(*since).age(now);
     let until = until.map(|until| Span(until - now.ms()));
     let when = match (kind, until) {
@@ -123,6 +123,11 @@ fn entry(need: &Need, agent: Option<&AgentId>, known: &mut BTreeSet<String>, now
     };
     let asked: Vec<String> = asked.iter().map(|agent| inline(agent, 40)).collect();
     let ids: Vec<String> = ids.iter().map(|id| format!("`{}`", inline(id, 60))).collect();
+    let (contradictions, about) = ids.split_at(*contradictions);
+    let subject = match contradictions {
+        [] => about.join(" "),
+        some => format!("{} of {}", some.join(", "), about.join(" and ")),
+    };
     // The asked agent needs the whole question. A bar occurs only between two texts.
     let own = moves.values().any(|own| own == settle);
     let is_mine = agent.is_some_and(|agent| moves.contains_key(agent.as_str()));
@@ -164,7 +169,7 @@ fn entry(need: &Need, agent: Option<&AgentId>, known: &mut BTreeSet<String>, now
         if *seen { "(seen) " } else { "" },
         kind.words().0,
         asked.join("'s or "),
-        ids.join(" "),
+        subject,
         what.join(" | "),
     )
 }

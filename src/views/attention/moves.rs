@@ -107,7 +107,11 @@ pub(super) fn dispute(both: &Contradiction, settles: Settles<'_>) -> Need {
         ids.push(right.claim_id.to_string());
         what.push(said(right));
     }
-    Need { hint, ..Need::new(Kind::Contradiction, ids, both.detected_at, moves_of(both), what) }
+    Need {
+        contradictions: 1,
+        hint,
+        ..Need::new(Kind::Contradiction, ids, both.detected_at, moves_of(both), what)
+    }
 }
 
 /// A proposal to the operator, with the operator's commands.

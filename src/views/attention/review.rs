@@ -105,8 +105,9 @@ fn of(need: Need, statement: Option<String>) -> Waiting {
         None => format!("hm attention --seen {}", ids.first().map_or("", String::as_str)),
     };
     let decline = if decline.ends_with("REASON") { decline } else { format!("{decline} --reason REASON") };
-    let hint =
-        hint.or_else(|| (kind == Kind::Suggestion).then(|| "declined, it is suggested no more".to_owned()));
+    let hint = hint.or_else(|| {
+        (kind == Kind::Suggestion).then(|| "if you decline it, it is not suggested again".to_owned())
+    });
     Waiting { kind: kind.words().0, ids, since, said: what, statement, accept, decline, hint }
 }
 
