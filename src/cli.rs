@@ -68,7 +68,7 @@ use crate::domain::rejection::{Code, Rejection};
 use crate::domain::time::Moment;
 use crate::identity::Surroundings;
 use crate::reads::Reads;
-use crate::standing::{Damage, Standing};
+use crate::standing::Damage;
 use crate::system::{self, Environment};
 use crate::views::{self, View};
 use crate::workspace::{WaitingRules, Workspace};
@@ -383,12 +383,16 @@ fn length(text: &str, units: &[(char, u64)]) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(unit)
 }
 
+/// The sentence about a ledger that lost events.
+fn damage_note(reads: &mut Reads) -> Option<String> {
+    let damage = reads.standing().ok()?.damage.filter(Damage::stops_writes)?;
+    Some(format!("{}; writes wait in the spool: {}", damage.loss.fault, Damage::FIX))
+}
+
 /// Prints a note on stderr if the ledger lost events.
 fn note_damage(reads: &mut Reads) {
-    if let Ok(Standing { damage: Some(damage), .. }) = reads.standing()
-        && damage.stops_writes()
-    {
-        output::note(&format!("{}; writes wait in the spool: {}", damage.loss.fault, Damage::FIX));
+    if let Some(note) = damage_note(reads) {
+        output::note(&note);
     }
 }
 
