@@ -70,9 +70,13 @@ pub(super) enum Plan {
         #[command(flatten)]
         because: Because,
     },
-    /// Show the intent, the plans, their phases and tasks
-    #[command(alias = "list", after_help = "Example: hm plan show")]
-    Show,
+    /// Show the intent, the plans, their phases and tasks; or one plan
+    #[command(alias = "list", after_help = "Examples:\n  hm plan show\n  hm plan show P1")]
+    Show {
+        /// Plan; default: all of them
+        #[arg(value_name = "PLAN")]
+        id: Option<Called>,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -270,7 +274,10 @@ impl Plan {
                 let command = AbandonPlan { plan_id, reason: because.reason()? };
                 context.submit("plan abandoned", Command::AbandonPlan(command), None)
             }
-            Self::Show => context.show(&View::Plan(context.given_session().map(String::from))),
+            Self::Show { id: Some(id) } => {
+                context.show(&View::OnePlan(PlanId::from_uuid(context.named(Sort::Plan, id)?)))
+            }
+            Self::Show { id: None } => context.show(&View::Plan(context.given_session().map(String::from))),
         }
     }
 }
