@@ -72,7 +72,7 @@ use crate::standing::Damage;
 use crate::system::{self, Environment};
 use crate::views::{self, View};
 use crate::workspace::{WaitingRules, Workspace};
-use verbs::{Cli, Global, Made, Verb, is_quiet, parsed};
+use verbs::{Cli, Global, Made, Verb, is_quiet, parsed, wants_json};
 
 pub use output::Failure;
 
@@ -186,9 +186,14 @@ pub fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         // A help page is not an error and quotes no argument.
+        Err(problem) if !problem.use_stderr() && wants_json() => {
+            let page = output::print_json(&problem.render().to_string().into());
+            return page.map_or_else(|failure| failure.report(true), |()| ExitCode::SUCCESS);
+        }
         Err(problem) if !problem.use_stderr() => problem.exit(),
         Err(problem) => match guard::typed(&Secrets::default()) {
-            Some(denial) => return Failure::usage(Rejection::from(denial)).report(false),
+            Some(denial) => return Failure::usage(Rejection::from(denial)).report(wants_json()),
+            None if wants_json() => return mistakes::failure(&problem).report(true),
             None => problem.exit(),
         },
     };

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::because::Because;
+use super::because::{Because, each_of};
 use super::names::Called;
 use super::output::{self, Failure};
 use super::{Context, NOTE_TOO, parse, parse_all, parse_optional};
@@ -300,7 +300,7 @@ impl Task {
         match self {
             Self::Add(add) => context.submit("task added", Command::AddTask(add.command(context)?), None),
             Self::List(list) => context.show(&View::Tasks(list.filter(context)?)),
-            Self::Show { ids } => ids.iter().try_for_each(|id| {
+            Self::Show { ids } => each_of(context, "tasks", ids, |id| {
                 context.show(&View::Task(TaskId::from_uuid(context.named(Sort::Task, id)?)))
             }),
             Self::Ready => context.show(&View::ReadyTasks),

@@ -51,6 +51,9 @@ pub struct OutcomeView {
 pub struct DecisionSummary {
     /// Id of the decision and of its claim.
     pub claim_id: ClaimId,
+    /// Short name, such as `C47`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The statement.
     pub statement: String,
     /// The status of its claim.
@@ -152,7 +155,8 @@ const MOST_AMENDED: usize = 50;
 
 pub(super) const SUMMARY: &str = "d.claim_id, c.statement, c.status, d.decided_by, d.target, d.rationale, d.context, \
      d.outcome, d.created_at, d.created_seq, CASE WHEN c.by_silence THEN NOT EXISTS (SELECT 1 FROM consensus p \
-     WHERE p.claim_id = c.id AND p.position = 'support' AND p.agent <> c.owner) ELSE 0 END AS by_silence, c.proof, c.scopes \
+     WHERE p.claim_id = c.id AND p.position = 'support' AND p.agent <> c.owner) ELSE 0 END AS by_silence, c.proof, c.scopes, \
+     (SELECT letter || number FROM names WHERE names.id = d.claim_id) AS name \
      FROM decisions d JOIN claims c ON c.id = d.claim_id";
 
 /// The events of a decision are adjacent: its own, and at most three for each claim that it rejects or supersedes.
@@ -314,6 +318,7 @@ pub(super) fn summary(row: &Row<'_>) -> rusqlite::Result<DecisionSummary> {
         status,
         doubt: None,
         claim_id: row.get("claim_id")?,
+        name: row.get("name")?,
         statement: row.get("statement")?,
         decided_by: row.get("decided_by")?,
         target: row.get("target")?,
