@@ -3,6 +3,8 @@
 //! The file lies in the workspace, so a process that rewrites the ledger can rewrite the file too. The last
 //! sealed checkpoint therefore also lies beside the key, in the user's state directory. There is one for each
 //! place of the ledger: a backup or a copy on the same machine has the same key and its own last checkpoint.
+//! The place has a ground too: the directory that holds the memory, such as the git directory. A memory that is gone
+//! from the same ground was removed; on another ground, as after a new clone to the same path, none was there yet.
 //! This copy only moves forward: the line in the file is durable first, so after a crash the file is equal or ahead.
 //!
 //! hm never seals over evidence. It seals a ledger for the first time only when the ledger has no lines and no
@@ -14,6 +16,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use sha2::{Digest, Sha256};
 
@@ -26,6 +29,9 @@ const CHUNK: usize = 10_000;
 const TAIL_BYTES: u64 = 64 * 1024;
 /// The file of sealed checkpoints in a memory.
 pub(crate) const FILE: &str = "checkpoints";
+/// The directory in git for workspaces below the top of a work tree. Each memory in it is named by the percent-encoded path
+/// of its workspace.
+pub(crate) const BELOW_IN_GIT: &str = "hivemind-below";
 
 /// The paths of a workspace's checkpoints and their keys.
 #[derive(Debug, Clone)]
@@ -35,6 +41,8 @@ pub struct Checkpoints {
     state_home: Option<PathBuf>,
     /// A hash of the memory's path. It tells this workspace from copies of it.
     place: String,
+    /// The directory that holds the memory.
+    ground: PathBuf,
 }
 
 /// The lines of the file of checkpoints, each with its line number.
@@ -100,6 +108,7 @@ impl Checkpoints {
             file: memory.join(FILE),
             state_home: state_home.map(Path::to_owned),
             place: place_name(memory),
+            ground: ground_of(memory).to_owned(),
         }
     }
 
@@ -119,6 +128,24 @@ impl Checkpoints {
     /// The file with the name of the ledger that was last sealed at this place.
     fn place_path(&self) -> Option<PathBuf> {
         Some(self.keys()?.join(format!("place-{}", self.place)))
+    }
+
+    /// The file that tells the ground of the ledger that was last sealed at this place.
+    fn ground_path(&self) -> Option<PathBuf> {
+        Some(self.keys()?.join(format!("ground-{}", self.place)))
+    }
+
+    /// Whether the ledger that was last sealed at this place lay on the ground that is there now. False where that is
+    /// unknown, as for a ledger that only older versions sealed.
+    pub(crate) fn is_same_ground(&self) -> bool {
+        let known = self.ground_path().and_then(|path| private::read_to_string(&path).ok());
+        known.is_some() && known == ground_name(&self.ground)
+    }
+
+    /// Removes the record of the ledger that was last sealed at this place.
+    fn clear_place(&self) -> io::Result<()> {
+        let files = [self.place_path(), self.ground_path()];
+        files.into_iter().flatten().try_for_each(|file| private::gone(std::fs::remove_file(file)))
     }
 
     /// The key of a ledger; `None` when this machine has none, as after a copy to it.
@@ -156,19 +183,32 @@ impl Checkpoints {
         let newest = named.as_ref().filter(|_| own.is_none()).and_then(|origin| self.newest(origin));
         let key = named.as_ref().map_or(Ok(None), |origin| self.key(origin));
         let placed = self.placed().filter(|placed| Some(placed) != named.as_ref());
+        // No ledger is missing on a ground that never had one.
+        let placed = placed.filter(|_| origin.is_some() || self.is_same_ground());
         let replaced = placed.as_ref().and_then(sealed_here);
         Seen { key: key.map_err(|error| error.to_string()), lines, own, newest, replaced }
     }
 
-    /// Moves the state of checkpoints to this place after the memory moved.
+    /// Moves the state of checkpoints to this place after the memory moved. Another memory that lies at the old place by
+    /// now keeps its own.
     pub(crate) fn move_from(&self, memory: &Path) -> io::Result<()> {
         let Some(keys) = self.keys() else { return Ok(()) };
-        let (from, to) = (place_name(memory), &self.place);
-        private::gone(std::fs::rename(keys.join(format!("place-{from}")), keys.join(format!("place-{to}"))))?;
-        for origin in std::fs::read_dir(keys)?.flatten() {
-            let (from, to) = (format!("sealed-{from}"), format!("sealed-{to}"));
-            if origin.path().join(&from).exists() {
-                std::fs::rename(origin.path().join(from), origin.path().join(to))?;
+        let before = Self::of(memory, self.state_home.as_deref());
+        let own = last(&self.file).map(|last| last.origin);
+        let is_left = |origin: &Origin| memory.exists() && own.as_ref() != Some(origin);
+        let (from, to) = (&before.place, &self.place);
+        if !before.placed().is_some_and(|origin| is_left(&origin)) {
+            for kind in ["place", "ground"] {
+                let (from, to) = (format!("{kind}-{from}"), format!("{kind}-{to}"));
+                private::gone(std::fs::rename(keys.join(from), keys.join(to)))?;
+            }
+        }
+        for dir in std::fs::read_dir(keys)?.flatten() {
+            let (from, to) =
+                (dir.path().join(format!("sealed-{from}")), dir.path().join(format!("sealed-{to}")));
+            let moves = one(&from).is_none_or(|sealed| !is_left(&sealed.checkpoint.origin));
+            if moves && from.exists() {
+                std::fs::rename(from, to)?;
             }
         }
         Ok(())
@@ -178,7 +218,7 @@ impl Checkpoints {
     /// stays, in case that ledger comes back.
     pub(crate) fn forget_place(&self) -> io::Result<bool> {
         let was_known = self.placed().is_some();
-        self.place_path().map_or(Ok(()), |place| private::gone(std::fs::remove_file(place)))?;
+        self.clear_place()?;
         Ok(was_known)
     }
 
@@ -255,7 +295,12 @@ impl Checkpoints {
         if self.placed().as_ref() != Some(origin) {
             private::replace(&place, &serde_json::to_vec(origin)?)?;
         }
-        Ok(())
+        match (self.ground_path(), ground_name(&self.ground)) {
+            (Some(path), Some(ground)) if !self.is_same_ground() => {
+                private::replace(&path, ground.as_bytes())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Begins anew after the operator accepted the missing or changed evidence. The file stays under another
@@ -271,9 +316,7 @@ impl Checkpoints {
                 private::gone(std::fs::remove_file(&own))?;
             }
         }
-        if let Some(place) = self.place_path() {
-            private::gone(std::fs::remove_file(&place))?;
-        }
+        self.clear_place()?;
         private::gone(std::fs::rename(
             &self.file,
             self.file.with_extension(format!("accepted-{accepted_at}")),
@@ -284,7 +327,7 @@ impl Checkpoints {
     pub fn drop_key(&self, ledger: &Reader) {
         let genesis = ledger.hashes_after(0, 1).unwrap_or_default();
         let dir = genesis.first().and_then(|genesis| self.dir_of(&Origin::of(genesis)));
-        let place = self.place_path().map_or(Ok(()), |place| private::gone(std::fs::remove_file(place)));
+        let place = self.clear_place();
         if let Err(error) = dir.map_or(Ok(()), |dir| private::gone(std::fs::remove_dir_all(dir))).and(place) {
             tracing::warn!(%error, "cannot remove the key");
         }
@@ -438,6 +481,11 @@ impl Seen {
         self.newest.as_ref()?.checkpoint.cursor()
     }
 
+    /// The position that was sealed of the ledger which lay here before the one that is there now.
+    pub fn replaced(&self) -> Option<Cursor> {
+        self.replaced.as_ref()?.checkpoint.cursor()
+    }
+
     /// Whether the last line is incomplete.
     pub fn is_torn(&self) -> bool {
         self.lines.as_ref().is_ok_and(|lines| lines.torn)
@@ -550,6 +598,22 @@ pub fn last(file: &Path) -> Option<Checkpoint> {
 /// A short name for the place of a memory: a hash of its path.
 fn place_name(memory: &Path) -> String {
     hex::encode(&Sha256::digest(memory.as_os_str().as_encoded_bytes())[..8])
+}
+
+/// The directory that holds a memory. Memories of workspaces below the top of a work tree share one more directory in the
+/// git directory.
+fn ground_of(memory: &Path) -> &Path {
+    let parent = memory.parent().unwrap_or(memory);
+    if parent.ends_with(BELOW_IN_GIT) { parent.parent().unwrap_or(parent) } else { parent }
+}
+
+/// A name for a directory that no directory made later at the same path has: its inode and the time of its birth. The
+/// name stays when the directory moves.
+fn ground_name(dir: &Path) -> Option<String> {
+    let metadata = std::fs::symlink_metadata(dir).ok()?;
+    let born = metadata.created().ok().and_then(|born| born.duration_since(UNIX_EPOCH).ok());
+    let (_, inode) = private::name(&metadata);
+    Some(format!("{inode}-{}", born.unwrap_or_default().as_nanos()))
 }
 
 /// Whether a key below `state`, this user's state directory, sealed the last line of a file of checkpoints.

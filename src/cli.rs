@@ -68,11 +68,11 @@ use crate::domain::rejection::{Code, Rejection};
 use crate::domain::time::Moment;
 use crate::identity::Surroundings;
 use crate::reads::Reads;
-use crate::standing::{Damage, Standing};
+use crate::standing::Damage;
 use crate::system::{self, Environment};
 use crate::views::{self, View};
 use crate::workspace::{WaitingRules, Workspace};
-use verbs::{Cli, Global, Made, Verb, is_quiet, parsed};
+use verbs::{Cli, Global, Made, Verb, is_quiet, parsed, wants_json};
 
 pub use output::Failure;
 
@@ -186,9 +186,14 @@ pub fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         // A help page is not an error and quotes no argument.
+        Err(problem) if !problem.use_stderr() && wants_json() => {
+            let page = output::print_json(&problem.render().to_string().into());
+            return page.map_or_else(|failure| failure.report(true), |()| ExitCode::SUCCESS);
+        }
         Err(problem) if !problem.use_stderr() => problem.exit(),
         Err(problem) => match guard::typed(&Secrets::default()) {
-            Some(denial) => return Failure::usage(Rejection::from(denial)).report(false),
+            Some(denial) => return Failure::usage(Rejection::from(denial)).report(wants_json()),
+            None if wants_json() => return mistakes::failure(&problem).report(true),
             None => problem.exit(),
         },
     };
@@ -383,12 +388,16 @@ fn length(text: &str, units: &[(char, u64)]) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(unit)
 }
 
+/// The sentence about a ledger that lost events.
+fn damage_note(reads: &mut Reads) -> Option<String> {
+    let damage = reads.standing().ok()?.damage.filter(Damage::stops_writes)?;
+    Some(format!("{}; writes wait in the spool: {}", damage.loss.fault, Damage::FIX))
+}
+
 /// Prints a note on stderr if the ledger lost events.
 fn note_damage(reads: &mut Reads) {
-    if let Ok(Standing { damage: Some(damage), .. }) = reads.standing()
-        && damage.stops_writes()
-    {
-        output::note(&format!("{}; writes wait in the spool: {}", damage.loss.fault, Damage::FIX));
+    if let Some(note) = damage_note(reads) {
+        output::note(&note);
     }
 }
 

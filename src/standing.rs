@@ -8,7 +8,8 @@
 //! - A ledger has **lost** events when it ends before the evidence, or holds another event there. The writer
 //!   then appends, folds and seals nothing, and writes wait in the spool. An import that brings back exactly
 //!   the missing events ends this state. Otherwise the operator accepts the loss (`hm repair`), and the ledger
-//!   records that.
+//!   records that. A ledger that is gone with its whole memory has lost all: the record of its place, beside the keys,
+//!   tells that one was there (`Checkpoints::is_same_ground`).
 //! - A ledger is **broken** when it holds all events and its checkpoints are missing, cut or changed. The
 //!   writer appends to it and no longer seals it, until the operator accepts that too.
 //! - An **older copy** is a copy that hm made on the same machine, that was never sealed at its place, and that
@@ -97,6 +98,17 @@ impl Standing {
                     false => format!("{who} another event {}: the ledger was rewritten or replaced", at.seq),
                 });
             }
+        }
+        // Nothing is left of the ledger that lay here. One that took its place is named below, and takes writes.
+        if missing.is_empty()
+            && head == Cursor::GENESIS
+            && let Some(at) = seen.replaced()
+        {
+            missing.push(at);
+            fault = Some(format!(
+                "the ledger that lay here is gone, and {} of its events were sealed: it was removed or emptied",
+                at.seq
+            ));
         }
         let mut is_older_copy = false;
         // Only a copy that hm made counts: any other copy is a project of its own.

@@ -56,7 +56,7 @@ use serde_json::Value;
 use crate::config::Config;
 use crate::domain::agent::AgentId;
 use crate::domain::event::{Event, Recorded};
-use crate::domain::ids::{ClaimId, EventId, PatternId, PlaybookId, RunId, TaskId};
+use crate::domain::ids::{ClaimId, EventId, PatternId, PlanId, PlaybookId, RunId, TaskId};
 use crate::domain::memory::MemoryId;
 use crate::domain::scope::Scope;
 use crate::domain::time::{Moment, Timestamp};
@@ -146,6 +146,8 @@ pub enum View {
     Status,
     /// The plans, and the focus of a session. A session without a focus has the team's.
     Plan(Option<String>),
+    /// One plan, with its phases and tasks.
+    OnePlan(PlanId),
     /// The locks, each with its holder, its reason and its end.
     Locks,
     /// Tasks that an agent can take now.
@@ -248,6 +250,7 @@ pub fn answer(
         View::Event(id) => events::one(asking, *id),
         View::Status => status::answer(asking),
         View::Plan(session) => work::plan(asking, session.as_deref()),
+        View::OnePlan(id) => work::one_plan(asking, *id),
         View::Locks => work::locks(asking),
         View::ReadyTasks => work::ready(asking),
         View::Tasks(filter) => work::tasks(asking, filter),
@@ -315,7 +318,9 @@ pub fn touched_by(reads: &mut Reads, view: &View, recorded: &Recorded) -> Result
         View::Guards | View::Guard(_) => guards::touched_by(event),
         View::Events(filter) => events::touched_by(filter, recorded, event),
         View::Task(id) => work::task_touched_by(*id, event),
-        View::Plan(_) | View::ReadyTasks | View::Tasks(_) | View::Locks => work::touched_by(event),
+        View::Plan(_) | View::OnePlan(_) | View::ReadyTasks | View::Tasks(_) | View::Locks => {
+            work::touched_by(event)
+        }
         View::Sessions(..) => sessions::touched_by(event),
         View::Session(id) => sessions::one_touched_by(id, recorded, event),
         View::Turn0(id) => sessions::turn0_touched_by(id, event),

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use self::git::{Dangling, WorkTree};
 use self::ownership::{Ownership, StateDir, Where};
 pub use self::settings::WaitingRules;
-use crate::checkpoints::Checkpoints;
+use crate::checkpoints::{BELOW_IN_GIT, Checkpoints};
 use crate::config::Config;
 use crate::domain::checkout::Checkout;
 pub use crate::domain::checkout::MARKER;
@@ -33,9 +33,6 @@ use crate::system::Environment;
 const RUNTIME: &str = "runtime";
 /// The directory of the memory in the common git directory.
 const IN_GIT: &str = "hivemind";
-/// The directory beside it for workspaces below the top of a work tree. Each memory in it is named by the
-/// percent-encoded path of its workspace.
-const BELOW_IN_GIT: &str = "hivemind-below";
 /// A file in a memory, such as a backup, that must not move into the git directory around it.
 const STAYS: &str = "stays-here";
 /// The ledger's database.
@@ -176,6 +173,11 @@ impl Workspace {
         let state = StateDir::of_user(environment)?;
         let root = mark(root)?;
         let workspace = Self::at(root, None, &state, false)?;
+        if workspace.ownership()? == Ownership::Absent {
+            // Whoever removed the settings too begins anew on purpose.
+            let checkpoints = Checkpoints::of(&workspace.memory, Some(state.home()));
+            checkpoints.forget_place().map_err(|source| io_error(&workspace.memory, source))?;
+        }
         workspace.ensure()?;
         Ok(workspace)
     }
@@ -550,9 +552,11 @@ impl Workspace {
                 private::create_dir_all(parent).map_err(failed)?;
             }
             // It makes only the last directory: the directories of a deleted project do not come back.
-            if self.state.create(&self.memory).map_err(failed)? {
+            let checkpoints = Checkpoints::of(&self.memory, Some(self.state.home()));
+            // A memory that was removed from its ground is a loss: the writer goes on once the operator accepted it.
+            let was_removed = checkpoints.is_same_ground();
+            if self.state.create(&self.memory).map_err(failed)? && !was_removed {
                 // Checkpoints of an earlier ledger at this place do not apply to a new memory.
-                let checkpoints = Checkpoints::of(&self.memory, Some(self.state.home()));
                 if checkpoints.forget_place().map_err(failed)? {
                     tracing::warn!(memory = %self.memory.display(), "the memory that lay here is gone: a new one begins");
                 }

@@ -76,22 +76,35 @@ impl Several {
     pub(super) fn each(
         &self,
         context: &Context,
-        mut submit: impl FnMut(&Called) -> Result<(), Failure>,
+        submit: impl FnMut(&Called) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let claims = &self.claims[..self.claims.len() - usize::from(self.said().is_some())];
-        if let [claim] = claims {
-            return submit(claim);
-        }
+        each_of(context, "receipts", claims, submit)
+    }
+}
+
+/// Runs a command for each name. A refusal does not stop those that follow; the exit code is the highest one. With `--json`
+/// the answers for several names are one list, called `list`.
+pub(super) fn each_of(
+    context: &Context,
+    list: &str,
+    names: &[Called],
+    mut run: impl FnMut(&Called) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    if let [name] = names {
+        return run(name);
+    }
+    output::as_one(context.global.json, list, || {
         let mut worst = 0;
-        for claim in claims {
-            match submit(claim) {
+        for name in names {
+            match run(name) {
                 Ok(()) => {}
                 Err(Failure::Unheard) => return Err(Failure::Unheard),
                 Err(failure) => {
-                    worst = worst.max(output::said_of(claim, context.guarded(failure), context.global.json));
+                    worst = worst.max(output::said_of(name, context.guarded(failure), context.global.json));
                 }
             }
         }
         if worst == 0 { Ok(()) } else { Err(Failure::Several(worst)) }
-    }
+    })
 }

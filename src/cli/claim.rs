@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use clap::{Args, Subcommand};
 
-use super::because::{Because, Several};
+use super::because::{Because, Several, each_of};
 use super::names::Called;
 use super::output::{self, Failure};
 use super::search::Search;
@@ -46,7 +46,7 @@ pub(super) enum Claim {
     Show {
         /// The claims
         #[arg(required = true, value_name = "CLAIM")]
-        ids: Vec<String>,
+        ids: Vec<Called>,
     },
     /// Say what a claim rests on
     ///
@@ -317,7 +317,7 @@ impl Claim {
                 context.submit("claim created", Command::CreateClaim(create.command(context)?), key)
             }
             Self::Show { ids } => {
-                ids.iter().try_for_each(|id| context.show(&View::Claim(context.claim_named(id)?)))
+                each_of(context, "claims", ids, |id| context.show(&View::Claim(context.claim_named(id)?)))
             }
             Self::Why { id } => {
                 let id = context.claim_named(id)?;

@@ -19,7 +19,7 @@ use waiting::Waiting;
 
 use super::news::knows;
 use super::output::{self, Failure};
-use super::{Context, Global, block_on};
+use super::{Context, Global, block_on, damage_note};
 use crate::client_session::ClientSession;
 use crate::clients::{self, Mark, Places};
 use crate::config::Config;
@@ -541,7 +541,9 @@ impl Hooked {
 
     /// The banner, `besides`, and the whole context.
     fn told_all(&mut self, besides: &str) -> Answer {
-        let said = format!("{}{besides}\n{ABOUT_NEWS}\n", self.banner());
+        let damaged =
+            damage_note(&mut self.reads).map_or_else(String::new, |note| format!("\nDamaged: {note}"));
+        let said = format!("{}{besides}{damaged}\n{ABOUT_NEWS}\n", self.banner());
         let room = MAX_CONTEXT.saturating_sub(said.chars().count());
         let (pack, opened, seq) = match self.pack(room) {
             Ok(answer) => {

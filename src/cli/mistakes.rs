@@ -4,7 +4,9 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Command, Error};
+use serde_json::json;
 
+use super::output::Failure;
 use crate::domain::claim::{Outcome, Status};
 use crate::domain::evidence::EvidenceName;
 use crate::domain::experiment::ProfileName;
@@ -56,6 +58,7 @@ pub(super) fn with_line(mut problem: Error, words: &[OsString], command: &Comman
     let typed: Option<Vec<String>> = words.iter().map(|word| word.to_str().map(str::to_owned)).collect();
     let Some(typed) = typed else { return problem };
     let kind = problem.kind();
+    no_value_meant(&mut problem);
     let tried = if kind == ErrorKind::InvalidSubcommand {
         other_verbs(&problem, &typed)
     } else if kind == ErrorKind::UnknownArgument {
@@ -71,8 +74,74 @@ pub(super) fn with_line(mut problem: Error, words: &[OsString], command: &Comman
         // It says what similar words say.
         problem.remove(ContextKind::SuggestedSubcommand);
         problem.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![line.into()]));
+    } else if kind == ErrorKind::UnknownArgument
+        && problem.get(ContextKind::SuggestedArg).is_none()
+        && let Some(takes) = taken(words, command)
+    {
+        problem.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![takes.into()]));
     }
     problem
+}
+
+/// Takes the advice of clap away to write a mistyped word behind `--`: there it would be a value, which was not meant.
+fn no_value_meant(problem: &mut Error) {
+    let Some(ContextValue::StyledStrs(tips)) = problem.get(ContextKind::Suggested) else { return };
+    let tips: Vec<_> =
+        tips.iter().filter(|tip| !tip.to_string().contains("as a value, use")).cloned().collect();
+    problem.remove(ContextKind::Suggested);
+    if !tips.is_empty() {
+        problem.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+    }
+}
+
+/// The sentence about what the verb of a line takes.
+fn taken(words: &[OsString], command: &Command) -> Option<String> {
+    let (mut verb, mut line) = (command, "hm".to_owned());
+    for word in words.iter().skip(1).filter_map(|word| word.to_str()) {
+        if let Some(below) = verb.find_subcommand(word) {
+            verb = below;
+            line.push_str(&format!(" {}", below.get_name()));
+        }
+    }
+    let named = |argument: &Arg| {
+        let value = argument.get_value_names().and_then(|names| names.first());
+        let value = value.map_or_else(|| argument.get_id().as_str().to_uppercase(), |name| name.to_string());
+        match argument.get_long() {
+            Some(long) if argument.get_action().takes_values() => format!("--{long} {value}"),
+            Some(long) => format!("--{long}"),
+            None => value,
+        }
+    };
+    let own = verb.get_arguments().filter(|argument| {
+        !argument.is_hide_set() && !argument.is_global_set() && argument.get_id() != "help"
+    });
+    let takes: Vec<String> = own.map(named).collect();
+    (line != "hm" && !takes.is_empty()).then(|| format!("{line} takes: {}", takes.join(", ")))
+}
+
+/// A mistake for programs: what is wrong, what to do instead, and the usage.
+pub(super) fn failure(problem: &Error) -> Failure {
+    let text = problem.render().to_string();
+    if problem.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let message = "the line is not complete: `help` says what it takes";
+        return Failure::Mistyped(json!({ "code": "usage", "message": message, "help": text }));
+    }
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut parts = text.trim().split("\n\n").map(str::trim);
+    // A list of the verbs, with every other word for them, follows a missing one.
+    let message = parts.next().and_then(|message| message.split(" [subcommands:").next()).unwrap_or_default();
+    let mut mistake =
+        json!({ "code": "usage", "message": one_line(message.strip_prefix("error:").unwrap_or(message)) });
+    for part in parts {
+        let tips: Vec<String> =
+            part.lines().filter_map(|line| Some(one_line(line.trim().strip_prefix("tip:")?))).collect();
+        if !tips.is_empty() {
+            mistake["hint"] = tips.join("; ").into();
+        } else if let Some(usage) = part.strip_prefix("Usage:") {
+            mistake["usage"] = one_line(usage).into();
+        }
+    }
+    Failure::Mistyped(mistake)
 }
 
 /// The line with a word in capitals for each argument that it lacks, if it works so, and whether it lacks none.

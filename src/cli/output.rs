@@ -2,6 +2,7 @@
 #![expect(clippy::print_stdout, reason = "this is the one place of the command line that prints")]
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::ops::Range;
 use std::process::ExitCode;
@@ -32,6 +33,8 @@ pub enum Failure {
     Rejected(Box<Rejection>),
     /// The call itself is wrong.
     Usage(String),
+    /// The command line does not parse, for programs.
+    Mistyped(Value),
     /// A check failed. Its report is printed already.
     Broken,
     /// Of several commands some failed. Each failure is printed already; this is the highest exit code.
@@ -82,6 +85,7 @@ impl Failure {
             Self::Internal(text) => {
                 (70, text.clone(), Some(serde_json::json!({ "code": "internal", "message": text })))
             }
+            Self::Mistyped(value) => (2, String::new(), Some(value.clone())),
             // The codes and the format of a shell.
             Self::NeverStarted { found, text } => (
                 if *found { 126 } else { 127 },
@@ -93,7 +97,12 @@ impl Failure {
             Self::Unheard => return 0,
         };
         match value.filter(|_| as_json) {
-            Some(value) => println!("{}", json(&in_shell_json(&value))),
+            Some(value) => {
+                let value = in_shell_json(&value);
+                if let Some(value) = gathered(value) {
+                    println!("{}", json(&value));
+                }
+            }
             None => complain(&text),
         }
         code
@@ -113,9 +122,11 @@ pub(super) fn said_of(typed: &str, failure: Failure, as_json: bool) -> u8 {
         }
         Failure::Usage(text) => Failure::Usage(named(text)),
         Failure::Internal(text) => Failure::Internal(named(text)),
-        other @ (Failure::Broken | Failure::Several(_) | Failure::Unheard | Failure::NeverStarted { .. }) => {
-            other
-        }
+        other @ (Failure::Broken
+        | Failure::Several(_)
+        | Failure::Unheard
+        | Failure::Mistyped(_)
+        | Failure::NeverStarted { .. }) => other,
     };
     failure.printed(as_json)
 }
@@ -267,7 +278,7 @@ pub(super) fn inline(failure: &Failure) -> String {
     let text = match failure {
         Failure::Rejected(rejection) => rejection.message.clone(),
         Failure::Usage(text) | Failure::Internal(text) | Failure::NeverStarted { text, .. } => text.clone(),
-        Failure::Broken | Failure::Several(_) | Failure::Unheard => String::new(),
+        Failure::Broken | Failure::Several(_) | Failure::Unheard | Failure::Mistyped(_) => String::new(),
     };
     views::inline(&text, 400)
 }
@@ -304,9 +315,42 @@ pub(super) fn print(as_json: bool, text: &str, value: &Value) -> Result<(), Fail
 
 /// Prints an answer for programs.
 pub(super) fn print_json(value: &Value) -> Result<(), Failure> {
+    let Some(value) = gathered(in_shell_json(value)) else { return Ok(()) };
     let mut out = stream();
-    writeln!(out, "{}", json(&in_shell_json(value)))?;
+    writeln!(out, "{}", json(&value))?;
     Ok(out.flush()?)
+}
+
+thread_local! {
+    /// The answers of several commands for programs, until all of them are printed as one document.
+    static GATHERED: RefCell<Option<Vec<Value>>> = const { RefCell::new(None) };
+}
+
+/// Keeps an answer that is part of a document. Returns it if it is one of its own.
+fn gathered(value: Value) -> Option<Value> {
+    GATHERED.with_borrow_mut(|all| match all {
+        Some(all) => {
+            all.push(value);
+            None
+        }
+        None => Some(value),
+    })
+}
+
+/// Runs several commands. With `--json` their answers, refusals too, are one document: a list with this name.
+pub(super) fn as_one(
+    as_json: bool,
+    list: &str,
+    run: impl FnOnce() -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    if !as_json {
+        return run();
+    }
+    GATHERED.set(Some(Vec::new()));
+    let done = run();
+    let all = GATHERED.take().unwrap_or_default();
+    print_json(&serde_json::json!({ list: all }))?;
+    done
 }
 
 /// Prints a text. Stored text in it reaches no terminal raw.

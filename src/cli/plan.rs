@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::because::Because;
+use super::because::{Because, each_of};
 use super::names::Called;
 use super::output::{self, Failure};
 use super::{Context, NOTE_TOO, parse, parse_all, parse_optional};
@@ -70,9 +70,13 @@ pub(super) enum Plan {
         #[command(flatten)]
         because: Because,
     },
-    /// Show the intent, the plans, their phases and tasks
-    #[command(alias = "list", after_help = "Example: hm plan show")]
-    Show,
+    /// Show the intent, the plans, their phases and tasks; or one plan
+    #[command(alias = "list", after_help = "Examples:\n  hm plan show\n  hm plan show P1")]
+    Show {
+        /// Plan; default: all of them
+        #[arg(value_name = "PLAN")]
+        id: Option<Called>,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -270,7 +274,10 @@ impl Plan {
                 let command = AbandonPlan { plan_id, reason: because.reason()? };
                 context.submit("plan abandoned", Command::AbandonPlan(command), None)
             }
-            Self::Show => context.show(&View::Plan(context.given_session().map(String::from))),
+            Self::Show { id: Some(id) } => {
+                context.show(&View::OnePlan(PlanId::from_uuid(context.named(Sort::Plan, id)?)))
+            }
+            Self::Show { id: None } => context.show(&View::Plan(context.given_session().map(String::from))),
         }
     }
 }
@@ -293,7 +300,7 @@ impl Task {
         match self {
             Self::Add(add) => context.submit("task added", Command::AddTask(add.command(context)?), None),
             Self::List(list) => context.show(&View::Tasks(list.filter(context)?)),
-            Self::Show { ids } => ids.iter().try_for_each(|id| {
+            Self::Show { ids } => each_of(context, "tasks", ids, |id| {
                 context.show(&View::Task(TaskId::from_uuid(context.named(Sort::Task, id)?)))
             }),
             Self::Ready => context.show(&View::ReadyTasks),

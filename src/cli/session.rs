@@ -84,7 +84,10 @@ pub(super) enum Session {
         /// Session
         id: Called,
     },
-    /// Show the text a session got at its start
+    /// Show the hand-over that a session got at its start
+    ///
+    /// Show the hand-over that a session got at its start, from the one it goes on from. What a hook gives any other
+    /// session is not kept as a text: hm trace list --type memory_recall --session S9 lists what it named.
     #[command(after_help = "Example: hm session turn0 S9")]
     Turn0 {
         /// Session

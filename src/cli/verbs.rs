@@ -266,6 +266,11 @@ pub(super) fn is_quiet() -> bool {
     std::env::args_os().nth(1).is_some_and(|verb| verb == "hook" || verb == "statusline")
 }
 
+/// Whether the command line asks for an answer in JSON, also where it does not parse.
+pub(super) fn wants_json() -> bool {
+    std::env::args_os().skip(1).take_while(|word| word != "--").any(|word| word == "--json")
+}
+
 /// Parses the command line. A client waits for its hooks before every tool, so clap builds only the verb of the client
 /// for them, in an eighth of the time. The whole parser answers help and mistakes.
 pub(super) fn parsed() -> Result<Cli, clap::Error> {
@@ -309,6 +314,8 @@ const NOUNS: [&str; 26] = [
     "trace",
     "traces",
 ];
+/// Verbs that print a page. Each has an answer for programs.
+const PAGES: [&str; 4] = ["agent", "agents", "options", "roles"];
 /// Verbs that list without a subcommand, and the option with which one of them lists.
 const LISTS: [(&str, Option<&str>); 7] = [
     ("attention", None),
@@ -328,10 +335,20 @@ pub(super) fn listed(mut arguments: Vec<OsString>) -> Vec<OsString> {
         match argument {
             "--dir" | "--agent" | "--operator-override" | "--at" => at += 2,
             option if option.starts_with('-') => at += 1,
+            "help" if arguments.iter().any(|word| word == "--json") => {
+                let page = arguments.get(at + 1).and_then(|page| page.to_str());
+                if page.is_some_and(|page| PAGES.contains(&page)) {
+                    arguments.remove(at);
+                } else {
+                    // No page takes options.
+                    arguments.retain(|word| word != "--json");
+                }
+                break;
+            }
             verb => {
                 if NOUNS.contains(&verb) && arguments.get(at + 1).is_some_and(|word| word == "help") {
                     arguments.swap(at, at + 1);
-                    break;
+                    continue;
                 }
                 let found = LISTS.iter().find(|(list, _)| *list == verb);
                 let is_list = arguments.get(at + 1).is_some_and(|word| word == "list");

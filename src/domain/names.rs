@@ -216,10 +216,17 @@ impl Sort {
         })
     }
 
-    /// The refusal for a text that names nothing.
-    pub fn nothing(self, given: &str, near: &[String]) -> Rejection {
+    /// The refusal for a text that names nothing. `near` is `None` where there is nothing that could be named.
+    pub fn nothing(self, given: &str, near: Option<&[String]>) -> Rejection {
         let why = self.misnamed(given).map_or_else(String::new, |why| format!(" ({why})"));
-        self.unknown(format!("no {} is called `{given}`{why}", self.noun()), near)
+        let message = format!("no {} is called `{given}`{why}", self.noun());
+        match near {
+            Some([]) => {
+                let (code, list) = self.refusal();
+                Rejection::new(code, message, list)
+            }
+            near => self.unknown(message, near.unwrap_or_default()),
+        }
     }
 
     /// The refusal for an unknown name.

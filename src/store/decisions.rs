@@ -52,6 +52,9 @@ pub struct OutcomeView {
 pub struct DecisionSummary {
     /// Id of the decision and of its claim.
     pub claim_id: ClaimId,
+    /// Short name, such as `C47`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The statement.
     pub statement: String,
     /// The status of its claim.
@@ -155,7 +158,8 @@ pub(super) const SUMMARY: &str = concat!(
     "d.claim_id, c.statement, c.status, d.decided_by, d.target, d.rationale, d.context, \
      d.outcome, d.created_at, d.created_seq, ",
     agreed_by_silence!("c"),
-    " AS by_silence, c.proof, c.scopes \
+    " AS by_silence, c.proof, c.scopes, \
+     (SELECT letter || number FROM names WHERE names.id = d.claim_id) AS name \
      FROM decisions d JOIN claims c ON c.id = d.claim_id"
 );
 
@@ -318,6 +322,7 @@ pub(super) fn summary(row: &Row<'_>) -> rusqlite::Result<DecisionSummary> {
         status,
         doubt: None,
         claim_id: row.get("claim_id")?,
+        name: row.get("name")?,
         statement: row.get("statement")?,
         decided_by: row.get("decided_by")?,
         target: row.get("target")?,

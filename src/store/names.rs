@@ -15,8 +15,10 @@ use crate::domain::rejection::Rejection;
 
 /// The most names that a refusal suggests.
 const OFFERED: usize = 3;
-/// The most names that are read for suggestions.
-const LOOKED_AT: usize = 50;
+/// How far below a number another one counts as near.
+const NEARBY: i64 = 3;
+/// The shortest text that is looked for in titles, in characters.
+const LEAST_WORD_CHARS: usize = 3;
 /// The most ids with the same end that a refusal lists.
 const AMBIGUOUS: usize = 5;
 /// Maximum length of a title beside a name, in characters.
@@ -118,7 +120,7 @@ impl Reader {
                     return Ok(Err(Rejection::new(sort.refusal().0, problem, hint)));
                 }
                 let near = self.near(sort, text)?;
-                Err(sort.nothing(&given, &near))
+                Err(sort.nothing(&given, near.as_deref()))
             }
             several => {
                 let names: Vec<String> = several.iter().map(|(_, name)| name.clone()).collect();
@@ -190,19 +192,31 @@ impl Reader {
         })
     }
 
-    /// Names at or below the given number, or else the latest ones.
-    fn near(&self, sort: Sort, text: &str) -> Result<Vec<String>, StoreError> {
-        let upto = match Reference::read(sort, text) {
-            Reference::Number(number) => bound(number),
-            Reference::Id(_) | Reference::End(_) | Reference::Other => i64::MAX,
+    /// What a text that names nothing may mean: the number without its letter, the numbers just below, or the newest entities
+    /// whose title has the text. `None` if there is no entity of this sort.
+    fn near(&self, sort: Sort, text: &str) -> Result<Option<Vec<String>>, StoreError> {
+        let letter = sort.named().letter();
+        if self.names_like(sort, "WHERE n.letter = ?1 LIMIT 1", params![letter])?.is_empty() {
+            return Ok(None);
+        }
+        let given = names::pasted(text);
+        let among = |first: i64, last: i64| {
+            let condition = "WHERE n.letter = ?1 AND n.number BETWEEN ?2 AND ?3 ORDER BY n.number DESC";
+            self.names_like(sort, condition, params![letter, first, last])
         };
-        let mut near = self.names_like(
-            sort,
-            "WHERE n.letter = ?1 AND n.number <= ?2 ORDER BY n.number DESC LIMIT ?3",
-            params![sort.named().letter(), upto, LOOKED_AT],
-        )?;
-        near.truncate(OFFERED);
-        Ok(near.into_iter().map(|(_, name)| name).collect())
+        let near = match (Reference::read(sort, text), given.parse::<i64>()) {
+            (Reference::Number(number), _) => among(bound(number).saturating_sub(NEARBY), bound(number))?,
+            (_, Ok(number)) => among(number, number)?,
+            _ if given.chars().count() < LEAST_WORD_CHARS => Vec::new(),
+            _ => {
+                let (_, title) = table(sort);
+                let condition = format!(
+                    "WHERE n.letter = ?1 AND instr(lower(s.{title}), lower(?2)) > 0 ORDER BY n.number DESC LIMIT ?3"
+                );
+                self.names_like(sort, &condition, params![letter, given, OFFERED])?
+            }
+        };
+        Ok(Some(near.into_iter().take(OFFERED).map(|(_, name)| name).collect()))
     }
 
     /// The short name of an id, or the id if it has none.

@@ -1,6 +1,6 @@
 //! Plans and phases: their projection and their queries.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -201,6 +201,22 @@ fn status_of(tasks: &[TaskView], open: &'static str) -> &'static str {
     }
 }
 
+const PLAN: &str = "SELECT id, title, sot_path, description, abandoned_for FROM plans";
+
+/// A plan without its name and its phases.
+fn plan_row(row: &Row<'_>) -> rusqlite::Result<PlanView> {
+    Ok(PlanView {
+        id: row.get("id")?,
+        name: String::new(),
+        title: row.get("title")?,
+        description: row.get("description")?,
+        status: "draft",
+        abandoned_for: row.get("abandoned_for")?,
+        sot_path: row.get("sot_path")?,
+        phases: Vec::new(),
+    })
+}
+
 impl Reader {
     /// The intent of a session: the last one set by the session or for the whole team.
     pub fn trajectory(&self, session: Option<&str>) -> Result<Option<TrajectoryView>, StoreError> {
@@ -260,31 +276,26 @@ impl Reader {
     /// The plans with their phases and tasks, the newest plan first. At most `limit` plans, and `limit` tasks of each
     /// phase.
     pub fn plan_graph(&self, session: Option<&str>, limit: usize) -> Result<PlanGraph, StoreError> {
-        let mut plans = Vec::new();
-        let mut found = self.db.prepare_cached(
-            "SELECT id, title, sot_path, description, abandoned_for FROM plans ORDER BY id DESC LIMIT ?1",
-        )?;
-        let rows = self.kept_of(found.query([bound(limit)])?, |row| {
-            Ok::<_, rusqlite::Error>(PlanView {
-                id: row.get("id")?,
-                name: String::new(),
-                title: row.get("title")?,
-                description: row.get("description")?,
-                status: "draft",
-                abandoned_for: row.get("abandoned_for")?,
-                sot_path: row.get("sot_path")?,
-                phases: Vec::new(),
-            })
-        })?;
-        for plan in rows {
-            let phases = self.phases_of(plan.id, limit)?;
-            let tasks: Vec<TaskView> = phases.iter().flat_map(|phase| phase.tasks.clone()).collect();
-            let status = if plan.abandoned_for.is_some() { "abandoned" } else { status_of(&tasks, "draft") };
-            let name = self.name_of(plan.id)?;
-            plans.push(PlanView { status, name, phases, ..plan });
-        }
+        let mut found = self.db.prepare_cached(&format!("{PLAN} ORDER BY id DESC LIMIT ?1"))?;
+        let rows = self.kept_of(found.query([bound(limit)])?, plan_row)?;
+        let plans = rows.into_iter().map(|plan| self.filled(plan, limit)).collect::<Result<_, _>>()?;
         let inbox = self.phase(None, "inbox".to_owned(), limit)?;
         Ok(PlanGraph { trajectory: self.trajectory(session)?, plans, inbox, locks: self.locks()? })
+    }
+
+    /// One plan with its phases and at most `limit` tasks of each.
+    pub fn plan(&self, id: PlanId, limit: usize) -> Result<Option<PlanView>, StoreError> {
+        let mut found = self.db.prepare_cached(&format!("{PLAN} WHERE id = ?1"))?;
+        let plan = self.kept_one(found.query([id])?, plan_row)?;
+        plan.map(|plan| self.filled(plan, limit)).transpose()
+    }
+
+    /// A plan with its name, its phases and the status that follows from their tasks.
+    fn filled(&self, plan: PlanView, limit: usize) -> Result<PlanView, StoreError> {
+        let phases = self.phases_of(plan.id, limit)?;
+        let tasks: Vec<TaskView> = phases.iter().flat_map(|phase| phase.tasks.clone()).collect();
+        let status = if plan.abandoned_for.is_some() { "abandoned" } else { status_of(&tasks, "draft") };
+        Ok(PlanView { status, name: self.name_of(plan.id)?, phases, ..plan })
     }
 
     fn phases_of(&self, plan: PlanId, limit: usize) -> Result<Vec<PhaseView>, StoreError> {

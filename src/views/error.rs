@@ -5,7 +5,7 @@ use serde_json::json;
 use super::markdown::inline;
 use crate::domain::agent::AgentId;
 use crate::domain::experiment::RunState;
-use crate::domain::ids::{ClaimId, EventId, PatternId, RunId, TaskId};
+use crate::domain::ids::{ClaimId, EventId, PatternId, PlanId, RunId, TaskId};
 use crate::domain::memory::{MemoryId, Owner, Space};
 use crate::domain::names::{Name, Named, Sort};
 use crate::domain::phase::PhaseNumber;
@@ -99,6 +99,10 @@ impl ViewError {
         Self::not_found(Code::UnknownTask, format!("no task has the id {id}"), "tasks")
     }
 
+    pub(super) fn no_plan(id: PlanId) -> Self {
+        Self::not_found(Code::UnknownPlan, format!("no plan has the id {id}"), "plan")
+    }
+
     pub(super) fn no_pattern(id: PatternId) -> Self {
         Self::not_found(Code::UnknownPattern, format!("no pattern has the id {id}"), "patterns")
     }
@@ -116,10 +120,14 @@ impl ViewError {
         Self::not_found(Code::UnknownSession, message, "sessions")
     }
 
-    /// Nothing was handed to a session when it started.
-    pub(super) fn no_turn0(id: &str) -> Self {
-        let message = format!("nothing was handed to a session called {}", inline(id, 128));
-        let hint = "`hivemind://sessions` shows all, and which one each goes on from";
+    /// No text is kept of what a session got when it started.
+    pub(super) fn no_turn0(id: &str, name: Option<&str>) -> Self {
+        let called = inline(name.unwrap_or(id), 128);
+        let message = format!(
+            "session {called} started without a hand-over, and the context that a hook gives is not kept"
+        );
+        let of_it = name.map(|name| format!("&session={name}")).unwrap_or_default();
+        let hint = format!("`hivemind://traces?type=memory_recall{of_it}` lists what was named in it");
         Self::NotFound(Box::new(Rejection::new(Code::UnknownSession, message, hint)))
     }
 
@@ -155,9 +163,9 @@ impl ViewError {
     /// No session of this agent recorded its beliefs.
     pub(super) fn no_beliefs(agent: &AgentId) -> Self {
         let snapshot = way::call("snapshot_beliefs", &json!({}));
-        let message =
-            format!("no beliefs of {agent} are written down; the end of a session does, and {snapshot}");
-        Self::not_found(Code::UnknownSession, message, "sessions")
+        let message = format!("no beliefs of {agent} are written down");
+        let hint = format!("the end of a session writes them down, and so does {snapshot}");
+        Self::NotFound(Box::new(Rejection::new(Code::UnknownSession, message, hint)))
     }
 
     /// No claim has this id. The message names the entity that has it.

@@ -32,7 +32,7 @@ pub fn resolve(reads: &mut Reads, sort: Sort, text: &str) -> Result<Uuid, Reject
     }
     let found = match reads.store().map_err(ViewError::from)? {
         Some(store) => store.resolve(sort, text).map_err(ViewError::from)?,
-        None => Err(sort.nothing(&quoted(text), &[])),
+        None => Err(sort.nothing(&quoted(text), None)),
     };
     found.or_else(|refused| waiting(reads, text).ok_or(refused))
 }

@@ -81,13 +81,21 @@ pub(super) fn one_touched_by(id: &str, recorded: &Recorded, event: &Event) -> bo
 pub(super) fn turn0(asking: &mut Asking<'_>, id: &str) -> Result<Answer, ViewError> {
     let format = asking.format;
     let ((split, seq), left_out) = asking.found(|asked| {
-        let split = asked.store.split_into(id)?.ok_or_else(|| ViewError::no_turn0(id))?;
+        let Some(split) = asked.store.split_into(id)? else {
+            let name = asked.store.session_name(id)?;
+            let is_known = name.is_some() || asked.store.session(id)?.is_some();
+            return Err(if is_known {
+                ViewError::no_turn0(id, name.as_deref())
+            } else {
+                ViewError::no_session(id)
+            });
+        };
         Ok((split, asked.seq))
     })?;
     if let Some(ledger) = asking.reads.ledger()?
         && ledger.withholds(&split.turn0)?
     {
-        return Err(ViewError::no_turn0(id));
+        return Err(ViewError::no_session(id));
     }
     let json = || {
         let mut json = to_json(&split);

@@ -9,11 +9,11 @@ use super::asking::Asking;
 use super::markdown::{self, age, inline, name};
 use super::{Answer, DEFAULT_LIMIT, MAX_LIMIT, ViewError, to_json};
 use crate::domain::event::Event;
-use crate::domain::ids::TaskId;
+use crate::domain::ids::{PlanId, TaskId};
 use crate::domain::plan::in_work_tree;
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::way;
-use crate::store::{ClaimFilter, ClaimPage, LockView, PhaseView, PlanGraph, TaskFilter, TaskView};
+use crate::store::{ClaimFilter, ClaimPage, LockView, PhaseView, PlanGraph, PlanView, TaskFilter, TaskView};
 
 /// Maximum length of a title or a note in a list, in characters.
 pub(super) const LIST_CHARS: usize = 160;
@@ -23,6 +23,18 @@ pub(super) fn plan(asking: &mut Asking<'_>, session: Option<&str>) -> Result<Ans
     asking.of_store(|asked| {
         let graph = asked.store.plan_graph(session, MAX_LIMIT)?;
         Ok(asked.answer(|| to_json(&graph), || plan_text(&graph, asked.now)))
+    })
+}
+
+/// One plan.
+pub(super) fn one_plan(asking: &mut Asking<'_>, id: PlanId) -> Result<Answer, ViewError> {
+    asking.of_store(|asked| {
+        let plan = asked.store.plan(id, MAX_LIMIT)?.ok_or_else(|| ViewError::no_plan(id))?;
+        let text = || {
+            let tree = Tree::of(plan.phases.iter());
+            one_plan_text(&plan, &tree, asked.now).trim_start().to_owned()
+        };
+        Ok(asked.answer(|| json!({ "plan": plan }), text))
     })
 }
 
@@ -136,8 +148,7 @@ struct Tree<'g> {
 }
 
 impl<'g> Tree<'g> {
-    fn of(graph: &'g PlanGraph) -> Self {
-        let phases = graph.plans.iter().flat_map(|plan| &plan.phases).chain([&graph.inbox]);
+    fn of(phases: impl Iterator<Item = &'g PhaseView>) -> Self {
         let all: Vec<&TaskView> = phases.flat_map(|phase| &phase.tasks).collect();
         let mut tree =
             Self { tasks: all.iter().map(|task| (task.id, *task)).collect(), parts: BTreeMap::new() };
@@ -175,30 +186,14 @@ impl<'g> Tree<'g> {
 }
 
 fn plan_text(graph: &PlanGraph, now: Timestamp) -> String {
-    let tree = Tree::of(graph);
+    let tree = Tree::of(graph.plans.iter().flat_map(|plan| &plan.phases).chain([&graph.inbox]));
     let mut text = String::new();
     if let Some(looking) = &graph.trajectory {
         let ago = age(looking.shifted_at, now);
         let _ = writeln!(text, "Now: {} ({}, {ago} ago)", inline(&looking.intent, 500), name(&looking.agent));
     }
     for plan in &graph.plans {
-        let _ = writeln!(text, "\n## `{}` {} ({})", plan.name, inline(&plan.title, LIST_CHARS), plan.status);
-        if let Some(reason) = &plan.abandoned_for {
-            let _ = writeln!(text, "\nGiven up: {}", inline(reason, LIST_CHARS));
-        }
-        if let Some(more) = &plan.description {
-            let _ = writeln!(text, "\n{}", inline(more, 2_000));
-        }
-        if let Some(path) = &plan.sot_path {
-            let _ = writeln!(text, "\nThe plan itself: {}", inline(path, LIST_CHARS));
-        }
-        for phase in &plan.phases {
-            let name = phase.name.as_ref().map_or_else(String::new, |name| format!("`{name}` "));
-            let title = inline(&phase.title, LIST_CHARS);
-            let tasks = tree.phase(phase, now);
-            let gap = if tasks.is_empty() { "" } else { "\n" };
-            let _ = write!(text, "\n### {name}{title} ({})\n{gap}{tasks}", phase.status);
-        }
+        text.push_str(&one_plan_text(plan, &tree, now));
     }
     let inbox = tree.phase(&graph.inbox, now);
     if !inbox.is_empty() {
@@ -209,6 +204,29 @@ fn plan_text(graph: &PlanGraph, now: Timestamp) -> String {
     }
     if !graph.locks.is_empty() {
         let _ = write!(text, "\n## Locked\n\n{}", locks_text(&graph.locks, now));
+    }
+    text
+}
+
+/// A plan with its phases, and the tasks of each.
+fn one_plan_text(plan: &PlanView, tree: &Tree<'_>, now: Timestamp) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "\n## `{}` {} ({})", plan.name, inline(&plan.title, LIST_CHARS), plan.status);
+    if let Some(reason) = &plan.abandoned_for {
+        let _ = writeln!(text, "\nGiven up: {}", inline(reason, LIST_CHARS));
+    }
+    if let Some(more) = &plan.description {
+        let _ = writeln!(text, "\n{}", inline(more, 2_000));
+    }
+    if let Some(path) = &plan.sot_path {
+        let _ = writeln!(text, "\nThe plan itself: {}", inline(path, LIST_CHARS));
+    }
+    for phase in &plan.phases {
+        let name = phase.name.as_ref().map_or_else(String::new, |name| format!("`{name}` "));
+        let title = inline(&phase.title, LIST_CHARS);
+        let tasks = tree.phase(phase, now);
+        let gap = if tasks.is_empty() { "" } else { "\n" };
+        let _ = write!(text, "\n### {name}{title} ({})\n{gap}{tasks}", phase.status);
     }
     text
 }

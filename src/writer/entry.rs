@@ -15,6 +15,7 @@ use crate::domain::forgetting::Which;
 use crate::domain::privacy;
 use crate::domain::receipt::{Receipt, Warning, WarningCode};
 use crate::domain::rejection::Rejection;
+use crate::ledger::Cursor;
 use crate::standing::Standing;
 use crate::system::Sources;
 use crate::workspace::Workspace;
@@ -134,7 +135,10 @@ impl Committer {
         }
         let next = "it is committed, if it still passes, once a backup is put back or the operator accepts the loss: \
                     `hm repair --accept-loss --reason TEXT`";
-        let why = "the ledger lost its last events, `hm verify` says where";
+        let why = match self.ledger.head() {
+            Cursor::GENESIS => "the ledger that lay here is gone, `hm verify` tells more",
+            _ => "the ledger lost its last events, `hm verify` says where",
+        };
         Ok(self.spool.accept(submission, why, next).map(|receipt| {
             let warning =
                 Warning { code: WarningCode::LedgerDamaged, message: why.to_owned(), claim_id: None };

@@ -226,7 +226,7 @@ fn refusals_say_what_to_do_and_set_the_exit_code() {
             hm: a claim is no evidence for itself; correct `evidence_ref` and run it again
             [exit 2]
             $ hm --agent ana claim support 12
-            hm: no claim is called `12`; did you mean C1 (the pool holds 20 connections)? `hm claim list` shows all
+            hm: no claim is called `12`; `hm claim list` shows all
             [exit 1]
             $ hm --agent ana claim create x --scope ../outside
             hm: scope `../outside` leaves the workspace: give a path relative to the workspace root; correct `scope` and run it again
@@ -894,7 +894,8 @@ pub(crate) fn verbs(help: &str) -> Vec<String> {
             let names = part.trim_start();
             names.split_once("  ").or_else(|| names.split_once(": ")).map_or(names, |(names, _)| names)
         });
-        return names.flat_map(|names| names.split(", ")).map(str::to_owned).collect();
+        let names = names.flat_map(|names| names.trim_end_matches(',').split(", "));
+        return names.map(str::to_owned).collect();
     }
     help.lines()
         .skip_while(|line| *line != "Commands:")

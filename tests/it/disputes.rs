@@ -203,3 +203,34 @@ fn questions_beyond_those_shown_come_once_some_are_settled() {
     let page = pages.page("/");
     assert!(page.contains("3 more of ") && page.contains(", once some of these are settled"), "{page}");
 }
+
+/// Red before: receipt and attention printed a run that was refused as printed, as no file of the claim was there, or one of
+/// pytest without any test.
+#[test]
+fn a_run_that_is_known_to_be_refused_is_not_advised() {
+    let shell = crate::shell::Shell::new();
+    let root = shell.workspace().root().to_owned();
+    let mut number = 0;
+    let mut advised = || {
+        number += 1;
+        said(
+            &shell,
+            &format!("hm --agent analyst claim create \"case {number} restarts\" --scope src/main.py"),
+        );
+        let receipt =
+            said(&shell, &format!("hm --agent architect claim challenge C{number} \"I saw the opposite\""));
+        let attention = said(&shell, "hm attention --all");
+        let in_attention = attention.contains(&format!("pytest --claim C{number} "));
+        let in_receipt = receipt.contains("settle it by a run: `hm experiment run pytest");
+        assert_eq!(in_receipt, in_attention, "{receipt}\n{attention}");
+        in_receipt
+    };
+    std::fs::create_dir_all(root.join("tests")).expect("a directory");
+    std::fs::write(root.join("tests/test_main.py"), "").expect("a file");
+    assert!(!advised(), "its file is not there");
+    std::fs::create_dir_all(root.join("src")).expect("a directory");
+    std::fs::write(root.join("src/main.py"), "").expect("a file");
+    assert!(advised());
+    std::fs::remove_file(root.join("tests/test_main.py")).expect("a file");
+    assert!(!advised(), "there is no test");
+}

@@ -66,5 +66,9 @@ async fn a_context_says_why_each_claim_is_in_it_and_why_one_is_not() {
     let (code, said) = hm(&["context", "--why", &pool]);
     assert!(code == Some(0) && said.contains("it is shown, at place "), "{said}");
     let (code, said) = hm(&["context", "--why", "pool"]);
-    assert!(code == Some(1) && said.contains("no claim is called `pool`; did you mean C3"), "{said}");
+    assert!(
+        code == Some(1)
+            && said.contains("no claim is called `pool`; did you mean C1 (the pool holds 20 connections)?"),
+        "{said}"
+    );
 }

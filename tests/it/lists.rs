@@ -517,7 +517,7 @@ fn a_terminal_shows_refusals_and_help_pages_in_lines_that_fit() {
     let shell = Shell::new();
     let long = "the pool opens at most 20 connections, and each thread that runs has one of its own";
     said(&shell, &format!("hm --agent devops claim create \"{long}\" --scope src/db"));
-    for line in ["hm claim support C99", "hm guard accept -h", "hm init --help"] {
+    for line in ["hm claim support C3", "hm guard accept -h", "hm init --help"] {
         let output = shell.run(line);
         let piped = String::from_utf8(if output.status.success() { output.stdout } else { output.stderr });
         let piped = piped.expect("text");

@@ -158,9 +158,22 @@ fn claims_and_runs_have_names_that_every_verb_takes() {
     let refused = shell.run("hm claim show C9");
     assert_eq!(
         String::from_utf8_lossy(&refused.stderr),
-        "hm: no claim is called `C9`; did you mean C3 (the pool holds 30), C2 (we keep the pool), C1 (the pool holds 20)? \
-         `hm claim list` shows all\n"
+        "hm: no claim is called `C9`; `hm claim list` shows all\n"
     );
+    // Red before: whatever was typed, the newest ones were suggested.
+    for (typed, near) in [
+        ("C5", "did you mean C3 (the pool holds 30), C2 (we keep the pool)? "),
+        ("1", "did you mean C1 (the pool holds 20)? "),
+        ("keep", "did you mean C2 (we keep the pool)? "),
+        ("KEEP THE", "did you mean C2 (we keep the pool)? "),
+        ("foo", ""),
+        ("12", ""),
+    ] {
+        let refused = shell.command("hm claim show").arg(typed).output().expect("hm runs");
+        let refused = String::from_utf8_lossy(&refused.stderr).into_owned();
+        let expected = format!("hm: no claim is called `{typed}`; {near}`hm claim list` shows all\n");
+        assert_eq!(refused, expected);
+    }
     let refused = shell.run("hm claim show R1");
     let refused = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(refused.starts_with("hm: `R1` is no claim but a run; `hm experiment show "), "{refused}");
@@ -216,7 +229,7 @@ async fn every_tool_and_every_address_takes_a_name() {
             .contains("the pool holds 20")
     );
     let refused = pane.read("hivemind://claims/C99").await.expect_err("a refusal").to_string();
-    assert!(refused.contains("no claim is called `C99`; did you mean C"), "{refused}");
+    assert!(refused.contains("no claim is called `C99`; `hivemind://claims` shows all"), "{refused}");
     let refused = pane.call("support", json!({ "claim_id": "C99" })).await.expect("an answer");
     assert_eq!((refused.refused, refused.field("code")), (true, "unknown_claim"));
 }
@@ -412,28 +425,28 @@ fn what_names_nothing_is_refused_with_the_nearest() {
             plan added P1: committed at seq 3
             next: `hm phase add TITLE --plan P1`, or look at it: `hm intent INTENT --plan P1`
             $ hm --agent devops task claim T7
-            hm: no task is called `T7`; did you mean T2 (indexes), T1 (tables)? `hm task list` shows all
+            hm: no task is called `T7`; `hm task list` shows all
             [exit 1]
             $ hm --agent devops task claim indexes
-            hm: no task is called `indexes`; did you mean T2 (indexes), T1 (tables)? `hm task list` shows all
+            hm: no task is called `indexes`; did you mean T2 (indexes)? `hm task list` shows all
             [exit 1]
             $ hm --agent devops task add more --after T2 --phase P1
             hm: no phase is called `P1`; there is none yet: `hm plan show` shows all
             [exit 1]
             $ hm --agent devops phase add Build --plan P9
-            hm: no plan is called `P9`; did you mean P1 (Ship 1.0)? `hm plan show` shows all
+            hm: no plan is called `P9`; `hm plan show` shows all
             [exit 1]
             $ hm --agent devops task claim ID1
             hm: no task has the id ID1; `hm task list` shows all
             [exit 1]
             $ hm task show X4
-            hm: no task is called `X4` (X is for contradictions, and T for tasks); did you mean T2 (indexes), T1 (tables)? `hm task list` shows all
+            hm: no task is called `X4` (X is for contradictions, and T for tasks); `hm task list` shows all
             [exit 1]
             $ hm claim show P1
             hm: `P1` is no claim but a plan or a phase; `hm plan show` shows it
             [exit 1]
             $ hm task show q7
-            hm: no task is called `q7` (no name begins with Q; names begin with C for claims, T for tasks, P for plans and phases, R for runs, X for contradictions, S for sessions, L for patterns, G for guards, B for playbooks); did you mean T2 (indexes), T1 (tables)? `hm task list` shows all
+            hm: no task is called `q7` (no name begins with Q; names begin with C for claims, T for tasks, P for plans and phases, R for runs, X for contradictions, S for sessions, L for patterns, G for guards, B for playbooks); `hm task list` shows all
             [exit 1]
         "#]],
     );
@@ -535,6 +548,9 @@ fn a_name_of_something_else_is_refused_with_the_verb_that_takes_it() {
             "hm session show C1",
             "hm session show elsewhere",
             "hm session turn0 S1",
+            "hm session turn0 elsewhere",
+            "hm plan show P1",
+            "hm plan show P9",
             "hm trace show C1",
             "hm trace show 99",
             "hm profile show C1",
@@ -564,7 +580,15 @@ fn a_name_of_something_else_is_refused_with_the_verb_that_takes_it() {
             hm: no session is called elsewhere; `hm session list` shows all
             [exit 1]
             $ hm session turn0 S1
-            hm: nothing was handed to a session called SESSION; `hm session list` shows all, and which one each goes on from
+            hm: session S1 started without a hand-over, and the context that a hook gives is not kept; `hm trace list --type memory_recall --session S1` lists what was named in it
+            [exit 1]
+            $ hm session turn0 elsewhere
+            hm: no session is called elsewhere; `hm session list` shows all
+            [exit 1]
+            $ hm plan show P1
+            ## `P1` Ship 1.0 (draft)
+            $ hm plan show P9
+            hm: no plan is called `P9`; `hm plan show` shows all
             [exit 1]
             $ hm trace show C1
             hm: a trace is named by a position in the ledger, such as 57 or #57, and `C1` is none: `hm trace list` lists them

@@ -746,6 +746,7 @@ const fn kind(view: &View) -> &'static str {
         View::Event(_) => "event",
         View::Status => "status",
         View::Plan(_) => "plan",
+        View::OnePlan(_) => "one plan",
         View::Locks => "locks",
         View::ReadyTasks => "ready",
         View::Tasks(_) => "tasks",
@@ -770,7 +771,7 @@ const fn kind(view: &View) -> &'static str {
         View::Calibration => "calibration",
     }
 }
-const KINDS: usize = 39;
+const KINDS: usize = 40;
 
 /// The lines of a statement's plan that go over all of a table or of an index.
 fn scans(db: &Connection, sql: &str) -> Vec<String> {
@@ -852,6 +853,8 @@ fn no_statement_scans_what_grows() {
     let named =
         ["T1", "t2"].map(|name| hivemind::views::resolve(&mut reads, Sort::Task, name).expect("a task"));
     views.extend(named.map(|id| View::Task(TaskId::from_uuid(id))));
+    let plan = hivemind::views::resolve(&mut reads, Sort::Plan, "P1").expect("a plan");
+    views.push(View::OnePlan(PlanId::from_uuid(plan)));
     let end = named[0].to_string()[28..].to_owned();
     assert_eq!(hivemind::views::resolve(&mut reads, Sort::Task, &end), Ok(named[0]));
     let claim = hivemind::views::resolve(&mut reads, Sort::Claim, "C1").expect("a claim");

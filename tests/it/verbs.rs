@@ -1,6 +1,7 @@
 //! Verbs by the words of their siblings, and what is taken for what is left out.
 
 use expect_test::expect;
+use serde_json::Value;
 
 use crate::shell::Shell;
 
@@ -157,7 +158,7 @@ fn several_claims_get_a_position_each_and_a_refusal_names_its_claim() {
             [exit 1]
             $ hm --agent analyst claim still C1 C9
             hm: claim C1 is neither owned nor challenged by analyst; ask devops or a challenger; or say what you hold of its files as they are now: `hm claim support C1`, or `hm claim challenge C1 --reason 'WHY, IN A SENTENCE'`
-            hm: no claim is called `C9`; did you mean C3 (the ring is one file), C2 (a slot leaks), C1 (the pool holds 20)? `hm claim list` shows all
+            hm: no claim is called `C9`; `hm claim list` shows all
             [exit 1]
             $ hm --agent devops claim still C1 C3
             still meant: C1: committed at seq 9
@@ -178,11 +179,9 @@ fn several_claims_get_a_position_each_and_a_refusal_names_its_claim() {
     for reason in ["I counted", "it holds 10", "I misread"] {
         assert!(shown.contains(reason), "{shown}");
     }
-    let lines = shell.run("hm --json --agent qa claim support C1 C2").stdout;
-    let lines = String::from_utf8(lines).expect("UTF-8");
-    let codes: Vec<serde_json::Value> =
-        lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    assert!(codes[0]["state"] == "committed" && codes[1]["code"] == "claim_deprecated", "{lines}");
+    let both = shell.json("hm --json --agent qa claim support C1 C2");
+    let codes = &both["receipts"];
+    assert!(codes[0]["state"] == "committed" && codes[1]["code"] == "claim_deprecated", "{both}");
 }
 
 /// Red before: of several claims the second one was taken for the reason, and a third was refused.
@@ -231,6 +230,11 @@ fn an_error_of_usage_names_a_line_that_works() {
             "hm claim support C1 --resaon right",
             "hm claim evidence C1 last",
             "hm claim challenge C1 wrong --reason wrong",
+            "hm task done T3 \"42 tests\" --evidence last:pytest",
+            "hm task frob -x",
+            "hm plan show P1 P2",
+            "hm export --to ../AGENTS.md",
+            "hm belief show devops",
         ],
         expect![[r#"
             $ hm claim deprecate C11
@@ -307,6 +311,99 @@ fn an_error_of_usage_names_a_line_that_works() {
 
             For more information, try '--help'.
             [exit 2]
+            $ hm task done T3 "42 tests" --evidence last:pytest
+            error: unexpected argument '--evidence' found
+
+              tip: hm task done takes: ID, NOTE, --token N
+
+            Usage: hm task done <ID> <NOTE>
+
+            For more information, try '--help'.
+            [exit 2]
+            $ hm task frob -x
+            error: unrecognized subcommand 'frob'
+
+            Usage: hm task <COMMAND>
+
+            For more information, try '--help'.
+            [exit 2]
+            $ hm plan show P1 P2
+            error: unexpected argument 'P2' found
+
+              tip: hm plan show takes: PLAN
+
+            Usage: hm plan show [PLAN]
+
+            For more information, try '--help'.
+            [exit 2]
+            $ hm export --to ../AGENTS.md
+            hm: ../AGENTS.md lies outside of the workspace: nothing was written; name a file of this project, which no link leads out of
+            [exit 1]
+            $ hm belief show devops
+            hm: no beliefs of devops are written down; the end of a session writes them down, and so does `hm belief snapshot`
+            [exit 1]
         "#]],
     );
+}
+
+/// Red before: several answers were several documents, help was no JSON, and a line that does not parse was text.
+#[test]
+fn an_answer_for_programs_is_one_document() {
+    let shell = Shell::new();
+    for line in [
+        "hm --agent devops claim create \"the pool holds 20\" --scope src/db",
+        "hm --agent devops claim create \"the ring holds 40\" --scope src/ui",
+        "hm --agent devops decision record \"we keep SQLite\" --target db --rationale \"one file, no server\"",
+        "hm --agent devops task add tables",
+    ] {
+        assert!(shell.run(line).status.success(), "{line}");
+    }
+    let both = shell.json("hm claim show C1 C2 --json");
+    let names: Vec<_> =
+        both["claims"].as_array().expect("claims").iter().map(|claim| &claim["name"]).collect();
+    assert_eq!(names, ["C1", "C2"], "{both}");
+    let output = shell.run("hm claim show C1 C99 C2 --json");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    let mixed: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(mixed["claims"][1]["code"], "unknown_claim", "{mixed}");
+    assert_eq!(mixed["claims"][2]["name"], "C2", "{mixed}");
+    // One claim is an object as before.
+    assert_eq!(shell.json("hm claim show C1 --json")["name"], "C1");
+    let tasks = shell.json("hm task show T1 T9 --json");
+    assert_eq!(tasks["tasks"][0]["task"]["name"], "T1", "{tasks}");
+    assert_eq!(tasks["tasks"][1]["code"], "unknown_task", "{tasks}");
+    let receipts = shell.json("hm --agent qa claim support C1 C2 --json");
+    assert_eq!(receipts["receipts"].as_array().map(Vec::len), Some(2), "{receipts}");
+    assert_eq!(shell.json("hm decision list --json")["decisions"][0]["name"], "C3");
+    for line in [
+        "hm help agent --json",
+        "hm --json help roles",
+        "hm help claim --json",
+        "hm help --json",
+        "hm claim -h --json",
+    ] {
+        let output = shell.run(line);
+        assert!(output.status.success(), "{line}: {output:?}");
+        assert!(!shell.json(line).is_null(), "{line}");
+    }
+    for (line, says) in [
+        ("hm claim create --json", "the following required arguments were not provided: <STATEMENT>"),
+        ("hm claim frob --json", "unrecognized subcommand 'frob'"),
+        ("hm --json task done T1 --evidence last", "unexpected argument '--evidence' found"),
+        (
+            "hm claim list --limit many --json",
+            "invalid value 'many' for '--limit <N>': invalid digit found in string",
+        ),
+    ] {
+        let output = shell.run(line);
+        assert_eq!(output.status.code(), Some(2), "{line}: {output:?}");
+        let answer: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!((&answer["code"], &answer["message"]), (&"usage".into(), &says.into()), "{answer}");
+    }
+    let lacking = shell.json("hm claim --json");
+    assert_eq!(lacking["message"], "'hm claim' requires a subcommand but one was not provided", "{lacking}");
+    let lacking = shell.json("hm --json claim");
+    assert!(lacking["help"].as_str().is_some_and(|help| help.contains("create")), "{lacking}");
+    let hinted = shell.json("hm task clame T7 --json");
+    assert_eq!(hinted["hint"], "this works: hm task claim T7 --json", "{hinted}");
 }

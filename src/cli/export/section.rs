@@ -9,7 +9,7 @@ use serde_json::json;
 use super::super::output::{self, Failure};
 use super::Context;
 use crate::domain::rejection::{Code, Rejection};
-use crate::domain::scope::Scope;
+use crate::domain::scope::{BadScope, Scope};
 use crate::domain::section::{section, with_section};
 use crate::system;
 use crate::versions::text_of;
@@ -31,7 +31,10 @@ pub(super) fn run(context: &Context, to: &str, budget: usize) -> Result<(), Fail
     };
     let inside = "name a file of this project, which no link leads out of";
     let workspace = &context.workspace;
-    let scope = workspace.scope_in(&context.here, to).map_err(|bad| refused(bad.to_string(), inside))?;
+    let scope = workspace.scope_in(&context.here, to).map_err(|bad| match bad {
+        BadScope::Outside(_) => refused("lies outside of the workspace".to_owned(), inside),
+        bad => refused(format!("is no path of a file: {bad}"), inside),
+    })?;
     if !is_notes(&scope) {
         let hint =
             "name a file of notes, such as AGENTS.md or .cursorrules; `hm export FILE` writes the ledger";

@@ -45,11 +45,12 @@ impl<'r> Fitting<'r> {
     /// command.
     pub fn names(&self, scopes: &[Scope], prediction: Prediction) -> Vec<(String, Vec<String>)> {
         let here = Here::of(self.root, self.path.clone(), scopes);
-        let fits = |Known { profile, trust, .. }: &&Known| {
+        let fits = |Known { profile, trust, origin, .. }: &&Known| {
             *trust == Trust::Trusted
                 && profile.agent.is_none()
                 && profile.cannot_settle(scopes, prediction).is_none()
                 && here.can_run(profile)
+                && (*origin != Origin::BuiltIn || here.has_tests(profile))
         };
         let mut fitting: Vec<&Known> = self.catalog.profiles().filter(fits).collect();
         // Profiles of the project come before built-in ones: they fit the project best.
@@ -60,8 +61,12 @@ impl<'r> Fitting<'r> {
 
     /// The run that would settle a dispute about a claim; `None` when no profile can settle it.
     pub fn settling(&self, id: ClaimId, claim_type: ClaimType, scopes: &[Scope]) -> Option<Settling> {
+        // A claim that waits for a run about files which are not there is refused.
+        let mut paths = scopes.iter().filter(|scope| scope.is_path()).peekable();
+        let is_missing = |scope: &Scope| scope.looks_like_file() && !self.root.join(scope.as_str()).exists();
+        let has_no_file = paths.peek().is_some() && paths.all(is_missing);
         // No run decides, and only the owner of a dead end knows whether a pass or a failure shows it.
-        if matches!(claim_type, ClaimType::Decision | ClaimType::Negative) {
+        if has_no_file || matches!(claim_type, ClaimType::Decision | ClaimType::Negative) {
             return None;
         }
         let fitting = self.names(scopes, Prediction::Passes);
