@@ -7,6 +7,9 @@ use super::output::{self, Failure};
 use super::{Context, REASON_TOO, parse, parse_optional};
 use crate::domain::rejection::{Code, Rejection};
 
+/// The fewest letters that may be the end of an id without a digit.
+const MIN_ID_CHARS: usize = 8;
+
 /// A reason that a verb needs.
 #[derive(Debug, Args)]
 pub(super) struct Because {
@@ -66,9 +69,9 @@ impl Several {
     fn said(&self) -> Option<&str> {
         let last = self.claims.last().filter(|_| self.reason.is_none() && self.claims.len() > 1)?;
         let words = last.trim();
-        // A name has digits, or is the end of an id.
-        let is_word =
-            words.chars().all(char::is_alphabetic) && !words.chars().all(|letter| letter.is_ascii_hexdigit());
+        // A name has digits. The end of an id, which may have none, is longer than such a word as `add`.
+        let may_be_id = words.len() >= MIN_ID_CHARS && words.chars().all(|letter| letter.is_ascii_hexdigit());
+        let is_word = words.chars().all(char::is_alphabetic) && !may_be_id;
         (words.contains(char::is_whitespace) || is_word).then_some(&**last)
     }
 

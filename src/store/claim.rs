@@ -364,9 +364,13 @@ impl Reader {
         claim: ClaimId,
         position: Position,
     ) -> Result<Vec<PositionBefore>, StoreError> {
-        let sql = "SELECT k.claim_id, k.agent, k.reason FROM claims c JOIN consensus k ON k.claim_id = c.id \
-                   WHERE c.superseded_by = ?1 AND c.mended = 0 AND k.position = ?2 AND NOT EXISTS \
-                   (SELECT 1 FROM consensus n WHERE n.claim_id = ?1 AND n.agent = k.agent) ORDER BY k.seq";
+        let sql = "WITH RECURSIVE before (id, steps) AS ( \
+                     SELECT id, 1 FROM claims WHERE superseded_by = ?1 AND (mended = 0 OR ?2 = 'challenge') UNION ALL \
+                     SELECT c.id, b.steps + 1 FROM claims c JOIN before b ON c.superseded_by = b.id \
+                     WHERE (c.mended = 0 OR ?2 = 'challenge') AND b.steps < 50) \
+                   SELECT k.claim_id, k.agent, k.reason FROM before b JOIN consensus k ON k.claim_id = b.id \
+                   WHERE k.position = ?2 AND NOT EXISTS (SELECT 1 FROM consensus n WHERE n.agent = k.agent AND (n.claim_id = ?1 \
+                   OR n.claim_id IN (SELECT id FROM before WHERE steps < b.steps))) ORDER BY k.seq";
         let mut statement = self.db.prepare_cached(sql)?;
         self.kept_of(statement.query(params![claim, position])?, |row| {
             let (claim_id, agent) = (row.get("claim_id")?, row.get("agent")?);

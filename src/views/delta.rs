@@ -285,6 +285,12 @@ fn each_claim_once(news: &mut Vec<News>, occasion: Occasion) {
         .iter()
         .filter_map(|news| if let Body::Task(task) = &news.body { task.to.clone() } else { None })
         .collect();
+    // The end of a claim and that of its successor are one piece of news to its owner.
+    let mut moved = BTreeSet::new();
+    news.retain(|news| match &news.body {
+        Body::Moved(it) if it.by.is_none() => moved.insert(it.id.clone()),
+        _ => true,
+    });
     // The task that an agent took says that it is there, and what it does.
     news.retain(|news| !matches!(&news.body, Body::Peer(it) if holders.contains(&it.agent)));
     let mut elsewhere = BTreeSet::new();

@@ -228,22 +228,14 @@ fn is_under_other_prediction(
         && other.cannot_settle(&claim.scopes, prediction).is_none()
 }
 
-/// The runs about a claim that agents with a say in it asked for: its owner and the operator.
-fn with_say<'s>(state: &'s State, (claim_id, claim): (ClaimId, &'s Claim)) -> impl Iterator<Item = &'s Run> {
+/// What a claim predicts, by the last run about it that an agent with a say in it asked for: its owner or the operator. None if
+/// none of them said.
+pub(super) fn predicted(state: &State, (claim_id, claim): (ClaimId, &Claim)) -> Option<Prediction> {
     let has_say = |run: &Run| {
         run.requested_by == AgentId::operator() || state.owns(&run.requested_by, run.session.as_ref(), claim)
     };
-    state.runs().map(|(_, run)| run).filter(move |run| run.claim == Some(claim_id) && has_say(run))
-}
-
-/// Whether a run predicts of a claim, by an agent that has a say in it, that the check fails.
-pub(super) fn predicts_failure(state: &State, claim: (ClaimId, &Claim)) -> bool {
-    with_say(state, claim).any(|run| run.prediction == Some(Prediction::Fails))
-}
-
-/// Whether an agent that has a say in a claim said with a run what the claim predicts.
-pub(super) fn is_predicted(state: &State, claim: (ClaimId, &Claim)) -> bool {
-    with_say(state, claim).any(|run| run.prediction.is_some())
+    let runs = state.runs().filter(|(_, run)| run.claim == Some(claim_id) && has_say(run));
+    runs.filter_map(|(id, run)| Some((id, run.prediction?))).max_by_key(|(id, _)| *id).map(|(_, said)| said)
 }
 
 /// How a reason tells that two runs decide nothing.

@@ -7,12 +7,14 @@ use crate::domain::event::ContradictionDetected;
 use crate::domain::experiment::{Kinship, Plan, Reach};
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::pairs;
+use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, Run, State};
 
 /// How a reason tells that a check decides nothing between two claims.
 pub(crate) const NOT_TOLD_APART: &str = "the check does not tell the two apart";
 
-/// Why a run proves nothing: the same check, a part of it or one that includes it proved the opposite on the same content.
+/// Why a run proves nothing: the same check, a part of it or one that includes it proved the opposite, and no file of that
+/// claim is known to hold something else since.
 pub(super) fn not_told_apart(
     state: &State,
     (claim_id, claim): (ClaimId, &Claim),
@@ -21,22 +23,43 @@ pub(super) fn not_told_apart(
     let mut proofs = opposites(state, (claim_id, claim));
     let (other, proof, kinship) = proofs.find_map(|(other, proof)| {
         let by = state.run(proof).filter(|by| by.state == run.state)?;
-        let is_same = matches!(likeness(claim, by, run), Likeness::Same);
         let kinship = if is_same_test(by, run) { Kinship::Same } else { kin(by.reach(), run.reach())? };
-        is_same.then_some((other, proof, kinship))
+        (!is_other_content(state, claim, (proof, by), run)).then_some((other, proof, kinship))
     })?;
+    let is_over = state.claim(other).is_none_or(|other| other.status == Status::Deprecated);
+    let way = if is_over { "" } else { ", or ask its owner to end it" };
     Some(format!(
-        "run {proof} of {} check proved {other}, {}, on the same content: {NOT_TOLD_APART}; take one that comes out otherwise \
-         for {other}, or ask its owner to end it",
+        "run {proof} of {} check proved {other}, {}, on content that may be the same: {NOT_TOLD_APART}; take one that comes \
+         out otherwise for {other}{way}",
         kinship.as_str(),
-        otherwise(claim, other)
+        otherwise(state, (claim_id, claim), other)
     ))
 }
 
+/// Whether a file of the claim that a run proved is known to hold something else now, or the check came out otherwise since.
+/// Where its files have no version, the content of all files that the check covers counts.
+fn is_other_content(state: &State, claim: &Claim, (proof, by): (RunId, &Run), run: &Run) -> bool {
+    let proved = &by.saw.versions;
+    if proved.is_empty() && !matches!(likeness(claim, by, run), Likeness::Same | Likeness::Unknown) {
+        return true;
+    }
+    let holds = |path: &Scope| {
+        let told = || state.edits().told(run.worktree.as_ref(), path);
+        run.saw.versions.get(path).copied().or_else(told)
+    };
+    let has_changed = proved.iter().any(|(path, content)| holds(path).is_some_and(|now| now != *content));
+    let came_out_otherwise =
+        |other: &Run| is_same_test(by, other) && other.state.is_conclusive() && other.state != by.state;
+    has_changed || state.runs().any(|(id, other)| id > proof && came_out_otherwise(other))
+}
+
 /// How another claim stands to a claim of which the same check proves nothing.
-pub(super) fn otherwise(claim: &Claim, other: ClaimId) -> &'static str {
-    let takes_its_place = claim.proposes_to_supersede == Some(other);
-    if takes_its_place { "whose place this one is to take" } else { "which says otherwise" }
+pub(super) fn otherwise(state: &State, (id, claim): (ClaimId, &Claim), other: ClaimId) -> &'static str {
+    if claim.proposes_to_supersede == Some(other) {
+        return "whose place this one is to take";
+    }
+    let is_replaced = state.claim(other).is_some_and(|other| other.superseded_by == Some(id));
+    if is_replaced { "whose place this one took" } else { "which says otherwise" }
 }
 
 /// The run by which the check of a plan, or one that includes it or is a part of it, proved the opposite of a claim, and that
@@ -81,7 +104,7 @@ fn opposites(state: &State, (claim_id, claim): (ClaimId, &Claim)) -> impl Iterat
     let says_otherwise = move |id: &ClaimId| {
         let old = state.claim(*id).filter(|old| !claim.mends && old.proof.is_some());
         // What another agent puts in its place stands against it, in whatever words.
-        let is_anothers = old.is_some_and(|old| old.owner != claim.owner);
+        let is_anothers = old.is_some_and(|old| !state.is_own(&claim.owner, claim.session.as_ref(), old));
         let found = old.and_then(|old| pairs::likeness(&claim.reading(), &old.reading()));
         is_anothers || matches!(found, Some(pairs::Likeness::Strong(_)))
     };

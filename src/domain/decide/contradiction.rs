@@ -205,6 +205,21 @@ pub(super) fn on_parting(state: &State, alias: &Scope) -> Vec<Event> {
     ended.into_values().map(|open| resolved(open, Resolution::Parted)).collect()
 }
 
+/// The contradiction of a claim with a proved one whose place it does not take, if their words oppose each other.
+pub(super) fn of_words(
+    state: &State,
+    (old_id, old): (ClaimId, &Claim),
+    (new_id, new): (ClaimId, &Claim),
+) -> Option<Event> {
+    let kind = match likeness(&new.reading(), &old.reading())? {
+        Likeness::Strong(Opposition::Negation) => ContradictionKind::Polarity,
+        Likeness::Strong(_) => ContradictionKind::Value,
+        Likeness::Weak(_) | Likeness::Alike | Likeness::Similar => return None,
+    };
+    let side = |claim_id, claim: &Claim| Side { claim_id, agent: claim.owner.clone() };
+    fresh(state, kind, side(old_id, old), side(new_id, new))
+}
+
 /// A strong contradiction, unless the same pair was reported with the same kind before.
 fn fresh(state: &State, kind: ContradictionKind, left: Side, right: Side) -> Option<Event> {
     let detected = ContradictionDetected { kind, tier: Tier::Strong, left, right };

@@ -68,6 +68,35 @@ pub(super) fn check_claim(
     .with("target", target))
 }
 
+/// Refuses a support by which the operator would make a proposal on a target a decision without a reason, and beside another
+/// one that is in force there.
+///
+/// # Errors
+/// [`Code::RationaleRequired`].
+pub(super) fn refuse_unreasoned(
+    state: &State,
+    agent: &AgentId,
+    (id, claim): (ClaimId, &Claim),
+) -> Result<(), Rejection> {
+    let is_proposal = claim.claim_type == ClaimType::Decision && state.decision(id).is_none();
+    let Some(target) = claim.scopes.iter().find(|scope| scope.is_target()) else { return Ok(()) };
+    if !is_proposal || *agent != AgentId::operator() {
+        return Ok(());
+    }
+    let instead: BTreeSet<ClaimId> =
+        state.decisions_on(state.canonical(target)).filter(|old| *old != id).collect();
+    let mut call = json!({ "claim_id": id, "rationale": way::REASON });
+    if !instead.is_empty() {
+        call["supersedes"] = json!(instead);
+    }
+    Err(Rejection::new(
+        Code::RationaleRequired,
+        format!("claim {id} proposes a decision on {target}: a support does not decide it"),
+        format!("decide it, with the reason: {}", way::call("record_decision", &call)),
+    )
+    .with("target", target))
+}
+
 /// The arguments that record a claim about a target as a decision.
 fn recorded(create: &CreateClaim, target: &Scope) -> serde_json::Value {
     let mut call =

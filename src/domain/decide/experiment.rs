@@ -69,20 +69,9 @@ pub(super) fn run(
     let prediction = claim.map(|_| run.prediction.unwrap_or(Prediction::Passes));
     let may_predict_failure =
         *agent == AgentId::operator() || claim.is_some_and(|(_, claim)| state.owns(agent, session, claim));
-    let foreign = claim.and_then(|(id, claim)| {
-        let is_foreign = prediction == Some(Prediction::Fails)
-            && !may_predict_failure
-            && !against::predicts_failure(state, (id, claim));
-        let is_unsaid = prediction == Some(Prediction::Passes)
-            && !may_predict_failure
-            && claim.claim_type == ClaimType::Negative
-            && !against::is_predicted(state, (id, claim));
-        if is_foreign {
-            return Some(foreign_prediction((id, claim)));
-        }
-        is_unsaid.then(|| unsaid_prediction((id, claim)))
-    });
-    let unfit = planned.unfit.clone().or(foreign);
+    let foreign = claim.zip(prediction).filter(|_| !may_predict_failure);
+    let foreign = foreign.and_then(|(claim, prediction)| unsaid(state, claim, prediction));
+    let unfit = planned.unfit.clone().or_else(|| foreign.clone());
     let ids = std::iter::once(run.run_id).chain(further_runs.iter().copied());
     let mut events: Vec<Event> = (1..=of)
         .zip(ids)
@@ -110,7 +99,7 @@ pub(super) fn run(
     if run.blocking {
         let is_own = claim.is_some_and(|(_, claim)| state.is_own(agent, session, claim));
         let last = *further_runs.last().unwrap_or(&run.run_id);
-        events.push(waiting((run, last), claim, planned, (is_own, may_predict_failure))?);
+        events.push(waiting((run, last), claim, planned, (is_own, foreign.as_deref()))?);
     }
     let meaning = claim.zip(prediction).map(|((id, claim), prediction)| {
         let against = run.blocking.then(|| unless(state, (id, claim), (plan, prediction), (of, Some(now))));
@@ -145,7 +134,9 @@ pub(super) fn by_guard(
     let PlannedRun { plan, statement, .. } = planned;
     let prediction = Prediction::Passes;
     let missing = versions::no_file_of(claim, saw);
-    if let Some(why) = planned.cannot_settle(&claim.scopes, prediction).or(missing) {
+    // The run is that of an agent whose write the guard held back.
+    let unsaid = || unsaid(state, (claim_id, claim), prediction);
+    if let Some(why) = planned.cannot_settle(&claim.scopes, prediction).or(missing).or_else(unsaid) {
         return Err(why);
     }
     if let Some(change) =
@@ -182,7 +173,7 @@ fn waiting(
     (run, last): (&RunExperiment, RunId),
     claim: Option<(ClaimId, &Claim)>,
     planned: &PlannedRun,
-    (is_own, may_predict_failure): (bool, bool),
+    (is_own, foreign): (bool, Option<&str>),
 ) -> Result<Event, Rejection> {
     let Some((claim_id, claim)) = claim else {
         return Err(Rejection::invalid("claim_id", "a blocking run is about a claim: name it"));
@@ -195,14 +186,13 @@ fn waiting(
             "leave out blocking, or ask a human for a profile with [expect] and fitting scopes",
         ));
     }
-    if prediction == Prediction::Fails && !may_predict_failure {
+    if let Some(foreign) = foreign {
+        let owner = &claim.owner;
         return Err(Rejection::new(
             Code::NotAllowed,
-            format!("{} that settles it", foreign_prediction((claim_id, claim))),
+            format!("this run would settle nothing: {foreign}"),
             format!(
-                "ask {} to run it, or leave out blocking, and what it shows is evidence; or leave out the prediction, and \
-                 the claim predicts that the run passes",
-                claim.owner
+                "ask {owner} to run it, or leave out blocking, and the run is on record beside the claim"
             ),
         ));
     }
@@ -240,20 +230,24 @@ fn waiting(
     Ok(transition(claim_id, claim.status, Status::PendingProof, &format!("waits for run {last}")))
 }
 
-/// Why a run under the prediction `fails` says nothing about a claim of another agent.
-fn foreign_prediction((id, claim): (ClaimId, &Claim)) -> String {
+/// Why a run of an agent without a say in a claim says nothing about it under this prediction. `None` if the claim predicts
+/// that.
+fn unsaid(state: &State, (id, claim): (ClaimId, &Claim), prediction: Prediction) -> Option<String> {
     let owner = &claim.owner;
-    format!(
-        "claim {id} is {owner}'s: only its owner and the operator say that it predicts a failure of a run"
-    )
-}
-
-/// Why a run of another agent says nothing about a dead end before its owner ran it.
-fn unsaid_prediction((id, claim): (ClaimId, &Claim)) -> String {
-    let owner = &claim.owner;
-    format!(
-        "claim {id} is a dead end: a pass may show it or refute it, and {owner} says which by a run of its own, with --prediction"
-    )
+    match against::predicted(state, (id, claim)) {
+        Some(said) if said == prediction => None,
+        Some(said) => Some(format!(
+            "claim {id} predicts that the run {said}, by the last run about it of one who has a say in it"
+        )),
+        None if prediction == Prediction::Fails => Some(format!(
+            "claim {id} is {owner}'s: only its owner and the operator say that it predicts a failure of a run"
+        )),
+        None if claim.claim_type == ClaimType::Negative => Some(format!(
+            "claim {id} is a dead end: a pass may show it or refute it, and {owner} says which by a run of its own, with \
+             --prediction"
+        )),
+        None => None,
+    }
 }
 
 fn about_deprecated(state: &State, id: ClaimId) -> Rejection {
@@ -335,7 +329,7 @@ fn unless(
     if let Some((other, run)) = apart::proved_opposite(state, (claim_id, claim), plan) {
         return Some(format!(
             "unless the content is that of run {run}, by which this check proved {other}, {}: then it tells the two not apart",
-            apart::otherwise(claim, other)
+            apart::otherwise(state, (claim_id, claim), other)
         ));
     }
     let times = REPEATS_AFTER_A_TOUCH;

@@ -31,6 +31,9 @@ pub(super) fn take_position(
 ) -> Result<Accepted, Rejection> {
     let claim = claim_in_force(state, take.claim_id)?;
     check(state, (agent, session), take, claim, policy)?;
+    if take.position == Position::Support {
+        decision::refuse_unreasoned(state, agent, (take.claim_id, claim))?;
+    }
     let evidence_ref =
         take.evidence_ref.as_ref().map(|name| evidence::named(state, session, name)).transpose()?;
     if take.position == Position::Challenge {

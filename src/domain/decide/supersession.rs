@@ -211,25 +211,29 @@ pub(super) fn take_place(
         return lapsed(message, old_id);
     }
     let is_shown = old.is_proven && !new.is_proven && old.status != Status::Deprecated;
+    // The two stand beside each other then, and no reader may take both for true.
+    let beside = |(_, warning): (Vec<Event>, Option<Warning>)| {
+        (contradiction::of_words(state, (old_id, old), (new_id, new)).into_iter().collect(), warning)
+    };
     match by {
         ConfirmedBy::Silence if is_shown => {
-            return lapsed(
+            return beside(lapsed(
                 format!("claim {old_id} was shown by a run, which silence does not outvote"),
                 old_id,
-            );
+            ));
         }
         ConfirmedBy::Positions(tree, now)
             if is_shown && !is_about_other_content(state, old, new, (tree, now)) =>
         {
             let owner = &old.owner;
             let challenge = super::challenge(old_id);
-            return lapsed(
+            return beside(lapsed(
                 format!(
                     "claim {old_id} was shown by a run, which positions do not outvote: it stays in force until {owner} ends \
                      it, or until a run contradicts it and this claim is supported again; to have it run: {challenge}"
                 ),
                 old_id,
-            );
+            ));
         }
         ConfirmedBy::Run | ConfirmedBy::Positions(..) | ConfirmedBy::Silence => {}
     }

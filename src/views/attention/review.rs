@@ -104,7 +104,7 @@ fn of(need: Need, statement: Option<String>) -> Waiting {
         Some(keep) => keep,
         None => format!("hm attention --seen {}", ids.first().map_or("", String::as_str)),
     };
-    let decline = if decline.ends_with("REASON") { decline } else { format!("{decline} --reason REASON") };
+    let decline = if decline.contains("REASON") { decline } else { format!("{decline} --reason REASON") };
     let hint = hint.or_else(|| {
         (kind == Kind::Suggestion).then(|| "if you decline it, it is not suggested again".to_owned())
     });

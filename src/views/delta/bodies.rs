@@ -57,6 +57,12 @@ impl Asked<'_> {
             || was == Some(status)
             // An option that was not chosen stands on its decision.
             || (was.is_none() && summary.rejected);
+        if is_over && !is_own && summary.superseded_by.is_none() {
+            // What took the place of the reader's claim holds no longer either.
+            if let Some(freed) = self.freed_by(&summary)? {
+                return Ok(Some((Concern::Asks, 3, Body::Moved(freed))));
+            }
+        }
         let is_asked = self.questions.iter().any(|asked| asked.claim.id == summary.id);
         if came_and_went || is_asked || self.is_opened(&summary.id.to_string(), waiting) {
             return Ok(None);
@@ -155,6 +161,23 @@ impl Asked<'_> {
             Body::Claim(claim)
         };
         Ok(Some((concern, rank, body)))
+    }
+
+    /// The reader's claim whose place an ended claim had taken.
+    fn freed_by(&self, ended: &ClaimSummary) -> Result<Option<Moved>, StoreError> {
+        let Some(replaced) = self.store.replaced_by(&[ended.id])?.remove(&ended.id) else { return Ok(None) };
+        for id in std::iter::once(replaced.id).chain(replaced.others) {
+            let Some(old) = self.store.claim(id)? else { continue };
+            if old.summary.owner == self.of.agent.as_str() {
+                let by = ended.id;
+                let said =
+                    format!("{by} took its place and is out of force by now: say it again if it still holds");
+                let (status, is_awaited) = (old.summary.status, true);
+                let id = id.to_string();
+                return Ok(Some(Moved { id, status, doubt: None, by: None, said, why: None, is_awaited }));
+            }
+        }
+        Ok(None)
     }
 
     /// A question, without the text that the reader knows.
@@ -290,14 +313,11 @@ impl Asked<'_> {
     /// A commit of another agent to files that the reader holds, or that its claims are about.
     pub(super) fn commit(&self, waiting: &Waiting, commit: Option<&Committed>) -> Option<News> {
         let Committed { by, commit } = commit?;
+        let claimed = self.claimed.as_deref().unwrap_or_default();
         let mut here = waiting.clone();
-        here.paths.retain(|path| path.is_at(&self.places));
-        here.concern = Concern::Touches;
-        if here.paths.is_empty() {
-            let claimed = self.claimed.as_deref().unwrap_or_default();
-            here.paths = waiting.paths.iter().filter(|path| path.is_at(claimed)).cloned().collect();
-            here.concern = Concern::Other;
-        }
+        here.paths.retain(|path| path.is_at(&self.places) || path.is_at(claimed));
+        let touches = here.paths.iter().any(|path| path.is_at(&self.places));
+        here.concern = if touches { Concern::Touches } else { Concern::Other };
         let body = Body::Commit { by: by.clone(), commit: commit.clone() };
         (!here.paths.is_empty()).then_some(News { waiting: here, rank: 4, body })
     }
@@ -309,15 +329,12 @@ impl Asked<'_> {
         waiting: &Waiting,
         edited_at: &BTreeMap<u64, Timestamp>,
     ) -> Result<Option<News>, StoreError> {
+        let claimed = self.claimed.as_deref().unwrap_or_default();
         let mut here = waiting.clone();
-        here.paths.retain(|path| path.is_at(&self.places));
-        here.concern = Concern::Touches;
-        if here.paths.is_empty() {
-            let claimed = self.claimed.as_deref().unwrap_or_default();
-            here.paths = waiting.paths.iter().filter(|path| claimed.contains(path)).cloned().collect();
-            here.concern = Concern::Other;
-        }
+        here.paths.retain(|path| path.is_at(&self.places) || claimed.contains(path));
         here.paths = self.untold(agent, worktree, here.paths)?;
+        let touches = here.paths.iter().any(|path| path.is_at(&self.places));
+        here.concern = if touches { Concern::Touches } else { Concern::Other };
         let (by, worktree) = (agent.to_string(), worktree.map(ToString::to_string));
         let body = Body::Edits { by, worktree, at: edited_at.get(&waiting.seq).copied() };
         Ok((!here.paths.is_empty()).then_some(News { waiting: here, rank: 4, body }))
