@@ -31,9 +31,14 @@ pub(super) fn run(context: &Context, to: &str, budget: usize) -> Result<(), Fail
     };
     let inside = "name a file of this project, which no link leads out of";
     let workspace = &context.workspace;
-    let scope = workspace.scope_in(&context.here, to).map_err(|bad| match bad {
-        BadScope::Outside(_) => refused("lies outside of the workspace".to_owned(), inside),
-        bad => refused(format!("is no path of a file: {bad}"), inside),
+    let scope = workspace.scope_in(&context.here, to).map_err(|bad| {
+        let is_outside = matches!(bad, BadScope::Outside(_));
+        let why = if is_outside {
+            "lies outside of the workspace".to_owned()
+        } else {
+            format!("is no path of a file: {bad}")
+        };
+        refused(why, inside)
     })?;
     if !is_notes(&scope) {
         let hint =

@@ -88,11 +88,11 @@ impl Here {
 /// Whether the tree has a file that pytest takes for one of tests. True where that is unknown: the project names its test
 /// files itself, or has more entries than are read.
 fn has_test_of_pytest(root: &Path) -> bool {
-    let names_its_own = |file: &&str| {
+    let names_its_own = |file: &str| {
         let text = std::fs::read_to_string(root.join(file)).unwrap_or_default();
         ["python_files", "doctest"].iter().any(|setting| text.contains(setting))
     };
-    if PYTEST_SETTINGS.iter().any(|file| names_its_own(&file)) {
+    if PYTEST_SETTINGS.iter().any(|file| names_its_own(file)) {
         return true;
     }
     let (mut entries, mut waiting) = (0, VecDeque::from([root.to_owned()]));
