@@ -35,10 +35,11 @@ pub fn seen(
     changed: Vec<Changed>,
     secrets: &Secrets,
 ) -> Vec<Seen> {
-    let is_ours = |line: &str| is_own_call(line) || (outcome.failed && is_broken_own_call(line));
-    if call.command.as_deref().is_some_and(is_ours) {
+    if call.command.as_deref().is_some_and(is_own_call) {
         return Vec::new();
     }
+    // The end of such a line tells nothing, and files may have changed while it ran.
+    let is_broken = outcome.failed && call.command.as_deref().is_some_and(is_broken_own_call);
     let mut seen = Vec::new();
     let paths = action.map(|action| action.paths.clone()).unwrap_or_default();
     let clean = |text: &str| privacy::redacted(text, secrets);
@@ -51,7 +52,7 @@ pub fn seen(
             checkout: Checkout::default(),
         }));
     }
-    if let Some(line) = &call.command {
+    if let Some(line) = call.command.as_ref().filter(|_| !is_broken) {
         let cut: String = clean(line).chars().take(CommandLine::MAX_CHARS).collect();
         if let Ok(command) = cut.parse() {
             let commands = action.map(|action| action.commands.as_slice()).unwrap_or_default();
@@ -83,6 +84,7 @@ pub fn seen(
         seen.push(Seen::Files(FileEdited { paths, versions, merged, checkout }));
     }
     if seen.is_empty()
+        && !is_broken
         && let Ok(tool) = ToolName::try_from(clean(&call.name))
     {
         let end = outcome.output_end.as_deref().and_then(|output| masked_end(output, secrets, ""));

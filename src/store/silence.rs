@@ -10,7 +10,8 @@ use crate::domain::claim::{Override, Position, Status};
 use crate::domain::event::{OverrideProposed, PositionTaken, Recorded, StatusChanged};
 use crate::domain::ids::ClaimId;
 
-/// Whether silence alone agreed to the claim of this alias: fewer other agents support it than the recorded rules need.
+/// Whether silence alone agreed to the claim of this alias: fewer agents support it than the recorded rules need. They say
+/// whether its owner counts.
 macro_rules! agreed_by_silence {
     ($claim:literal) => {
         concat!(
@@ -18,9 +19,10 @@ macro_rules! agreed_by_silence {
             $claim,
             ".by_silence THEN (SELECT count(*) FROM consensus p WHERE p.claim_id = ",
             $claim,
-            ".id AND p.position = 'support' AND p.agent <> ",
+            ".id AND p.position = 'support' AND (p.agent <> ",
             $claim,
-            ".owner) < coalesce((SELECT max(1, CAST(substr(q.policy, length('supports = ') + 1) AS INTEGER)) \
+            ".owner OR (SELECT instr(q.policy, 'owner_counts = true') FROM loosened_policies q ORDER BY q.seq DESC \
+             LIMIT 1))) < coalesce((SELECT max(1, CAST(substr(q.policy, length('supports = ') + 1) AS INTEGER)) \
              FROM loosened_policies q WHERE q.seq = (SELECT max(seq) FROM loosened_policies)), 1) ELSE 0 END"
         )
     };

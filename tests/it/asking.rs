@@ -261,34 +261,10 @@ fn silence_confirms_once_at_its_time_and_a_later_challenge_reopens() {
 /// Red before: one support of the two that were needed made it a claim like any other that the team agreed to.
 #[test]
 fn too_few_supports_leave_a_claim_agreed_by_silence() {
-    let shell = Shell::new();
-    std::fs::write(shell.workspace().config(), "[quorum]\nsupports = 2\n").expect("settings");
-    // The writer records its rules.
-    assert!(shell.run("hm claim create \"the ring holds 5\" --scope src --agent devops").status.success());
-    shell.end_writer();
-    let clock = Arc::new(AtomicI64::new(system::now().ms()));
-    let now = Arc::clone(&clock);
-    let sources = Sources {
-        clock: Box::new(move || Timestamp::from_ms(now.load(Ordering::Relaxed))),
-        ..fixed_sources(9)
-    };
     let quorum = Quorum { supports: 2, ..Quorum::default() };
-    let policy = Policy { quorum, ..Policy::default() };
-    let mut writer = Committer::open(&shell.workspace(), policy, sources).expect("a workspace");
-    let mut does = |said: &Submission| writer.commit(std::slice::from_ref(said)).expect("a commit").remove(0);
-    let start = StartSession { source: Source::Startup, client: None, parent_session: None };
-    let session = "of-analyst".parse().ok();
-    does(&Submission { session, ..request("analyst", Command::StartSession(start)) }).expect("a session");
-    let (_, made) = decision("devops", "the log stays", "log", Some(30));
-    does(&made).expect("a decision");
-    clock.fetch_add(31 * 60_000, Ordering::Relaxed);
-    assert_eq!(hivemind::writer::agree(&mut writer).expect("a look at the clock"), 1);
-    drop(writer);
-    let next = |line: &str| {
-        let done = shell.run(line);
-        assert!(done.status.success(), "{line}: {done:?}");
-        String::from_utf8_lossy(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
-    };
+    let shell = Shell::new();
+    agreed_by_silence(&shell, quorum);
+    let next = |line: &str| said(&shell, line);
     let supported = next("hm claim support C2 --agent analyst");
     let wanted = "confirmed: agreed by silence, and supported by analyst; with 1 more support it is agreed";
     assert!(supported.contains(wanted), "{supported}");
@@ -303,6 +279,56 @@ fn too_few_supports_leave_a_claim_agreed_by_silence() {
         let listed = next(line);
         assert!(listed.contains("agreed") && !listed.contains("by silence"), "{line}: {listed}");
     }
+}
+
+/// Red before: the lists went on to say `agreed by silence` of what the receipt called agreed.
+#[test]
+fn an_owner_who_counts_ends_the_agreement_by_silence() {
+    let shell = Shell::new();
+    agreed_by_silence(&shell, Quorum { supports: 2, owner_counts: true, ..Quorum::default() });
+    let is_by_silence = |line: &str| said(&shell, line).contains("by silence");
+    let lists = ["hm claim list", "hm decision list"];
+    let basis = || shell.json("hm claim show C2 --json")["basis"].clone();
+    said(&shell, "hm claim support C2 --agent analyst");
+    assert_eq!((lists.map(is_by_silence), basis()), ([true; 2], json!("agreed by silence")));
+    let supported = said(&shell, "hm claim support C2 --agent devops");
+    assert!(supported.contains("confirmed: agreed by analyst, devops"), "{supported}");
+    assert_eq!((lists.map(is_by_silence), basis()), ([false; 2], json!("agreed")));
+}
+
+/// Silence agreed to the decision C2 of devops under this quorum.
+fn agreed_by_silence(shell: &Shell, quorum: Quorum) {
+    let rules = quorum.to_string().replace(", ", "\n");
+    std::fs::write(shell.workspace().config(), format!("[quorum]\n{rules}\n")).expect("settings");
+    if quorum.owner_counts {
+        shell.allow_rules();
+    }
+    // The writer records its rules.
+    assert!(shell.run("hm claim create \"the ring holds 5\" --scope src --agent devops").status.success());
+    shell.end_writer();
+    let clock = Arc::new(AtomicI64::new(system::now().ms()));
+    let now = Arc::clone(&clock);
+    let sources = Sources {
+        clock: Box::new(move || Timestamp::from_ms(now.load(Ordering::Relaxed))),
+        ..fixed_sources(9)
+    };
+    let policy = Policy { quorum, ..Policy::default() };
+    let mut writer = Committer::open(&shell.workspace(), policy, sources).expect("a workspace");
+    let mut does = |said: &Submission| writer.commit(std::slice::from_ref(said)).expect("a commit").remove(0);
+    let start = StartSession { source: Source::Startup, client: None, parent_session: None };
+    let session = "of-analyst".parse().ok();
+    does(&Submission { session, ..request("analyst", Command::StartSession(start)) }).expect("a session");
+    let (_, made) = decision("devops", "the log stays", "log", Some(30));
+    does(&made).expect("a decision");
+    clock.fetch_add(31 * 60_000, Ordering::Relaxed);
+    assert_eq!(hivemind::writer::agree(&mut writer).expect("a look at the clock"), 1);
+    drop(writer);
+}
+
+fn said(shell: &Shell, line: &str) -> String {
+    let done = shell.run(line);
+    assert!(done.status.success(), "{line}: {done:?}");
+    String::from_utf8_lossy(&done.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]

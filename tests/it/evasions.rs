@@ -286,6 +286,16 @@ fn what_is_printed_in_place_of_a_retracted_proof_works_for_each_agent() {
         let said = [ran.stdout, ran.stderr].map(|text| String::from_utf8(text).expect("UTF-8")).concat();
         assert!(ran.status.success() && said.contains("it supports claim C1"), "{agent}: {printed}: {said}");
     }
+    // Red before: of a claim that a failure proved it said "if that fails".
+    let text_of = text_of.replace("exit 0'", "exit 1'") + "fails = [1]\n";
+    std::fs::write(shell.workspace().marker_dir().join("profiles/no.toml"), text_of).expect("a file");
+    assert!(shell.run("hm profile trust no --yes --agent operator").status.success());
+    does(&shell, "hm claim create \"the ring is broken\" --scope src/pool.rs --agent devops");
+    does(&shell, "hm claim challenge C2 --reason \"it is not\" --agent analyst");
+    shell.run("hm experiment run no --claim C2 --prediction fails --blocking --agent devops");
+    let refused = text(&shell, "hm claim retract-evidence C2 R5 --reason \"it is wrong\" --agent devops");
+    let wanted = "--prediction fails` shows whether it still holds: if that comes out otherwise";
+    assert!(refused.contains(wanted), "{refused}");
 }
 
 /// Red before: the page of a session that no client opened was shown for the id of any claim or task.

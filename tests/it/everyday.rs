@@ -13,6 +13,35 @@ fn started<'s>(shell: &'s Shell, id: &'static str) -> Session<'s> {
     session
 }
 
+/// Red before: a failed line that began with `hm` left no trace of its command nor of the file that it changed, and the first
+/// argument behind `-` was taken for the script.
+#[test]
+fn a_line_keeps_its_command_and_the_files_that_it_changed() {
+    let shell = Shell::new();
+    let session = started(&shell, "s-1");
+    let changes = |line: &str, file: &str, failure: Option<&str>| {
+        let path = shell.workspace().root().join(file);
+        std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+        std::fs::write(&path, "x = 1\n").expect("a file");
+        runs_while(&session, &shell, line, failure, || std::fs::write(&path, "x = 2\n").expect("a file"));
+        let files = shell.json("hm session show s-1 --json")["files"].clone();
+        assert!(files.as_array().expect("a list").contains(&json!(file)), "{line}: {files}");
+    };
+    let failed = Some("AssertionError: the pool is 3");
+    changes(
+        "hm claim list && python3 - <<'EOF'\nopen('src/a.py', 'a')\nassert pool\nEOF",
+        "src/a.py",
+        failed,
+    );
+    changes("hm note 'it changed src/b.py", "src/b.py", failed);
+    changes("python3 - src/c.py < gen.py", "src/c.py", None);
+    changes("bash -s src/d.py < fix.sh", "src/d.py", None);
+    changes("cat gen.py | python3 - src/e.py", "src/e.py", None);
+    let log = shell.run("hm --json log --all");
+    let log = String::from_utf8_lossy(&log.stdout);
+    assert!(log.contains("assert pool") && !log.contains("it changed"), "{log}");
+}
+
 fn turn(session: &Session<'_>, shell: &Shell) {
     session.prompt("go on");
     spool_is_empty(shell);
@@ -20,8 +49,20 @@ fn turn(session: &Session<'_>, shell: &Shell) {
 
 /// The client runs a command. What the agent is told before and after it.
 fn runs(session: &Session<'_>, shell: &Shell, line: &str, failure: Option<&str>) -> String {
+    runs_while(session, shell, line, failure, || {})
+}
+
+/// Like [`runs`], and this happens meanwhile.
+fn runs_while(
+    session: &Session<'_>,
+    shell: &Shell,
+    line: &str,
+    failure: Option<&str>,
+    happens: impl FnOnce(),
+) -> String {
     let before = session.about_to_run(line);
     spool_is_empty(shell);
+    happens();
     let mut payload = json!({ "tool_name": "Bash", "tool_input": { "command": line } });
     let after = match failure {
         Some(error) => {

@@ -464,6 +464,8 @@ pub(crate) fn near_misses(rule: &str) -> &'static [&'static str] {
             "kubectl run shop --image-pull-secret regcred",
             "mytool --client-secret SECRET --user NAME",
             "const PASSWORD: &str = \"two words\";",
+            "ERR_PASSWORD=\"too short by far\"",
+            "MSG_BAD_PASSWORD=\"wrong user or password\"",
             "assert client_secret == \"two words\"",
             "token: https://auth.internal/oauth2/v1/token",
             "--token-file /run/secrets/token1",

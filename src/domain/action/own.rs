@@ -12,14 +12,14 @@ pub fn is_own_call(line: &str) -> bool {
     read(line, MAX_DEPTH) == Some(true)
 }
 
-/// Whether a line begins with a call of `hm` and no shell can read it as a whole, such as one with an open quote.
+/// Whether a line begins with a call of `hm` and no shell can read it as a whole, because a quote in it is open.
 pub fn is_broken_own_call(line: &str) -> bool {
     let mut parts = line.split([';', '\n', '&']).filter_map(|part| {
         let first = part.split_whitespace().find(|word| !super::normal::is_assignment(word))?;
         Some(name(first))
     });
     let is_first = parts.find(|program| !SETUP.contains(program) && !BETWEEN.contains(program)) == Some("hm");
-    is_first && !shell::read(line).1
+    is_first && shell::is_open(line)
 }
 
 /// Whether a line calls `hm`; `None` if it also has another effect.
@@ -72,7 +72,18 @@ mod tests {
         for line in ["hm claim create \"it is `pytest -q\"", "cd x && HM_AGENT=devops hm claim create 'it"] {
             assert!(is_broken_own_call(line), "{line}");
         }
-        for line in ["pytest -q 'a", "hm claim list", "hm claim list; pytest -q", "echo `hm status"] {
+        for line in [
+            "pytest -q 'a",
+            "hm claim list",
+            "hm claim list; pytest -q",
+            "echo `hm status",
+            // Red before: a shell reads these.
+            "hm claim list && python3 - <<'EOF'\nassert False\nEOF",
+            "hm claim list && python3 - <<EOF\n# it's\nassert False\nEOF",
+            "hm note \"$(cat <<'EOF'\nit's\nEOF\n)\"; pytest",
+            "hm status; f() { pytest; }; f",
+            "hm status; case $1 in a) pytest;; esac",
+        ] {
             assert!(!is_broken_own_call(line), "{line}");
         }
     }

@@ -13,7 +13,7 @@ use super::shell::{self, Joint, Step, VALUE};
 const FEEDERS: [&str; 3] = ["echo", "printf", "yes"];
 /// Words that the shell handles itself, and commands that tell nothing about the files of a workspace, besides
 /// those in [`SETUP`].
-const QUIET: [&str; 16] = [
+const QUIET: [&str; 17] = [
     "basename",
     "cd",
     "date",
@@ -28,6 +28,7 @@ const QUIET: [&str; 16] = [
     "popd",
     "pushd",
     "sha256sum",
+    "touch",
     "which",
     "}",
 ];
@@ -138,6 +139,11 @@ pub fn printed(argv: &[String]) -> Option<Piped> {
     piped(&shell_words::join(argv)).filter(only_prints)
 }
 
+/// Whether the exit code of a command tells of all that it runs: `bash -c 'pytest -q'`.
+pub(super) fn is_told(command: &[String]) -> bool {
+    printed(command).is_none() && piped(&shell_words::join(command)).is_none()
+}
+
 /// What the last command of a line for a shell hides, because it succeeds whatever was before it.
 fn succeeds(line: &str, options: &[String]) -> Option<Piped> {
     let (steps, true) = shell::read(line) else { return None };
@@ -151,6 +157,11 @@ fn succeeds(line: &str, options: &[String]) -> Option<Piped> {
     let last = unwrapped(words).unwrap_or_default();
     if last.first().is_some_and(|program| SHELLS.contains(&name(program))) {
         return printed(last);
+    }
+    if let [eval, line @ ..] = last
+        && eval == "eval"
+    {
+        return printed(&["sh".to_owned(), "-c".to_owned(), line.join(" ")]);
     }
     let is_success = last.first().is_some_and(|program| SUCCEED.contains(&name(program)));
     let is_over =
@@ -211,6 +222,8 @@ fn read(line: &str, mut pipefail: bool, depth: usize) -> Option<Piped> {
     let depth = depth.checked_sub(1)?;
     let mut said = Line { piped: None, passed: None, loud: None, errexit: false, goes_on: false };
     let mut within = Vec::new();
+    // What is set in a subshell ends with it.
+    let mut outside = Vec::new();
     // The first command of the current pipe, and whether it only feeds the pipe.
     let mut first = (String::new(), false);
     let mut ends_subshell = false;
@@ -222,8 +235,13 @@ fn read(line: &str, mut pipefail: bool, depth: usize) -> Option<Piped> {
                 within.push(line);
                 continue;
             }
-            Step::Enter | Step::Write(_) => continue,
+            Step::Write(_) => continue,
+            Step::Enter => {
+                outside.push(said.errexit);
+                continue;
+            }
             Step::Leave => {
+                said.errexit = outside.pop().unwrap_or_default();
                 ends_subshell = true;
                 continue;
             }
@@ -285,9 +303,12 @@ fn read(line: &str, mut pipefail: bool, depth: usize) -> Option<Piped> {
             inner => said.piped = inner.or(said.piped),
         }
         if program == "set" {
-            said.errexit |= command.iter().any(|word| is_errexit(word));
+            let lifts = command.iter().any(|word| word.starts_with('+'));
+            if command.iter().any(|word| is_errexit(&word.replacen('+', "-", 1))) {
+                said.errexit = !lifts;
+            }
             if says_pipefail {
-                pipefail = !command.iter().any(|word| word.starts_with('+'));
+                pipefail = !lifts;
             }
         }
     }
@@ -302,13 +323,13 @@ fn read(line: &str, mut pipefail: bool, depth: usize) -> Option<Piped> {
 }
 
 /// Whether a command may tell something about the files of a workspace.
-fn is_loud(program: &str) -> bool {
+pub(super) fn is_loud(program: &str) -> bool {
     !program.is_empty() && !QUIET.contains(&program) && !SETUP.contains(&program)
 }
 
 /// Whether a substituted line runs a command whose output matters. The output of `git` about its own files is only
 /// a name.
-fn says(line: &str, depth: usize) -> bool {
+pub(super) fn says(line: &str, depth: usize) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return true };
     let (steps, is_whole) = shell::read(line);
     !is_whole
@@ -383,6 +404,15 @@ mod tests {
             "{ cd a; { pytest; echo ok; }; }",
             "cd a && bash -c 'pytest; true'",
             "set -e; pytest && ruff check; echo ok",
+            // Red before: `set -e` does not see these.
+            "set -e; echo \"a: $(pytest)\"; echo ok",
+            "set -e; export OUT=$(pytest); echo ok",
+            "set -e; out=$(pytest; true); echo ok",
+            "set -e; out=$(sh -c 'pytest; true'); echo ok",
+            "set -e; sh -c 'pytest | cat'; sh -c 'ruff check; true'; echo ok",
+            "set -e; set +e; pytest; echo ok",
+            "(set -e; cd a); pytest; echo ok",
+            "eval 'pytest; true'",
         ] {
             assert!(is_hidden(line), "{line}");
         }
@@ -406,6 +436,10 @@ mod tests {
             "cd a && pytest -q",
             "cd a && bash -c 'pytest'",
             "set -e; cd a && pytest; echo ok",
+            "set -e; out=$(pytest -q 2>&1); echo \"$out\"",
+            "set -e; cd \"$(dirname \"$0\")\"; pytest; echo ok",
+            "(set -e; cd a; pytest; echo ok)",
+            "eval 'pytest -q'",
         ] {
             assert!(!is_hidden(line), "{line}");
         }
@@ -444,6 +478,19 @@ mod tests {
             "set -e; set +e; for t in a b; do pytest $t; done",
             "set -e; if pytest; then echo ok; fi",
             "pytest; set -e; for t in a b; do ruff $t; done",
+            // Red before.
+            "set -e; for t in a b; do echo \"$t: $(pytest $t)\"; done",
+            "set -e; for t in a b; do set +e; pytest $t; done",
+            "set -e; for t in a b; do sh -c \"pytest $t; true\"; done",
+            "set -e; for t in a b; do bash -c \"pytest $t | cat\"; done",
+            "set -e; for t in a b; do eval \"pytest $t || true\"; done",
+            "set -e; for t in a b; do diff <(pytest $t) /dev/null; done",
+            "set -e; for t in a b; do break; pytest $t; done",
+            "set -e; shopt -s nullglob; for t in a/*.py b/*.py; do pytest $t; done",
+            "pytest; until nc -z localhost 5432; do sleep 1; done",
+            "(pytest); until nc -z localhost 5432; do sleep 1; done",
+            "for t in a b; do pytest $t; done; until test -e c; do sleep 1; done",
+            "eval \"for t in a b; do pytest \\$t; done\"",
         ] {
             assert!(is_hidden(&["sh", "-c", line]), "{line}");
         }
@@ -454,6 +501,8 @@ mod tests {
             "until nc -z localhost 5432; do sleep 1; done; pytest",
             "until nc -z localhost 5432; do sleep 1; done",
             "touch a; while ! test -e b; do sleep 1; done",
+            "docker compose up -d && until nc -z localhost 5432; do sleep 1; done",
+            "set -e; cd \"$(dirname \"$0\")\"; for t in a b; do sh -c \"pytest $t\"; done",
             "pytest -k 'if or for'",
             "cd for && pytest",
             "files=(a b); pytest \"${files[@]}\"",

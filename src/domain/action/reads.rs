@@ -116,7 +116,7 @@ fn changing(line: &str, depth: usize) -> Option<String> {
     Some(kept.join("\n"))
 }
 
-/// A command without the script that it runs: an interpreter reads it. `None` if it runs none.
+/// A command without the script that it runs: an interpreter reads it. `None` if it runs none, or one from its input.
 fn without_script(words: &[String]) -> Option<String> {
     let [program, arguments @ ..] = unwrapped(words)? else { return None };
     let program = name(program);
@@ -125,7 +125,8 @@ fn without_script(words: &[String]) -> Option<String> {
     let script = arguments.iter().position(|word| !word.starts_with('-')).filter(|_| runs_scripts)?;
     // After `-c` and `-m` comes no script, and `perl -i` changes the files that follow.
     let plain = |option: &String| option.len() <= 3 && !option.contains(['c', 'm', 'i', 'e', 'p']);
-    if !arguments[..script].iter().all(plain) {
+    let is_input = |option: &String| option == "-" || SHELLS.contains(&program) && is_short(option, 's');
+    if !arguments[..script].iter().all(|option| plain(option) && !is_input(option)) {
         return None;
     }
     Some(shell_words::join(arguments.iter().skip(script + 1)))
@@ -200,6 +201,7 @@ mod tests {
             "if grep -q x a.py; then echo yes; fi",
             "python a.py",
             "time timeout 100 python3 -u a.py q2",
+            "python3 -s a.py",
             "bash a.py && node a.py --port 3; sh -x a.py",
         ] {
             assert!(!names(line, "a.py"), "{line}: {}", without_reading(line));
@@ -224,6 +226,11 @@ mod tests {
             "ruff format a.py",
             "python b.py a.py",
             "python -m black a.py",
+            // Red before.
+            "python3 - a.py < gen.py",
+            "bash -s a.py < fix.sh",
+            "sh -es a.py < fix.sh",
+            "cat gen.py | python3 - a.py",
             "perl -pi a.py b.py",
             "python gen.py > a.py",
             "git checkout -- a.py",

@@ -56,18 +56,17 @@ pub(super) fn read(line: &str) -> (Vec<Step>, bool) {
 
 /// Like [`cut`], with the text that was not understood, from the beginning of its command on.
 pub(super) fn read_with_rest(line: &str) -> (Vec<Step>, Option<String>) {
-    let mut cutter = Cutter {
-        line,
-        at: 0,
-        text: String::new(),
-        within: Vec::new(),
-        before: Joint::Next,
-        subshells: 0,
-        steps: Vec::new(),
-    };
+    let mut cutter = Cutter::of(line);
     // `None` keeps the steps that were understood before.
     let rest = cutter.run().is_none().then(|| cutter.text + &line[cutter.at..]);
     (cutter.steps, rest)
+}
+
+/// Whether a quote or a back-quote of the line is never closed, so that no shell can read it. In a here-document it may
+/// stand alone.
+pub(super) fn is_open(line: &str) -> bool {
+    let mut cutter = Cutter::of(line);
+    cutter.run().is_none() && line[cutter.at..].starts_with(['"', '\'', '`']) && !line.contains("<<")
 }
 
 struct Cutter<'l> {
@@ -82,7 +81,19 @@ struct Cutter<'l> {
     steps: Vec<Step>,
 }
 
-impl Cutter<'_> {
+impl<'l> Cutter<'l> {
+    const fn of(line: &'l str) -> Self {
+        Self {
+            line,
+            at: 0,
+            text: String::new(),
+            within: Vec::new(),
+            before: Joint::Next,
+            subshells: 0,
+            steps: Vec::new(),
+        }
+    }
+
     fn byte(&self, ahead: usize) -> Option<u8> {
         self.line.as_bytes().get(self.at + ahead).copied()
     }

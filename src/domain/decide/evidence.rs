@@ -471,7 +471,8 @@ pub(super) fn retract(
             "nothing to do: the claim is out of force".to_owned()
         } else {
             format!(
-                "{} shows whether it still holds: if that fails, the proof is in doubt, and a challenge may cite it",
+                "{} shows whether it still holds: if that comes out otherwise, the proof is in doubt, and a challenge \
+                 may cite it",
                 against::repeated(claim_id, run, &[])
             )
         };

@@ -193,7 +193,7 @@ fn is_password(value: &str) -> bool {
 }
 
 /// Whether the value has upper case, lower case and digits.
-fn has_three_classes(value: &str) -> bool {
+pub(super) fn has_three_classes(value: &str) -> bool {
     value.bytes().any(|byte| byte.is_ascii_uppercase())
         && value.bytes().any(|byte| byte.is_ascii_lowercase())
         && value.bytes().any(|byte| byte.is_ascii_digit())

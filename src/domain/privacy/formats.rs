@@ -230,7 +230,7 @@ pub(super) static FORMATS: &[Format] = &[
         r#"(?:mysql|mariadb)(?:-?(?:admin|dump|import|check|show))?(?:[\t ][\t -~]{0,160}?)?[\t ]-p["'`]?([!#-&(-;=?-_a-~]{4,128})"#,
     ),
     // Options and arguments of programs that take a password or a token. Between program and option stands no other command,
-    // and no sentence: see `is_command`.
+    // and no sentence: see `is_sentence`.
     pattern(
         "option-password",
         &[
@@ -457,8 +457,12 @@ impl Format {
             }
             "option-password" | "piped-password" | "netrc-password" => {
                 let idle = IDLE_PASSWORDS.iter().any(|idle| idle.eq_ignore_ascii_case(secret));
-                let is_command = || self.rule == "netrc-password" || is_command(&text[start..span.start]);
-                !idle && !is_placeholder(secret) && assignment::is_typed(secret) && is_command()
+                let is_prose = || {
+                    self.rule != "netrc-password"
+                        && !assignment::has_three_classes(secret)
+                        && is_sentence(&text[start..span.start])
+                };
+                !idle && !is_placeholder(secret) && assignment::is_typed(secret) && !is_prose()
             }
             "npmrc-password" => {
                 let before = &text[..start];
@@ -510,23 +514,25 @@ fn runs(
     }
 }
 
-/// Whether the words from a program up to the value of its option are those of a command. In a sentence that names the
-/// program, one of them ends with a comma, is no word of commands, or follows `login` or `upload`.
-fn is_command(words: &str) -> bool {
-    let is_prose = words.split_whitespace().any(chosen::is_of_sentence);
-    let mut rest = words
-        .split_whitespace()
-        .skip_while(|word| !["login", "upload"].contains(&word.to_ascii_lowercase().as_str()));
-    rest.next();
-    // An option may have a value. Other words there are names, with a dot, a slash or a colon.
-    let mut is_value = false;
-    let is_word = rest.any(|word| {
+/// Whether the words from a program up to the value of its option are those of a sentence that only names the program: two
+/// signs of that, of which one is a word of sentences. The other may be a bare word behind `login`, `set` or `upload`, where
+/// commands have at most one name. The value of an option is any word.
+fn is_sentence(words: &str) -> bool {
+    let (mut of_sentences, mut bare) = (0, 0);
+    let (mut is_value, mut is_behind) = (false, false);
+    for word in words.split_whitespace() {
         let is_option = word.starts_with('-');
-        let is_bare = !is_option && !is_value && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+        if !is_option && !is_value {
+            if chosen::is_of_sentence(word) {
+                of_sentences += 1;
+            } else if is_behind && word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+                bare += 1;
+            }
+            is_behind |= ["login", "set", "upload"].contains(&word.to_ascii_lowercase().as_str());
+        }
         is_value = is_option && !word.contains('=');
-        is_bare
-    });
-    !is_prose && !is_word
+    }
+    of_sentences > 0 && of_sentences + bare > 1
 }
 
 /// Whether a token may start here: not inside a word, but after an escape such as `\n` or `%3D`.

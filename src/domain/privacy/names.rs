@@ -36,6 +36,11 @@ const SECRET_KEYS: &[&str] = &[
     "subscription",
     "webhook",
 ];
+/// Words of names whose value is a text about a password: `ERR_PASSWORD`, `msgBadPassword`.
+const OF_TEXTS: &[&str] = &[
+    "err", "error", "help", "hint", "invalid", "label", "message", "msg", "prompt", "text", "title",
+    "warning",
+];
 /// Words that may follow without changing the meaning, as in Rails' `SECRET_KEY_BASE`.
 const NEUTRAL: &[&str] = &["base", "dev", "live", "prod", "production", "staging", "test", "value"];
 
@@ -61,9 +66,13 @@ pub(super) fn is_password(name: &str) -> bool {
     is_secret(name) && ["passw", "passphrase", "pwd"].iter().any(|word| lower.contains(word))
 }
 
-/// Whether the name is that of a secret which a person may have chosen: a password, or what is called a secret and no key.
+/// Whether the name is that of a secret which a person may have chosen: a password, or what is called a secret and
+/// no key. A text about one is none.
 pub(super) fn is_chosen(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
+    if words(name).iter().any(|word| OF_TEXTS.contains(&word.as_str())) {
+        return false;
+    }
     is_password(name) || is_secret(name) && lower.contains("secret") && !lower.contains("key")
 }
 
