@@ -437,11 +437,8 @@ pub struct Moved {
 impl Moved {
     fn text(&self) -> String {
         // The reader knows the statement, but not the reason.
-        let max_chars = match self.status {
-            _ if self.by.is_some() => KNOWN_CHARS,
-            Status::Confirmed => SUPPORT_CHARS,
-            _ => WHY_CHARS,
-        };
+        let of_own = if self.status == Status::Confirmed { SUPPORT_CHARS } else { WHY_CHARS };
+        let max_chars = if self.by.is_some() { KNOWN_CHARS } else { of_own };
         let said = line_of(&self.said, max_chars);
         // Its owner reads with the claim what changed since it was made.
         let doubt = self.doubt.as_ref().filter(|_| self.status != Status::Confirmed);

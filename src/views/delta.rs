@@ -287,9 +287,9 @@ fn each_claim_once(news: &mut Vec<News>, occasion: Occasion) {
         .collect();
     // The end of a claim and that of its successor are one piece of news to its owner.
     let mut moved = BTreeSet::new();
-    news.retain(|news| match &news.body {
-        Body::Moved(it) if it.by.is_none() => moved.insert(it.id.clone()),
-        _ => true,
+    news.retain(|news| {
+        let Body::Moved(it) = &news.body else { return true };
+        it.by.is_some() || moved.insert(it.id.clone())
     });
     // The task that an agent took says that it is there, and what it does.
     news.retain(|news| !matches!(&news.body, Body::Peer(it) if holders.contains(&it.agent)));

@@ -432,3 +432,49 @@ fn a_claim_that_a_receipt_cuts_is_told_whole_afterwards() {
     let told = said(&shell, "s-1", "hm --agent architect news");
     assert!(told.replace("\n    ", " ").contains(&review), "{told}");
 }
+
+#[test]
+fn of_several_edited_files_each_is_told() {
+    let shell = Shell::new();
+    let architect = claude(&shell, "s-1", "architect");
+    architect.start();
+    let devops = claude(&shell, "s-2", "devops");
+    devops.start();
+    claim(&shell, "s-1", "architect", "the parser keeps comments", "src/parser.rs");
+    let edit = |session: &Session<'_>, file: &str| {
+        let edit = json!({ "file_path": format!("{}/{file}", session.cwd()), "new_string": "x" });
+        session.told("PostToolUse", json!({ "tool_name": "Edit", "tool_input": edit, "tool_response": {} }));
+        spool_is_empty(&shell);
+    };
+    edit(&architect, "src/held.rs");
+    architect.prompt("go");
+    spool_is_empty(&shell);
+    edit(&devops, "src/held.rs");
+    edit(&devops, "src/parser.rs");
+    let told = said(&shell, "s-1", "hm --agent architect news");
+    assert!(told.contains("src/held.rs") && told.contains("src/parser.rs"), "{told}");
+}
+
+/// Red before: once the owner had read that its claim was replaced, nothing said that the new one was withdrawn.
+#[test]
+fn the_owner_of_a_replaced_claim_hears_that_the_new_one_is_out_of_force() {
+    let shell = Shell::new();
+    let devops = claude(&shell, "s-1", "devops");
+    devops.start();
+    let mine = claim(&shell, "s-1", "devops", "the pool holds 20 connections", "src/db");
+    devops.prompt("go");
+    spool_is_empty(&shell);
+    let instead = format!(
+        "hm --json --agent architect claim create \"the pool holds 30 connections\" --scope src/db --supersedes {mine}"
+    );
+    let new = within(&shell, "s-2", &instead)["claim_id"].as_str().expect("an id").to_owned();
+    assert!(said(&shell, "s-1", "hm --agent devops news").contains("your C1 is deprecated"), "told");
+    let withdraw =
+        format!("hm --json --agent architect claim deprecate {new} --reason \"I misread the file\"");
+    within(&shell, "s-2", &withdraw);
+    let told = said(&shell, "s-1", "hm --agent devops news").replace("\n    ", " ");
+    assert!(
+        told.contains("C2 took its place and is out of force by now: say it again if it still holds"),
+        "{told}"
+    );
+}

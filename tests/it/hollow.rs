@@ -646,6 +646,102 @@ async fn what_another_agent_puts_in_the_place_of_a_proof_is_not_proved_by_the_sa
     assert_rebuilds_to_the_same(&bench);
 }
 
+/// Red before: a comment in another file, and the check proved the opposite too, or put it in the place of the proof.
+#[tokio::test]
+async fn an_edit_of_another_file_tells_no_opposites_apart() {
+    for supersedes in [false, true] {
+        let (bench, [owner, other, third]) = scene().await;
+        bench.write(FILE, "fine\n");
+        bench.write("src/b.rs", "one\n");
+        committed(&bench);
+        let id = bench.claim(&owner, "the pool opens 20 connections", FILE).await;
+        bench.accepted(&other, "challenge", json!({ "claim_id": id, "reason": "is it" })).await;
+        settle(&owner, "check", &id, 1).await;
+        assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)");
+        bench.write("src/b.rs", "two\n");
+        committed(&bench);
+        let mut claim =
+            json!({ "statement": "the pool opens 40 connections", "claim_type": "fact", "scopes": [FILE] });
+        if supersedes {
+            claim["supersedes"] = json!(id);
+        }
+        let new = bench.accepted(&third, "create_claim", claim).await.field("claim_id").to_owned();
+        bench.accepted(&other, "challenge", json!({ "claim_id": new, "reason": "no" })).await;
+        settle(&third, "check", &new, 3).await;
+        let (status, reason) = stands(&third, &new).await;
+        assert!(
+            status == "contested" && reason.contains("does not tell the two apart"),
+            "{status}: {reason}"
+        );
+        assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)");
+        assert_rebuilds_to_the_same(&bench);
+    }
+}
+
+/// Red before: the support of one agent put both into the export, and the contradiction was on no list.
+#[tokio::test]
+async fn the_opposite_of_a_proof_that_is_to_take_its_place_contradicts_it() {
+    let (bench, [owner, other, third]) = scene().await;
+    bench.write(FILE, "fine\n");
+    committed(&bench);
+    let id = bench.claim(&owner, "the pool blocks when it is full", FILE).await;
+    bench.accepted(&other, "challenge", json!({ "claim_id": id, "reason": "is it" })).await;
+    settle(&owner, "check", &id, 1).await;
+    let claim = json!({
+        "statement": "the pool never blocks when it is full", "claim_type": "fact", "scopes": [FILE], "supersedes": id,
+    });
+    let new = bench.accepted(&third, "create_claim", claim).await.field("claim_id").to_owned();
+    bench.accepted(&other, "support", json!({ "claim_id": new })).await;
+    assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)");
+    let found = json_of(&owner, "hivemind://contradictions").await;
+    assert!(found.to_string().contains("polarity"), "{found}");
+    assert!(bench.hm(&["export", "--to", "AGENTS.md"]).status.success());
+    let notes = std::fs::read_to_string(bench.root().join("AGENTS.md")).expect("notes");
+    assert!(notes.contains("the pool blocks") && !notes.contains("never blocks"), "{notes}");
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: after its owner had said that a failure shows it, the pass of a challenger proved it.
+#[tokio::test]
+async fn a_run_under_another_prediction_than_the_owners_settles_nothing() {
+    let (bench, [owner, other, _]) = scene().await;
+    let claim = json!({ "statement": "calling add fails", "claim_type": "negative", "scopes": [FILE] });
+    let id = bench.accepted(&owner, "create_claim", claim).await.field("claim_id").to_owned();
+    let by_owner = run(&owner, json!({ "profile": "check", "claim_id": id, "prediction": "fails" })).await;
+    assert!(by_owner.text.contains("supports"), "{}", by_owner.text);
+    bench.accepted(&other, "challenge", json!({ "claim_id": id, "reason": "it passes now" })).await;
+    let given = json!({ "profile": "check", "claim_id": id, "blocking": true });
+    let refused = other.call("run_experiment", given).await.expect("an answer");
+    assert!(refused.refused && refused.text.contains("predicts that the run fails"), "{}", refused.text);
+    let given = json!({ "profile": "check", "claim_id": id });
+    let only_mentions = run(&other, given).await;
+    assert!(only_mentions.text.contains("only mentions"), "{}", only_mentions.text);
+    assert_eq!(stands(&owner, &id).await.0, "contested");
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: the `still` of a challenger alone was that of the claim, and a run decided about what its owner never saw.
+#[tokio::test]
+async fn the_still_of_a_challenger_is_about_its_challenge_alone() {
+    let (bench, [owner, other, _]) = scene().await;
+    bench.write(FILE, "one\n");
+    committed(&bench);
+    let id = bench.claim(&owner, "rate gives one number", FILE).await;
+    bench.write(FILE, "fine\n");
+    committed(&bench);
+    bench.accepted(&other, "challenge", json!({ "claim_id": id, "reason": "hmm" })).await;
+    let meant = bench.accepted(&other, "still", json!({ "claim_id": id })).await;
+    assert!(meant.text.contains("this moves your challenge alone"), "{}", meant.text);
+    settle(&other, "check", &id, 1).await;
+    let (status, reason) = stands(&owner, &id).await;
+    assert_eq!(status, "contested", "{reason}");
+    bench.accepted(&owner, "still", json!({ "claim_id": id })).await;
+    settle(&other, "check", &id, 1).await;
+    let (status, reason) = stands(&owner, &id).await;
+    assert_eq!(status, "confirmed (proved)", "{reason}");
+    assert_rebuilds_to_the_same(&bench);
+}
+
 /// Red before: the challenger that ran what its receipt printed proved a dead end that a passing test refuted.
 #[tokio::test]
 async fn the_owner_of_a_dead_end_says_what_it_predicts() {
@@ -658,8 +754,9 @@ async fn the_owner_of_a_dead_end_says_what_it_predicts() {
     let challenge = json!({ "claim_id": id, "reason": "a test makes this call" });
     let receipt = bench.accepted(&other, "challenge", challenge).await;
     assert!(!receipt.text.contains("run_experiment"), "{}", receipt.text);
-    let answer = settle(&other, "check", &id, 1).await;
-    assert!(answer.text.contains("says which by a run of its own, with --prediction"), "{}", answer.text);
+    let given = json!({ "profile": "check", "claim_id": id, "blocking": true });
+    let refused = other.call("run_experiment", given).await.expect("an answer");
+    assert!(refused.refused && refused.text.contains("says which by a run of its own"), "{}", refused.text);
     assert_eq!(stands(&owner, &id).await.0, "contested");
     run(&owner, json!({ "profile": "check", "claim_id": id, "blocking": true, "prediction": "fails" })).await;
     let (status, reason) = stands(&owner, &id).await;

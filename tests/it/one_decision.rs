@@ -359,3 +359,33 @@ fn a_decision_with_as_many_scopes_as_a_claim_may_have_is_amended() {
     does(&shell, &format!("hm decision amend C1 --replace \"5 s\" --with \"9 s\" {why}"));
     assert!(told(&does(&shell, "hm claim list --scope target:pool")).contains("waits 9 s"));
 }
+
+/// Red before: two supports of the operator put two decisions in force, and the list of decisions was empty.
+#[test]
+fn a_support_makes_no_proposal_on_a_target_a_decision() {
+    let shell = Shell::new();
+    std::fs::write(shell.workspace().config(), "[policy]\ntrust = \"human_only\"\n")
+        .expect("a configuration");
+    for (agent, what) in [("architect", "redis"), ("devops", "memory")] {
+        does(
+            &shell,
+            &format!(
+                "hm claim create \"cache in {what}\" --type decision --scope target:cache --agent {agent}"
+            ),
+        );
+    }
+    let refused = shell.run("hm claim support C1 --agent operator");
+    let said = String::from_utf8_lossy(&refused.stderr).replace("\n    ", " ");
+    assert!(!refused.status.success(), "{refused:?}");
+    assert!(
+        said.contains("a support does not decide it") && said.contains("hm decision record --claim C1"),
+        "{said}"
+    );
+    does(
+        &shell,
+        "hm decision record --claim C1 --target cache --rationale \"it is shared by all\" --agent operator",
+    );
+    let refused = shell.run("hm claim support C2 --agent operator");
+    let said = String::from_utf8_lossy(&refused.stderr).replace("\n    ", " ");
+    assert!(!refused.status.success() && said.contains("--supersedes C1"), "{said}");
+}

@@ -79,13 +79,16 @@ pub(super) fn refuse_unreasoned(
     (id, claim): (ClaimId, &Claim),
 ) -> Result<(), Rejection> {
     let is_proposal = claim.claim_type == ClaimType::Decision && state.decision(id).is_none();
-    let Some(target) = claim.scopes.iter().find(|scope| scope.is_target()) else { return Ok(()) };
+    // A claim that proposes a decision is not about its target: the proposal names it.
+    let asked = state.proposals(id).filter(|open| open.asks == Override::Decide);
+    let mut targets = asked.filter_map(|open| open.target.as_ref()).chain(&claim.scopes);
+    let Some(target) = targets.find(|scope| scope.is_target()) else { return Ok(()) };
     if !is_proposal || *agent != AgentId::operator() {
         return Ok(());
     }
     let instead: BTreeSet<ClaimId> =
         state.decisions_on(state.canonical(target)).filter(|old| *old != id).collect();
-    let mut call = json!({ "claim_id": id, "rationale": way::REASON });
+    let mut call = json!({ "claim_id": id, "target": target.name(), "rationale": way::REASON });
     if !instead.is_empty() {
         call["supersedes"] = json!(instead);
     }

@@ -201,13 +201,15 @@ pub struct Proposal {
     pub successor: Option<ClaimId>,
     /// The statement of the proposed decision.
     pub statement: Option<Statement>,
+    /// The target of the proposed decision.
+    pub target: Option<Scope>,
 }
 
 impl Proposal {
     /// The proposal in an event.
     pub fn of(agent: &AgentId, proposed: &OverrideProposed) -> Self {
-        let OverrideProposed { asks, successor, statement, .. } = proposed.clone();
-        Self { agent: agent.clone(), asks, successor, statement }
+        let OverrideProposed { asks, successor, statement, target, .. } = proposed.clone();
+        Self { agent: agent.clone(), asks, successor, statement, target }
     }
 }
 
