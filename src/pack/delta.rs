@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use self::news::{line_of, written};
+use self::news::{confirmed_together, line_of, written};
 use super::xml::{Tag, chars};
 use super::{Anchor, Claim, Contradiction, DeadEnd, Lock, Names, Peer, Question, Side, beside};
 use crate::domain::agent::AgentId;
@@ -632,29 +632,6 @@ fn section(concern: Concern, texts: &[impl AsRef<str>]) -> String {
     let name = concern.section();
     let all: String = texts.iter().map(AsRef::as_ref).collect();
     Tag::open(name).with("n", texts.len()).start() + &all + &format!("</{name}>\n")
-}
-
-/// The texts of news, with one for all claims of the reader that the same agents confirmed for the same reason.
-fn confirmed_together<'n>(news: impl Iterator<Item = (&'n News, &'n str)>, names: Names<'_>) -> Vec<String> {
-    let mut texts: Vec<String> = Vec::new();
-    let mut groups: BTreeMap<&str, (usize, Vec<&str>)> = BTreeMap::new();
-    for (news, text) in news {
-        let Body::Moved(moved @ Moved { status: Status::Confirmed, by: None, .. }) = &news.body else {
-            texts.push(text.to_owned());
-            continue;
-        };
-        let (place, ids) = groups.entry(&moved.said).or_insert_with(|| (texts.len(), Vec::new()));
-        ids.push(&moved.id);
-        match ids.as_slice() {
-            [_] => texts.push(text.to_owned()),
-            ids => {
-                let said = line_of(&moved.said, SUPPORT_CHARS);
-                let said = format!("your {} are confirmed: {said}", ids.join(", "));
-                texts[*place] = names(&Tag::open("confirmed").with("n", ids.len()).text(&said));
-            }
-        }
-    }
-    texts
 }
 
 /// The names of news that did not fit and will be shown later, as far as they fit.

@@ -1,11 +1,13 @@
 //! The element of one piece of news in a delta.
 
+use std::collections::BTreeMap;
+
 use super::super::items::{
     ANSWERED, MAX_ANCHOR_CHARS, MAX_WARNING_CHARS, avoid, contradiction_in, kind, question,
 };
 use super::super::xml::{Tag, chars, line, word_end};
 use super::super::{Claim, DeadEnd, How, MAX_GLANCE_CHARS, MAX_NAME_CHARS, Side, beside, claim, lock};
-use super::{Body, Form, GLANCE_CHARS, News, WHY_CHARS, Waiting};
+use super::{Body, Form, GLANCE_CHARS, Moved, Names, News, SUPPORT_CHARS, WHY_CHARS, Waiting};
 use crate::domain::claim::Status;
 use crate::domain::commit::short;
 use crate::domain::scope::Scope;
@@ -126,6 +128,32 @@ pub(super) fn written(news: &News, form: Form, now: Timestamp) -> String {
                 .escaped(&line(&files.join(" "), room))
         }
     }
+}
+
+/// The texts of news, with one for all claims of the reader that the same agents confirmed for the same reason.
+pub(super) fn confirmed_together<'n>(
+    news: impl Iterator<Item = (&'n News, &'n str)>,
+    names: Names<'_>,
+) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    let mut groups: BTreeMap<&str, (usize, Vec<&str>)> = BTreeMap::new();
+    for (news, text) in news {
+        let Body::Moved(moved @ Moved { status: Status::Confirmed, by: None, .. }) = &news.body else {
+            texts.push(text.to_owned());
+            continue;
+        };
+        let (place, ids) = groups.entry(&moved.said).or_insert_with(|| (texts.len(), Vec::new()));
+        ids.push(&moved.id);
+        match ids.as_slice() {
+            [_] => texts.push(text.to_owned()),
+            ids => {
+                let said = line_of(&moved.said, SUPPORT_CHARS);
+                let said = format!("your {} are confirmed: {said}", ids.join(", "));
+                texts[*place] = names(&Tag::open("confirmed").with("n", ids.len()).text(&said));
+            }
+        }
+    }
+    texts
 }
 
 /// The element of a claim in one line.
