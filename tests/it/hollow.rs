@@ -720,28 +720,6 @@ async fn a_run_under_another_prediction_than_the_owners_settles_nothing() {
     assert_rebuilds_to_the_same(&bench);
 }
 
-/// Red before: the `still` of a challenger alone was that of the claim, and a run decided about what its owner never saw.
-#[tokio::test]
-async fn the_still_of_a_challenger_is_about_its_challenge_alone() {
-    let (bench, [owner, other, _]) = scene().await;
-    bench.write(FILE, "one\n");
-    committed(&bench);
-    let id = bench.claim(&owner, "rate gives one number", FILE).await;
-    bench.write(FILE, "fine\n");
-    committed(&bench);
-    bench.accepted(&other, "challenge", json!({ "claim_id": id, "reason": "hmm" })).await;
-    let meant = bench.accepted(&other, "still", json!({ "claim_id": id })).await;
-    assert!(meant.text.contains("this moves your challenge alone"), "{}", meant.text);
-    settle(&other, "check", &id, 1).await;
-    let (status, reason) = stands(&owner, &id).await;
-    assert_eq!(status, "contested", "{reason}");
-    bench.accepted(&owner, "still", json!({ "claim_id": id })).await;
-    settle(&other, "check", &id, 1).await;
-    let (status, reason) = stands(&owner, &id).await;
-    assert_eq!(status, "confirmed (proved)", "{reason}");
-    assert_rebuilds_to_the_same(&bench);
-}
-
 /// Red before: the challenger that ran what its receipt printed proved a dead end that a passing test refuted.
 #[tokio::test]
 async fn the_owner_of_a_dead_end_says_what_it_predicts() {

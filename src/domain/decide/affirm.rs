@@ -34,11 +34,7 @@ pub(super) fn affirm_claim(
     let challenge = (!challenged_as.is_empty()).then_some(Position::Challenge);
     let position = challenge.or(held).unwrap_or(Position::Support);
     let worktree = checkout.worktree.as_ref();
-    // A challenger speaks for its challenge. Of what its owner did not see, only the owner says that the claim is meant.
-    let is_changed =
-        !state.owns(agent, session, claim) && versions::differ(claim.sights.last_versions(), versions);
-    let is_elsewhere = claim.sights.is_meant_elsewhere(worktree);
-    let aside = position == Position::Challenge && (is_elsewhere || is_changed);
+    let aside = position == Position::Challenge && claim.sights.is_meant_elsewhere(worktree);
     let mut taken = PositionTaken {
         claim_id,
         position,
@@ -56,10 +52,7 @@ pub(super) fn affirm_claim(
     let mut after = claim.clone();
     after.sights.took(u64::MAX, agent, &PositionTaken { versions: versions.clone(), ..taken.clone() });
     let lost = lost_proof(state, (claim_id, claim), &mut after, (now, policy));
-    let aside = aside.then(|| match is_elsewhere {
-        true => standing::aside((claim_id, &after), agent),
-        false => standing::of_challenge_alone((claim_id, &after)),
-    });
+    let aside = aside.then(|| standing::aside((claim_id, &after), agent));
     let run = if aside.is_none() && after.status == Status::Contested {
         let others = versions::challengers_of_other(state, &after, versions, worktree);
         taken.asks = others

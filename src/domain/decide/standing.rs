@@ -134,16 +134,6 @@ pub(super) fn settled_by((id, others): (ClaimId, &[AgentId]), again: Option<&str
     }
 }
 
-/// The receipt's sentence for a challenger of content that the owner of the claim did not see.
-pub(super) fn of_challenge_alone((id, claim): (ClaimId, &Claim)) -> String {
-    let still = way::call("still", &json!({ "claim_id": id }));
-    format!(
-        "its files changed since {} last spoke of them: this moves your challenge alone, and a run decides once {} says that \
-         the claim is still meant ({still})",
-        claim.owner, claim.owner
-    )
-}
-
 /// The receipt's sentence for a challenger in another work tree than the claim's. `claim` is the claim after its
 /// position.
 pub(super) fn aside((id, claim): (ClaimId, &Claim), agent: &AgentId) -> String {

@@ -125,7 +125,7 @@ pub struct PositionTaken {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub formerly: Vec<AgentId>,
     /// Whether `still` concerns the challenge alone: the challenger read the files in another work tree than the
-    /// claim's, or the owner did not see what they hold.
+    /// claim's.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub aside: bool,
     /// Challengers of other content, who are asked whether they still mean their challenge.
