@@ -21,8 +21,8 @@ macro_rules! agreed_by_silence {
             $claim,
             ".id AND p.position = 'support' AND (p.agent <> ",
             $claim,
-            ".owner OR (SELECT instr(q.policy, 'owner_counts = true') FROM loosened_policies q ORDER BY q.seq DESC \
-             LIMIT 1))) < coalesce((SELECT max(1, CAST(substr(q.policy, length('supports = ') + 1) AS INTEGER)) \
+            ".owner OR (SELECT instr(q.policy, 'owner_counts = true') FROM loosened_policies q \
+             WHERE q.seq = (SELECT max(seq) FROM loosened_policies)))) < coalesce((SELECT max(1, CAST(substr(q.policy, length('supports = ') + 1) AS INTEGER)) \
              FROM loosened_policies q WHERE q.seq = (SELECT max(seq) FROM loosened_policies)), 1) ELSE 0 END"
         )
     };
