@@ -487,6 +487,7 @@ fn once_each(receipt: &mut Receipt, said: &mut BTreeSet<String>) {
         ids.fold(advice.to_owned(), |advice, id| advice.replace(&id, ""))
     };
     if let Some((first, advice)) = receipt.next.as_deref().and_then(|next| next.split_once("; "))
+        && advice.contains('`')
         && !is_new(of_any(advice))
     {
         receipt.next = Some(first.to_owned());

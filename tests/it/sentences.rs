@@ -336,7 +336,7 @@ fn one_outcome_under_both_predictions_decides_nothing() {
     let run = "hm experiment run chk --arg file=no.sh --claim C1";
     let receipt = told(&shell, &format!("{run} --prediction fails --agent devops"));
     assert!(receipt.contains("supports claim C1 (observed)"), "{receipt}");
-    let receipt = told(&shell, &format!("{run} --agent analyst"));
+    let receipt = told(&shell, &format!("{run} --prediction passes --agent devops"));
     let same = "of the same check had the same outcome on the same content under the other prediction, so neither decides";
     assert!(receipt.contains(&format!("mentions claim C1 (asserted): run R1 {same}")), "{receipt}");
     let page = told(&shell, "hm claim show C1");

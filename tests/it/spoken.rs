@@ -63,7 +63,7 @@ fn a_hint_keeps_names_apart_from_texts_and_is_one_line() {
     assert!(told.contains("unexpected argument 'I misread it'") && !told.contains("C2 I misread"), "{told}");
     let mut lines = shell.command("hm --agent devops claim create");
     assert!(lines.arg("first\nsecond line").output().expect("hm can be run").status.success());
-    let told = shell.run("hm claim show C9");
+    let told = shell.run("hm claim show second");
     let told = String::from_utf8_lossy(&told.stderr).into_owned();
     assert!(told.contains("first second line"), "{told}");
 }
