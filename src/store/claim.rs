@@ -366,9 +366,9 @@ impl Reader {
     ) -> Result<Vec<PositionBefore>, StoreError> {
         let sql = "WITH RECURSIVE before (id, steps) AS ( \
                      SELECT id, 1 FROM claims WHERE superseded_by = ?1 AND (mended = 0 OR ?2 = 'challenge') UNION ALL \
-                     SELECT c.id, b.steps + 1 FROM claims c JOIN before b ON c.superseded_by = b.id \
+                     SELECT c.id, b.steps + 1 FROM before b CROSS JOIN claims c ON c.superseded_by = b.id \
                      WHERE (c.mended = 0 OR ?2 = 'challenge') AND b.steps < 50) \
-                   SELECT k.claim_id, k.agent, k.reason FROM before b JOIN consensus k ON k.claim_id = b.id \
+                   SELECT k.claim_id, k.agent, k.reason FROM before b CROSS JOIN consensus k ON k.claim_id = b.id \
                    WHERE k.position = ?2 AND NOT EXISTS (SELECT 1 FROM consensus n WHERE n.agent = k.agent AND (n.claim_id = ?1 \
                    OR n.claim_id IN (SELECT id FROM before WHERE steps < b.steps))) ORDER BY k.seq";
         let mut statement = self.db.prepare_cached(sql)?;

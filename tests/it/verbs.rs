@@ -172,7 +172,9 @@ fn several_claims_get_a_position_each_and_a_refusal_names_its_claim() {
             next: the challenge by reviewer is over; the claim is confirmed
             $ hm --agent analyst claim abstain C1 C3
             abstained C1: committed at seq 18
+            next: the claim was agreed and is proposed now; it waits for 1 more support
             abstained C3: committed at seq 20
+            next: the claim was agreed and is proposed now; it waits for 1 more support
         "#]],
     );
     let shown = String::from_utf8(shell.run("hm claim show C1").stdout).expect("UTF-8");
