@@ -23,6 +23,13 @@ fn after(session: &Session<'_>) -> String {
     told
 }
 
+/// A session edits a file.
+fn edit(shell: &Shell, session: &Session<'_>, file: &str) {
+    let edit = json!({ "file_path": format!("{}/{file}", session.cwd()), "new_string": "x" });
+    session.told("PostToolUse", json!({ "tool_name": "Edit", "tool_input": edit, "tool_response": {} }));
+    spool_is_empty(shell);
+}
+
 fn claim(shell: &Shell, session: &str, agent: &str, text: &str, scope: &str) -> String {
     let create = format!("hm --json --agent {agent} claim create \"{text}\" --scope {scope}");
     within(shell, session, &create)["claim_id"].as_str().expect("an id").to_owned()
@@ -377,18 +384,12 @@ fn the_first_edit_of_a_file_that_ones_claims_are_about_is_told_and_ends_a_wait()
     architect.prompt("go");
     spool_is_empty(&shell);
     assert!(said(&shell, "s-1", "hm --agent architect news --wait 1s").starts_with("nothing new in 1s\n"));
-    let edit = |file: &str| {
-        let path = format!("{}/{file}", devops.cwd());
-        let edit = json!({ "file_path": path, "new_string": "fn parse() {}" });
-        devops.told("PostToolUse", json!({ "tool_name": "Edit", "tool_input": edit, "tool_response": {} }));
-        spool_is_empty(&shell);
-    };
-    edit("src/other.rs");
+    edit(&shell, &devops, "src/other.rs");
     assert!(said(&shell, "s-1", "hm --agent architect news --wait 1s").starts_with("nothing new in 1s\n"));
-    edit("src/parser.rs");
+    edit(&shell, &devops, "src/parser.rs");
     let told = said(&shell, "s-1", "hm --agent architect news --wait 20s");
     assert!(told.contains("<edited by=\"devops\"") && told.contains(">src/parser.rs</edited>"), "{told}");
-    edit("src/parser.rs");
+    edit(&shell, &devops, "src/parser.rs");
     let told = said(&shell, "s-1", "hm --agent architect news");
     assert!(!told.contains("<edited"), "once, until the reader does something about it: {told}");
 }
@@ -441,16 +442,11 @@ fn of_several_edited_files_each_is_told() {
     let devops = claude(&shell, "s-2", "devops");
     devops.start();
     claim(&shell, "s-1", "architect", "the parser keeps comments", "src/parser.rs");
-    let edit = |session: &Session<'_>, file: &str| {
-        let edit = json!({ "file_path": format!("{}/{file}", session.cwd()), "new_string": "x" });
-        session.told("PostToolUse", json!({ "tool_name": "Edit", "tool_input": edit, "tool_response": {} }));
-        spool_is_empty(&shell);
-    };
-    edit(&architect, "src/held.rs");
+    edit(&shell, &architect, "src/held.rs");
     architect.prompt("go");
     spool_is_empty(&shell);
-    edit(&devops, "src/held.rs");
-    edit(&devops, "src/parser.rs");
+    edit(&shell, &devops, "src/held.rs");
+    edit(&shell, &devops, "src/parser.rs");
     let told = said(&shell, "s-1", "hm --agent architect news");
     assert!(told.contains("src/held.rs") && told.contains("src/parser.rs"), "{told}");
 }

@@ -678,6 +678,28 @@ async fn an_edit_of_another_file_tells_no_opposites_apart() {
     }
 }
 
+/// Red before: a failure on other content, put back since, made the pass on the old content a proof of the opposite.
+#[tokio::test]
+async fn a_failure_in_between_tells_no_opposites_apart() {
+    let (bench, [owner, other, third]) = scene().await;
+    bench.write(FILE, "fine\n");
+    committed(&bench);
+    let id = bench.claim(&owner, "the pool opens 20 connections", FILE).await;
+    bench.accepted(&other, "challenge", json!({ "claim_id": id, "reason": "is it" })).await;
+    settle(&owner, "check", &id, 1).await;
+    bench.write(FILE, "a bug\n");
+    run(&third, json!({ "profile": "check" })).await;
+    bench.write(FILE, "fine\n");
+    let claim =
+        json!({ "statement": "the pool opens 40 connections", "claim_type": "fact", "scopes": [FILE] });
+    let new = bench.accepted(&third, "create_claim", claim).await.field("claim_id").to_owned();
+    bench.accepted(&other, "challenge", json!({ "claim_id": new, "reason": "no" })).await;
+    settle(&third, "check", &new, 3).await;
+    let (status, reason) = stands(&third, &new).await;
+    assert!(status == "contested" && reason.contains("does not tell the two apart"), "{status}: {reason}");
+    assert_rebuilds_to_the_same(&bench);
+}
+
 /// Red before: the support of one agent put both into the export, and the contradiction was on no list.
 #[tokio::test]
 async fn the_opposite_of_a_proof_that_is_to_take_its_place_contradicts_it() {

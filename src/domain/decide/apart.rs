@@ -24,7 +24,7 @@ pub(super) fn not_told_apart(
     let (other, proof, kinship) = proofs.find_map(|(other, proof)| {
         let by = state.run(proof).filter(|by| by.state == run.state)?;
         let kinship = if is_same_test(by, run) { Kinship::Same } else { kin(by.reach(), run.reach())? };
-        (!is_other_content(state, claim, (proof, by), run)).then_some((other, proof, kinship))
+        (!is_other_content(state, claim, by, run)).then_some((other, proof, kinship))
     })?;
     let is_over = state.claim(other).is_none_or(|other| other.status == Status::Deprecated);
     let way = if is_over { "" } else { ", or ask its owner to end it" };
@@ -36,9 +36,9 @@ pub(super) fn not_told_apart(
     ))
 }
 
-/// Whether a file of the claim that a run proved is known to hold something else now, or the check came out otherwise since.
-/// Where its files have no version, the content of all files that the check covers counts.
-fn is_other_content(state: &State, claim: &Claim, (proof, by): (RunId, &Run), run: &Run) -> bool {
+/// Whether a file of the claim that a run proved is known to hold something else now. Where its files have no version, the
+/// content of all files that the check covers counts.
+fn is_other_content(state: &State, claim: &Claim, by: &Run, run: &Run) -> bool {
     let proved = &by.saw.versions;
     if proved.is_empty() && !matches!(likeness(claim, by, run), Likeness::Same | Likeness::Unknown) {
         return true;
@@ -47,10 +47,7 @@ fn is_other_content(state: &State, claim: &Claim, (proof, by): (RunId, &Run), ru
         let told = || state.edits().told(run.worktree.as_ref(), path);
         run.saw.versions.get(path).copied().or_else(told)
     };
-    let has_changed = proved.iter().any(|(path, content)| holds(path).is_some_and(|now| now != *content));
-    let came_out_otherwise =
-        |other: &Run| is_same_test(by, other) && other.state.is_conclusive() && other.state != by.state;
-    has_changed || state.runs().any(|(id, other)| id > proof && came_out_otherwise(other))
+    proved.iter().any(|(path, content)| holds(path).is_some_and(|now| now != *content))
 }
 
 /// How another claim stands to a claim of which the same check proves nothing.

@@ -67,9 +67,9 @@ pub(super) fn run(
         return Err(Rejection::invalid("repeat", format!("a run is repeated {least} to {most} times")));
     }
     let prediction = claim.map(|_| run.prediction.unwrap_or(Prediction::Passes));
-    let may_predict_failure =
+    let has_say =
         *agent == AgentId::operator() || claim.is_some_and(|(_, claim)| state.owns(agent, session, claim));
-    let foreign = claim.zip(prediction).filter(|_| !may_predict_failure);
+    let foreign = claim.zip(prediction).filter(|_| !has_say);
     let foreign = foreign.and_then(|(claim, prediction)| unsaid(state, claim, prediction));
     let unfit = planned.unfit.clone().or_else(|| foreign.clone());
     let ids = std::iter::once(run.run_id).chain(further_runs.iter().copied());

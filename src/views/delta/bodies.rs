@@ -23,6 +23,8 @@ use crate::views::versions::mark_changed;
 const MOST_AMENDED: usize = 8;
 /// Maximum length of the reason of a supporter, in characters.
 const REASON_CHARS: usize = 120;
+/// What is said of the successor of the reader's claim once it ended without a successor of its own.
+const OUT_OF_FORCE: &str = "is out of force by now: say it again if it still holds";
 
 /// A supporter with its reason, which may have a reservation.
 fn said_with(held: &PositionHeld) -> String {
@@ -136,7 +138,8 @@ impl Asked<'_> {
                 new.summary.status == Status::Deprecated && new.summary.superseded_by.is_none()
             })
         {
-            ended.push_str(", which is out of force by now: say it again if it still holds");
+            ended.push_str(", which ");
+            ended.push_str(OUT_OF_FORCE);
         }
         let body = if is_known && !claim.answers_reader {
             let why = || {
@@ -169,9 +172,7 @@ impl Asked<'_> {
         for id in std::iter::once(replaced.id).chain(replaced.others) {
             let Some(old) = self.store.claim(id)? else { continue };
             if old.summary.owner == self.of.agent.as_str() {
-                let by = ended.id;
-                let said =
-                    format!("{by} took its place and is out of force by now: say it again if it still holds");
+                let said = format!("{} took its place and {OUT_OF_FORCE}", ended.id);
                 let (status, is_awaited) = (old.summary.status, true);
                 let id = id.to_string();
                 return Ok(Some(Moved { id, status, doubt: None, by: None, said, why: None, is_awaited }));
@@ -322,7 +323,7 @@ impl Asked<'_> {
         (!here.paths.is_empty()).then_some(News { waiting: here, rank: 4, body })
     }
 
-    /// Files that another agent edited: those that the reader holds, or else those that its claims are about, by name.
+    /// Files that another agent edited: those that the reader holds, and those that its claims name.
     pub(super) fn edits(
         &self,
         (agent, worktree): (&AgentId, Option<&Worktree>),
