@@ -64,6 +64,7 @@ pub(crate) struct Claim {
     pub(crate) touched_at: i64,
     pub(crate) proof: Option<Proof>,
     pub(crate) failed_since: Option<String>,
+    pub(crate) failed_before: Option<String>,
     pub(crate) contradicts: Option<String>,
     #[serde(default)]
     pub(crate) unstable: bool,

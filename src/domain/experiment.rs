@@ -20,7 +20,7 @@ use crate::domain::text::{CommandLine, Reason};
 use crate::domain::time::Timestamp;
 
 pub use self::check::{CheckKey, are_one_command, process};
-pub use self::doubt::{Finished, Word};
+pub use self::doubt::{Against, Finished, Word};
 pub use self::held::{Disturbed, Files, Held, HeldThen};
 pub use self::key::{RunKey, What};
 pub use self::reach::{Kinship, Reach};

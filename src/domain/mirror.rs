@@ -22,7 +22,7 @@ use crate::domain::names::{self, Named};
 use crate::domain::scope::Scope;
 use crate::domain::text::Reason;
 use crate::domain::time::Timestamp;
-use crate::domain::versions::{Sights, Versions};
+use crate::domain::versions::{Sights, Versions, differ};
 
 /// The types of the events that change a file of the mirror.
 pub const KINDS: [&str; 11] = [
@@ -104,6 +104,8 @@ struct Page {
     is_proven: bool,
     /// The place in the ledger at which it was confirmed.
     confirmed_at: Option<u64>,
+    /// The place in the ledger since which it is about what its files hold.
+    content_at: u64,
     /// The run that proves it.
     proof: Option<RunId>,
     /// The run of another claim that speaks against the proof.
@@ -225,6 +227,7 @@ impl Pages {
             basis: None,
             is_proven: false,
             confirmed_at: None,
+            content_at: recorded.seq,
             proof: None,
             failed: None,
             unstable_at: None,
@@ -331,6 +334,9 @@ impl Page {
 
     fn take(&mut self, recorded: &Recorded, taken: &PositionTaken) {
         if taken.still {
+            if !taken.aside && differ(self.sights.last_versions(), &taken.versions) {
+                self.content_at = recorded.seq;
+            }
             self.sights.took(recorded.seq, &recorded.agent, taken);
             self.still_meant = Some((recorded.agent.clone(), recorded.at));
             return;

@@ -210,31 +210,34 @@ struct Mining<'t> {
 }
 
 impl Mining<'_> {
-    /// Grows a sequence by one step at a time. `ends` has each task and place where the sequence may end.
+    /// Grows a sequence by one step at a time. `ends` has each task and place where the sequence may end, in order.
     fn grow(&mut self, sequence: &mut Sequence, ends: &[(u32, u32)]) {
         self.visits += ends.len();
         if self.visits > MAX_VISITS {
             return;
         }
         if sequence.len() >= MIN_STEPS {
-            let tasks: BTreeSet<u32> = ends.iter().map(|(task, _)| *task).collect();
-            self.found.push((sequence.clone(), tasks.into_iter().collect()));
+            let mut tasks: Vec<u32> = ends.iter().map(|(task, _)| *task).collect();
+            tasks.dedup();
+            self.found.push((sequence.clone(), tasks));
         }
         if sequence.len() == MAX_STEPS {
             return;
         }
-        let mut next: BTreeMap<u32, BTreeSet<(u32, u32)>> = BTreeMap::new();
+        let mut next: BTreeMap<u32, Vec<(u32, u32)>> = BTreeMap::new();
         for (task, end) in ends {
             let steps = self.tasks[*task as usize];
             for place in (*end as usize + 1..steps.len()).take(1 + MAX_BETWEEN) {
                 // A step that comes again is the next try.
                 if !sequence.contains(&steps[place]) {
-                    next.entry(steps[place]).or_default().insert((*task, place as u32));
+                    next.entry(steps[place]).or_default().push((*task, place as u32));
                 }
             }
         }
-        for (step, ends) in next {
-            let ends: Vec<(u32, u32)> = ends.into_iter().collect();
+        for (step, mut ends) in next {
+            // Two ends of one task reach the same place.
+            ends.sort_unstable();
+            ends.dedup();
             if supports(&ends) >= MIN_TASKS {
                 sequence.push(step);
                 self.grow(sequence, &ends);

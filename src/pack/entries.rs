@@ -341,10 +341,8 @@ pub struct Claim {
     pub edits_unseen: bool,
     /// Whether all who agreed to it did so before its files changed.
     pub agreed_before_change: bool,
-    /// The run that has contradicted the claim since its proof.
-    pub failed_since: Option<String>,
-    /// The same, where that run passed and the claim predicts a failure.
-    pub passed_since: Option<String>,
+    /// The run that contradicts the claim as it stands, after its outcome and time: `failed_since`.
+    pub against: Option<(&'static str, String)>,
     /// The other decisions in force on its target, in words.
     pub contradicts: Option<String>,
     /// The best grade of its evidence.

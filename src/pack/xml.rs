@@ -46,6 +46,14 @@ impl Tag {
         self
     }
 
+    /// Like [`Self::with`], if there is an attribute.
+    pub(super) fn with_pair(self, pair: Option<&(&'static str, String)>) -> Self {
+        match pair {
+            Some((name, value)) => self.with(name, value),
+            None => self,
+        }
+    }
+
     /// Like [`Self::with`], if there is a value.
     pub(super) fn with_any(self, name: &str, value: Option<impl Display>) -> Self {
         match value {

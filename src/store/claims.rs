@@ -12,6 +12,7 @@ use super::{Expired, NamedOver, Reader, StoreError};
 use crate::domain::claim::{Basis, ClaimType, Grade, Status};
 use crate::domain::commit::CommitName;
 use crate::domain::confidence::Standing;
+use crate::domain::experiment::Against;
 use crate::domain::ids::{ClaimId, RunId, TaskId};
 use crate::domain::notes;
 use crate::domain::scope::Scope;
@@ -127,9 +128,12 @@ pub struct ClaimSummary {
     /// predicted outcome.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_since: Option<RunId>,
-    /// Whether that run passed: the claim predicts a failure.
+    /// The same where the team agreed to the claim after that run, about the same content.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_before: Option<RunId>,
+    /// Whether the run of either passed: the claim predicts a failure.
     #[serde(skip)]
-    pub passed_since: bool,
+    pub has_passed: bool,
     /// Whether a run proved it and a path of it has no version, so that later edits there leave the proof standing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub edits_unseen: bool,
@@ -277,10 +281,15 @@ impl ClaimSummary {
         let before = if self.agreed_before_change { ", before the change" } else { "" };
         let unseen = if self.edits_unseen { ", later edits unseen" } else { "" };
         let unstable = if self.unstable { ", unstable" } else { "" };
-        let ended = if self.passed_since { "passed" } else { "failed" };
-        let failed = self.failed_since.as_ref().map(|run| format!(", {ended} since ({run})"));
+        let failed = self.against().map(|against| format!(", {} ({})", against.words(), against.run));
         let beside = self.contradicts.as_ref().map(|others| format!(", contradicts {others}"));
         [before, unseen, unstable, &failed.unwrap_or_default(), &beside.unwrap_or_default()].concat()
+    }
+
+    /// The run that contradicts it as it stands.
+    pub fn against(&self) -> Option<Against> {
+        let run = self.failed_since.or(self.failed_before)?;
+        Some(Against { run, has_passed: self.has_passed, is_before: self.failed_since.is_none() })
     }
 
     /// The doubts about its status for a reader whose work tree its files were compared in: `failed since (R2), changed
@@ -401,7 +410,7 @@ pub(super) const SUMMARY: &str = concat!(
      CASE WHEN c.unstable_at IS NULL THEN c.failed_run END) \
      WHEN c.status = 'confirmed' AND c.evidence > 0 THEN (SELECT f.run_id FROM claim_evidence f WHERE f.claim_id = c.id \
      AND f.relation = 'contradicts' AND f.run_id IS NOT NULL \
-     AND f.seq > (SELECT max(m.seq) FROM claim_moves m WHERE m.claim_id = c.id AND m.new_status = 'confirmed') \
+     AND f.seq > coalesce(c.content_seq, c.created_seq) \
      AND NOT EXISTS (SELECT 1 FROM claim_evidence l WHERE l.claim_id = c.id AND l.relation = 'supports' \
      AND l.profile = f.profile AND l.seq > f.seq AND l.unstable_at IS NULL) ORDER BY f.seq DESC LIMIT 1) END AS failed_since, \
      (SELECT letter || number FROM names WHERE names.id = c.id) AS name, \
@@ -531,19 +540,22 @@ impl Reader {
         let status = self.status_of(claim.id, claim.status);
         let basis = claim.basis.filter(|_| status == Status::Confirmed);
         let unstable = basis.is_some() && unstable_since.is_some() && self.is_recent(unstable_since);
-        let failed_since = claim.failed_since.filter(|_| basis.is_some());
-        let passed_since = failed_since.is_some_and(|run| self.has_passed(run));
+        let failed = claim.failed_since.filter(|_| basis.is_some());
+        let has_passed = failed.is_some_and(|run| self.has_passed(run));
+        let is_agreed = matches!(basis, Some(Basis::Agreed | Basis::Silence));
+        let failed_before = failed.filter(|run| is_agreed && self.is_before_agreement(claim.id, *run));
+        let failed_since = failed.filter(|_| failed_before.is_none());
         let proof = claim.proof.filter(|_| matches!(basis, Some(Basis::Proved | Basis::Unchecked)));
         let edits_unseen = claim.edits_unseen && basis == Some(Basis::Proved);
-        let agreed_before_change =
-            claim.agreed_before_change && matches!(basis, Some(Basis::Agreed | Basis::Silence));
+        let agreed_before_change = claim.agreed_before_change && is_agreed;
         ClaimSummary {
             status,
             basis,
             proof,
             unstable,
             failed_since,
-            passed_since,
+            failed_before,
+            has_passed,
             edits_unseen,
             agreed_before_change,
             ..claim
@@ -586,7 +598,7 @@ impl Reader {
             Ok::<_, StoreError>((self.summary(&columns.of(row))?, row.get("unstable_at")?))
         })?;
         proved.sort_by_key(|(claim, _)| claim.created_seq);
-        let is_doubted = |claim: &ClaimSummary| claim.failed_since.is_some() || claim.unstable;
+        let is_doubted = |claim: &ClaimSummary| claim.against().is_some() || claim.unstable;
         Ok(proved.into_iter().filter(|(claim, _)| is_doubted(claim)).take(limit).collect())
     }
 
@@ -680,7 +692,8 @@ pub(super) fn summary(row: &InOrder<'_, '_>, imports: &Imports) -> rusqlite::Res
         mended: row.get("mended")?,
         agreed_by_silence: by_silence,
         failed_since: row.get("failed_since")?,
-        passed_since: false,
+        failed_before: None,
+        has_passed: false,
         name: row.get("name")?,
         rejected: row.get("rejected")?,
         proof: row.json::<Option<_>>("proved_by")?.map(Proof::of),

@@ -358,6 +358,15 @@ impl Reader {
         passed.unwrap_or(false)
     }
 
+    /// Whether the team agreed to a claim after this run contradicted it.
+    pub(super) fn is_before_agreement(&self, claim: ClaimId, run: RunId) -> bool {
+        let sql = "SELECT max(f.seq) < (SELECT max(m.seq) FROM claim_moves m WHERE m.claim_id = ?1 \
+                   AND m.new_status = 'confirmed') FROM claim_evidence f \
+                   WHERE f.claim_id = ?1 AND f.run_id = ?2 AND f.relation = 'contradicts'";
+        let before = self.db.prepare_cached(sql).and_then(|mut one| one.query_row(params![claim, run], only));
+        before.ok().flatten().unwrap_or(false)
+    }
+
     /// The paths of a claim without a version, if this run proved the claim.
     fn unseen(&self, claim: &ClaimId, run: &RunId) -> Result<Vec<String>, StoreError> {
         let sql = "SELECT scopes, coalesce(versions, '{}') AS versions FROM claims \

@@ -34,7 +34,7 @@ const CHUNK: usize = 2_000;
 /// hides their end as failed, and the commands of an observation as a list, 23 triggers on errors by their words, 24 the
 /// targets of decisions among the scopes of their claims, failures by what they name, and proofs that no failure elsewhere doubts,
 /// 25 failures by files that are named from the root.
-pub const FOLD_VERSION: u32 = 25;
+pub const FOLD_VERSION: u32 = 26;
 
 /// Read models without any event, in memory.
 pub(super) fn empty() -> Result<Connection, StoreError> {
@@ -65,7 +65,7 @@ mod migrations {
 }
 
 /// The number of the last file in `migrations/team-memory`.
-const LAST_MIGRATION: i64 = 50;
+const LAST_MIGRATION: i64 = 51;
 
 /// The writer's handle on the read models.
 #[derive(Debug)]

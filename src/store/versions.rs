@@ -228,8 +228,11 @@ pub(super) fn affirmed(db: &Connection, at: &Recorded, body: &PositionTaken) -> 
         db.prepare_cached("UPDATE consensus SET before_change = ?3 WHERE claim_id = ?1 AND agent = ?2")?
             .execute(params![body.claim_id, agent, saw_other])?;
     }
-    db.prepare_cached("UPDATE claims SET versions = ?2, affirmed_seq = ?3 WHERE id = ?1")?
-        .execute(params![body.claim_id, stored(&body.versions), at.seq])?;
+    db.prepare_cached(
+        "UPDATE claims SET versions = ?2, affirmed_seq = ?3, content_seq = CASE WHEN ?4 THEN ?3 ELSE content_seq END \
+         WHERE id = ?1",
+    )?
+    .execute(params![body.claim_id, stored(&body.versions), at.seq, is_other])?;
     weigh_agreement(db, body.claim_id, is_other)
 }
 

@@ -36,7 +36,7 @@ pub fn exported(
     claims.retain(is_wanted);
     let all = claims.len();
     let opposites = store.confirmed_opposites()?;
-    claims.retain(|claim| claim.failed_since.is_none() && !claim.unstable && !opposites.contains(&claim.id));
+    claims.retain(|claim| claim.against().is_none() && !claim.unstable && !opposites.contains(&claim.id));
     let doubted = all - claims.len();
     // One at a time: together they may have more files than a list compares.
     for claim in &mut claims {

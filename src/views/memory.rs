@@ -523,7 +523,7 @@ fn of_claim(
     let id = MemoryId { space: Space::Project, owner: project.clone(), kind: MemoryKind::Semantic, n };
     let source = Source::of(&AgentId::recorded(claim.owner.as_str()));
     let event = given.unwrap_or_else(|| MemoryEvent::of_claim(claim.claim_type, source));
-    let is_doubted = claim.unstable || claim.failed_since.is_some();
+    let is_doubted = claim.unstable || claim.against().is_some();
     let proof = claim.proof.as_ref().filter(|_| claim.basis == Some(Basis::Proved) && !is_doubted);
     let run = proof.map(|proof| proof.run_id.to_string());
     let ground = match &run {

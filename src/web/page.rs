@@ -384,6 +384,7 @@ pub(super) fn status(status: &str) -> Markup {
 pub(super) fn doubts(claim: &Claim) -> Vec<&'static str> {
     [
         (claim.failed_since.is_some(), "a run has contradicted it since it was confirmed"),
+        (claim.failed_before.is_some(), "a run had contradicted it before the team agreed"),
         (claim.contradicts.is_some(), "another decision is in force on its target"),
         (claim.unstable, "equal runs passed and failed"),
         (!claim.changed_since.is_empty(), "its files changed since"),

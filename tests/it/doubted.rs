@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::akin::shell_with_pytest;
 use crate::hook::claude;
 use crate::proof::git;
+use crate::settle::{does, id_of, trusted};
 use crate::shell::Shell;
 
 /// `python3 -m pytest` runs this file. It fails while the file `flag` is there, which git ignores.
@@ -338,6 +339,46 @@ fn the_warning_of_a_dead_end_says_the_doubt_of_its_proof() {
     let told = other.about_to_run("make sums");
     assert!(told.contains("C2, in doubt: failed since (R"), "{told}");
     drop(linked);
+}
+
+/// Red before: only a run after the agreement stood beside it; one before it, about the same content, stood nowhere.
+#[test]
+fn what_the_team_agreed_to_after_a_run_contradicted_it_says_so() {
+    let shell = Shell::new();
+    let root = shell.workspace().root().to_owned();
+    let place = tempfile::tempdir().expect("a directory");
+    let to = place.path().join("mirror").display().to_string();
+    std::fs::create_dir_all(root.join("src")).expect("a directory");
+    std::fs::write(root.join("src/a.py"), "bug\n").expect("a file");
+    let argv = r#""sh", "-c", "! grep -q bug src/a.py""#;
+    trusted(&shell, "check", argv);
+    id_of(&shell, "hm claim create \"a divides\" --scope src/a.py --agent devops");
+    does(&shell, "hm experiment run check --claim C1 --agent devops");
+    does(&shell, "hm claim support C1 --agent analyst");
+    let text = |line: &str| printed(&shell, &root, line);
+    let page = || {
+        text(&format!("hm mirror --to {to}"));
+        let mut claims = std::fs::read_dir(place.path().join("mirror/claims")).expect("a directory");
+        let page = claims.next().expect("a page").expect("a page");
+        std::fs::read_to_string(page.path()).expect("a page")
+    };
+    let listed = |line: &str| line_with(&text(line), "a divides");
+    for _ in 0..2 {
+        let list = listed("hm claim list");
+        assert!(list.contains("agreed, failed before (R1)"), "{list}");
+        assert!(text("hm context --agent reviewer").contains("failed_before=\"R1\""));
+        assert!(page().contains("# C1 fact, confirmed, agreed, failed before (R1)\n"), "{}", page());
+        assert!(text("hm attention --agent devops").contains("failed before (R1)"));
+        // The word of the owner about the same content takes nothing back.
+        does(&shell, "hm claim still C1 --agent devops");
+    }
+    std::fs::write(root.join("src/a.py"), "mended\n").expect("a file");
+    does(&shell, "hm claim still C1 --agent devops");
+    does(&shell, "hm claim support C1 --agent analyst");
+    let list = listed("hm claim list");
+    assert!(list.contains("agreed") && !list.contains("failed"), "of other content: {list}");
+    assert!(!page().contains("failed before"), "{}", page());
+    assert!(!text("hm attention --agent devops").contains("failed before"));
 }
 
 /// Red before: a mirror folded no runs, so its pages said `proved` of what later runs doubt.

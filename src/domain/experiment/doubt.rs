@@ -1,6 +1,7 @@
-//! What a later finished run says about the run that proves a claim, whatever the later run was about.
+//! What a finished run says against a claim as it stands, whatever the run was about.
 
 use super::{Reach, RunState};
+use crate::domain::ids::RunId;
 
 /// A finished run as the comparison needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +21,34 @@ pub enum Word {
     Against,
     /// It came out as the proof did, and takes back what a run said against the proof.
     Restored,
+}
+
+/// A run that contradicts a claim as it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Against {
+    /// Id of the run.
+    pub run: RunId,
+    /// Whether it passed: the claim predicts a failure.
+    pub has_passed: bool,
+    /// Whether the team agreed to the claim after it.
+    pub is_before: bool,
+}
+
+impl Against {
+    /// Its outcome and its time, as an attribute of the claim: `failed_since`.
+    pub const fn name(self) -> &'static str {
+        match (self.has_passed, self.is_before) {
+            (false, false) => "failed_since",
+            (true, false) => "passed_since",
+            (false, true) => "failed_before",
+            (true, true) => "passed_before",
+        }
+    }
+
+    /// The same in words.
+    pub fn words(self) -> String {
+        self.name().replace('_', " ")
+    }
 }
 
 impl Finished {

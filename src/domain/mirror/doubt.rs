@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::{Page, Pages};
 use crate::domain::claim::{Basis, ClaimType, Position, Relation, Status};
 use crate::domain::event::{ExperimentCompleted, ExperimentQueued, Recorded};
-use crate::domain::experiment::{Finished, ProfileName, RunState, Word, failed_elsewhere};
+use crate::domain::experiment::{Against, Finished, ProfileName, RunState, Word, failed_elsewhere};
 use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::time::Timestamp;
 use crate::domain::versions::differ;
@@ -48,7 +48,7 @@ pub(super) struct Doubts {
     pub(super) before_change: bool,
     pub(super) edits_unseen: bool,
     pub(super) unstable_at: Option<Timestamp>,
-    pub(super) failed_since: Option<RunId>,
+    pub(super) against: Option<Against>,
 }
 
 impl Pages {
@@ -195,15 +195,15 @@ impl Pages {
             before_change: page.is_agreed_before(),
             edits_unseen: page.basis == Some(Basis::Proved) && page.has_unversioned(),
             unstable_at: page.unstable_at.filter(|_| page.proof.is_some()),
-            failed_since: self.failed_since(page),
+            against: self.against(page),
         }
     }
 
-    /// The run that has contradicted a claim since its proof, or since the team agreed to it.
-    fn failed_since(&self, page: &Page) -> Option<RunId> {
+    /// The run that contradicts a claim: since its proof, or about the content that the team agreed to.
+    fn against(&self, page: &Page) -> Option<Against> {
         let of_proof =
             page.evidence.iter().filter(|link| page.proof.is_some() && link.run_id() == page.proof);
-        let since = if page.is_proven { of_proof.map(|link| link.seq).max() } else { page.confirmed_at };
+        let since = if page.is_proven { of_proof.map(|link| link.seq).max() } else { Some(page.content_at) };
         let links = || page.evidence.iter().filter(|link| since.is_some_and(|since| link.seq > since));
         let is_over = |failed: &super::Link| {
             let profile = failed.run.as_ref().and_then(|run| run.profile.as_ref());
@@ -223,13 +223,16 @@ impl Pages {
         let against = links().filter(|link| link.relation == Relation::Contradicts && !is_hidden(link));
         let against = against.filter(|link| !is_over(link));
         let last = against.filter(|link| link.run_id().is_some_and(|run| is_alike(run) != Some(true)));
-        let last = last.max_by_key(|link| link.seq).and_then(super::Link::run_id);
-        last.or(page.failed.filter(|_| page.unstable_at.is_none()))
+        let last = last.max_by_key(|link| link.seq).and_then(|link| Some((link.run_id()?, link.seq)));
+        let of_another_claim = || page.failed.filter(|_| page.unstable_at.is_none()).map(|run| (run, u64::MAX));
+        let (run, seq) = last.or_else(of_another_claim)?;
+        let is_before = !page.is_proven && page.confirmed_at.is_some_and(|confirmed| seq <= confirmed);
+        Some(Against { run, has_passed: self.has_passed(run), is_before })
     }
 
     /// The doubts in the words of lists, each after a comma.
     fn doubted(&self, page: &Page) -> String {
-        let Doubts { before_change, edits_unseen, unstable_at, failed_since } = self.doubts(page);
+        let Doubts { before_change, edits_unseen, unstable_at, against } = self.doubts(page);
         let mut said = String::new();
         for (holds, words) in [
             (before_change, ", before the change"),
@@ -238,9 +241,8 @@ impl Pages {
         ] {
             said.push_str(if holds { words } else { "" });
         }
-        let ended = if failed_since.is_some_and(|run| self.has_passed(run)) { "passed" } else { "failed" };
-        let since = failed_since.map(|run| format!(", {ended} since ({})", self.run_name(run)));
-        said + &since.unwrap_or_default()
+        let against = against.map(|against| format!(", {} ({})", against.words(), self.run_name(against.run)));
+        said + &against.unwrap_or_default()
     }
 
     /// Whether a run met its expectation.

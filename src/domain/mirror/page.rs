@@ -127,9 +127,9 @@ impl Pages {
         optional(&mut text, "agreed", doubts.before_change.then_some("before the change"));
         optional(&mut text, "later_edits", doubts.edits_unseen.then_some("unseen"));
         optional(&mut text, "unstable_at", doubts.unstable_at.map(|at| at.to_string()));
-        let has_passed = doubts.failed_since.is_some_and(|run| self.has_passed(run));
-        let ended = if has_passed { "passed_since" } else { "failed_since" };
-        optional(&mut text, ended, doubts.failed_since.map(|run| self.run_name(run)));
+        if let Some(against) = doubts.against {
+            field(&mut text, against.name(), self.run_name(against.run));
+        }
         field(&mut text, "owner", &page.owner);
         field(&mut text, "confidence", created.confidence);
         field(&mut text, "scopes", &created.scopes);

@@ -44,9 +44,10 @@ pub(super) fn pending_proof(store: &Reader, claim: &ClaimSummary) -> Result<Need
     Ok(Need { hint, ..Need::new(Kind::PendingProof, ids, since, moves, what) })
 }
 
-/// A claim that one run proved, with the later run that contradicts it.
+/// A claim that one run proved or that the team agreed to, with the run that contradicts it.
 pub(super) fn failed_since(store: &Reader, claim: &ClaimSummary) -> Result<Option<Need>, StoreError> {
-    let Some(failed) = claim.failed_since else { return Ok(None) };
+    let Some(against) = claim.against() else { return Ok(None) };
+    let failed = against.run;
     let run = store.experiment(failed)?;
     let since = run.as_ref().and_then(|run| run.completed_at).unwrap_or(claim.touched_at);
     let proof = proof_run(store, claim)?;
@@ -57,8 +58,7 @@ pub(super) fn failed_since(store: &Reader, claim: &ClaimSummary) -> Result<Optio
         true => format!("or {EQUAL_RUNS} equal runs once the content is another: {again}"),
         false => format!("or a later run that comes out right: {again}"),
     });
-    let ended = if claim.passed_since { "passed" } else { "failed" };
-    let what = vec![claim.statement.clone(), format!("{ended} since ({failed})")];
+    let what = vec![claim.statement.clone(), format!("{} ({failed})", against.words())];
     let ids = vec![claim.id.to_string(), failed.to_string()];
     Ok(Some(Need { hint: again, ..Need::new(Kind::FailedSince, ids, since, its_end(store, claim)?, what) }))
 }

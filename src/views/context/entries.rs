@@ -308,7 +308,6 @@ pub(in crate::views) fn claim_for(summary: &ClaimSummary, about: &About, now: Ti
     let scopes = summary.scopes.iter().filter_map(|scope| scope.parse::<Scope>().ok());
     let scopes: Vec<Scope> = scopes.filter(|scope| !scope.is_whole()).collect();
     let is_at = |places: &[Scope]| scopes.iter().any(|scope| scope.is_at(places));
-    let contradicted = summary.failed_since.map(|run| run.to_string());
     let of_task = summary.origin_task_id.as_ref().is_some_and(|task| about.tasks.contains(task));
     pack::Claim {
         id: summary.id.to_string(),
@@ -325,8 +324,7 @@ pub(in crate::views) fn claim_for(summary: &ClaimSummary, about: &About, now: Ti
         unstable: summary.unstable,
         edits_unseen: summary.edits_unseen,
         agreed_before_change: summary.agreed_before_change,
-        failed_since: contradicted.clone().filter(|_| !summary.passed_since),
-        passed_since: contradicted.filter(|_| summary.passed_since),
+        against: summary.against().map(|against| (against.name(), against.run.to_string())),
         contradicts: summary.contradicts.clone(),
         grade: summary.grade,
         evidence_stale: summary.stale,
