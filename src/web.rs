@@ -341,8 +341,8 @@ async fn served(
     let permit = visitor.permit(is_stream)?;
     match asked {
         _ if is_stream => {
-            let stop = site.streams.opened(visitor.session(), &visitor.stop());
             let stream = places.stream().ok_or(Refusal::TooManyStreams)?;
+            let stop = site.streams.opened(visitor.session(), &visitor.stop());
             Ok(while_it_lasts(news(site, stop), (permit, stream)))
         }
         // The address of `hm web` with its token, opened again.

@@ -116,6 +116,10 @@ pub(super) fn said_of(typed: &str, failure: Failure, as_json: bool) -> u8 {
         false => format!("{typed}: {text}"),
     };
     let failure = match failure {
+        // What was typed may be the secret.
+        Failure::Rejected(rejection) if rejection.code == Code::PrivacyDenySensitive => {
+            Failure::Rejected(rejection)
+        }
         Failure::Rejected(mut rejection) => {
             rejection.message = named(rejection.message);
             Failure::Rejected(rejection)

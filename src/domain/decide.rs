@@ -35,7 +35,7 @@ mod told;
 mod verdict;
 
 pub(crate) use against::{
-    INTERRUPTED, NEITHER_DECIDES, ONE_PROVES_NOTHING, ONLY_OPERATOR, REPEATS_AFTER_A_TOUCH,
+    INTERRUPTED, NEITHER_DECIDES, ONE_PROVES_NOTHING, ONLY_OPERATOR, REPEATS_AFTER_A_TOUCH, predicted,
 };
 pub(crate) use apart::NOT_TOLD_APART;
 pub use asking::{HELD, agree};

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::claims::without_version;
 use super::rows::{Json, bound, json, made_at, only};
 use super::{Reader, StoreError};
+use crate::domain::agent::AgentId;
 use crate::domain::claim::{Basis, ClaimType, Grade, Relation, Status};
 use crate::domain::decide::{INTERRUPTED, ONLY_OPERATOR, SETTLES_NOTHING};
 use crate::domain::event::{
@@ -356,6 +357,16 @@ impl Reader {
         let passed = self.db.prepare_cached(sql).and_then(|mut one| one.query_row([run], only));
         // A row that cannot be read is reported where the run is shown.
         passed.unwrap_or(false)
+    }
+
+    /// Whether the last run about a claim by its owner or the operator predicted a failure.
+    pub fn predicts_failure(&self, claim: ClaimId) -> bool {
+        let sql = "SELECT r.prediction = 'fails' FROM experiments r JOIN claims c ON c.id = r.claim_id \
+                   WHERE r.claim_id = ?1 AND r.requested_by IN (c.owner, ?2) \
+                   AND r.status NOT IN ('timed_out', 'canceled', 'aborted') ORDER BY r.created_seq DESC LIMIT 1";
+        let asked = params![claim, AgentId::operator()];
+        let last = self.db.prepare_cached(sql).and_then(|mut last| last.query_row(asked, only::<Option<bool>>));
+        last.ok().flatten().unwrap_or(false)
     }
 
     /// Whether the team agreed to a claim after this run contradicted it.

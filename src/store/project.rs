@@ -459,6 +459,7 @@ fn contradiction_resolved(
 
 fn decision_recorded(db: &Connection, at: &Recorded, body: &DecisionRecorded) -> Result<(), StoreError> {
     let claim = body.claim_id;
+    proposals::decided(db, claim)?;
     if let Some(target) = &body.target {
         name_target(db, at, target)?;
         index::add_target(db, claim, target)?;

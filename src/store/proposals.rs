@@ -41,6 +41,13 @@ pub(super) fn settled(db: &Connection, claim: ClaimId) -> Result<(), StoreError>
     Ok(())
 }
 
+/// Removes the proposals to decide a claim after it was decided.
+pub(super) fn decided(db: &Connection, claim: ClaimId) -> Result<(), StoreError> {
+    db.prepare_cached("DELETE FROM override_proposals WHERE claim_id = ?1 AND asks = ?2")?
+        .execute(params![claim, Override::Decide])?;
+    Ok(())
+}
+
 /// Like [`settled`], if the position is the operator's.
 pub(super) fn spoken(db: &Connection, at: &Recorded, claim: ClaimId) -> Result<(), StoreError> {
     if at.agent == AgentId::operator() { settled(db, claim) } else { Ok(()) }

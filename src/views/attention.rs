@@ -257,7 +257,8 @@ fn needs_of(asked: &Asked<'_>, agent: Option<&AgentId>) -> Result<Vec<Need>, Sto
     let mut needs = needs(store, now, rejected, &|claim, claim_type, scopes| {
         let run = proof_of(profiles.as_ref()?, (claim, claim_type, scopes))?;
         let changed = asked.files().and_then(|files| changed(store, files, (claim, claim_type, scopes)));
-        Some(changed.or_else(|| undecidable(store, (claim, claim_type, scopes))).unwrap_or(run))
+        let instead = changed.or_else(|| undecidable(store, (claim, claim_type, scopes)));
+        instead.or_else(|| (!store.predicts_failure(claim)).then_some(run))
     })?;
     needs.extend(faults(runs));
     let silences = store.silences(MAX_LIMIT)?;

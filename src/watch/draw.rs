@@ -182,8 +182,10 @@ fn list(
         return;
     }
     let room = usize::from(inner.height);
+    // The list may be an older one: the place of another page was restored, and the memory cannot be read.
+    let selected = state.place.selected.min(items.len() - 1);
     let entry = |at: usize| -> Vec<Line> {
-        let marker = if at == state.place.selected { "> " } else { "  " };
+        let marker = if at == selected { "> " } else { "  " };
         let body = inner.width.saturating_sub(2);
         let lines = items[at].lines.iter().flat_map(|line| wrapped(line, body));
         let marked = |(row, line): (usize, Line)| {
@@ -193,7 +195,7 @@ fn list(
         lines.enumerate().map(marked).collect()
     };
     // The first entry that leaves room for the selected one.
-    let (mut first, mut height) = (state.place.selected, entry(state.place.selected).len());
+    let (mut first, mut height) = (selected, entry(selected).len());
     while first > 0 {
         height += entry(first - 1).len();
         if height > room {

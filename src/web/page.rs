@@ -324,9 +324,10 @@ pub(super) fn said(text: &str) -> Markup {
     html! { span.said.long[has_long_word(&text)] dir="auto" { (text) } }
 }
 
-/// Whether a text has a word that a table breaks where it must.
+/// Whether a text has a word that a table breaks where it must. A browser breaks no line at the other blanks of Unicode, such
+/// as the one that keeps words together.
 fn has_long_word(text: &str) -> bool {
-    text.split_whitespace().any(|word| word.chars().count() > WHOLE_WORD_CHARS)
+    text.split_ascii_whitespace().any(|word| word.chars().count() > WHOLE_WORD_CHARS)
 }
 
 /// A path, a scope or a pattern of commands.
@@ -399,4 +400,17 @@ pub(super) fn doubts(claim: &Claim) -> Vec<&'static str> {
     .into_iter()
     .filter_map(|(holds, words)| holds.then_some(words))
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_long_word;
+
+    /// Red before: 150 words between blanks that keep them together made a page ten screens wide.
+    #[test]
+    fn a_word_is_as_long_as_a_browser_takes_it() {
+        assert!(has_long_word(&["some"; 150].join("\u{a0}")));
+        assert!(has_long_word(&"a".repeat(80)));
+        assert!(!has_long_word(&["some"; 150].join(" ")));
+    }
 }

@@ -11,7 +11,7 @@ use crate::domain::command::{
 };
 use crate::domain::decide::{self, Accepted, Erasure, FoundItem, GuardRuns, PlannedRun, SpaceFacts, gate};
 use crate::domain::event::{AnchorSaved, Event, TurnRecorded};
-use crate::domain::experiment::ProfileName;
+use crate::domain::experiment::{Prediction, ProfileName};
 use crate::domain::forgetting::{Choice, Chosen, Wanted, Why};
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::memory::{Authority, MemoryEvent, MemoryId, MemoryKind, Source, Space};
@@ -222,6 +222,8 @@ pub(super) fn naming_the_run(
         // queued a run.
         && decision.events.iter().any(|event| contests(event, claim))
         && !decision.events.iter().any(|event| matches!(event, Event::ExperimentQueued(_)))
+        // A pass shows nothing to the owner that holds that a failure does.
+        && decide::predicted(state, (*claim_id, claim), None) != Some(Prediction::Fails)
         && let Some(settling) = profiles.settling(*claim_id, claim.claim_type, &claim.scopes)
     {
         let instead = decision.events.iter().find_map(|event| {

@@ -292,6 +292,20 @@ fn an_advice_that_is_passed_over_is_ignored() {
     assert_eq!(outcomes(&shell, "G3"), ["ignored", "open"]);
 }
 
+/// Red before: with several names, each error began with the name as it was typed.
+#[test]
+fn an_error_about_a_secret_does_not_repeat_it() {
+    let shell = Shell::new();
+    let token = format!("ghp_{}", "x7Kd93LmQp2VbN4sTz8RfYw1CgHj6AeUo5Zi");
+    assert!(shell.run("hm claim create \"the pool is slow\" --scope src --agent devops").status.success());
+    for line in ["claim show", "claim still --agent devops", "task show", "--json claim show"] {
+        let output = shell.run(&format!("hm {line} {token} C1"));
+        let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains("secret"), "{line}: {said}");
+        assert!(!said.contains("ghp_x7"), "{line}: {said}");
+    }
+}
+
 /// A target that is cut before it is masked holds half a token, which no rule knows.
 #[test]
 fn a_secret_that_stands_where_a_search_is_cut_is_in_no_record() {

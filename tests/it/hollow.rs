@@ -678,6 +678,121 @@ async fn an_edit_of_another_file_tells_no_opposites_apart() {
     }
 }
 
+/// Red before: a comment in a file elsewhere, where both claims are about a directory; a word against the proof; or the word
+/// that the new one mends it, and one check proved both.
+#[tokio::test]
+async fn no_word_and_no_edit_elsewhere_lets_a_check_prove_the_opposite() {
+    for way in ["comment", "challenge", "mends"] {
+        let (bench, [owner, other, third]) = scene().await;
+        bench.write(FILE, "fine\n");
+        committed(&bench);
+        let place = if way == "comment" { "src" } else { FILE };
+        let id = bench.claim(&owner, "the pool opens 20 connections", place).await;
+        bench.accepted(&other, "challenge", json!({ "claim_id": id, "reason": "is it" })).await;
+        settle(&owner, "check", &id, 1).await;
+        if way == "comment" {
+            bench.write("tests/t.rs", "one\n// a comment\n");
+            committed(&bench);
+        }
+        let mut claim = json!({
+            "statement": "the pool opens 40 connections", "claim_type": "fact", "scopes": [place],
+        });
+        if way == "mends" {
+            (claim["supersedes"], claim["mends"]) = (json!(id), json!(true));
+        }
+        let new = bench.accepted(&third, "create_claim", claim).await.field("claim_id").to_owned();
+        bench.accepted(&other, "challenge", json!({ "claim_id": new, "reason": "no" })).await;
+        if way == "challenge" {
+            bench.accepted(&third, "challenge", json!({ "claim_id": id, "reason": "I think not" })).await;
+        }
+        settle(&third, "check", &new, 3).await;
+        let (status, reason) = stands(&third, &new).await;
+        assert!(
+            status == "contested" && reason.contains("does not tell the two apart"),
+            "{way}: {status}: {reason}"
+        );
+        if way == "challenge" {
+            bench.accepted(&third, "abstain", json!({ "claim_id": id })).await;
+        }
+        assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)", "{way}");
+        if way == "comment" {
+            bench.write("src/b.rs", "new content of the directory\n");
+            committed(&bench);
+            settle(&third, "check", &new, 3).await;
+            assert_eq!(stands(&third, &new).await.0, "confirmed (proved)", "the directory holds something else");
+        }
+        assert_rebuilds_to_the_same(&bench);
+    }
+}
+
+/// Red before: the run of a challenger that refuted the claim only mentioned it, and the owner proved the claim by the failure
+/// of the same check.
+#[tokio::test]
+async fn an_owner_proves_nothing_by_the_failure_of_the_check_that_refutes_its_claim() {
+    let (bench, [owner, other, third]) = scene().await;
+    let id = bench.claim(&owner, "src/a.rs has no bug", FILE).await;
+    run(&owner, json!({ "profile": "check", "claim_id": id, "prediction": "fails" })).await;
+    let challenge = json!({ "claim_id": id, "reason": "line 1 says bug" });
+    let receipt = bench.accepted(&other, "challenge", challenge).await;
+    assert!(!receipt.text.contains("run_experiment"), "it would be refused: {}", receipt.text);
+    let refused = other
+        .call("run_experiment", json!({ "profile": "check", "claim_id": id, "blocking": true }))
+        .await
+        .expect("an answer");
+    assert!(refused.refused && refused.text.contains("leave out blocking"), "{}", refused.text);
+    run(&other, json!({ "profile": "check", "claim_id": id })).await;
+    let by_failure = json!({ "profile": "check", "claim_id": id, "blocking": true, "prediction": "fails", "repeat": 3 });
+    run(&owner, by_failure.clone()).await;
+    let (status, reason) = stands(&owner, &id).await;
+    let neither = "neither decides, while devops challenges it; a run by the operator would";
+    assert!(status == "contested" && reason.contains(neither), "{status}: {reason}");
+    // A run of one who does not challenge the claim stands in nobody's way.
+    bench.accepted(&other, "abstain", json!({ "claim_id": id })).await;
+    run(&third, json!({ "profile": "check", "claim_id": id })).await;
+    bench.accepted(&other, "challenge", json!({ "claim_id": id, "reason": "still" })).await;
+    run(&owner, by_failure).await;
+    assert_eq!(stands(&owner, &id).await.0, "contested");
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: a look of the owner by a profile that settles nothing turned what the claim predicts, and no run could prove it.
+#[tokio::test]
+async fn a_run_that_settles_nothing_says_not_what_a_claim_predicts() {
+    let (bench, [owner, other, _]) = scene().await;
+    profile(&bench, "look", "cat src/a.rs", GLOBS, "");
+    let id = bench.claim(&owner, "src/a.rs has the bug", FILE).await;
+    run(&owner, json!({ "profile": "check", "claim_id": id, "prediction": "fails" })).await;
+    run(&owner, json!({ "profile": "look", "claim_id": id })).await;
+    bench.accepted(&other, "challenge", json!({ "claim_id": id, "reason": "where" })).await;
+    let said = json!({ "profile": "check", "claim_id": id, "prediction": "fails", "blocking": true });
+    run(&other, said).await;
+    assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)");
+    assert_rebuilds_to_the_same(&bench);
+}
+
+/// Red before: a run for no claim was attached as a pass that the claim predicts, whatever its owner had said.
+#[tokio::test]
+async fn an_attached_run_says_nothing_of_a_claim_that_predicts_its_failure() {
+    let (bench, [owner, other, _]) = scene().await;
+    profile(&bench, "akin", "! grep -q bug ./src/a.rs", GLOBS, EXPECTING);
+    for (statement, kind, first) in [
+        ("src has the bug", "fact", Some("fails")),
+        ("leaving src as it is fails", "negative", None),
+    ] {
+        let claim = json!({ "statement": statement, "claim_type": kind, "scopes": ["src"] });
+        let id = bench.accepted(&owner, "create_claim", claim).await.field("claim_id").to_owned();
+        if let Some(prediction) = first {
+            run(&owner, json!({ "profile": "check", "claim_id": id, "prediction": prediction })).await;
+        }
+        let by = run(&other, json!({ "profile": "akin" })).await.field("run_id").to_owned();
+        let attached = json!({ "run_id": by, "claim_id": id });
+        let attached = bench.accepted(&other, "attach_experiment", attached).await;
+        assert!(attached.text.contains("mentions"), "{}", attached.text);
+        assert!(attached.text.contains("a run about the claim says what it predicts"), "{}", attached.text);
+    }
+    assert_rebuilds_to_the_same(&bench);
+}
+
 /// Red before: a failure on other content, put back since, made the pass on the old content a proof of the opposite.
 #[tokio::test]
 async fn a_failure_in_between_tells_no_opposites_apart() {

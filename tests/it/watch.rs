@@ -514,6 +514,36 @@ fn esc_comes_back_to_the_entry_that_was_open() {
     assert!(page.contains("X4, X2</span> of <a href=\"/claim/C2\">C2</a>"), "{page}");
 }
 
+/// Red before: the place of the list below was kept with the shorter list of the search, and the program died of it.
+#[test]
+fn esc_over_a_memory_that_went_away_shows_what_there_is() {
+    let shell = Shell::new();
+    for nth in 1..=3 {
+        for line in [
+            format!("hm --agent devops claim create \"fact {nth} of the pool\" --scope src/f{nth}"),
+            format!("hm --agent analyst claim challenge C{nth} \"not {nth}\""),
+        ] {
+            assert!(shell.run(&line).status.success(), "{line}");
+        }
+    }
+    let mut screen = watch(&shell, "hm watch", LARGE);
+    screen.wait_for("> contradiction X1 of C1 since");
+    screen.press("jj");
+    screen.wait_for("> contradiction X3 of C3 since");
+    screen.press("/fact 1\r");
+    screen.wait_for("> C1");
+    shell.end_writer();
+    let memory = shell.workspace().team_memory().parent().expect("a directory").to_owned();
+    let away = memory.with_extension("away");
+    std::fs::rename(&memory, &away).expect("the memory");
+    screen.press("\u{1b}");
+    screen.wait_for("q end");
+    std::fs::rename(&away, &memory).expect("the memory");
+    screen.press("q");
+    assert_eq!(screen.ended(), Some(0));
+    assert!(screen.is_restored());
+}
+
 /// The name of the selected hit of a search; empty without one.
 fn selected(screen: &Screen) -> String {
     let text = screen.text();

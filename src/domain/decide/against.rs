@@ -7,7 +7,7 @@ use super::apart;
 use super::quorum::Policy;
 use crate::domain::action::only_looks;
 use crate::domain::agent::AgentId;
-use crate::domain::claim::Relation;
+use crate::domain::claim::{ClaimType, Position, Relation};
 use crate::domain::experiment::{Expect, Kinship, Plan, Prediction, Reach, RunState, Tally, are_one_command};
 use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::scope::Scope;
@@ -205,7 +205,7 @@ pub(super) fn alike_under_other_prediction<'a>(
 ) -> Option<(RunId, &'a Run)> {
     let alike = state.runs().filter(|(id, other)| {
         *id != run_id
-            && is_under_other_prediction((claim_id, claim), other, prediction)
+            && is_under_other_prediction(state, (claim_id, claim), other, prediction)
             && other.state == run.state
             && !are_of_one_request(run, other)
             && is_same_test(other, run)
@@ -214,36 +214,67 @@ pub(super) fn alike_under_other_prediction<'a>(
     alike.max_by_key(|(id, _)| *id)
 }
 
-/// Whether a run about a claim that can settle it predicted another outcome.
+/// Whether a run about a claim that can settle it predicted another outcome. One of an agent without a say in that counts
+/// while the agent challenges the claim and holds that it passes, until the operator says that it fails: otherwise an owner
+/// could turn each check that refutes its claim into a proof.
 fn is_under_other_prediction(
+    state: &State,
     (claim_id, claim): (ClaimId, &Claim),
     other: &Run,
     prediction: Prediction,
 ) -> bool {
+    let has_operator_said = || {
+        state.runs().any(|(_, run)| {
+            run.claim == Some(claim_id)
+                && run.requested_by == AgentId::operator()
+                && run.prediction == Some(prediction)
+                && run.check == other.check
+        })
+    };
+    let is_held = || {
+        claim.claim_type != ClaimType::Negative
+            && claim.positions.get(&other.requested_by) == Some(&Position::Challenge)
+            && !has_operator_said()
+    };
     other.claim == Some(claim_id)
         && other.prediction.is_some_and(|other| other != prediction)
         && other.undecided.is_none()
         && other.unfit.is_none()
+        && (other.unsaid.is_none() || prediction == Prediction::Fails && is_held())
         && other.failed_elsewhere(&claim.scopes).is_none()
         && other.cannot_settle(&claim.scopes, prediction).is_none()
 }
 
-/// What a claim predicts, by the last run about it that an agent with a say in it asked for: its owner or the operator. None if
-/// none of them said.
-pub(super) fn predicted(state: &State, (claim_id, claim): (ClaimId, &Claim)) -> Option<Prediction> {
-    let has_say = |run: &Run| {
-        run.requested_by == AgentId::operator() || state.owns(&run.requested_by, run.session.as_ref(), claim)
+/// What a claim predicts of a check, by the last run about it that an agent with a say in it asked for: its owner or the
+/// operator. The last one of another check counts if there is none of this one. None if none of them said. A run that can settle
+/// nothing, or did not come to its end, says nothing.
+pub(crate) fn predicted(
+    state: &State,
+    (claim_id, claim): (ClaimId, &Claim),
+    check: Option<&str>,
+) -> Option<Prediction> {
+    let says = |run: &Run| {
+        let prediction = run.prediction.filter(|_| run.claim == Some(claim_id) && run.unfit.is_none())?;
+        let has_say = run.requested_by == AgentId::operator()
+            || state.owns(&run.requested_by, run.session.as_ref(), claim);
+        let is_lost = run.state.is_over() && !run.state.is_conclusive();
+        let settles = !is_lost && run.cannot_settle(&claim.scopes, prediction).is_none();
+        (has_say && settles).then_some(prediction)
     };
-    let runs = state.runs().filter(|(_, run)| run.claim == Some(claim_id) && has_say(run));
-    runs.filter_map(|(id, run)| Some((id, run.prediction?))).max_by_key(|(id, _)| *id).map(|(_, said)| said)
+    let said = state.runs().filter_map(|(id, run)| Some((run.check.as_deref() == check, id, says(run)?)));
+    said.max_by_key(|(is_same, id, _)| (*is_same, *id)).map(|(_, _, prediction)| prediction)
 }
 
 /// How a reason tells that two runs decide nothing.
 pub(crate) const NEITHER_DECIDES: &str = "under the other prediction, so neither decides";
 
 /// How both of two runs tell that they decide nothing: `run` is the other one.
-pub(super) fn neither_decides(run: RunId) -> String {
-    format!("run {run} of the same check had the same outcome on the same content {NEITHER_DECIDES}")
+pub(super) fn neither_decides((id, run): (RunId, &Run)) -> String {
+    let told = format!("run {id} of the same check had the same outcome on the same content {NEITHER_DECIDES}");
+    match run.unsaid {
+        Some(_) => format!("{told}, while {} challenges it; a run by the operator would", run.requested_by),
+        None => told,
+    }
 }
 
 /// How a reason tells that a run was interrupted.
@@ -317,7 +348,7 @@ pub(super) fn last_of_other_prediction(
     let others = state.runs().filter(|(_, run)| {
         run.state.is_conclusive()
             && run.check == check
-            && is_under_other_prediction((claim_id, claim), run, prediction)
+            && is_under_other_prediction(state, (claim_id, claim), run, prediction)
     });
     others.max_by_key(|(id, _)| *id).map(|(id, run)| (id, run.state))
 }

@@ -1,6 +1,8 @@
 //! A check that passes for a claim and for its opposite tells nothing of either: the proof of the one prevents that of the
 //! other on the same content.
 
+use std::collections::BTreeSet;
+
 use super::against::{Likeness, is_same_test, likeness};
 use crate::domain::claim::{ContradictionKind, Status, Tier};
 use crate::domain::event::ContradictionDetected;
@@ -9,6 +11,7 @@ use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::pairs;
 use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, Run, State};
+use crate::domain::versions::differ;
 
 /// How a reason tells that a check decides nothing between two claims.
 pub(crate) const NOT_TOLD_APART: &str = "the check does not tell the two apart";
@@ -24,7 +27,8 @@ pub(super) fn not_told_apart(
     let (other, proof, kinship) = proofs.find_map(|(other, proof)| {
         let by = state.run(proof).filter(|by| by.state == run.state)?;
         let kinship = if is_same_test(by, run) { Kinship::Same } else { kin(by.reach(), run.reach())? };
-        (!is_other_content(state, claim, by, run)).then_some((other, proof, kinship))
+        let scopes = state.claim(other).map_or(&[][..], |other| &other.scopes);
+        (!is_other_content(state, (claim, scopes), by, run)).then_some((other, proof, kinship))
     })?;
     let is_over = state.claim(other).is_none_or(|other| other.status == Status::Deprecated);
     let way = if is_over { "" } else { ", or ask its owner to end it" };
@@ -36,10 +40,26 @@ pub(super) fn not_told_apart(
     ))
 }
 
-/// Whether a file of the claim that a run proved is known to hold something else now. Where its files have no version, the
-/// content of all files that the check covers counts.
-fn is_other_content(state: &State, claim: &Claim, by: &Run, run: &Run) -> bool {
+/// Whether a file of the claim that a run proved, at these scopes, is known to hold something else now. Where both claims are
+/// about the same places, the digest of all files there tells; where those of the other one have no version, the content of
+/// all files that the check covers counts.
+fn is_other_content(state: &State, (claim, other): (&Claim, &[Scope]), by: &Run, run: &Run) -> bool {
     let proved = &by.saw.versions;
+    if let Some((then, now)) = by.key.as_ref().zip(run.key.as_ref()) {
+        let are_both = |one: &Option<String>, other: &Option<String>| one.is_some() && one == other;
+        let is_covered_alike = by.scopes == run.scopes && are_both(&then.covered, &now.covered);
+        if !differ(proved, &run.saw.versions) && (are_both(&then.tree, &now.tree) || is_covered_alike) {
+            return false;
+        }
+        let places = |scopes: &[Scope]| -> BTreeSet<Scope> {
+            scopes.iter().filter(|scope| scope.is_path()).cloned().collect()
+        };
+        if let Some((then, now)) = then.own.as_ref().zip(now.own.as_ref())
+            && places(&claim.scopes) == places(other)
+        {
+            return then != now;
+        }
+    }
     if proved.is_empty() && !matches!(likeness(claim, by, run), Likeness::Same | Likeness::Unknown) {
         return true;
     }
@@ -96,10 +116,10 @@ fn opposites(state: &State, (claim_id, claim): (ClaimId, &Claim)) -> impl Iterat
         open.map(
             move |open| if open.left.claim_id == claim_id { open.right.claim_id } else { open.left.claim_id },
         );
-    let in_force = open.filter(|id| state.claim(*id).is_some_and(|other| other.status == Status::Confirmed));
+    let in_force = open.filter(|id| state.claim(*id).is_some_and(|other| other.status != Status::Deprecated));
     let replaced = state.replaced_by(claim_id).map(|(id, _)| id);
     let says_otherwise = move |id: &ClaimId| {
-        let old = state.claim(*id).filter(|old| !claim.mends && old.proof.is_some());
+        let old = state.claim(*id).filter(|old| old.proof.is_some());
         // What another agent puts in its place stands against it, in whatever words.
         let is_anothers = old.is_some_and(|old| !state.is_own(&claim.owner, claim.session.as_ref(), old));
         let found = old.and_then(|old| pairs::likeness(&claim.reading(), &old.reading()));

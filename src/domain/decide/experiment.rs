@@ -70,8 +70,9 @@ pub(super) fn run(
     let has_say =
         *agent == AgentId::operator() || claim.is_some_and(|(_, claim)| state.owns(agent, session, claim));
     let foreign = claim.zip(prediction).filter(|_| !has_say);
-    let foreign = foreign.and_then(|(claim, prediction)| unsaid(state, claim, prediction));
-    let unfit = planned.unfit.clone().or_else(|| foreign.clone());
+    let check = plan.check();
+    let foreign = foreign.and_then(|(claim, prediction)| unsaid(state, claim, (&check, prediction)));
+    let reason_of = |why: &Option<String>| why.as_deref().and_then(Reason::cut);
     let ids = std::iter::once(run.run_id).chain(further_runs.iter().copied());
     let mut events: Vec<Event> = (1..=of)
         .zip(ids)
@@ -90,7 +91,8 @@ pub(super) fn run(
                 blocking,
                 checkout,
                 versions: Versions::new(),
-                unfit: unfit.as_deref().and_then(Reason::cut),
+                unfit: reason_of(&planned.unfit),
+                unsaid: reason_of(&foreign),
                 guard_key: None,
             }
             .into()
@@ -104,7 +106,7 @@ pub(super) fn run(
     let meaning = claim.zip(prediction).map(|((id, claim), prediction)| {
         let against = run.blocking.then(|| unless(state, (id, claim), (plan, prediction), (of, Some(now))));
         let against = against.flatten();
-        let mentions = planned.cannot_settle(&claim.scopes, prediction).or(unfit);
+        let mentions = planned.cannot_settle(&claim.scopes, prediction).or_else(|| planned.unfit.clone()).or(foreign);
         let also = if mentions.is_none() { elsewhere(plan, claim) } else { String::new() };
         let said = meaning(
             (id, mentions),
@@ -135,7 +137,7 @@ pub(super) fn by_guard(
     let prediction = Prediction::Passes;
     let missing = versions::no_file_of(claim, saw);
     // The run is that of an agent whose write the guard held back.
-    let unsaid = || unsaid(state, (claim_id, claim), prediction);
+    let unsaid = || unsaid(state, (claim_id, claim), (&plan.check(), prediction));
     if let Some(why) = planned.cannot_settle(&claim.scopes, prediction).or(missing).or_else(unsaid) {
         return Err(why);
     }
@@ -156,6 +158,7 @@ pub(super) fn by_guard(
         checkout: checkout.clone(),
         versions: Versions::new(),
         unfit: None,
+        unsaid: None,
         guard_key: Some(key),
     };
     let waits =
@@ -192,7 +195,8 @@ fn waiting(
             Code::NotAllowed,
             format!("this run would settle nothing: {foreign}"),
             format!(
-                "ask {owner} to run it, or leave out blocking, and the run is on record beside the claim"
+                "ask {owner} to run it; or challenge the claim and leave out blocking: then no run of this check by {owner} \
+                 decides on this content, but one by the operator"
             ),
         ));
     }
@@ -232,9 +236,13 @@ fn waiting(
 
 /// Why a run of an agent without a say in a claim says nothing about it under this prediction. `None` if the claim predicts
 /// that.
-fn unsaid(state: &State, (id, claim): (ClaimId, &Claim), prediction: Prediction) -> Option<String> {
+fn unsaid(
+    state: &State,
+    (id, claim): (ClaimId, &Claim),
+    (check, prediction): (&str, Prediction),
+) -> Option<String> {
     let owner = &claim.owner;
-    match against::predicted(state, (id, claim)) {
+    match against::predicted(state, (id, claim), Some(check)) {
         Some(said) if said == prediction => None,
         Some(said) => Some(format!(
             "claim {id} predicts that the run {said}, by the last run about it of one who has a say in it"
@@ -248,6 +256,20 @@ fn unsaid(state: &State, (id, claim): (ClaimId, &Claim), prediction: Prediction)
         )),
         None => None,
     }
+}
+
+/// Why a run that was not queued for a claim says nothing about it: the claim predicts a failure of it, or it is a dead end
+/// and nobody with a say in it said what it predicts.
+fn unsaid_of_an_attached(state: &State, (id, claim): (ClaimId, &Claim), run: &Run) -> Option<String> {
+    if run.claim == Some(id) {
+        return None;
+    }
+    let why = match against::predicted(state, (id, claim), run.check.as_deref()) {
+        Some(Prediction::Fails) => "predicts a failure, by the last run about it of one who has a say in it",
+        None if claim.claim_type == ClaimType::Negative => "is a dead end: a pass may show it or refute it",
+        Some(Prediction::Passes) | None => return None,
+    };
+    Some(format!("claim {id} {why}; a run about the claim says what it predicts"))
 }
 
 fn about_deprecated(state: &State, id: ClaimId) -> Rejection {
@@ -458,6 +480,9 @@ fn said(state: &State, (run_id, run): (RunId, &Run), (id, claim): (ClaimId, &Cla
     if let Some(unfit) = unfit_for(run, (Some(id), &claim.scopes)) {
         verdict = verdict.that_only_mentions(&unfit);
     }
+    if let Some(unsaid) = unsaid_of_an_attached(state, (id, claim), run) {
+        verdict = verdict.that_only_mentions(&unsaid);
+    }
     if let Some(unlike) = versions::unlike_claim(run, claim) {
         let again = MeantAgain::of(!run.saw.versions.is_empty());
         let way = unlike.with_way(id, (claim.claim_type, &claim.scopes), again);
@@ -476,7 +501,7 @@ fn said(state: &State, (run_id, run): (RunId, &Run), (id, claim): (ClaimId, &Cla
 /// Why what a run tests has nothing to do with a claim, as far as is on record.
 fn unfit_for(run: &Run, (id, scopes): (Option<ClaimId>, &[Scope])) -> Option<String> {
     if id.is_some() && run.claim == id {
-        return run.unfit.as_ref().map(ToString::to_string);
+        return run.only_mentions().map(ToString::to_string);
     }
     let test = run.tests.iter().find(|test| !scopes.iter().any(|scope| scope.covers(test)))?;
     let is_about_file = scopes.iter().any(Scope::is_path);

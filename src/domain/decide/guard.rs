@@ -262,7 +262,11 @@ fn wait_for_run(state: &State, command: &Command, facts: &Facts, decision: &mut 
     let settles = prediction == Prediction::Passes
         && planned.cannot_settle(&claim.scopes, prediction).is_none()
         && versions::no_file_of(claim, &facts.versions).is_none();
-    if claim.status != Status::Contested || !settles {
+    let is_fit = |event: &Event| match event {
+        Event::ExperimentQueued(queued) => queued.unfit.is_none() && queued.unsaid.is_none(),
+        _ => true,
+    };
+    if claim.status != Status::Contested || !settles || !decision.events.iter().all(is_fit) {
         return false;
     }
     for event in &mut decision.events {

@@ -68,6 +68,7 @@ pub(super) fn spawn(
         checkout,
         versions,
         unfit: None,
+        unsaid: None,
         guard_key: None,
     };
     let parent = parent.expect("a split without a session is refused").clone();

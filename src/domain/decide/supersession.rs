@@ -242,6 +242,9 @@ pub(super) fn take_place(
         return (of_the_silent(replace(state, old_id, old, successor, &new.owner), new), None);
     }
     let is_proposed = state.proposals(old_id).any(|open| open.successor == Some(new_id));
-    let events = if is_proposed { Vec::new() } else { vec![overrule::succession(old_id, new_id)] };
+    let (mut events, _) = beside((Vec::new(), None));
+    if !is_proposed {
+        events.push(overrule::succession(old_id, new_id));
+    }
     (events, Some(overrule::warning(old_id)))
 }

@@ -46,10 +46,13 @@ pub struct ExperimentQueued {
     /// Versions of the claim's files at that time.
     #[serde(default, skip_serializing_if = "Versions::is_empty")]
     pub versions: Versions,
-    /// Why it settles nothing about its claim, whatever its profile covers: its tests do not name the claim's files, or
-    /// the agent has no say in what the claim predicts. None in events of older releases.
+    /// Why it settles nothing about its claim, whatever its profile covers: its tests do not name the claim's files. None in
+    /// events of older releases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfit: Option<Reason>,
+    /// Why it only mentions its claim: the agent has no say in what the claim predicts. None in events of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsaid: Option<Reason>,
     /// `guard-block:GUARD:CLAIM:SESSION` of a run that a guard asked for. A guard asks once for each key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard_key: Option<IdempotencyKey>,

@@ -1,7 +1,7 @@
 //! Decisions in force, open contradictions, and proposals against claims of the operator.
 
 use super::{DecisionInForce, Proposal, State};
-use crate::domain::claim::{ContradictionKind, Resolution};
+use crate::domain::claim::{ContradictionKind, Override, Resolution};
 use crate::domain::event::{
     ContradictionDetected, ContradictionResolved, DecisionRecorded, OverrideProposed, Recorded,
 };
@@ -11,6 +11,10 @@ impl State {
     pub(super) fn decide(&mut self, decision: &DecisionRecorded) {
         if !self.claims.contains_key(&decision.claim_id) {
             return;
+        }
+        // It is decided: nobody needs to decide it any more.
+        if let Some(open) = self.proposals.get_mut(&decision.claim_id) {
+            open.retain(|open| open.asks != Override::Decide);
         }
         if let Some(target) = &decision.target {
             self.targets.entry(target.clone()).or_insert_with(|| target.clone());

@@ -64,6 +64,8 @@ pub struct Run {
     pub tests: Vec<Scope>,
     /// Why it settles nothing about its claim, whatever its profile covers.
     pub unfit: Option<Reason>,
+    /// Why it only mentions its claim: its agent had no say in what the claim predicts.
+    pub unsaid: Option<Reason>,
     /// The key for comparisons with other runs.
     pub key: Option<RunKey>,
     /// The state of the run.
@@ -109,6 +111,11 @@ impl Run {
         let (profile, expect, elsewhere) = (profile.as_ref(), expects.as_ref(), *elsewhere);
         let check = Check { profile, expect, globs, elsewhere, without, argv };
         coverage::cannot_settle(check, scopes, prediction)
+    }
+
+    /// Why it only mentions its own claim.
+    pub fn only_mentions(&self) -> Option<&Reason> {
+        self.unfit.as_ref().or(self.unsaid.as_ref())
     }
 
     /// Whether it checks files of a claim, wherever it ran and whatever variable it ran without.
@@ -183,6 +190,7 @@ impl State {
             args: queued.args.clone(),
             tests: queued.plan.tests.clone(),
             unfit: queued.unfit.clone(),
+            unsaid: queued.unsaid.clone(),
             key: None,
             state: RunState::Queued,
             completed: None,
@@ -238,6 +246,7 @@ impl State {
             args: BTreeMap::new(),
             tests: Vec::new(),
             unfit: None,
+            unsaid: None,
             key: None,
             state: RunState::Queued,
             completed: None,

@@ -73,7 +73,7 @@ pub(crate) fn ended(
         Some(change) => Verdict::undecided(unstable, &change),
         None => verdict((claim.status, &claim.scopes), &over, prediction, unstable),
     };
-    if let Some(unfit) = run.unfit.as_ref().filter(|_| verdict.relation.is_some()) {
+    if let Some(unfit) = run.only_mentions().filter(|_| verdict.relation.is_some()) {
         verdict = verdict.that_only_mentions(unfit.as_str());
     }
     if is_mixed && verdict.relation == Some(Relation::Supports) {
@@ -91,8 +91,8 @@ pub(crate) fn ended(
     let is_judged = matches!(verdict.relation, Some(Relation::Supports | Relation::Contradicts));
     let alike = against::alike_under_other_prediction(state, (claim_id, claim), (run_id, &over), prediction);
     let alike = alike.filter(|_| is_judged);
-    if let Some((other, _)) = alike {
-        verdict = verdict.that_only_mentions(&against::neither_decides(other));
+    if let Some(alike) = alike {
+        verdict = verdict.that_only_mentions(&against::neither_decides(alike));
     }
     let missing = versions::missing(&run.saw.versions);
     let missing = missing.map(|missing| format!("{missing} in the tree of the run"));
@@ -107,7 +107,7 @@ pub(crate) fn ended(
         let weight = Share::FULL;
         // The reason of a proof is the name of its run: why nothing was replaced stands with the evidence.
         let said = stays.map(|warning| warning.message).into_iter();
-        let said = said.chain(alike.map(|(other, _)| against::neither_decides(other)));
+        let said = said.chain(alike.map(against::neither_decides));
         let is_proof = !proof.is_empty();
         let outweighed =
             against::other_outcome(state, (claim_id, claim), (run_id, &over)).filter(|_| is_proof);
@@ -171,7 +171,7 @@ fn also_alike(
     if claim.evidence.contains(&(evidence_ref, relation)) {
         return None;
     }
-    let why = against::neither_decides(run_id);
+    let why = against::neither_decides((run_id, other));
     let verdict = Verdict { relation: Some(relation), unstable: None, why: why.clone() };
     let run = Some(behind((other_id, other), prediction, &verdict));
     let (weight, note, grade) = (Share::FULL, Some(reason(&why)), Some(Grade::Asserted));
