@@ -101,7 +101,7 @@ pub(super) struct Run {
     #[arg(long = "arg", value_name = "NAME=VALUE", requires = "profile")]
     args: Vec<String>,
     /// Claim to test
-    #[arg(long, value_name = "CLAIM", requires = "profile")]
+    #[arg(long, value_name = "CLAIM", requires = "profile", conflicts_with = "argv")]
     claim: Option<String>,
     /// Hold the contested claim until this run settles it
     #[arg(long, requires = "claim")]

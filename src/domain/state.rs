@@ -57,11 +57,16 @@ impl<T> PartialEq for Derived<T> {
     }
 }
 
+/// The newest disputed claims of a scope that a new claim is compared with.
+const MAX_DISPUTED: usize = 32;
+
 /// The folded state of a workspace.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct State {
     claims: HashMap<ClaimId, Claim>,
     in_force: HashMap<Fingerprint, ClaimId>,
+    /// Claims that ended while somebody challenged them, and whose place none took, by their scopes.
+    ended_in_dispute: BTreeMap<Scope, BTreeSet<ClaimId>>,
     /// The claims whose place each claim took.
     replaced: BTreeMap<ClaimId, BTreeSet<ClaimId>>,
     dead_ends: ScopeMap<BTreeSet<ClaimId>>,
@@ -137,6 +142,14 @@ impl State {
     pub(in crate::domain) fn replaced_by(&self, id: ClaimId) -> impl Iterator<Item = (ClaimId, &Claim)> {
         let replaced = self.replaced.get(&id).into_iter().flatten();
         replaced.filter_map(|old| Some((*old, self.claims.get(old)?)))
+    }
+
+    /// The newest claims at one of these scopes that ended while somebody challenged them, and whose place none took.
+    pub fn ended_in_dispute(&self, scopes: &[Scope]) -> impl Iterator<Item = (ClaimId, &Claim)> {
+        let at = scopes.iter().filter_map(|scope| self.ended_in_dispute.get(scope));
+        let ids: BTreeSet<ClaimId> =
+            at.flat_map(|ids| ids.iter().rev().take(MAX_DISPUTED)).copied().collect();
+        ids.into_iter().rev().filter_map(|id| Some((id, self.claims.get(&id)?)))
     }
 
     /// All claims, in arbitrary order.

@@ -326,7 +326,7 @@ impl Reader {
             retracted: self.retracted(id)?,
             contradictions: self.contradictions_of(id)?,
             history: self.history(id)?,
-            challenged_before: self.positions_before(id, Position::Challenge)?,
+            challenged_before: self.challenged_before(id)?,
             supported_before: self.supporters_before(&summary)?,
             supersedes: self.predecessors(id)?,
             mentions: self.mentions(&summary.statement, summary.created_seq)?,
@@ -356,6 +356,11 @@ impl Reader {
         let mut before = self.positions_before(claim.id, Position::Support)?;
         before.retain(|before| before.agent != claim.owner);
         Ok(before)
+    }
+
+    /// The challenges of the claims that a claim replaced, by agents without a position since.
+    pub fn challenged_before(&self, claim: ClaimId) -> Result<Vec<PositionBefore>, StoreError> {
+        self.positions_before(claim, Position::Challenge)
     }
 
     /// The positions of this kind on the claims that this one replaced, of agents that hold none on this one.

@@ -137,7 +137,8 @@ pub struct ClaimSummary {
     /// Whether a run proved it and a path of it has no version, so that later edits there leave the proof standing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub edits_unseen: bool,
-    /// The other decisions in force on its target, as after an alias: `C2 on target:db`. None for an ended one.
+    /// What is in force beside it: other decisions on its target, as after an alias (`C2 on target:db`), or the confirmed claim
+    /// whose place it was to take. None for an ended one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contradicts: Option<String>,
     /// Whether all who agreed to it did so before its files changed and its owner said that it is still meant.
@@ -392,6 +393,9 @@ pub(super) const SUMMARY: &str = concat!(
     "c.id, c.statement, c.claim_type, c.status, c.owner, c.confidence, c.created_at, \
      c.touched_at, c.created_seq, c.seq, c.superseded_by, c.scopes, c.supports, c.challenges, c.evidence, c.grade, c.reproduced, c.stale, \
      c.origin_task_id, c.proof, c.unstable_at, \
+     CASE WHEN c.status = 'confirmed' AND c.proposes_to_supersede IS NOT NULL THEN \
+     (SELECT n.letter || n.number FROM claims o JOIN names n ON n.id = o.id WHERE o.id = c.proposes_to_supersede \
+     AND o.status = 'confirmed') END AS beside, \
      ",
     is_mended!(),
     " AS mended, c.agreed_before, \
@@ -532,7 +536,9 @@ impl Reader {
         let since: Option<i64> = row.get("unstable_at").ok().flatten();
         let mut claim = self.as_of_now(read?, since);
         let is_decided = claim.claim_type == ClaimType::Decision && claim.status != Status::Deprecated;
-        claim.contradicts = if is_decided { self.rivals_of(claim.id)? } else { None };
+        let beside = row.get::<Option<String>>("beside")?;
+        let beside = beside.map(|old| format!("{old}, whose place it was to take"));
+        claim.contradicts = if is_decided { self.rivals_of(claim.id)? } else { beside };
         Ok(claim)
     }
 

@@ -365,7 +365,8 @@ impl Reader {
                    WHERE r.claim_id = ?1 AND r.requested_by IN (c.owner, ?2) \
                    AND r.status NOT IN ('timed_out', 'canceled', 'aborted') ORDER BY r.created_seq DESC LIMIT 1";
         let asked = params![claim, AgentId::operator()];
-        let last = self.db.prepare_cached(sql).and_then(|mut last| last.query_row(asked, only::<Option<bool>>));
+        let last =
+            self.db.prepare_cached(sql).and_then(|mut last| last.query_row(asked, only::<Option<bool>>));
         last.ok().flatten().unwrap_or(false)
     }
 

@@ -39,7 +39,7 @@ pub use mined::proposals_due;
 pub(super) use mined::waiting;
 use moves::{Moves, challenge, dispute, its_end, move_of, position};
 pub(super) use moves::{ends_challenge, moves_of, with_moves};
-use proof::{changed, failed_since, pending_proof, proof_of, undecidable, unstable};
+use proof::{changed, failed_since, holds_other, pending_proof, proof_of, undecidable, unstable};
 
 /// The name of a damaged ledger in the list of faults.
 pub(super) const LEDGER: &str = "ledger";
@@ -104,7 +104,7 @@ impl Kind {
             Self::Contradiction => ("contradiction", "hivemind://contradictions"),
             Self::PendingProof => ("pending proof", "hivemind://claims?status=pending_proof"),
             Self::Contested => ("contested", "hivemind://claims?status=contested"),
-            Self::FailedSince => ("proved claim", "hivemind://claims?status=confirmed"),
+            Self::FailedSince => ("claim against a run", "hivemind://claims?status=confirmed"),
             Self::Unstable => ("unstable proof", "hivemind://claims?status=confirmed"),
             Self::Proposal => ("proposal", "hivemind://events?type=override.proposed"),
             Self::Guard => ("guard", "hivemind://guards"),
@@ -254,12 +254,15 @@ fn needs_of(asked: &Asked<'_>, agent: Option<&AgentId>) -> Result<Vec<Need>, Sto
     let rejected = || asked.files().map(|workspace| Spool::of(workspace).rejected()).unwrap_or_default();
     let profiles =
         LazyCell::new(|| asked.files().map(|files| Fitting::of(files.root(), experiments::catalog(files))));
-    let mut needs = needs(store, now, rejected, &|claim, claim_type, scopes| {
+    let is_changed =
+        |claim: &ClaimSummary| asked.files().is_some_and(|files| holds_other(store, files, claim));
+    let settles = |claim, claim_type: Option<ClaimType>, scopes: &[String]| {
         let run = proof_of(profiles.as_ref()?, (claim, claim_type, scopes))?;
         let changed = asked.files().and_then(|files| changed(store, files, (claim, claim_type, scopes)));
         let instead = changed.or_else(|| undecidable(store, (claim, claim_type, scopes)));
         instead.or_else(|| (!store.predicts_failure(claim)).then_some(run))
-    })?;
+    };
+    let mut needs = needs(store, now, rejected, &settles, &is_changed)?;
     needs.extend(faults(runs));
     let silences = store.silences(MAX_LIMIT)?;
     needs.extend(
@@ -319,6 +322,7 @@ fn needs(
     now: Timestamp,
     rejected: impl FnOnce() -> Vec<Submission>,
     settles: Settles<'_>,
+    is_changed: &dyn Fn(&ClaimSummary) -> bool,
 ) -> Result<Vec<Need>, StoreError> {
     let of_status = |status| ClaimFilter { status: vec![status], limit: MAX_LIMIT, ..ClaimFilter::default() };
     let pending = store.claims(&of_status(Status::PendingProof))?.claims;
@@ -368,7 +372,7 @@ fn needs(
         });
     }
     for (claim, unstable_since) in store.doubted_proofs(MAX_LIMIT)? {
-        needs.extend(failed_since(store, &claim)?);
+        needs.extend(failed_since(store, &claim, is_changed(&claim))?);
         if claim.unstable {
             needs.push(unstable(store, &claim, unstable_since.unwrap_or(claim.touched_at))?);
         }

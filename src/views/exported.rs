@@ -37,6 +37,15 @@ pub fn exported(
     let all = claims.len();
     let opposites = store.confirmed_opposites()?;
     claims.retain(|claim| claim.against().is_none() && !claim.unstable && !opposites.contains(&claim.id));
+    // A fact beside the one that it was to replace, and one of which a challenge is not answered, are in dispute.
+    let is_beside = |claim: &ClaimSummary| claim.claim_type == ClaimType::Fact && claim.contradicts.is_some();
+    let mut settled = Vec::with_capacity(claims.len());
+    for claim in claims {
+        if !is_beside(&claim) && store.challenged_before(claim.id)?.is_empty() {
+            settled.push(claim);
+        }
+    }
+    let mut claims = settled;
     let doubted = all - claims.len();
     // One at a time: together they may have more files than a list compares.
     for claim in &mut claims {

@@ -66,9 +66,9 @@ async fn a_contradiction_that_its_agent_took_back_still_counts_against_a_proof()
     let bench = with_profiles();
     let (owner, other) = panes(&bench).await;
     let statements = ["a does nothing", "the queue drains at shutdown"];
-    for (by, statement) in ["devops", "operator"].into_iter().zip(statements) {
+    for (by, statement) in ["reviewer", "operator"].into_iter().zip(statements) {
         let id = contested(&bench, (&owner, &other), statement, FILE).await;
-        let against = settle(&owner, "no", &id).await;
+        let against = settle(&other, "no", &id).await;
         let run_id = against.field("run_id").to_owned();
         let retract = ["claim", "retract-evidence", &id, &run_id, "--reason", "a slip", "--agent", by];
         let retracted = bench.hm(&retract);
@@ -76,12 +76,12 @@ async fn a_contradiction_that_its_agent_took_back_still_counts_against_a_proof()
         assert_eq!(shown(&owner, &id).await["evidence_items"], json!([]));
         settle(&owner, "yes", &id).await;
         match by {
-            "devops" => is_kept_open(&owner, &id, SAME).await,
+            "reviewer" => is_kept_open(&owner, &id, SAME).await,
             _ => is_proved(&owner, &id).await,
         }
         let told =
             String::from_utf8_lossy(&retracted.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(told.contains("still keeps another run from proving"), by == "devops", "{told}");
+        assert_eq!(told.contains("still keeps another run from proving"), by == "reviewer", "{told}");
     }
     bench.kill_writer();
     bench.assert_sound();

@@ -136,6 +136,7 @@ mod still;
 #[cfg(target_os = "linux")]
 mod storm;
 mod suspect;
+mod taken_back;
 mod tamper;
 mod team;
 #[cfg(unix)]

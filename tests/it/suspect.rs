@@ -595,9 +595,9 @@ async fn a_receipt_names_a_contradiction_that_was_taken_back() {
     let owner = &panes[0];
     calling(&bench, "two", "'env', 'sh'", "exit = 0\nfails = [1]");
     let id = contested(&bench, &panes, FILE).await;
-    let failed = run(owner, of("two", "tests/t.sh", Some(&id))).await.field("run_id").to_owned();
+    let failed = run(&panes[1], of("two", "tests/t.sh", Some(&id))).await.field("run_id").to_owned();
     let back = json!({ "claim_id": id, "evidence_ref": failed, "reason": "it was a mistake" });
-    bench.accepted(owner, "retract_evidence", back).await;
+    bench.accepted(&panes[1], "retract_evidence", back).await;
     let next = bench.accepted(owner, "run_experiment", of("one", "tests/t.sh", Some(&id))).await;
     let told = format!("unless run {} contradicts it on the same content", bench.name(&failed));
     assert!(next.text.contains(&told), "{}", next.text);

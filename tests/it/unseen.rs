@@ -41,6 +41,7 @@ async fn a_failure_behind_a_wrapper_counts_against_a_proof() {
         assert_eq!(status, "contested", "{argv}: {reason}");
         assert!(proof.text.contains("of the same command ended with exit code 1"), "{argv}: {}", proof.text);
         assert!(proof.text.contains("unless run"), "{argv}: {}", proof.text);
+        bench.accepted(&panes[1], "abstain", json!({ "claim_id": id })).await;
         bench.accepted(&panes[0], "deprecate_claim", json!({ "claim_id": id, "reason": "next" })).await;
     }
     assert_rebuilds_to_the_same(&bench);

@@ -65,6 +65,9 @@ pub(super) fn affirm_claim(
         lost.as_ref().map(|lost| format!("{} is evidence of it", lost.again))
     };
     let (lost, without_proof) = lost.map(|lost| (lost.events, lost.said)).unzip();
+    // No run settles a claim about a file that is not there.
+    let missing = versions::no_file_of(claim, versions);
+    let run = missing.or(run);
     let next: Vec<String> = without_proof.into_iter().chain(aside).chain(of_other).chain(run).collect();
     let next = (!next.is_empty()).then(|| next.join("; "));
     let events = std::iter::once(taken.into()).chain(lost.unwrap_or_default()).collect();

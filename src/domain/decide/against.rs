@@ -195,23 +195,85 @@ fn read_by(expect: Option<&Expect>, run: &Run) -> Option<RunState> {
     (is_failure && code != expect.exit && !Expect::NOT_RUN.contains(&code)).then_some(RunState::Failed)
 }
 
-/// The last run about a claim of the same check with the same outcome on the same content as this one, if the claim predicted
-/// the other outcome of it. The two predictions contradict each other, so the outcome decides nothing.
-pub(super) fn alike_under_other_prediction<'a>(
+/// A run by which another one decides nothing about a claim: both are of one check, and the claim is said to predict both
+/// outcomes of it.
+#[derive(Clone, Copy)]
+pub(super) struct Rival<'a> {
+    pub(super) id: RunId,
+    pub(super) run: &'a Run,
+    how: Rivalry,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rivalry {
+    /// It had the same outcome on the same content.
+    Alike,
+    /// A challenge cites its failure on the same content.
+    Cited,
+    /// It supports the claim, on whatever content.
+    Supports,
+}
+
+impl Rival<'_> {
+    /// Whether both say the same of the claim: that its check came out alike under both predictions.
+    pub(super) fn is_alike(self) -> bool {
+        self.how == Rivalry::Alike
+    }
+
+    /// How a run tells that it and this one decide nothing.
+    pub(super) fn told(self) -> String {
+        let Self { id, run, how } = self;
+        match how {
+            Rivalry::Alike => neither_decides((id, run)),
+            Rivalry::Cited => format!(
+                "a challenge cites the failure of run {id} of the same check on the same content against it, so neither \
+                 decides; a run by the operator would"
+            ),
+            Rivalry::Supports => {
+                format!(
+                    "run {id} of the same check supports it {NEITHER_DECIDES}, until its agent retracts that"
+                )
+            }
+        }
+    }
+}
+
+/// The last run of the same check that says that a claim predicts the other outcome. What the operator says counts alone.
+pub(super) fn rival<'a>(
     state: &'a State,
-    (claim_id, claim): (ClaimId, &Claim),
+    (claim_id, claim): (ClaimId, &'a Claim),
     (run_id, run): (RunId, &Run),
     prediction: Prediction,
-) -> Option<(RunId, &'a Run)> {
-    let alike = state.runs().filter(|(id, other)| {
-        *id != run_id
-            && is_under_other_prediction(state, (claim_id, claim), other, prediction)
+) -> Option<Rival<'a>> {
+    if run.requested_by == AgentId::operator() {
+        return None;
+    }
+    let is_same = |other: &Run| matches!(likeness(claim, other, run), Likeness::Same);
+    let others = state
+        .runs()
+        .filter(|(id, other)| *id != run_id && !are_of_one_request(run, other) && is_same_test(other, run));
+    let how = |other: &Run| {
+        let is_other = is_under_other_prediction(state, (claim_id, claim), other, prediction);
+        let supports =
+            || other.completed.is_some_and(|end| claim.evidence.contains(&(end, Relation::Supports)));
+        if is_other && other.state == run.state && is_same(other) {
+            Some(Rivalry::Alike)
+        } else {
+            (is_other && other.unsaid.is_none() && supports()).then_some(Rivalry::Supports)
+        }
+    };
+    let others = others.filter_map(|(id, run)| Some(Rival { id, run, how: how(run)? }));
+    let is_for_failure = prediction == Prediction::Fails && claim.claim_type != ClaimType::Negative;
+    let cited = cited_failures(state, claim).filter(|(_, other)| {
+        is_for_failure
+            && other.claim != Some(claim_id)
             && other.state == run.state
-            && !are_of_one_request(run, other)
             && is_same_test(other, run)
-            && matches!(likeness(claim, other, run), Likeness::Same)
+            && is_same(other)
+            && !has_operator_said((state, claim_id), other, prediction)
     });
-    alike.max_by_key(|(id, _)| *id)
+    let cited = cited.map(|(id, run)| Rival { id, run, how: Rivalry::Cited });
+    others.chain(cited).max_by_key(|rival| rival.id)
 }
 
 /// Whether a run about a claim that can settle it predicted another outcome. One of an agent without a say in that counts
@@ -223,18 +285,10 @@ fn is_under_other_prediction(
     other: &Run,
     prediction: Prediction,
 ) -> bool {
-    let has_operator_said = || {
-        state.runs().any(|(_, run)| {
-            run.claim == Some(claim_id)
-                && run.requested_by == AgentId::operator()
-                && run.prediction == Some(prediction)
-                && run.check == other.check
-        })
-    };
     let is_held = || {
         claim.claim_type != ClaimType::Negative
             && claim.positions.get(&other.requested_by) == Some(&Position::Challenge)
-            && !has_operator_said()
+            && !has_operator_said((state, claim_id), other, prediction)
     };
     other.claim == Some(claim_id)
         && other.prediction.is_some_and(|other| other != prediction)
@@ -243,6 +297,16 @@ fn is_under_other_prediction(
         && (other.unsaid.is_none() || prediction == Prediction::Fails && is_held())
         && other.failed_elsewhere(&claim.scopes).is_none()
         && other.cannot_settle(&claim.scopes, prediction).is_none()
+}
+
+/// Whether a run of the operator about a claim, of the same check as another run, had this prediction.
+fn has_operator_said((state, claim_id): (&State, ClaimId), other: &Run, prediction: Prediction) -> bool {
+    state.runs().any(|(_, run)| {
+        run.claim == Some(claim_id)
+            && run.requested_by == AgentId::operator()
+            && run.prediction == Some(prediction)
+            && run.check == other.check
+    })
 }
 
 /// What a claim predicts of a check, by the last run about it that an agent with a say in it asked for: its owner or the
@@ -270,7 +334,8 @@ pub(crate) const NEITHER_DECIDES: &str = "under the other prediction, so neither
 
 /// How both of two runs tell that they decide nothing: `run` is the other one.
 pub(super) fn neither_decides((id, run): (RunId, &Run)) -> String {
-    let told = format!("run {id} of the same check had the same outcome on the same content {NEITHER_DECIDES}");
+    let told =
+        format!("run {id} of the same check had the same outcome on the same content {NEITHER_DECIDES}");
     match run.unsaid {
         Some(_) => format!("{told}, while {} challenges it; a run by the operator would", run.requested_by),
         None => told,

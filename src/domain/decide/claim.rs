@@ -51,6 +51,7 @@ pub(super) fn create_claim(
     check_new(create, &scopes)?;
     asking::check(state, (agent, session), create, replaced)?;
     refuse_twin(state, (agent, session), create, &scopes, policy)?;
+    refuse_disputed(state, agent, (create, replaced), &scopes)?;
     let evidence_refs = evidence::all_named(state, session, &create.evidence_refs)?;
     if let Some(task) = create.origin_task_id {
         plan::known_task(state, task)?;
@@ -207,6 +208,42 @@ fn refuse_twin(
         },
     )
     .with("duplicate_of", twin))
+}
+
+/// Refuses to make a claim anew that ended while somebody challenged it: its challengers would never hear of it.
+fn refuse_disputed(
+    state: &State,
+    agent: &AgentId,
+    (create, replaced): (&CreateClaim, &[ClaimId]),
+    scopes: &[Scope],
+) -> Result<(), Rejection> {
+    let said = |statement: &str| -> Vec<String> {
+        let words = statement.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        words.map(str::to_lowercase).collect()
+    };
+    let new = said(create.statement.as_str());
+    let is_it = |id: ClaimId, old: &Claim| {
+        let takes_its_place = create.supersedes == Some(id) || replaced.contains(&id);
+        !takes_its_place && old.claim_type == create.claim_type && said(old.statement()) == new
+    };
+    let others = |old: &Claim| {
+        let open = old.challengers().filter(|by| *by != agent && !old.answered.contains(*by));
+        open.cloned().collect::<Vec<_>>()
+    };
+    let before = state.ended_in_dispute(scopes).filter(|(id, old)| is_it(*id, old));
+    let Some((old, by)) = before.map(|(id, old)| (id, others(old))).find(|(_, by)| !by.is_empty()) else {
+        return Ok(());
+    };
+    let is_decision = create.claim_type == ClaimType::Decision;
+    let anew = json!({ "statement": create.statement, "scopes": scopes, "supersedes": old });
+    let anew =
+        if is_decision { format!("say that it supersedes {old}") } else { way::call("create_claim", &anew) };
+    Err(Rejection::new(
+        Code::DuplicateClaim,
+        format!("claim {old} said the same and ended while {} challenged it", by[0]),
+        format!("put this one in its place, and {} is asked about it: {anew}", by[0]),
+    )
+    .with("duplicate_of", old))
 }
 
 fn created(

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::domain::agent::AgentId;
 use crate::domain::amendment::Change;
-use crate::domain::claim::{ClaimType, Outcome, Override, Share, Status};
+use crate::domain::claim::{ClaimType, Outcome, Override, Position, Share, Status};
 use crate::domain::command::{Alternative, CreateClaim, RecordDecision, RecordOutcome};
 use crate::domain::event::{
     ClaimCreated, DecisionRecorded, Event, OutcomeRecorded, OverrideProposed, RejectedAlternative,
@@ -564,7 +564,36 @@ fn existing(
             "record its outcome, or a new decision that supersedes it",
         );
     }
+    refuse_new_target(agent, (id, claim), record)?;
     Ok(Accepted::default())
+}
+
+/// Refuses to make a claim that others supported a decision on a target that they did not see.
+fn refuse_new_target(
+    agent: &AgentId,
+    (id, claim): (ClaimId, &Claim),
+    record: &RecordDecision,
+) -> Result<(), Rejection> {
+    let is_supporter = |(by, held): &(&AgentId, &Position)| **held == Position::Support && *by != agent;
+    let supporter = claim.positions.iter().find(is_supporter).map(|(by, _)| by);
+    let target = record.target.as_ref().filter(|target| !claim.scopes.contains(target));
+    let (Some(supporter), Some(target)) = (supporter.filter(|_| *agent != AgentId::operator()), target)
+    else {
+        return Ok(());
+    };
+    let anew = json!({
+        "statement": claim.statement(), "target": target.name(), "rationale": record.rationale,
+        "scopes": claim.scopes, "supersedes": [id],
+    });
+    Err(Rejection::new(
+        Code::NotAllowed,
+        format!("{supporter} supported claim {id}, which names no target: that is no word for {target}"),
+        format!(
+            "decide it as a new statement, about which {supporter} is asked: {}",
+            way::call("record_decision", &anew)
+        ),
+    )
+    .with("target", target))
 }
 
 fn rejected(alternative: &Alternative) -> RejectedAlternative {

@@ -14,7 +14,7 @@ use crate::domain::ids::{ClaimId, CommandId, EventId, RunId, SessionId};
 use crate::domain::receipt::Cited;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
-use crate::domain::state::{Claim, Deed, State};
+use crate::domain::state::{Claim, Deed, Run, State};
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::versions::Versions;
 use crate::domain::way;
@@ -466,6 +466,21 @@ pub(super) fn retract(
         }
     };
     let ended = state.run_that_ended_with(evidence_ref);
+    let is_owners =
+        |run: &Run| run.claim == Some(claim_id) && state.owns(&run.requested_by, run.session.as_ref(), claim);
+    let refuting = ended.filter(|(_, run)| relation == Relation::Contradicts && is_owners(run));
+    if let Some((id, run)) = refuting.filter(|_| *agent != AgentId::operator()) {
+        let end = json!({ "claim_id": claim_id, "reason": way::REASON });
+        return Err(Rejection::new(
+            Code::NotAllowed,
+            format!("run {id} of its owner contradicts claim {claim_id}: its result is not taken back"),
+            format!(
+                "a later run that comes out right ends that: {}; or end the claim: {}",
+                against::repeated(claim_id, run, &[]),
+                way::call("deprecate_claim", &end)
+            ),
+        ));
+    }
     if let Some((id, run)) = ended.filter(|(id, _)| claim.proof == Some(*id)) {
         let hint = if claim.status == Status::Deprecated {
             "nothing to do: the claim is out of force".to_owned()

@@ -106,7 +106,8 @@ pub(super) fn run(
     let meaning = claim.zip(prediction).map(|((id, claim), prediction)| {
         let against = run.blocking.then(|| unless(state, (id, claim), (plan, prediction), (of, Some(now))));
         let against = against.flatten();
-        let mentions = planned.cannot_settle(&claim.scopes, prediction).or_else(|| planned.unfit.clone()).or(foreign);
+        let mentions =
+            planned.cannot_settle(&claim.scopes, prediction).or_else(|| planned.unfit.clone()).or(foreign);
         let also = if mentions.is_none() { elsewhere(plan, claim) } else { String::new() };
         let said = meaning(
             (id, mentions),

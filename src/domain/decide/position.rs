@@ -110,6 +110,14 @@ pub(super) fn take_position(
     } else {
         next_step(state, agent, take.position, (take.claim_id, &after, status), now, policy)
     };
+    if take.position == Position::Support
+        && let Some(next) = &mut decision.next
+        && let Some((by, of)) = contradiction::challengers_behind(state, take.claim_id)
+            .into_iter()
+            .find(|(by, of)| *of != take.claim_id && !after.positions.contains_key(*by))
+    {
+        next.push_str(&format!("; not answered: {by} challenged {of}, whose place it took"));
+    }
     if let (Some(old), Some(next)) = (replaced, &mut decision.next) {
         let ends = if after.mends { "mended" } else { "superseded" };
         next.push_str(&format!("; claim {old} is {ends} by it"));

@@ -224,7 +224,8 @@ impl Pages {
         let against = against.filter(|link| !is_over(link));
         let last = against.filter(|link| link.run_id().is_some_and(|run| is_alike(run) != Some(true)));
         let last = last.max_by_key(|link| link.seq).and_then(|link| Some((link.run_id()?, link.seq)));
-        let of_another_claim = || page.failed.filter(|_| page.unstable_at.is_none()).map(|run| (run, u64::MAX));
+        let of_another_claim =
+            || page.failed.filter(|_| page.unstable_at.is_none()).map(|run| (run, u64::MAX));
         let (run, seq) = last.or_else(of_another_claim)?;
         let is_before = !page.is_proven && page.confirmed_at.is_some_and(|confirmed| seq <= confirmed);
         Some(Against { run, has_passed: self.has_passed(run), is_before })
@@ -241,7 +242,8 @@ impl Pages {
         ] {
             said.push_str(if holds { words } else { "" });
         }
-        let against = against.map(|against| format!(", {} ({})", against.words(), self.run_name(against.run)));
+        let against =
+            against.map(|against| format!(", {} ({})", against.words(), self.run_name(against.run)));
         said + &against.unwrap_or_default()
     }
 

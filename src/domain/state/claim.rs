@@ -335,6 +335,11 @@ impl State {
         if let Some(candidates) = self.candidates.0.get_mut() {
             candidates.remove(id);
         }
+        if claim.superseded_by.is_none() && claim.challengers().any(|agent| !claim.answered.contains(agent)) {
+            for scope in &claim.scopes {
+                self.ended_in_dispute.entry(scope.clone()).or_default().insert(id);
+            }
+        }
         let fingerprint = claim.fingerprint();
         if self.in_force.get(&fingerprint) == Some(&id) {
             self.in_force.remove(&fingerprint);
@@ -366,6 +371,11 @@ impl State {
                 replaced.remove(&link.claim_id);
             }
             self.replaced.entry(link.superseded_by).or_default().insert(link.claim_id);
+            for scope in &old.scopes {
+                if let Some(disputed) = self.ended_in_dispute.get_mut(scope) {
+                    disputed.remove(&link.claim_id);
+                }
+            }
         }
         if let Some(new) = self.claims.get_mut(&link.superseded_by) {
             new.proposes_to_supersede = None;

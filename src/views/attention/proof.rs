@@ -6,7 +6,7 @@ use super::list::MAX_SHOWN;
 use super::moves::{its_end, move_of};
 use super::{Kind, Need};
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ClaimType, Position};
+use crate::domain::claim::{ClaimType, Position, Status};
 use crate::domain::decide::{NEITHER_DECIDES, NOT_TOLD_APART, ONE_PROVES_NOTHING, REPEATS_AFTER_A_TOUCH};
 use crate::domain::event::{Event, PositionTaken};
 use crate::domain::experiment::{Prediction, RunState};
@@ -45,7 +45,12 @@ pub(super) fn pending_proof(store: &Reader, claim: &ClaimSummary) -> Result<Need
 }
 
 /// A claim that one run proved or that the team agreed to, with the run that contradicts it.
-pub(super) fn failed_since(store: &Reader, claim: &ClaimSummary) -> Result<Option<Need>, StoreError> {
+/// On other content than the claim is about, no run takes that back: its owner says first that it is still meant.
+pub(super) fn failed_since(
+    store: &Reader,
+    claim: &ClaimSummary,
+    is_changed: bool,
+) -> Result<Option<Need>, StoreError> {
     let Some(against) = claim.against() else { return Ok(None) };
     let failed = against.run;
     let run = store.experiment(failed)?;
@@ -54,7 +59,9 @@ pub(super) fn failed_since(store: &Reader, claim: &ClaimSummary) -> Result<Optio
     let is_both = store.came_out_both_ways(failed)?;
     let repeat = is_both.then_some(EQUAL_RUNS);
     let again = run.and_then(|run| repeated(claim.id, &run, proof.as_ref(), repeat));
+    let still = super::moves::position("still", claim.id);
     let again = again.map(|again| match is_both {
+        _ if is_changed => format!("its files changed since: or `{still}`, and then {again}"),
         true => format!("or {EQUAL_RUNS} equal runs once the content is another: {again}"),
         false => format!("or a later run that comes out right: {again}"),
     });
@@ -74,6 +81,14 @@ pub(super) fn unstable(store: &Reader, claim: &ClaimSummary, since: i64) -> Resu
     let again = again.map(|again| format!("or {EQUAL_RUNS} equal runs {once}: {again}"));
     let what = vec![claim.statement.clone(), "its test passed and failed on the same content".to_owned()];
     Ok(Need { hint: again, ..Need::new(Kind::Unstable, ids, since, its_end(store, claim)?, what) })
+}
+
+/// Whether the files of a claim hold something else here than what it is about.
+pub(super) fn holds_other(store: &Reader, workspace: &Workspace, claim: &ClaimSummary) -> bool {
+    let scopes: Vec<Scope> = claim.scopes.iter().filter_map(|scope| scope.parse().ok()).collect();
+    let meant = store.versions_of(std::iter::once(claim.id)).ok().and_then(|mut of| of.remove(&claim.id));
+    let now = crate::versions::seen_at_once(workspace.root(), &scopes);
+    meant.zip(now).is_some_and(|((meant, _), (now, _))| differ(&meant, &now))
 }
 
 /// The run that proved a claim.
@@ -201,6 +216,9 @@ fn challenged_other(
         reason.starts_with("proof:")
     });
     let answered = proved.map(|moved| moved.seq).max().unwrap_or(0);
+    // A claim that lost its proof is proposed again, and its challenges are open.
+    let lost = view.history.iter().any(|moved| moved.seq > answered && moved.to == Status::Proposed.as_str());
+    let answered = if lost { 0 } else { answered };
     let ledger = ledger::Reader::open(&workspace.ledger()).ok()??;
     let worktree = workspace.worktree();
     let open = view.positions.iter().filter(|held| held.seq > answered);

@@ -89,10 +89,9 @@ pub(crate) fn ended(
     let beside = target::beside(state, (claim_id, claim)).filter(|_| is_proving);
     let against = contradicted.or(only_operator).or(beside);
     let is_judged = matches!(verdict.relation, Some(Relation::Supports | Relation::Contradicts));
-    let alike = against::alike_under_other_prediction(state, (claim_id, claim), (run_id, &over), prediction);
-    let alike = alike.filter(|_| is_judged);
-    if let Some(alike) = alike {
-        verdict = verdict.that_only_mentions(&against::neither_decides(alike));
+    let rival = against::rival(state, (claim_id, claim), (run_id, &over), prediction).filter(|_| is_judged);
+    if let Some(rival) = rival {
+        verdict = verdict.that_only_mentions(&rival.told());
     }
     let missing = versions::missing(&run.saw.versions);
     let missing = missing.map(|missing| format!("{missing} in the tree of the run"));
@@ -107,7 +106,7 @@ pub(crate) fn ended(
         let weight = Share::FULL;
         // The reason of a proof is the name of its run: why nothing was replaced stands with the evidence.
         let said = stays.map(|warning| warning.message).into_iter();
-        let said = said.chain(alike.map(against::neither_decides));
+        let said = said.chain(rival.map(against::Rival::told));
         let is_proof = !proof.is_empty();
         let outweighed =
             against::other_outcome(state, (claim_id, claim), (run_id, &over)).filter(|_| is_proof);
@@ -120,7 +119,8 @@ pub(crate) fn ended(
         let note = (!said.is_empty()).then(|| reason(&said.join("; ")));
         events.push(EvidenceAdded { claim_id, evidence_ref, relation, weight, note, grade, run }.into());
     }
-    events.extend(alike.and_then(|alike| also_alike(claim_id, claim, alike, run_id)));
+    let alike = rival.filter(|rival| rival.is_alike());
+    events.extend(alike.and_then(|rival| also_alike(claim_id, claim, (rival.id, rival.run), run_id)));
     if waited {
         if !proof.is_empty() {
             events.extend(proof);
