@@ -35,19 +35,25 @@ pub struct Check<'c> {
 }
 
 /// Why an exit code says nothing about the check of a command, and what mends that: the command ends in one that
-/// only prints or succeeds, or in a loop, a condition or a function, and no rule about the output tells more.
+/// only prints or succeeds, or in a loop, a condition or a function, and no rule about the output tells a failure.
 pub fn hidden(argv: &[String], expect: Option<&Expect>) -> Option<String> {
-    if expect.is_some_and(|expect| expect.ran.is_some() || expect.failed.is_some()) {
+    // That the check ran tells nothing of how it ended.
+    if expect.is_some_and(|expect| expect.failed.is_some()) {
         return None;
     }
     let printed = action::printed(argv)?;
     let instead = match printed.by {
         Hides::Pipe { .. } => "write it as [\"bash\", \"-o\", \"pipefail\", \"-c\", …]",
         Hides::Line => "join its commands with &&",
-        Hides::Compound("for") => "begin the line with `set -e;` and loop over words, without && and ||",
+        Hides::Compound("for") => {
+            "begin the line with `set -e;` or put `|| exit 1` behind each check, and let nothing pass over a failure, or put \
+             the steps into a script whose exit code tells"
+        }
+        Hides::Compound("find") => "end its -exec with + instead of ;, or let xargs run the check",
+        Hides::Compound("trap") => "leave the exit code out of the trap",
         Hides::Compound(_) => "let the check be its last command, with && before it",
     };
-    Some(format!("its exit code is {printed}; {instead}, or add `ran` or `failed` to [expect]"))
+    Some(format!("its exit code is {printed}; {instead}, or add to [expect] `failed`, what a failure prints"))
 }
 
 /// Why a run of this check settles nothing about a claim with these scopes and this prediction; `None` if it can.

@@ -23,8 +23,8 @@ pub use catalog::{
 };
 pub use fitting::{Fitting, Settling};
 pub use here::Here;
-pub use naming::unnamed;
 pub(super) use naming::{name_of, text};
+pub use naming::{unnamed, unpicked};
 pub use param::{BadValue, Kind, Param};
 pub use plan::{BadRequest, Request};
 

@@ -487,7 +487,7 @@ impl Committer {
             let further = 1..run.repeat.unwrap_or(1).min(MAX_GROUP as u32);
             let further_runs = further.map(|_| RunId::from_uuid((self.sources.ids)())).collect();
             let statement = run.claim_id.and_then(|id| facts::statement(&self.ledger, id));
-            let unfit = claim.and_then(|claim| there.unfit(&plan, &claim.scopes));
+            let unfit = claim.and_then(|claim| there.unfit(run, &plan, &claim.scopes));
             facts.run = Some(PlannedRun { plan, statement, further_runs, dirs, unfit });
         } else if let Command::SpawnResearcher(spawn) = command {
             let here = profiles.in_work_tree(facts.checkout.worktree.as_ref())?;

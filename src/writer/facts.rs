@@ -174,13 +174,13 @@ pub(super) fn guard_runs(
         let run = RunExperiment::of(profile.clone());
         let there = profiles.in_work_tree(checkout.worktree.as_ref())?;
         let plan = there.plan(&run)?;
+        let unfit = there.unfit(&run, &plan, &claim.scopes);
         // The agent of the command asks for the run, so what refuses its runs refuses this one.
         let asked = (&Command::RunExperiment(run), None);
         if let Some(denied) = gate::denied(&committer.state, speaker, asked, &committer.memory_policy) {
             return Err(denied.rejection);
         }
         let (dirs, statement) = (there.dirs(&claim.scopes), statement(&committer.ledger, id));
-        let unfit = there.unfit(&plan, &claim.scopes);
         Ok(PlannedRun { plan, statement, further_runs: Vec::new(), dirs, unfit })
     };
     let named = committer.state.guards().profiles();

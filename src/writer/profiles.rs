@@ -17,7 +17,9 @@ use crate::domain::scope::Scope;
 use crate::domain::state::{Researcher, Run};
 use crate::domain::text::Worktree;
 use crate::domain::way;
-use crate::runner::profile::{AgentProfile, Catalog, Fitting, Known, PROMPT, Request, Settling, unnamed};
+use crate::runner::profile::{
+    AgentProfile, Catalog, Fitting, Known, PROMPT, Request, Settling, unnamed, unpicked,
+};
 use crate::trusted::Trust;
 use crate::workspace::Workspace;
 
@@ -66,9 +68,18 @@ impl Profiles {
         scopes.iter().filter(is_dir).cloned().collect()
     }
 
-    /// Why the tests that a plan selects say nothing about a claim with these scopes.
-    pub(super) fn unfit(&self, plan: &Plan, scopes: &[Scope]) -> Option<String> {
-        unnamed(self.workspace.root(), &plan.tests, scopes)
+    /// Why the tests that a request selects say nothing about a claim with these scopes.
+    pub(super) fn unfit(&self, run: &RunExperiment, plan: &Plan, scopes: &[Scope]) -> Option<String> {
+        let root = self.workspace.root();
+        unnamed(root, &plan.tests, scopes).or_else(|| {
+            let catalog = self.catalog();
+            let Known { profile, .. } = find(&catalog, &run.profile).ok()?;
+            let texts = profile.picked(&run.args).filter(|_| plan.tests.is_empty());
+            let mut texts = texts.map(|text| unpicked(root, text, scopes)).peekable();
+            texts.peek()?;
+            // One text that has to do with the claim is enough.
+            texts.collect::<Option<Vec<String>>>().and_then(|why| why.into_iter().next())
+        })
     }
 
     /// The plan for a request.
@@ -224,8 +235,8 @@ impl Profiles {
         let fitting = Fitting::of(self.workspace.root(), self.catalog()).names(scopes, prediction);
         let names = fitting.into_iter().map(|(name, _)| name);
         let names: Vec<String> = names.filter(|name| name != asked.profile.as_str()).collect();
-        let unfit = self.plan(asked).ok().and_then(|plan| self.unfit(&plan, scopes));
-        let named = unfit.map(|_| "a test file that names the files of the claim".to_owned());
+        let unfit = self.plan(asked).ok().and_then(|plan| self.unfit(asked, &plan, scopes));
+        let named = unfit.map(|_| "tests that name the files of the claim".to_owned());
         let ways: Vec<String> = names.iter().cloned().chain(named).collect();
         if ways.is_empty() {
             return refused;

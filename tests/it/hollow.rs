@@ -215,7 +215,7 @@ async fn a_test_file_settles_what_it_names() {
         } else {
             assert_eq!(answer.field("code"), "profile_cannot_settle", "{what}");
             assert!(answer.text.contains(&format!("`{file}` does not name")), "{what}");
-            let way = ["use all or ", "a test file that names the files of the claim, or leave out blocking"];
+            let way = ["use all or ", "tests that name the files of the claim, or leave out blocking"];
             assert!(way.iter().all(|way| answer.text.contains(way)), "{what}");
         }
         bench.accepted(&panes[1], "abstain", json!({ "claim_id": id })).await;

@@ -51,7 +51,7 @@ async fn a_tool_that_is_missing_or_finds_no_test_shows_nothing() {
         "Cargo.toml",
         "[package]\nname = \"pool\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n",
     );
-    bench.write("src/lib.rs", "#[test]\nfn gives_back() {}\n");
+    bench.write("src/lib.rs", "#[test]\nfn gives_back() {} // no zzz\n");
     let panes =
         (&bench.pane(Some("devops"), Era::Modern).await, &bench.pane(Some("reviewer"), Era::Legacy).await);
     for (scope, asked) in [

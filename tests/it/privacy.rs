@@ -149,6 +149,14 @@ fn passwords_as_people_type_them_are_found() {
         "redis-cli -h on -a hunter22",
         "az login -u app@acme.com. -p hunter22",
         "docker login -u me fails when -p S3cretPass99 is given",
+        // Red before: a text in quotes before the option was taken for the words of a sentence.
+        "mysql -u root -e \"select id from users where a is not null\" -phunter22",
+        "mysql shop -e 'is this it, or is it not' -u root -phunter22",
+        "sqlcmd -S db -Q \"select a from t where b is not null\" -U sa -P hunter22",
+        "{\"command\": \"mysql -e \\\"select id from users where a is not null\\\" -phunter22\"}",
+        // Red before: a word for texts anywhere in the name of a variable made its value a text.
+        "MESSAGE_BROKER_PASSWORD=hunter ./run.sh",
+        "MSG_QUEUE_PASSWORD='two words here' ./run.sh",
         "//registry.npmjs.org/:_password=aHVudGVyMjI=",
         "_auth=ZGVwbG95Omh1bnRlcjIy",
     ];

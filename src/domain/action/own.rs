@@ -69,7 +69,16 @@ mod tests {
 
     #[test]
     fn a_call_of_hm_that_no_shell_can_read_is_told_from_other_lines() {
-        for line in ["hm claim create \"it is `pytest -q\"", "cd x && HM_AGENT=devops hm claim create 'it"] {
+        for line in [
+            "hm claim create \"it is `pytest -q\"",
+            "cd x && HM_AGENT=devops hm claim create 'it",
+            // Red before: these have no here-document.
+            "hm claim create \"it is <<broken\" && 'pytest -q",
+            "hm claim create 'uses cat <<EOF and $(it)",
+            "hm claim create \"uses cat <<EOF and it",
+            "hm claim create \"it is <<broken, `pytest -q\"",
+            r"hm claim create $'it\'s",
+        ] {
             assert!(is_broken_own_call(line), "{line}");
         }
         for line in [
@@ -82,6 +91,9 @@ mod tests {
             "hm claim list && python3 - <<EOF\n# it's\nassert False\nEOF",
             "hm note \"$(cat <<'EOF'\nit's\nEOF\n)\"; pytest",
             "hm status; f() { pytest; }; f",
+            r"hm status; echo $'it\'s'; pytest -q",
+            "hm note \"see $(cat <<'EOF'\nit's\nEOF\n)\"; pytest",
+            "hm note `cat <<EOF\nit's\nEOF\n`; pytest",
             "hm status; case $1 in a) pytest;; esac",
         ] {
             assert!(!is_broken_own_call(line), "{line}");

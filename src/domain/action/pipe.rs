@@ -1,7 +1,11 @@
 //! Finds commands whose result the exit code of a shell line hides. A pipe has the exit code of its last command,
 //! and a line continues after a failed command unless `&&` or `set -e` stops it.
 
+pub(super) mod chore;
+
 use std::fmt;
+
+use chore::{each_is, is_chore, is_probe, keeps_exit, started, untold};
 
 use super::compound::{ends_in_compound, is_errexit, stops_at_failure};
 use super::normal::{
@@ -54,7 +58,7 @@ pub enum Hides {
     },
     /// `||`, `;`, `&`, `!`, a condition or a substitution: the line continues whatever the command returned.
     Line,
-    /// The line ends in a loop, a condition or a function that begins with this word.
+    /// The line ends in a loop, a condition, a function or a `find` that begins with this word, or a `trap` sets how it ends.
     Compound(&'static str),
 }
 
@@ -78,7 +82,7 @@ impl fmt::Display for Piped {
 /// The last pipe of a line that may hide a failure of its first command, else the first command whose result the
 /// line ignores. `set -o pipefail` makes pipes safe, `set -e` makes `;` safe.
 pub fn piped(line: &str) -> Option<Piped> {
-    read(line, false, MAX_DEPTH)
+    read(line, Way::default(), MAX_DEPTH)
 }
 
 /// Commands that print what they get, and succeed whatever it is.
@@ -113,16 +117,20 @@ fn short_flags(word: &str) -> &str {
 const SUCCEED: [&str; 6] = [":", "date", "echo", "printf", "true", "wait"];
 
 /// The end of a command whose exit code is that of a command which only prints or succeeds, or of a compound command, as in
-/// `sh -c 'make | tail'`, `sh -c 'make; echo done'` and `sh -c 'for t in a b; do make $t; done'`.
+/// `sh -c 'make | tail'`, `sh -c 'make; rm -f a'` and `sh -c 'for t in a b; do make $t; done'`.
 pub fn printed(argv: &[String]) -> Option<Piped> {
-    if let Some((program, rest)) = unwrapped(argv).unwrap_or(argv).split_first()
+    let command = started(argv);
+    if let Some(inner) = untold(command) {
+        return Some(Piped { first: inner.join(" "), by: Hides::Compound("find") });
+    }
+    if let Some((program, rest)) = command.split_first()
         && SHELLS.contains(&name(program))
         && let Some(line) = line_for_shell(rest)
     {
         if let Some(word) = ends_in_compound(line, rest) {
             return Some(Piped { first: line.to_owned(), by: Hides::Compound(word) });
         }
-        if let Some(piped) = succeeds(line, rest) {
+        if let Some(piped) = set_by_trap(line).or_else(|| succeeds(line, rest)) {
             return Some(piped);
         }
     }
@@ -144,38 +152,97 @@ pub(super) fn is_told(command: &[String]) -> bool {
     printed(command).is_none() && piped(&shell_words::join(command)).is_none()
 }
 
-/// What the last command of a line for a shell hides, because it succeeds whatever was before it.
+/// A trap of a line that sets its exit code.
+fn set_by_trap(line: &str) -> Option<Piped> {
+    let texts = shell::cut(line).into_iter().filter_map(|step| match step {
+        Step::Run { text, .. } => Some(text.trim().to_owned()),
+        Step::Within(_) | Step::Enter | Step::Leave | Step::Write(_) => None,
+    });
+    let sets_exit = |text: &String| {
+        let words = shell_words::split(text).unwrap_or_default();
+        matches!(started(after_keywords(&words)), [trap, rest @ ..] if trap == "trap" && !keeps_exit(rest))
+    };
+    let first = { texts }.find(sets_exit)?;
+    Some(Piped { first, by: Hides::Compound("trap") })
+}
+
+/// What the last command of a line for a shell hides, because it succeeds whatever was before it or is a chore.
 fn succeeds(line: &str, options: &[String]) -> Option<Piped> {
     let (steps, true) = shell::read(line) else { return None };
-    let text = steps.iter().rev().find_map(|step| match step {
-        // A group has the exit code of its last command.
-        Step::Run { text, .. } => Some(text.trim()).filter(|text| *text != "}"),
-        Step::Within(_) | Step::Enter | Step::Leave | Step::Write(_) => None,
-    })?;
-    let words = shell_words::split(text).unwrap_or_default();
-    let words = after_keywords(&words);
-    let last = unwrapped(words).unwrap_or_default();
-    if last.first().is_some_and(|program| SHELLS.contains(&name(program))) {
-        return printed(last);
+    let words_of = |text: &str| shell_words::split(text).unwrap_or_default();
+    let mut runs: Vec<(Vec<String>, Joint)> = steps
+        .iter()
+        .filter_map(|step| match step {
+            // A group has the exit code of its last command.
+            Step::Run { text, before, .. } if text.trim() != "}" => {
+                Some((after_keywords(&words_of(text)).to_vec(), *before))
+            }
+            Step::Run { .. } | Step::Within(_) | Step::Enter | Step::Leave | Step::Write(_) => None,
+        })
+        .collect();
+    // These have the exit code of the command before them.
+    while matches!(runs.as_slice(), [_, .., (words, before)] if match before {
+        Joint::Next | Joint::Then => gives_last(words),
+        Joint::Else => is_exit_of_failure(words),
+        Joint::Pipe | Joint::Aside => false,
+    }) {
+        runs.pop();
     }
+    let last = started(&runs.last()?.0);
     if let [eval, line @ ..] = last
         && eval == "eval"
     {
         return printed(&["sh".to_owned(), "-c".to_owned(), line.join(" ")]);
     }
+    // The exit code of the line is that of the last check which `&&` or a pipe joins to its end.
+    let joined =
+        runs.iter().rposition(|(_, before)| !matches!(before, Joint::Next | Joint::Pipe)).unwrap_or(0);
+    let deciding = runs[joined..].iter().map(|(words, _)| started(words)).rfind(|command| !is_chore(command));
+    if let Some(piped) = deciding.and_then(printed) {
+        return Some(piped);
+    }
     let is_success = last.first().is_some_and(|program| SUCCEED.contains(&name(program)));
     let is_over =
         is_success || matches!(last, [exit, code] if exit == "exit" && code == "0") || ends_aside(line);
-    if !is_over || stops_at_failure(line, options) {
+    if !is_over && deciding.is_some() || stops_at_failure(line, options) {
         return None;
     }
-    let pipefail = options.iter().any(|word| word == "pipefail");
-    read(line, pipefail, MAX_DEPTH).filter(|piped| !matches!(piped.by, Hides::Pipe { ends_line: true, .. }))
+    let options = options.iter().take_while(|word| *word != line);
+    let way = Way {
+        pipefail: options.clone().any(|word| word == "pipefail"),
+        errexit: options.clone().any(|word| is_errexit(word)),
+        only_checks: !is_over,
+    };
+    read(line, way, MAX_DEPTH).filter(|piped| !matches!(piped.by, Hides::Pipe { ends_line: true, .. }))
+}
+
+/// Whether a command ends a line with the exit code of the command before it.
+pub(super) fn gives_last(words: &[String]) -> bool {
+    matches!(words, [exit, code @ ..] if exit == "exit" && (code.is_empty() || code == ["$?"]))
 }
 
 /// Whether the last command of a line runs in the background: the line does not wait for it.
 fn ends_aside(line: &str) -> bool {
     line.trim_end().strip_suffix('&').is_some_and(|rest| !rest.ends_with('&'))
+}
+
+/// Whether a command behind `||` ends the line with a failure.
+pub(super) fn is_exit_of_failure(words: &[String]) -> bool {
+    let fails = |code: &String| code == "$?" || code.parse::<u8>().is_ok_and(|code| code != 0);
+    match words {
+        [exit] => exit == "exit",
+        [exit, code] => exit == "exit" && fails(code),
+        _ => false,
+    }
+}
+
+/// The options of the shell that reads a line, and what counts in it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Way {
+    pipefail: bool,
+    errexit: bool,
+    /// Whether chores and conditions that only look do not count.
+    only_checks: bool,
 }
 
 /// State while a line is read.
@@ -188,6 +255,8 @@ struct Line {
     errexit: bool,
     /// Whether `&&` follows `loud`: `set -e` does not stop where that fails.
     goes_on: bool,
+    /// Whether `loud` only looks whether something is there: a condition of what `&&` or `||` joins to it.
+    looks: bool,
 }
 
 impl Line {
@@ -197,9 +266,20 @@ impl Line {
         }
     }
 
+    /// Keeps the first command with a meaningful result of a list or a pipe, and one that checks before one that looks.
+    fn hear(&mut self, command: Option<String>, looks: bool) {
+        if command.is_some() && (self.loud.is_none() || self.looks && !looks) {
+            self.loud = command;
+            self.looks = looks;
+        }
+    }
+
     /// An operator before a command makes the line ignore the commands before it, unless the command reports their
     /// result.
     fn meet(&mut self, before: Joint, text: &str) {
+        if std::mem::take(&mut self.looks) && matches!(before, Joint::Next | Joint::Else) {
+            self.loud = None;
+        }
         let told = match before {
             Joint::Next => {
                 self.goes_on = self.loud.is_some();
@@ -218,9 +298,10 @@ impl Line {
     }
 }
 
-fn read(line: &str, mut pipefail: bool, depth: usize) -> Option<Piped> {
+fn read(line: &str, way: Way, depth: usize) -> Option<Piped> {
     let depth = depth.checked_sub(1)?;
-    let mut said = Line { piped: None, passed: None, loud: None, errexit: false, goes_on: false };
+    let Way { mut pipefail, errexit, only_checks } = way;
+    let mut said = Line { piped: None, passed: None, loud: None, errexit, goes_on: false, looks: false };
     let mut within = Vec::new();
     // What is set in a subshell ends with it.
     let mut outside = Vec::new();
@@ -252,26 +333,41 @@ fn read(line: &str, mut pipefail: bool, depth: usize) -> Option<Piped> {
         };
         let words = shell_words::split(&text).unwrap_or_default();
         let spoken = after_keywords(&words);
-        let is_conditional = words[..words.len() - spoken.len()].iter().any(|word| word != "{");
+        let keywords = &words[..words.len() - spoken.len()];
         let words = spoken;
-        let command = unwrapped(words).unwrap_or(words);
+        let command = started(words);
+        let looks = only_checks && is_probe(command);
+        // The shell ignores no failure of what stands behind `then`, `else` and `do`.
+        let ignored: &[&str] = if only_checks {
+            &["!", "elif", "if", "until", "while"]
+        } else {
+            &["!", "do", "elif", "else", "if", "then", "until", "while"]
+        };
+        let is_conditional = keywords.iter().any(|word| ignored.contains(&word.as_str()));
+        let is_condition = looks && is_conditional && *keywords != ["!"];
         let program = command.first().map_or("", |word| name(word));
         let within = std::mem::take(&mut within);
         let assigned = matches!(words, [only] if is_assignment(only) && only.ends_with(VALUE));
-        let substituted = || within.iter().find(|line| says(line, depth)).map(|line| line.trim().to_owned());
-        let loud = if assigned { substituted() } else { is_loud(program).then(|| text.clone()) };
+        let is_said = |line: &&String| match only_checks {
+            true => !each_is(line, depth, &|command| is_chore(command) || is_probe(command)),
+            false => says(line, depth),
+        };
+        let substituted = || within.iter().find(is_said).map(|line| line.trim().to_owned());
+        let counts = is_loud(program) && !(only_checks && is_chore(command));
+        let loud = if assigned { substituted() } else { counts.then(|| text.clone()) };
+        let loud = loud.filter(|_| !is_condition);
         if before == Joint::Pipe {
             let is_fed = first.1 && !std::mem::take(&mut ends_subshell);
             if !pipefail && !is_fed {
                 let by = Hides::Pipe { last: text.clone(), ends_line: true };
                 said.piped = Some(Piped { first: first.0.clone(), by });
             }
-            said.loud = said.loud.or(loud);
+            said.hear(loud, looks);
             continue;
         }
         ends_subshell = false;
         if let Some(Piped { by: Hides::Pipe { ends_line, .. }, .. }) = &mut said.piped {
-            *ends_line = false;
+            *ends_line &= gives_last(words);
         }
         // A group has the exit code of its last command.
         if text != "}" {
@@ -283,18 +379,22 @@ fn read(line: &str, mut pipefail: bool, depth: usize) -> Option<Piped> {
         if is_conditional || before == Joint::Else && !fails(&text) {
             said.pass(loud);
         } else {
-            said.loud = said.loud.or(loud);
+            said.hear(loud, looks);
         }
-        first = (text, FEEDERS.contains(&program));
+        if let Some(inner) = untold(command) {
+            said.pass(Some(inner.join(" ")));
+        }
+        first = (text, FEEDERS.contains(&program) || looks || only_checks && is_chore(command));
         let says_pipefail = command.iter().any(|word| word == "pipefail");
+        let inner = |pipefail| Way { pipefail, errexit: false, only_checks };
         let inner = if SHELLS.contains(&program) {
             line_for_shell(&command[1..])
-                .and_then(|line| read(line, says_pipefail && !line.contains("pipefail"), depth))
+                .and_then(|line| read(line, inner(says_pipefail && !line.contains("pipefail")), depth))
         } else if program == "eval" {
-            read(&command[1..].join(" "), pipefail, depth)
+            read(&command[1..].join(" "), inner(pipefail), depth)
         } else if assigned {
             // An assignment has the exit code of the substitution in it.
-            within.iter().rev().find_map(|line| read(line, pipefail, depth))
+            within.iter().rev().find_map(|line| read(line, inner(pipefail), depth))
         } else {
             None
         };
@@ -413,6 +513,10 @@ mod tests {
             "set -e; set +e; pytest; echo ok",
             "(set -e; cd a); pytest; echo ok",
             "eval 'pytest; true'",
+            // Red before: `exit $?` hid the end, `builtin` was no word of the shell, and `find` tells nothing.
+            "pytest; echo ok; exit $?",
+            "set -e; builtin set +e; pytest; echo ok",
+            "set -e; find . -exec pytest {} \\;; echo ok",
         ] {
             assert!(is_hidden(line), "{line}");
         }
@@ -445,6 +549,125 @@ mod tests {
         }
     }
 
+    /// Red before: each proved a claim although the check failed.
+    #[test]
+    fn a_line_that_ends_in_a_chore_tells_nothing_of_the_checks_before_it() {
+        let is_hidden = |line: &str| printed(&["bash", "-c", line].map(str::to_owned)).is_some();
+        for line in [
+            "! grep -q bug src/a.rs; rm -f out",
+            "pytest; sleep 1",
+            "pytest; git status",
+            "pytest; touch x",
+            "pytest; cd .",
+            "pytest; A=1",
+            "pytest; export A=1",
+            "pytest; code=$?",
+            "pytest; kill $PID",
+            "pytest\nrm -rf out\n",
+            "pytest; rm -f out; exit",
+            "pytest; { rm -f out; }",
+            "(cd a; pytest); rm -f out",
+            "pytest > log; cat log",
+            "pytest; cat log | head",
+            "pytest; docker compose down",
+            "pytest; find . -name '*.pyc' -delete",
+            "pytest || rm -f out",
+            "pytest; rm -f out || exit 1",
+            "pytest | tail; exit $?",
+            "pytest & sleep 9",
+            "rm -rf out; pytest; rm -rf out",
+            "ls a; test -e b; rm c",
+            "[ -n $CI ] && pytest; rm -f out",
+            "if pytest; then touch ok; fi; rm -f out",
+            "touch $(pytest)",
+            "sh -c 'pytest; rm -f out'",
+            "set -e; ! grep -q bug src/a.rs; rm -f out",
+            "set -e; pytest && ruff check; rm -f out",
+            "bash -c 'trap \"exit 0\" EXIT; pytest' && rm -f out",
+            "sh -c 'pytest' &",
+        ] {
+            assert!(is_hidden(line), "{line}");
+        }
+        for line in [
+            "rm -rf out; pytest",
+            "cd sub; pytest",
+            "sleep 1; pytest",
+            "cargo build; cargo test",
+            "npm ci; npm test && rm -rf tmp",
+            "pytest && rm -f out",
+            "pytest || exit 1; rm -f out",
+            "pytest; code=$?; rm -f out; exit $code",
+            "pytest > log; grep passed log",
+            "pytest; git diff --exit-code",
+            "! grep -q bug src/a.rs",
+            "! grep -q bug src/a.rs && rm -f out",
+            "cat a > b; mv b c",
+            "mkdir -p a; cp b a; ls a",
+            "test -e a || touch a",
+            "set -e; pytest; rm -rf out",
+            "set -e; cd a && pytest; rm -rf out",
+            "set -e; [ -d out ] || mkdir out; pytest; rm -rf out",
+            "set -e; [ -n $CI ] && echo ci; pytest; rm -rf out",
+            "set -e; if [ -f .env ]; then . ./.env; fi; pytest; rm -rf out",
+            "set -e; if ! command -v ruff; then pip install ruff; fi; ruff check; rm -rf out",
+            "set -e; until nc -z localhost 80; do sleep 1; done; pytest; rm -rf out",
+            "set -e; curl -s localhost | tar xz; pytest; rm -rf out",
+            "set -e; export N=$(grep -c a b); pytest; rm -rf out",
+            "find . -name '*.pyc' -exec rm {} \\;; pytest",
+            "find . -exec protoc {} \\;; pytest",
+            "|| exit 1",
+        ] {
+            assert!(!is_hidden(line), "{line}");
+        }
+        let errexit = ["bash", "-ec", "cd a && pytest; rm -rf out"].map(str::to_owned);
+        assert_eq!(printed(&errexit), None);
+    }
+
+    /// Red before: each proved a claim although the check failed.
+    #[test]
+    fn what_sets_the_exit_code_of_a_line_is_named() {
+        for (words, told) in [
+            (
+                &["find", ".", "-exec", "pytest", "{}", ";"][..],
+                "of `find`, and may be 0 though a command in it failed",
+            ),
+            (
+                &["sh", "-c", "find . -name '*_t.py' -exec pytest {} \\;"],
+                "of `find`, and may be 0 though a command in it failed",
+            ),
+            (
+                &["sh", "-c", "find . -exec pytest {} \\; && echo ok"],
+                "of `find`, and may be 0 though a command in it failed",
+            ),
+            (
+                &["sh", "-c", "trap 'exit 0' EXIT; pytest"],
+                "of `trap`, and may be 0 though a command in it failed",
+            ),
+            (
+                &["sh", "-c", "set -e; trap 'rm -rf out; exit $?' EXIT; pytest"],
+                "of `trap`, and may be 0 though a command in it failed",
+            ),
+            (
+                &["sh", "-c", "until pytest; do sleep 1; done"],
+                "of `until`, and may be 0 though a command in it failed",
+            ),
+        ] {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(printed(&words).expect("a hidden check").to_string(), told, "{words:?}");
+        }
+        for words in [
+            &["find", ".", "-exec", "pytest", "{}", "+"][..],
+            &["find", ".", "-name", "*.pyc", "-exec", "rm", "{}", ";"],
+            &["sh", "-c", "trap 'rm -rf out' EXIT; pytest"],
+            &["sh", "-c", "trap cleanup EXIT; pytest"],
+            &["sh", "-c", "trap 'code=$?; rm -rf out; exit $code' EXIT; pytest"],
+            &["sh", "-c", "trap 'exit 1' INT TERM; pytest"],
+        ] {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(printed(&words), None, "{words:?}");
+        }
+    }
+
     /// Red before: a loop of checks proved a claim by the last check alone.
     #[test]
     fn a_line_that_ends_in_a_compound_command_tells_nothing() {
@@ -473,10 +696,15 @@ mod tests {
             // `set -e` passes over these.
             "set -e; for t in a b; do pytest $t && ruff $t; done",
             "set -e; for t in a b; do pytest $t || true; done",
+            "set -e; for t in a b; do { pytest $t; true; } || exit 1; done",
+            "set -e; (pytest; true) || exit 1; for t in a b; do pytest $t; done",
             "set -e; for t in $(git ls-files); do pytest $t; done",
             "set -e; for t in $TESTS; do pytest $t; done",
             "set -e; set +e; for t in a b; do pytest $t; done",
             "set -e; if pytest; then echo ok; fi",
+            "set -e; exit 0; for t in a b; do pytest $t; done",
+            "set -e; trap \"set +e\" DEBUG; for t in a b; do pytest $t; done",
+            "set -e; trap \"exit 0\" EXIT; for t in a b; do pytest $t; done",
             "pytest; set -e; for t in a b; do ruff $t; done",
             // Red before.
             "set -e; for t in a b; do echo \"$t: $(pytest $t)\"; done",
@@ -491,6 +719,33 @@ mod tests {
             "(pytest); until nc -z localhost 5432; do sleep 1; done",
             "for t in a b; do pytest $t; done; until test -e c; do sleep 1; done",
             "eval \"for t in a b; do pytest \\$t; done\"",
+            // Red before: what follows has the exit code of the loop, or leaves it as it is.
+            "for t in a b; do pytest $t; done; exit $?",
+            "for t in a b; do pytest $t; done || exit 1",
+            "set -e; for t in a b; do pytest $t; done && rm -f out",
+            // Red before: `set -e` was lifted, or the loop left.
+            "set -e; for t in a b; do command set +e; pytest $t; done",
+            "set -e; for t in a b; do builtin set +e; pytest $t; done",
+            "set -e; for t in a b; do coproc pytest $t; done",
+            "set -e; for t in a b; do exec pytest $t; done",
+            "set -e; for t in a b; do find $t -exec pytest {} \\;; done",
+            // Red before: a loop that waits until a check passes never fails.
+            "until pytest; do sleep 1; done",
+            "while ! pytest -q; do sleep 1; done",
+            "until [ \"$(pytest)\" = ok ]; do sleep 1; done",
+            // `return` ends no line of bash, and these are no failures.
+            "for t in a b; do pytest $t || return 1; done",
+            "for t in a b; do pytest $t || exit 0; done",
+            "for t in a b; do pytest $t || exit 256; done",
+            "for t in a b; do pytest $t || exit 1; ruff check $t; done",
+            "for t in a b; do pytest $t | cat || exit 1; done",
+            "for t in a b; do break; pytest $t || exit 1; done",
+            "for t in $TESTS; do pytest $t || exit 1; done",
+            "for t in a b; do echo \"$(pytest $t)\" || exit 1; done",
+            "for t in a b; do { pytest $t; true; } || exit 1; done",
+            "for t in a b; do (pytest $t || exit 1); done",
+            "for t in a b; do if test -e $t; then pytest $t || exit 1; fi; done",
+            "pytest; for t in a b; do ruff check $t || exit 1; done",
         ] {
             assert!(is_hidden(&["sh", "-c", line]), "{line}");
         }
@@ -506,6 +761,24 @@ mod tests {
             "pytest -k 'if or for'",
             "cd for && pytest",
             "files=(a b); pytest \"${files[@]}\"",
+            "until curl -sf localhost:80; do sleep 1; done && touch up",
+            "until [ \"$(docker inspect db)\" = healthy ]; do sleep 1; done",
+            "set -e; exec > log; for t in a b; do pytest $t; done",
+            "set -e; for t in a b; do pytest $t; done; exit",
+            // Red before.
+            "set -e; trap \"rm -rf out\" EXIT; for t in a b; do pytest $t; done",
+            "set -e; for t in a b; do pytest $t; done; exit 0",
+            "set -e; echo \"on $(hostname)\"; for t in a b; do pytest $t; done",
+            "set -e; echo \"$(python --version)\"; for t in a b; do pytest $t; done",
+            "set -e; pytest; echo \"$(wc -l < src/a.rs) lines\"",
+            "set -e; DIR=\"$(cd \"$(dirname \"$0\")\" && pwd)\"; for t in a b; do pytest $t; done",
+            "set -e; echo 'a && b'; for t in a b; do pytest $t; done",
+            "for t in a b; do pytest $t || exit 1; done",
+            "cd x && for t in a b; do echo $t; pytest $t && ruff check $t || exit 2; done",
+            "for t in a b\ndo\n  ! grep -q bug $t || exit\ndone",
+            "set -e; cd x || exit 1; for t in a b; do pytest $t; done",
+            "for a in x y; do for t in a b; do pytest $a/$t || exit $?; done; done",
+            "set -e; for t in a b; do pytest $t || exit 1; done",
         ] {
             assert!(!is_hidden(&["sh", "-c", line]), "{line}");
         }

@@ -62,11 +62,19 @@ pub(super) fn read_with_rest(line: &str) -> (Vec<Step>, Option<String>) {
     (cutter.steps, rest)
 }
 
-/// Whether a quote or a back-quote of the line is never closed, so that no shell can read it. In a here-document it may
-/// stand alone.
+/// Whether a quote or a back-quote of the line is never closed, so that no shell can read it. In a here-document of a
+/// substitution it may stand alone.
 pub(super) fn is_open(line: &str) -> bool {
     let mut cutter = Cutter::of(line);
-    cutter.run().is_none() && line[cutter.at..].starts_with(['"', '\'', '`']) && !line.contains("<<")
+    if cutter.run().is_some() {
+        return false;
+    }
+    let rest = &line[cutter.at..];
+    let has_document = || {
+        let substitution = rest.find('`').into_iter().chain(rest.find("$(")).min();
+        substitution.is_some_and(|at| rest[at..].contains("<<"))
+    };
+    rest.starts_with('\'') || rest.starts_with("$'") || rest.starts_with(['"', '`']) && !has_document()
 }
 
 struct Cutter<'l> {
@@ -185,6 +193,7 @@ impl<'l> Cutter<'l> {
                 self.take(length + 2);
             }
             [b'"', ..] => self.double_quoted()?,
+            [b'$', b'\'', ..] => self.escaped()?,
             _ if self.substitution()? => {}
             _ => self.take(rest.chars().next()?.len_utf8()),
         }
@@ -209,6 +218,29 @@ impl<'l> Cutter<'l> {
             self.take(self.line[self.at..].chars().next()?.len_utf8());
         }
         self.take(1);
+        Some(())
+    }
+
+    /// Reads `$'…'`, in which a backslash escapes, and writes it as a quote that has no escapes.
+    fn escaped(&mut self) -> Option<()> {
+        let (first, end) = (self.at + 2, after_escapes(self.line.as_bytes(), self.at + 2)?);
+        let mut said = String::new();
+        let mut chars = self.line[first..end].chars();
+        while let Some(c) = chars.next() {
+            if c != '\\' {
+                said.push(c);
+                continue;
+            }
+            match chars.next() {
+                Some('n') => said.push('\n'),
+                Some('t') => said.push('\t'),
+                Some(c @ ('\\' | '\'' | '"' | '?')) => said.push(c),
+                // Which character a number stands for does not matter here.
+                other => said.extend(std::iter::once('\\').chain(other)),
+            }
+        }
+        self.text.push_str(&format!("'{}'", said.replace('\'', r"'\''")));
+        self.at = end + 1;
         Some(())
     }
 
@@ -283,12 +315,21 @@ fn closing(bytes: &[u8], mut at: usize, close: u8, nesting: usize) -> Option<usi
         at = match byte {
             _ if byte == close => return Some(at),
             b'\\' => at + 1,
+            b'\'' if close != b'"' && bytes[at - 1] == b'$' => after_escapes(bytes, at + 1)?,
             b'\'' if close != b'"' => at + 1 + bytes[at + 1..].iter().position(|byte| *byte == b'\'')?,
             b'"' => closing(bytes, at + 1, b'"', nesting)?,
             b'(' if close == b')' || bytes[at - 1] == b'$' => closing(bytes, at + 1, b')', nesting)?,
             _ => at,
         } + 1;
     }
+}
+
+/// The position of the quote that ends a text with escapes.
+fn after_escapes(bytes: &[u8], mut at: usize) -> Option<usize> {
+    while *bytes.get(at)? != b'\'' {
+        at += if bytes[at] == b'\\' { 2 } else { 1 };
+    }
+    Some(at)
 }
 
 fn is_name(text: &str) -> bool {
@@ -357,6 +398,35 @@ mod tests {
                 "cat <<< 'one line' && ls"
                     Next [cat   ] Next
                     Next [ ls] Next
+            "#]],
+        );
+    }
+
+    /// Red before: nothing of such a line was read from there on.
+    #[test]
+    fn a_quote_with_escapes_is_one_word() {
+        check(
+            &[
+                r"echo $'it\'s'; pytest -q",
+                r"echo $'a\tb\\'$'\x41' && ls",
+                r"echo $(printf $'it\'s)') && ls",
+                "echo \"$'a\" b '; ls",
+                r"ls; echo $'it\'s",
+            ],
+            expect![[r#"
+                "echo $'it\\'s'; pytest -q"
+                    Next [echo 'it'\''s'] Then
+                    Then [ pytest -q] Next
+                "echo $'a\\tb\\\\'$'\\x41' && ls"
+                    Next [echo 'a	b\''\x41' ] Next
+                    Next [ ls] Next
+                "echo $(printf $'it\\'s)') && ls"
+                    within [printf $'it\'s)']
+                    Next [echo {value} ] Next
+                    Next [ ls] Next
+                "echo \"$'a\" b '; ls"
+                "ls; echo $'it\\'s"
+                    Next [ls] Then
             "#]],
         );
     }

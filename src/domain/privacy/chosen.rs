@@ -55,7 +55,8 @@ pub(super) fn value(text: &str, name: Range<usize>, start: usize) -> Option<Rang
         let body = &rest[1..];
         let len = body.find(|c: char| c == quote || "\n\r\\".contains(c))?;
         let value = &body[..len];
-        let counts = if value.contains(' ') { is_phrase(value) } else { is_word(value) };
+        let is_text = || !is_option && names::is_of_text(named);
+        let counts = if value.contains(' ') { is_phrase(value) && !is_text() } else { is_word(value) };
         return (counts && body[len..].starts_with(quote)).then(|| start + 1..start + 1 + len);
     }
     let len = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
@@ -97,7 +98,39 @@ fn is_sentence(text: &str, part: Range<usize>) -> bool {
     const ENDS: [char; 8] = ['\n', '`', ';', '|', '&', '"', '(', ')'];
     let start = text[..part.start].rfind(ENDS).map_or(0, |at| at + 1);
     let end = text[part.end..].find(ENDS).map_or(text.len(), |len| part.end + len);
-    text[start..end].split_whitespace().any(is_of_sentence)
+    let before = unquoted(&text[start..part.start]);
+    before.split_whitespace().chain(text[part.start..end].split_whitespace()).any(is_of_sentence)
+}
+
+/// The words of a command with each text in quotes left empty: an argument such as a query is no part of a sentence
+/// around it. A quote opens at the beginning of a word or of a value, so that an apostrophe is none.
+pub(super) fn unquoted(words: &str) -> String {
+    let mut left = String::with_capacity(words.len());
+    let mut rest = words;
+    while let Some(at) = rest.find(['"', '\'']) {
+        // The quotes of a command in JSON have a backslash before them, and the end has as many as the beginning.
+        let slashes = |text: &str| text.len() - text.trim_end_matches('\\').len();
+        let depth = slashes(&rest[..at]);
+        let (before, quote, after) = (&rest[..at - depth], &rest[at - depth..=at], &rest[at + 1..]);
+        let opens = if before.is_empty() {
+            left.is_empty()
+        } else {
+            before.ends_with(|c: char| c.is_whitespace() || "=([".contains(c))
+        };
+        let mut ends = after.match_indices(&rest[at..=at]).map(|(end, _)| end).take_while(|_| opens);
+        match ends.find(|end| slashes(&after[..*end]) == depth) {
+            Some(end) => {
+                left.extend([before, quote, quote]);
+                rest = &after[end + 1..];
+            }
+            None => {
+                left.push_str(&rest[..=at]);
+                rest = after;
+            }
+        }
+    }
+    left.push_str(rest);
+    left
 }
 
 /// Whether a word belongs to a sentence and hardly to a command: by itself, or by what ends it.
@@ -109,6 +142,7 @@ pub(super) fn is_of_sentence(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::unquoted;
     use crate::domain::privacy::{Secrets, scan};
 
     #[test]
@@ -122,10 +156,38 @@ mod tests {
             ("docker run -e db_password=hunter postgres", "hunter"),
             ("env:\n  MYSQL_ROOT_PASSWORD: hunter\n  MYSQL_DATABASE: shop", "hunter"),
             ("we ran `psql --password hunter` and it worked", "hunter"),
+            // Red before: a word for texts anywhere in the name made the value a text.
+            ("MESSAGE_BROKER_PASSWORD=hunter ./run.sh", "hunter"),
+            ("MSG_QUEUE_PASSWORD='two words here' ./run.sh", "two words here"),
+            ("export PROMPT_DB_PASSWORD=hunter", "hunter"),
+            ("TEXT_API_SECRET=hunter ./x", "hunter"),
+            ("LABEL_PRINTER_PASSWORD=hunter lp x", "hunter"),
+            ("deploy --title-db-password=hunter", "hunter"),
+            ("deploy --prompt-password 'two words'", "two words"),
+            ("ERR_PASSWORD=hunter ./run.sh", "hunter"),
+            ("MSG_BAD_DB_PASSWORD='two words' ./run.sh", "two words"),
+            ("DB_MSG_PASSWORD='two words' ./run.sh", "two words"),
+            ("TEXT_DBPASSWORD='two words' ./run.sh", "two words"),
+            // Red before: the words of a text in quotes were taken for those of a sentence.
+            ("psql -c 'select a from b where c is not null' --password hunter", "hunter"),
         ] {
             let found: Vec<&str> =
                 scan(text, &Secrets::default()).iter().map(|one| &text[one.span.clone()]).collect();
             assert_eq!(found, [value], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_in_quotes_has_no_words_of_the_command_around_it() {
+        for (text, left) in [
+            ("-e \"select a from b\" -p", "-e \"\" -p"),
+            ("-e 'it is' -f \"a 'b' c\"", "-e '' -f \"\""),
+            (r#"-e \"select \\"a\\" from b\" -p"#, r#"-e \"\" -p"#),
+            ("--sql='a is b' x", "--sql='' x"),
+            ("it's what the user's client does", "it's what the user's client does"),
+            ("an \"open one", "an \"open one"),
+        ] {
+            assert_eq!(unquoted(text), left);
         }
     }
 
@@ -145,6 +207,11 @@ mod tests {
             "const PASSWORD: &str = \"two words\";",
             "assert password == \"two words\"",
             "password=hunter",
+            "ERR_PASSWORD=\"too short by far\"",
+            "MSG_BAD_PASSWORD='wrong user or password'",
+            "PASSWORD_PROMPT='Enter your password:'",
+            "PASSWORD_HINT_TEXT=\"the name of a pet\"",
+            "the 'psql' client fails, pass --password again",
         ] {
             assert_eq!(scan(text, &Secrets::default()), [], "{text}");
         }

@@ -516,11 +516,11 @@ fn runs(
 
 /// Whether the words from a program up to the value of its option are those of a sentence that only names the program: two
 /// signs of that, of which one is a word of sentences. The other may be a bare word behind `login`, `set` or `upload`, where
-/// commands have at most one name. The value of an option is any word.
+/// commands have at most one name. The value of an option is any word, and a text in quotes none of the sentence.
 fn is_sentence(words: &str) -> bool {
     let (mut of_sentences, mut bare) = (0, 0);
     let (mut is_value, mut is_behind) = (false, false);
-    for word in words.split_whitespace() {
+    for word in chosen::unquoted(words).split_whitespace() {
         let is_option = word.starts_with('-');
         if !is_option && !is_value {
             if chosen::is_of_sentence(word) {

@@ -36,11 +36,15 @@ const SECRET_KEYS: &[&str] = &[
     "subscription",
     "webhook",
 ];
-/// Words of names whose value is a text about a password: `ERR_PASSWORD`, `msgBadPassword`.
+/// First words of names whose value may be a text about a password: `ERR_PASSWORD`.
 const OF_TEXTS: &[&str] = &[
     "err", "error", "help", "hint", "invalid", "label", "message", "msg", "prompt", "text", "title",
     "warning",
 ];
+/// What such a text may say of the password: `MSG_BAD_PASSWORD`. Any other word there names what the password is for, as in
+/// `MSG_QUEUE_PASSWORD`.
+const FAULTS: &[&str] =
+    &["bad", "empty", "expired", "incorrect", "invalid", "missing", "no", "short", "weak", "wrong"];
 /// Words that may follow without changing the meaning, as in Rails' `SECRET_KEY_BASE`.
 const NEUTRAL: &[&str] = &["base", "dev", "live", "prod", "production", "staging", "test", "value"];
 
@@ -66,14 +70,19 @@ pub(super) fn is_password(name: &str) -> bool {
     is_secret(name) && ["passw", "passphrase", "pwd"].iter().any(|word| lower.contains(word))
 }
 
-/// Whether the name is that of a secret which a person may have chosen: a password, or what is called a secret and
-/// no key. A text about one is none.
+/// Whether the name is that of a secret which a person may have chosen: a password, or what is called a secret and no key.
 pub(super) fn is_chosen(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
-    if words(name).iter().any(|word| OF_TEXTS.contains(&word.as_str())) {
-        return false;
-    }
     is_password(name) || is_secret(name) && lower.contains("secret") && !lower.contains("key")
+}
+
+/// Whether the name of a secret may be that of a text about one: a word for texts begins it, and the word for the secret
+/// follows at once or behind a fault. In doubt it is none, because a masked text is the smaller harm.
+pub(super) fn is_of_text(name: &str) -> bool {
+    let words = words(name);
+    let [first, faults @ .., last] = words.as_slice() else { return false };
+    let is = |known: &[&str], word: &String| known.contains(&word.as_str());
+    is(OF_TEXTS, first) && faults.iter().all(|word| is(FAULTS, word)) && is(SECRET_WORDS, last)
 }
 
 /// The words of a name in lower case, split at non-alphanumeric characters and at camel case.
@@ -98,7 +107,26 @@ fn words(name: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::is_secret;
+    use super::{is_of_text, is_secret};
+
+    #[test]
+    fn a_text_about_a_secret_is_told_from_the_secret_of_a_service_for_texts() {
+        for name in ["ERR_PASSWORD", "msgBadPassword", "INVALID_PASSWORD", "prompt-password"] {
+            assert!(is_of_text(name), "{name}");
+        }
+        for name in [
+            "MESSAGE_BROKER_PASSWORD",
+            "MSG_QUEUE_PASSWORD",
+            "PROMPT_DB_PASSWORD",
+            "DB_MSG_PASSWORD",
+            "MSG_BAD_DB_PASSWORD",
+            "TEXT_API_SECRET",
+            "ERR_PASSWORD_TEST",
+            "PASSWORD",
+        ] {
+            assert!(!is_of_text(name), "{name}");
+        }
+    }
 
     #[test]
     fn a_name_is_judged_by_how_it_ends() {

@@ -11,6 +11,8 @@ use crate::domain::scope::Scope;
 const MAX_TEST_BYTES: u64 = 1 << 20;
 /// The most files that are looked at in a directory of tests, or for a pattern.
 const MAX_TESTS: usize = 500;
+/// Directories without tests: what tools make and fetch.
+const NO_TESTS: [&[u8]; 3] = [b"node_modules", b"__pycache__", b"target"];
 /// Names of files that stand for the directory they are in.
 const OF_DIRECTORY: [&str; 3] = ["__init__", "index", "mod"];
 
@@ -43,6 +45,33 @@ pub fn unnamed(root: &Path, tests: &[Scope], scopes: &[Scope]) -> Option<String>
         let why = || format!("`{first}` does not name a file of `{file}`");
         (!matched.is_empty() && !matched.iter().any(is_named)).then(why)
     })
+}
+
+/// Why tests that a text picks by their names settle nothing about a claim with these scopes: no file that has the last name in
+/// the text is one of the claim's files or names one. `None` if the text names one itself, or if the claim names no file.
+pub fn unpicked(root: &Path, picked: &str, scopes: &[Scope]) -> Option<String> {
+    let is_file = |scope: &&Scope| scope.is_path() && !scope.is_glob() && !root.join(scope.as_str()).is_dir();
+    let files: Vec<&Scope> = scopes.iter().filter(is_file).collect();
+    let last = last_name(picked).unwrap_or(picked);
+    let has = |text: &str| text.contains(last);
+    let is_named = |file: &Scope| {
+        let name = name_of(file);
+        // Others name the top of a crate by the crate.
+        if ["lib", "main"].contains(&name)
+            || has_word(picked, name)
+            || text(&root.join(file.as_str())).is_some_and(|text| has(&text))
+        {
+            return true;
+        }
+        let ending = Path::new(file.as_str()).extension();
+        let others = files_below(root).into_iter().filter(|path| path.extension() == ending);
+        others.filter_map(|path| text(&path)).any(|text| has(&text) && has_word(&text, name))
+    };
+    let file = files.into_iter().find(|file| !is_named(file))?;
+    Some(format!(
+        "no file with `{last}` is or names `{}`, so tests of that name say nothing about `{file}`",
+        name_of(file)
+    ))
 }
 
 /// The first files that a pattern matches.
@@ -91,7 +120,7 @@ fn files_below(top: &Path) -> Vec<PathBuf> {
         }
         let is_shown = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().as_encoded_bytes();
-            !name.starts_with(b".") && name != b"node_modules" && name != b"__pycache__" && !path.is_symlink()
+            !name.starts_with(b".") && !NO_TESTS.contains(&name) && !path.is_symlink()
         };
         let below = std::fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path());
         let mut below: Vec<PathBuf> = below.filter(is_shown).collect();
@@ -110,7 +139,35 @@ pub(in crate::runner) fn text(file: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{has_word, last_name, name_of};
+    use super::{has_word, last_name, name_of, unpicked};
+
+    /// Red before: any test of a crate proved any claim about one of its files.
+    #[test]
+    fn a_text_picks_tests_of_the_files_of_a_claim() {
+        let root = tempfile::tempdir().expect("a directory");
+        let write = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+            std::fs::write(path, text).expect("a file");
+        };
+        write("src/pool.rs", "fn size() {} #[test] fn size_is_20() {}");
+        write("src/text.rs", "#[test] fn upper() {}");
+        write("tests/both.rs", "use shop::pool; #[test] fn waits() {}");
+        for (picked, fits) in [
+            ("size_is_20", true),
+            ("t::size", true),
+            ("pool::t", true),
+            ("waits", true),
+            ("upper", false),
+            ("text::t::upper", false),
+        ] {
+            let why = unpicked(root.path(), picked, &["src/pool.rs".parse().expect("a scope")]);
+            assert_eq!(why.is_none(), fits, "{picked}: {why:?}");
+        }
+        for scope in ["src", "tag:pool", "src/*.rs"] {
+            assert_eq!(unpicked(root.path(), "upper", &[scope.parse().expect("a scope")]), None, "{scope}");
+        }
+    }
 
     #[test]
     fn a_file_is_named_by_its_stem_or_its_directory() {

@@ -167,6 +167,14 @@ impl Profile {
         paths.filter(|path| path.is_path() && !path.is_whole()).collect()
     }
 
+    /// The texts of a request that pick what is checked, such as a part of the names of tests. A profile without an expectation
+    /// checks nothing.
+    pub fn picked<'a>(&'a self, args: &'a BTreeMap<String, String>) -> impl Iterator<Item = &'a str> {
+        let texts = self.params.iter().filter(|(_, param)| matches!(param.kind, Kind::Regex(_)));
+        let texts = texts.filter(|_| self.expect.is_some());
+        texts.filter_map(|(name, param)| args.get(name).or(param.default.as_ref()).map(String::as_str))
+    }
+
     fn argument(&self, name: &str, request: &Request, root: &Path, cwd: &Path) -> Result<String, BadRequest> {
         let missing = || BadRequest::Missing { profile: self.name.clone(), name: name.to_owned() };
         let param = self.params.get(name).ok_or_else(missing)?;
