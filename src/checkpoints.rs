@@ -126,7 +126,7 @@ impl Checkpoints {
     }
 
     /// The file with the name of the ledger that was last sealed at this place.
-    fn place_path(&self) -> Option<PathBuf> {
+    pub(crate) fn place_path(&self) -> Option<PathBuf> {
         Some(self.keys()?.join(format!("place-{}", self.place)))
     }
 
@@ -301,6 +301,14 @@ impl Checkpoints {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The file beside the key with what waits for the ledger that is missing at this place. It outlives the memory: a
+    /// backup may replace the whole directory. `here` is the ledger that is there, if it has events.
+    pub(crate) fn spool(&self, here: Option<Origin>) -> Option<PathBuf> {
+        let named = || last(&self.file).map(|last| last.origin);
+        let missing = self.placed().or(here).or_else(named)?;
+        Some(self.dir_of(&missing)?.join(format!("spool-{}", self.place)))
     }
 
     /// Begins anew after the operator accepted the missing or changed evidence. The file stays under another

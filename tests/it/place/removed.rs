@@ -1,0 +1,220 @@
+//! A memory that was removed: it is missed, what waits for it is kept, and only the operator goes on without it.
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+use super::{Land, copy, git};
+use crate::harness::{holds_soon, wait_until};
+use crate::shell::end_writer;
+use crate::terminal::by_a_human;
+
+impl Land {
+    /// Ends the writer and removes the memory.
+    fn remove_memory(&self, root: &Path) {
+        end_writer(&self.workspace(root));
+        fs::remove_dir_all(root.join(".git/hivemind")).expect("the memory");
+    }
+
+    /// What an agent's claim is told.
+    fn told(&self, root: &Path, statement: &str) -> Value {
+        self.json(root, &["--agent", "qa", "claim", "create", statement, "--scope", "src"])
+    }
+
+    /// What a human is told who types it; it must succeed.
+    fn by_a_human(&self, root: &Path, arguments: &[&str]) -> String {
+        let output = by_a_human(&self.command(root, arguments));
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        unwrapped(&output)
+    }
+
+    /// The statements of all claims.
+    fn said(&self, root: &Path) -> Vec<String> {
+        self.claims(root).into_iter().map(|claim| claim.replace(" [\"src\"]", "")).collect()
+    }
+}
+
+/// What was printed, whatever the width of its lines.
+fn unwrapped(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Red before: the backup replaced the directory, and the queued claim with it.
+#[test]
+fn what_waits_for_a_removed_memory_outlives_the_directory() {
+    let land = Land::new();
+    let root = land.repository("project");
+    let (memory, kept) = (root.join(".git/hivemind"), land.path("kept"));
+    land.claim(&root, "said before", "src");
+    end_writer(&land.workspace(&root));
+    copy(&memory, &kept);
+    // Removed twice: what waited in the first memory in its place is not lost with that.
+    for statement in ["queued first", "queued second"] {
+        land.remove_memory(&root);
+        assert_eq!(land.told(&root, statement)["state"], "queued");
+    }
+    land.remove_memory(&root);
+    copy(&kept, &memory);
+    assert_eq!(land.json(&root, &["status"])["spooled"], 2);
+    land.claim(&root, "said after", "src");
+    assert_eq!(land.said(&root), ["queued first", "queued second", "said after", "said before"]);
+    // In the order in which it was queued, and once.
+    end_writer(&land.workspace(&root));
+    land.claim(&root, "said last", "src");
+    let log = String::from_utf8(land.run(&root, &["log", "--all"]).stdout).expect("text");
+    let at = |statement: &str| log.find(statement).unwrap_or_else(|| panic!("{statement}: {log}"));
+    assert!(at("queued first") < at("queued second") && at("queued second") < at("said after"), "{log}");
+    assert_eq!(land.said(&root).len(), 5);
+    assert_eq!(land.json(&root, &["status"])["spooled"], 0);
+
+    // What the operator goes on without comes along, from wherever it waited.
+    for statement in ["waits first", "waits second"] {
+        land.remove_memory(&root);
+        assert_eq!(land.told(&root, statement)["state"], "queued");
+    }
+    let accept = ["--agent", "operator", "repair", "--accept-loss", "--reason", "there is no backup"];
+    land.by_a_human(&root, &accept);
+    wait_until("what waited is committed", || land.said(&root) == ["waits first", "waits second"]);
+}
+
+/// Red before: the writer that had the empty ledger open went on queuing, and an acceptance killed it.
+#[test]
+fn a_writer_leaves_when_a_backup_is_copied_over_its_files() {
+    let land = Land::new();
+    let root = land.repository("project");
+    let (memory, kept) = (root.join(".git/hivemind"), land.path("kept"));
+    land.claim(&root, "said before", "src");
+    end_writer(&land.workspace(&root));
+    copy(&memory, &kept);
+    fs::remove_dir_all(&memory).expect("the memory");
+    assert_eq!(land.told(&root, "it waits")["state"], "queued");
+    copy(&kept.join("."), &memory);
+    assert_eq!(land.json(&root, &["status"])["damage"], Value::Null);
+    let receipt = land.told(&root, "said after");
+    assert_eq!(receipt["state"], "committed", "{receipt}");
+    assert_eq!(land.said(&root), ["it waits", "said after", "said before"]);
+
+    land.remove_memory(&root);
+    assert_eq!(land.told(&root, "it waits too")["state"], "queued");
+    copy(&kept.join("."), &memory);
+    let status = land.json(&root, &["status"]);
+    assert!(status["damage"].as_str().is_some_and(|damage| damage.contains("ends at event")), "{status}");
+    // The backup is older: what it lacks is accepted on top of it.
+    wait_until("the writer has left", || {
+        fs::read_to_string(memory.join("writer.log")).is_ok_and(|log| log.contains("is not the file"))
+    });
+    let accept = ["--json", "--agent", "operator", "repair", "--accept-loss", "--reason", "an older backup"];
+    let accepted = land.by_a_human(&root, &accept);
+    assert!(accepted.contains("committed"), "{accepted}");
+    holds_soon(|| land.said(&root).len() == 2);
+    assert_eq!(land.said(&root), ["it waits too", "said before"], "{}", land.json(&root, &["status"]));
+    end_writer(&land.workspace(&root));
+    assert!(land.run(&root, &["verify"]).status.success());
+}
+
+/// Red before: the next write, or the start of a session, began an empty memory, and from then on all was said to be well.
+#[test]
+fn a_memory_that_was_removed_is_not_begun_anew_by_itself() {
+    let land = Land::new();
+    let root = land.repository("project");
+    let memory = root.join(".git/hivemind");
+    land.claim(&root, "said before", "src");
+    end_writer(&land.workspace(&root));
+    let kept = land.path("kept");
+    copy(&memory, &kept);
+    fs::remove_dir_all(&memory).expect("the memory");
+    let gone = "the ledger that lay here is gone";
+    let start =
+        json!({ "hook_event_name": "SessionStart", "session_id": "s", "source": "startup", "cwd": root });
+    let told = land.hook(&root, &start);
+    assert!(told.contains(gone) && told.contains("writes wait in the spool"), "{told}");
+    for round in 0..2 {
+        let line = format!("it goes on {round}");
+        let receipt = land.json(&root, &["--agent", "analyst", "claim", "create", &line, "--scope", "src"]);
+        assert_eq!(receipt["state"], "queued", "{receipt}");
+        assert_eq!(receipt["warnings"][0]["code"], "ledger_damaged", "{receipt}");
+        let damage = land.json(&root, &["status"])["damage"].clone();
+        assert!(damage.as_str().is_some_and(|damage| damage.contains(gone)), "{damage}");
+        assert!(!land.run(&root, &["verify"]).status.success());
+        assert!(!land.run(&root, &["doctor"]).status.success());
+        end_writer(&land.workspace(&root));
+    }
+    // An agent does not accept it, and neither does the set-up of a workspace whose settings are there.
+    assert!(
+        land.refusal(&root, &["--agent", "devops", "repair", "--accept-loss", "--reason", "x"])
+            .contains("only the operator")
+    );
+    land.command(&root, &["init", "--yes"]).env("PATH", "").output().expect("hm runs");
+    assert!(!land.run(&root, &["verify"]).status.success());
+
+    // A backup that is put back goes on, and commits what waited in the memory that it replaces.
+    let waiting = land.path("waiting");
+    fs::rename(&memory, &waiting).expect("the new memory");
+    copy(&kept, &memory);
+    let status = land.json(&root, &["status"]);
+    assert_eq!(status["damage"], Value::Null, "{status}");
+    assert!(status["spooled"].as_u64() >= Some(2), "{status}");
+    land.claim(&root, "said after", "src");
+    let expected = ["it goes on 0", "it goes on 1", "said after", "said before"];
+    assert_eq!(land.claims(&root), expected.map(|said| format!("{said} [\"src\"]")));
+    assert_eq!(land.json(&root, &["status"])["spooled"], 0);
+    end_writer(&land.workspace(&root));
+
+    // The operator may go on without it, and then what waited is committed.
+    fs::remove_dir_all(&memory).expect("the memory");
+    let receipt = land.json(&root, &["--agent", "analyst", "claim", "create", "it waits", "--scope", "src"]);
+    assert_eq!(receipt["state"], "queued", "{receipt}");
+    let accept = ["--agent", "operator", "repair", "--accept-loss", "--reason", "there is no backup"];
+    let accepted = by_a_human(&land.command(&root, &accept));
+    assert!(accepted.status.success(), "{accepted:?}");
+    wait_until("what waited is committed", || land.claims(&root).len() == 1);
+    end_writer(&land.workspace(&root));
+    let verified = land.json(&root, &["verify"]);
+    assert_eq!(verified["accepted"][0]["reason"], "there is no backup", "{verified}");
+    assert_eq!(land.json(&root, &["status"])["damage"], Value::Null);
+}
+
+/// The other side: on a ground that never had a memory one begins without a human.
+#[test]
+fn a_memory_begins_by_itself_where_none_was_removed() {
+    let land = Land::new();
+    let root = land.repository("project");
+    let begins = |root: &Path, statement: &str| {
+        assert_eq!(land.json(root, &["status"])["damage"], Value::Null, "{statement}");
+        land.claim(root, statement, "src");
+        assert_eq!(land.claims(root).len(), 1, "{statement}");
+        end_writer(&land.workspace(root));
+        assert!(land.run(root, &["verify"]).status.success(), "{statement}");
+    };
+    begins(&root, "said first");
+    // A repository of its own again, and then a clone, at the same path.
+    let origin = land.path("origin");
+    git(&root, &["clone", "-q", "--bare", ".", "../origin"]);
+    fs::remove_dir_all(root.join(".git")).expect("the repository");
+    git(&root, &["init", "-q", "-b", "main"]);
+    begins(&root, "said in the repository that was made again");
+    fs::remove_dir_all(&root).expect("the project");
+    git(origin.parent().expect("a directory"), &["clone", "-q", "origin", "project"]);
+    begins(&root, "said in the clone");
+    // What `hm uninit` says to delete, and the set-up after it.
+    assert!(land.run(&root, &["uninit", "--yes"]).status.success());
+    fs::remove_dir_all(root.join(".git/hivemind")).expect("the memory");
+    fs::remove_dir_all(root.join(".hivemind")).expect("the settings");
+    assert!(
+        land.command(&root, &["init", "--yes"]).env("PATH", "").output().expect("hm runs").status.success()
+    );
+    begins(&root, "said after the set-up");
+    // The project moves, and another one takes its place.
+    fs::rename(&root, land.path("moved")).expect("it moves");
+    let root = land.repository("project");
+    begins(&root, "said by another");
+    land.claim(&land.path("moved"), "said after the move", "src");
+    end_writer(&land.workspace(&land.path("moved")));
+    // Removed after the move, it is missed there.
+    fs::remove_dir_all(land.path("moved").join(".git/hivemind")).expect("the memory");
+    let receipt =
+        land.json(&land.path("moved"), &["--agent", "qa", "claim", "create", "it waits", "--scope", "src"]);
+    assert_eq!(receipt["state"], "queued", "{receipt}");
+}
