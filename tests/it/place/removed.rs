@@ -11,6 +11,8 @@ use crate::harness::{holds_soon, wait_until};
 use crate::shell::end_writer;
 use crate::terminal::by_a_human;
 
+const GONE: &str = "the ledger that lay here is gone";
+
 impl Land {
     /// Ends the writer and removes the memory.
     fn remove_memory(&self, root: &Path) {
@@ -114,6 +116,57 @@ fn a_writer_leaves_when_a_backup_is_copied_over_its_files() {
     assert!(land.run(&root, &["verify"]).status.success());
 }
 
+/// Red before: an agent removed the settings too, and all began anew.
+#[test]
+fn only_the_operator_begins_anew_where_a_memory_was_removed() {
+    let land = Land::new();
+    let root = land.repository("project");
+    land.claim(&root, "said before", "src");
+    let init = ["init", "--yes", "--clients", "cursor"];
+    let by_an_agent = |at: &Path| {
+        let output = land.command(at, &init).env("HM_AGENT", "devops").output().expect("hm runs");
+        assert!(output.status.success(), "{output:?}");
+        unwrapped(&output)
+    };
+    land.remove_memory(&root);
+    fs::remove_file(root.join(".hivemind/config.toml")).expect("the settings");
+    let told = by_an_agent(&root);
+    assert!(told.contains(GONE) && told.contains("hm repair --accept-loss"), "{told}");
+    assert!(!land.run(&root, &["verify"]).status.success());
+    assert_eq!(land.told(&root, "it waits")["state"], "queued");
+    // A human in the pane of an agent is none.
+    fs::remove_file(root.join(".hivemind/config.toml")).expect("the settings");
+    assert!(by_a_human(land.command(&root, &init).env("HM_AGENT", "devops")).status.success());
+    assert!(!land.run(&root, &["verify"]).status.success());
+    // The operator begins anew, and what waited goes on.
+    fs::remove_file(root.join(".hivemind/config.toml")).expect("the settings");
+    let told = land.by_a_human(&root, &init);
+    assert!(told.contains("a new one begins"), "{told}");
+    land.claim(&root, "said anew", "src");
+    assert_eq!(land.said(&root), ["it waits", "said anew"]);
+    end_writer(&land.workspace(&root));
+    assert!(land.run(&root, &["verify"]).status.success());
+}
+
+/// Red before: settings that git does not track are missing in each new work tree, and an `hm init` there began anew.
+#[test]
+fn a_set_up_in_another_work_tree_does_not_end_the_loss() {
+    let land = Land::new();
+    let root = land.path("project");
+    fs::create_dir_all(&root).expect("a directory");
+    git(&root, &["init", "-q", "-b", "main"]);
+    git(&root, &["commit", "-qm", "one", "--allow-empty"]);
+    let init = ["init", "--yes", "--clients", "cursor"];
+    land.json(&root, &init);
+    land.claim(&root, "said before", "src");
+    git(&root, &["worktree", "add", "-q", "../tree", "-b", "tree"]);
+    land.remove_memory(&root);
+    let tree = land.path("tree");
+    let told = land.by_a_human(&tree, &init);
+    assert!(told.contains(GONE), "{told}");
+    assert_eq!(land.told(&root, "it waits")["state"], "queued");
+}
+
 /// Red before: the next write, or the start of a session, began an empty memory, and from then on all was said to be well.
 #[test]
 fn a_memory_that_was_removed_is_not_begun_anew_by_itself() {
@@ -202,9 +255,8 @@ fn a_memory_begins_by_itself_where_none_was_removed() {
     assert!(land.run(&root, &["uninit", "--yes"]).status.success());
     fs::remove_dir_all(root.join(".git/hivemind")).expect("the memory");
     fs::remove_dir_all(root.join(".hivemind")).expect("the settings");
-    assert!(
-        land.command(&root, &["init", "--yes"]).env("PATH", "").output().expect("hm runs").status.success()
-    );
+    let set_up = land.by_a_human(&root, &["init", "--yes", "--clients", "cursor"]);
+    assert!(set_up.contains("a new one begins"), "{set_up}");
     begins(&root, "said after the set-up");
     // The project moves, and another one takes its place.
     fs::rename(&root, land.path("moved")).expect("it moves");
