@@ -303,6 +303,17 @@ impl Checkpoints {
         }
     }
 
+    /// Writes the checkpoint beside the key into the file again if the file is gone and the ledger holds the events. An
+    /// import that brought the events back brings no checkpoints.
+    pub(crate) fn put_back(&self, origin: &Origin, holds: impl Fn(Cursor) -> bool) -> io::Result<()> {
+        let Seen { key: Ok(Some(key)), lines: Ok(lines), own: Some(own), .. } = self.seen(Some(origin))
+        else {
+            return Ok(());
+        };
+        let is_ours = own.holds(&key) && own.checkpoint.cursor().is_some_and(holds);
+        if lines.sealed.is_empty() && is_ours { self.append(&own) } else { Ok(()) }
+    }
+
     /// The file beside the key with what waits for the ledger that is missing at this place. It outlives the memory: a
     /// backup may replace the whole directory. `here` is the ledger that is there, if it has events.
     pub(crate) fn spool(&self, here: Option<Origin>) -> Option<PathBuf> {

@@ -167,6 +167,34 @@ fn a_set_up_in_another_work_tree_does_not_end_the_loss() {
     assert_eq!(land.told(&root, "it waits")["state"], "queued");
 }
 
+/// Red before: an agent removed the memory, and imported what it liked into the empty one. After the import of the right
+/// export the memory was called broken for good.
+#[test]
+fn only_the_operator_imports_into_a_memory_that_was_removed() {
+    let land = Land::new();
+    let root = land.repository("project");
+    let export = land.path("export.jsonl").display().to_string();
+    land.claim(&root, "said before", "src");
+    land.claim(&root, "said next", "src");
+    assert!(land.run(&root, &["export", &export]).status.success());
+    land.remove_memory(&root);
+    let refused = land.refusal(&root, &["--agent", "qa", "import", &export]);
+    assert!(refused.contains("only the operator"), "{refused}");
+    assert!(land.refusal(&root, &["import", &export]).contains("only a human"));
+    assert_eq!(land.told(&root, "it waits")["state"], "queued");
+    land.by_a_human(&root, &["import", &export]);
+    for _ in 0..2 {
+        assert!(land.run(&root, &["verify"]).status.success(), "{:?}", land.run(&root, &["verify"]));
+        assert_eq!(land.json(&root, &["status"])["damage"], Value::Null);
+        wait_until("what waited is committed", || {
+            land.said(&root) == ["it waits", "said before", "said next"]
+        });
+        end_writer(&land.workspace(&root));
+    }
+    assert!(land.json(&root, &["verify"])["checkpoints"].as_u64() > Some(1));
+    assert_eq!(land.told(&root, "said after")["state"], "committed");
+}
+
 /// Red before: the next write, or the start of a session, began an empty memory, and from then on all was said to be well.
 #[test]
 fn a_memory_that_was_removed_is_not_begun_anew_by_itself() {
