@@ -1,8 +1,9 @@
 //! A memory that was removed: it is missed, what waits for it is kept, and only the operator goes on without it.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::Output;
+use std::process::{Child, ChildStdin, ChildStdout, Output, Stdio};
 
 use serde_json::{Value, json};
 
@@ -193,6 +194,73 @@ fn only_the_operator_imports_into_a_memory_that_was_removed() {
     }
     assert!(land.json(&root, &["verify"])["checkpoints"].as_u64() > Some(1));
     assert_eq!(land.told(&root, "said after")["state"], "committed");
+}
+
+/// The server of a pane, driven line by line.
+struct Pane {
+    process: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Pane {
+    fn start(land: &Land, root: &Path) -> Self {
+        let mut command = land.command(root, &["serve", "--agent", "devops"]);
+        let mut process =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("hm serve starts");
+        let input = process.stdin.take().expect("its input");
+        let output = BufReader::new(process.stdout.take().expect("its output"));
+        let mut pane = Self { process, input, output };
+        let client = json!({ "name": "test", "version": "1" });
+        let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
+        pane.ask("initialize", &hello);
+        writeln!(pane.input, r#"{{"jsonrpc":"2.0","method":"notifications/initialized"}}"#)
+            .expect("it listens");
+        pane
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        writeln!(self.input, "{request}").expect("it listens");
+        loop {
+            let mut line = String::new();
+            assert!(self.output.read_line(&mut line).expect("it answers") > 0, "it has gone");
+            let answer: Value = serde_json::from_str(&line).expect("JSON");
+            if answer["id"] == 1 {
+                return answer;
+            }
+        }
+    }
+
+    fn claim(&mut self, statement: &str) -> String {
+        let claim = json!({ "statement": statement, "claim_type": "fact", "scopes": ["src"] });
+        self.ask("tools/call", &json!({ "name": "create_claim", "arguments": claim })).to_string()
+    }
+}
+
+impl Drop for Pane {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Red before: a pane that had connected while the ledger was empty knew no ledger, and wrote into the next one.
+#[test]
+fn the_first_pane_of_a_memory_does_not_write_into_another_one() {
+    let land = Land::new();
+    let root = land.repository("project");
+    let mut pane = Pane::start(&land, &root);
+    let answer = pane.claim("said by the first pane");
+    assert!(answer.contains("committed"), "{answer}");
+    git(&root, &["clone", "-q", "--bare", ".", "../origin"]);
+    end_writer(&land.workspace(&root));
+    fs::remove_dir_all(&root).expect("the project");
+    git(&land.path(""), &["clone", "-q", "origin", "project"]);
+    land.claim(&root, "said in the clone", "src");
+    let answer = pane.claim("said by the first pane in the clone");
+    assert!(answer.contains("another one than this pane wrote to before"), "{answer}");
+    assert_eq!(land.said(&root), ["said in the clone"]);
 }
 
 /// Red before: the next write, or the start of a session, began an empty memory, and from then on all was said to be well.
