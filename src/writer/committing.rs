@@ -242,6 +242,9 @@ impl Committing {
         // The acceptance of the loss ends the record of the ledger that lay here.
         let kept = if was_stopped { self.committer.kept_spool()? } else { None };
         let outcomes = self.committer.commit(&queued.submissions)?;
+        if !self.committer.is_stopped() {
+            self.sealer.first(self.committer.head());
+        }
         if queued.holds(|command| matches!(command, Command::AcceptLoss(_))) {
             // The checkpoint comes before the answer, because a `hm verify` after the answer expects it.
             self.sealer.seal_now(self.committer.head());

@@ -263,6 +263,37 @@ fn the_first_pane_of_a_memory_does_not_write_into_another_one() {
     assert_eq!(land.said(&root), ["said in the clone"]);
 }
 
+/// Red before: that a ledger lay here was recorded once the writer was idle.
+#[test]
+fn a_memory_that_is_removed_in_the_middle_of_the_work_is_missed() {
+    let land = Land::new();
+    let root = land.repository("project");
+    assert_eq!(land.told(&root, "said first")["state"], "committed");
+    // Its writer lives and may make a file meanwhile.
+    let memory = root.join(".git/hivemind");
+    wait_until("it is removed", || fs::remove_dir_all(&memory).is_ok() || !memory.exists());
+    let receipt = land.told(&root, "it waits");
+    assert_eq!(receipt["state"], "queued", "{receipt}");
+}
+
+/// Red before: a memory that moved into the git directory was recorded on the ground of its old place.
+#[test]
+fn a_memory_that_moved_out_of_the_tree_is_missed_at_its_new_place() {
+    let land = Land::new();
+    let root = land.path("project");
+    fs::create_dir_all(&root).expect("a directory");
+    land.json(&root, &["init", "--yes", "--clients", "cursor"]);
+    land.claim(&root, "said before there was git", "src");
+    end_writer(&land.workspace(&root));
+    git(&root, &["init", "-q", "-b", "main"]);
+    assert_eq!(land.memory(&root), root.join(".git/hivemind"));
+    // A writer that has nothing to seal takes the records along.
+    assert!(land.run(&root, &["rebuild"]).status.success());
+    land.remove_memory(&root);
+    let receipt = land.told(&root, "it waits");
+    assert_eq!(receipt["state"], "queued", "{receipt}");
+}
+
 /// Red before: the next write, or the start of a session, began an empty memory, and from then on all was said to be well.
 #[test]
 fn a_memory_that_was_removed_is_not_begun_anew_by_itself() {
