@@ -203,14 +203,14 @@ impl Committing {
     fn tick(&mut self) -> Result<(), WriterError> {
         self.governing.renew(&mut self.committer)?;
         self.committer.await_events()?;
+        // A writer whose files are gone would block the next writer, and the spool may be that of another memory.
+        self.committer.check_ground()?;
         // Spooled commands were accepted before the new ones, so they come first.
         if !self.spool.is_empty() && !self.committer.is_stopped() {
             replay_spool(&mut self.committer, &self.spool)?;
             patterns::after_group(&mut self.committer)?;
             self.head_tx.send_replace(self.committer.head().seq);
         }
-        // A writer whose files are gone would block the next writer.
-        self.committer.check_ground()?;
         if !self.committer.is_stopped() {
             self.background.tick(&mut self.committer)?;
         }
