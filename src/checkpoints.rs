@@ -126,7 +126,7 @@ impl Checkpoints {
     }
 
     /// The file with the name of the ledger that was last sealed at this place.
-    fn place_path(&self) -> Option<PathBuf> {
+    pub(crate) fn place_path(&self) -> Option<PathBuf> {
         Some(self.keys()?.join(format!("place-{}", self.place)))
     }
 
@@ -197,18 +197,18 @@ impl Checkpoints {
         let own = last(&self.file).map(|last| last.origin);
         let is_left = |origin: &Origin| memory.exists() && own.as_ref() != Some(origin);
         let (from, to) = (&before.place, &self.place);
-        if !before.placed().is_some_and(|origin| is_left(&origin)) {
-            for kind in ["place", "ground"] {
-                let (from, to) = (format!("{kind}-{from}"), format!("{kind}-{to}"));
-                private::gone(std::fs::rename(keys.join(from), keys.join(to)))?;
-            }
+        if let Some(origin) = before.placed().filter(|origin| !is_left(origin)) {
+            // The directory that holds the memory is another one now.
+            self.record_place(&origin)?;
+            before.clear_place()?;
         }
         for dir in std::fs::read_dir(keys)?.flatten() {
-            let (from, to) =
-                (dir.path().join(format!("sealed-{from}")), dir.path().join(format!("sealed-{to}")));
-            let moves = one(&from).is_none_or(|sealed| !is_left(&sealed.checkpoint.origin));
-            if moves && from.exists() {
-                std::fs::rename(from, to)?;
+            let at = |kind: &str, place: &str| dir.path().join(format!("{kind}-{place}"));
+            if one(&at("sealed", from)).is_some_and(|sealed| is_left(&sealed.checkpoint.origin)) {
+                continue;
+            }
+            for kind in ["sealed", "spool"].into_iter().filter(|kind| at(kind, from).exists()) {
+                std::fs::rename(at(kind, from), at(kind, to))?;
             }
         }
         Ok(())
@@ -290,17 +290,40 @@ impl Checkpoints {
     /// Moves the checkpoint beside the key forward to one whose line is durable.
     fn advance(&self, sealed: &Sealed) -> io::Result<()> {
         let origin = &sealed.checkpoint.origin;
-        let (Some(own), Some(place)) = (self.own_path(origin), self.place_path()) else { return Ok(()) };
+        let Some(own) = self.own_path(origin) else { return Ok(()) };
         private::replace(&own, &serde_json::to_vec(sealed)?)?;
+        self.record_place(origin)
+    }
+
+    /// Records which ledger lies at this place, and the ground of the place.
+    fn record_place(&self, origin: &Origin) -> io::Result<()> {
+        let (Some(place), Some(ground)) = (self.place_path(), self.ground_path()) else { return Ok(()) };
         if self.placed().as_ref() != Some(origin) {
             private::replace(&place, &serde_json::to_vec(origin)?)?;
         }
-        match (self.ground_path(), ground_name(&self.ground)) {
-            (Some(path), Some(ground)) if !self.is_same_ground() => {
-                private::replace(&path, ground.as_bytes())
-            }
-            _ => Ok(()),
+        match ground_name(&self.ground) {
+            Some(name) if !self.is_same_ground() => private::replace(&ground, name.as_bytes()),
+            Some(_) | None => Ok(()),
         }
+    }
+
+    /// Writes the checkpoint beside the key into the file again if the file is gone and the ledger holds the events. An
+    /// import that brought the events back brings no checkpoints.
+    pub(crate) fn put_back(&self, origin: &Origin, holds: impl Fn(Cursor) -> bool) -> io::Result<()> {
+        let Seen { key: Ok(Some(key)), lines: Ok(lines), own: Some(own), .. } = self.seen(Some(origin))
+        else {
+            return Ok(());
+        };
+        let is_ours = own.holds(&key) && own.checkpoint.cursor().is_some_and(holds);
+        if lines.sealed.is_empty() && is_ours { self.append(&own) } else { Ok(()) }
+    }
+
+    /// The file beside the key with what waits for the ledger that is missing at this place. It outlives the memory: a
+    /// backup may replace the whole directory. `here` is the ledger that is there, if it has events.
+    pub(crate) fn spool(&self, here: Option<Origin>) -> Option<PathBuf> {
+        let named = || last(&self.file).map(|last| last.origin);
+        let missing = self.placed().or(here).or_else(named)?;
+        Some(self.dir_of(&missing)?.join(format!("spool-{}", self.place)))
     }
 
     /// Begins anew after the operator accepted the missing or changed evidence. The file stays under another

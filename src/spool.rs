@@ -1,5 +1,6 @@
 //! The spool: commands accepted without a writer, made durable before they are acknowledged.
 
+use std::collections::HashSet;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -135,7 +136,12 @@ impl Spool {
 
     /// Whether the spool is empty; costs one stat.
     pub(crate) fn is_empty(&self) -> bool {
-        std::fs::metadata(&self.path).map_or(true, |metadata| metadata.len() == 0)
+        self.bytes() == 0
+    }
+
+    /// The length of the spool; costs one stat.
+    pub(crate) fn bytes(&self) -> u64 {
+        std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
     }
 
     /// The waiting commands in order; `None` when the spool cannot be read. Unreadable lines are left out.
@@ -187,6 +193,43 @@ impl Spool {
             Ok(true)
         };
         truncate().map_err(|source| self.failed(source))
+    }
+
+    /// Copies the lines after `offset` to a file outside of the memory, without those that it holds, and makes them
+    /// durable. Returns where reading stopped.
+    pub(crate) fn copy_to(&self, kept: &Path, offset: u64) -> Result<u64, SpoolError> {
+        let lines = self.read_after(offset)?;
+        let copy = || -> io::Result<()> {
+            let held = if offset == 0 { lines_of(kept)? } else { HashSet::new() };
+            let new: Vec<&str> =
+                lines.complete.iter().map(String::as_str).filter(|line| !held.contains(*line)).collect();
+            let (Some(dir), false) = (kept.parent(), new.is_empty()) else { return Ok(()) };
+            private::create_dir_all(dir)?;
+            append_lines(kept, &new.join("\n"))?;
+            private::sync_dir(dir)
+        };
+        copy().map_err(|source| SpoolError { path: kept.display().to_string(), source })?;
+        Ok(lines.end)
+    }
+
+    /// The lines that a file outside of the memory holds and this spool lacks, as a spool of their own. The file is removed
+    /// if there are none. Refused lines go to the files of this memory.
+    pub(crate) fn kept_in(&self, kept: &Path) -> Option<Self> {
+        let (outside, inside) = (lines_of(kept).ok()?, lines_of(&self.path).ok()?);
+        if outside.is_subset(&inside) {
+            if let Err(error) = private::gone(std::fs::remove_file(kept)) {
+                tracing::warn!(%error, file = %kept.display(), "cannot remove it");
+            }
+            return None;
+        }
+        Some(Self { path: kept.to_owned(), ..self.clone() })
+    }
+
+    /// The number of waiting commands, in the memory and in a file outside of it.
+    pub(crate) fn waiting_with(&self, kept: &Path) -> u64 {
+        let (mut lines, outside) = (lines_of(&self.path).unwrap_or_default(), lines_of(kept));
+        lines.extend(outside.unwrap_or_default());
+        lines.len() as u64
     }
 
     /// Keeps a rejected line for a human, with the reason.
@@ -279,6 +322,16 @@ impl Spool {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// The complete lines of a file that hold something; none of a file that is not there.
+fn lines_of(path: &Path) -> io::Result<HashSet<String>> {
+    let bytes = match private::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(HashSet::new()),
+        other => other?,
+    };
+    let lines = whole_lines(&bytes).map(|line| String::from_utf8_lossy(line).into_owned());
+    Ok(lines.filter(|line| !line.trim().is_empty()).collect())
 }
 
 /// The complete lines, without their line breaks.

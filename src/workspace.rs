@@ -168,18 +168,24 @@ impl Workspace {
         Err(WorkspaceError::NotThere(named.display().to_string()))
     }
 
-    /// Makes `.hivemind/` in `root` with a commented configuration, and the memory. Existing files stay.
+    /// Makes `.hivemind/` in `root` with a commented configuration, and the memory. Existing files stay, and so does the
+    /// record of a memory that was removed from here.
     pub fn init(root: &Path, environment: &Environment) -> Result<Self, WorkspaceError> {
         let state = StateDir::of_user(environment)?;
         let root = mark(root)?;
         let workspace = Self::at(root, None, &state, false)?;
-        if workspace.ownership()? == Ownership::Absent {
-            // Whoever removed the settings too begins anew on purpose.
-            let checkpoints = Checkpoints::of(&workspace.memory, Some(state.home()));
-            checkpoints.forget_place().map_err(|source| io_error(&workspace.memory, source))?;
-        }
         workspace.ensure()?;
         Ok(workspace)
+    }
+
+    /// Gives up the memory that was removed from here, so that the new one takes writes. False if another work tree has
+    /// settings of the project: then it was not removed as a whole.
+    pub fn begin_anew(&self) -> Result<bool, WorkspaceError> {
+        if self.roots().iter().any(|root| *root != self.root && root.join(MARKER).is_dir()) {
+            return Ok(false);
+        }
+        let checkpoints = Checkpoints::of(&self.memory, Some(self.state.home()));
+        checkpoints.forget_place().map_err(|source| io_error(&self.memory, source))
     }
 
     /// Like [`Workspace::init`], for a copy: the memory stays in `.hivemind/runtime/` even inside a repository.

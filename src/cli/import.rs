@@ -1,5 +1,5 @@
-//! `hm import`: the writer appends the events of an export to this ledger. Into a memory with events, and under
-//! `human_only`, that is a verb of the operator.
+//! `hm import`: the writer appends the events of an export to this ledger. Into a memory that has or had
+//! events, and under `human_only`, that is a verb of the operator.
 
 use std::path::PathBuf;
 
@@ -31,10 +31,14 @@ impl Import {
         if !file.is_file() {
             return Err(Failure::Usage(format!("{shown} is no regular file: write the export to one first")));
         }
-        let is_empty = match context.reads()?.ledger()? {
-            Some(ledger) => ledger.head()?.seq == 0,
-            None => true,
-        };
+        let mut reads = context.reads()?;
+        // A ledger that lost all of its events had some.
+        let has_lost = reads.standing()?.damage.is_some_and(|damage| damage.stops_writes());
+        let is_empty = !has_lost
+            && match reads.ledger()? {
+                Some(ledger) => ledger.head()?.seq == 0,
+                None => true,
+            };
         let verb = if self.as_is {
             Some("import --as-is")
         } else {

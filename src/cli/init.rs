@@ -5,12 +5,16 @@ use std::path::Path;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::Global;
 use super::output::{self, Failure};
+use super::{Global, surroundings};
 use crate::clients::{
     self, CLIENTS, Change, Client, ConfigFile, Edit, Entry, Extras, InstallError, Installed, Level, Places,
     Standing, Trust,
 };
+use crate::domain::agent::AgentId;
+use crate::domain::decide::Loss;
+use crate::ledger::LedgerError;
+use crate::standing::{self, Damage};
 use crate::system::Environment;
 use crate::workspace::{self, MARKER, Workspace};
 
@@ -216,9 +220,11 @@ impl<'a> Setup<'a> {
         let is_needed = self.is_new || wanted > 0;
         let agreed = is_needed && self.is_agreed(wanted)?;
         let mut failed = Vec::new();
+        let mut damage = None;
         if agreed && self.is_new {
-            Workspace::init(self.places.root(), self.environment).map_err(Failure::usage)?;
+            let workspace = Workspace::init(self.places.root(), self.environment).map_err(Failure::usage)?;
             self.say("the workspace is made\n")?;
+            damage = self.tell_loss(&workspace)?;
         }
         if agreed && wanted > 0 {
             let mut changed = 0;
@@ -238,12 +244,39 @@ impl<'a> Setup<'a> {
             let root = self.places.root().display().to_string();
             let files: Vec<Value> = self.changes.iter().map(|(change, _)| self.json(change)).collect();
             let written = agreed && failed.is_empty();
-            let whole = json!({ "workspace": root, "is_new": self.is_new, "written": written, "files": files, "failed": failed });
+            let whole = json!({
+                "workspace": root, "is_new": self.is_new, "written": written, "files": files, "failed": failed,
+                "damage": damage,
+            });
             output::print(true, "", &whole)?;
         } else if !failed.is_empty() {
             return Err(Failure::internal(failed.join("; ")));
         }
         if failed.is_empty() && !refused { Ok(()) } else { Err(Failure::Broken) }
+    }
+
+    /// Tells what is missing of the memory that lay here, and returns it. Where all of it is missing, the operator begins
+    /// anew: the settings were removed too.
+    fn tell_loss(&self, workspace: &Workspace) -> Result<Option<String>, Failure> {
+        let lost = || {
+            let standing = standing::Standing::of(workspace, self.environment.state_home.as_deref())?;
+            Ok::<_, LedgerError>(standing.damage.filter(Damage::stops_writes).map(|damage| damage.loss))
+        };
+        let Some(Loss { from, fault, .. }) = lost()? else { return Ok(None) };
+        let may_begin = from == 0 && self.is_operator();
+        if may_begin && workspace.begin_anew().map_err(Failure::usage)? && lost()?.is_none() {
+            self.say(&output::fitted(&format!("{fault}; a new one begins\n")))?;
+            return Ok(None);
+        }
+        self.say(&output::fitted(&format!("{fault}; writes wait in the spool: {}\n", Damage::FIX)))?;
+        Ok(Some(fault))
+    }
+
+    /// Whether a human at a terminal types it, and nothing names an agent.
+    fn is_operator(&self) -> bool {
+        let named = [self.global.agent.as_deref(), self.environment.agent.as_deref()];
+        let is_agent = |name: &str| name != AgentId::operator().as_str();
+        !named.into_iter().flatten().any(is_agent) && surroundings().human().is_ok()
     }
 
     fn say(&self, text: &str) -> Result<(), Failure> {

@@ -8,11 +8,12 @@ use serde::Serialize;
 use super::asking::{Asking, jobs, standing};
 use super::markdown::{LIST_FIELD_CHARS, counted, inline, name};
 use super::{Answer, ViewError, to_json};
+use crate::checkpoints::Checkpoints;
 use crate::domain::claim::Status;
 use crate::domain::event::MemoryDenied;
 use crate::domain::guard::Counts as GuardCounts;
 use crate::domain::time::Timestamp;
-use crate::ledger;
+use crate::ledger::{self, Origin};
 use crate::reads::Reads;
 use crate::schedule::{JobOutcome, JobRuns};
 use crate::spool::Spool;
@@ -67,10 +68,20 @@ pub(super) fn answer(asking: &mut Asking<'_>) -> Result<Answer, ViewError> {
     Ok(answer.without(left_out.count()))
 }
 
+/// Number of waiting commands. Those that are kept outside of the memory wait too.
+fn waiting(reads: &mut Reads) -> u64 {
+    let genesis =
+        reads.readable_ledger().and_then(|ledger| ledger.hashes_after(0, 1).ok()).unwrap_or_default();
+    let checkpoints = Checkpoints::of(reads.workspace().memory(), reads.state_home());
+    let kept = checkpoints.spool(genesis.first().map(Origin::of)).filter(|kept| kept.exists());
+    let spool = Spool::of(reads.workspace());
+    kept.map_or_else(|| spool.waiting(), |kept| spool.waiting_with(&kept))
+}
+
 fn status(reads: &mut Reads, now: Timestamp) -> Result<(StatusView, LeftOut), ViewError> {
     let horizon = reads.horizon();
     // The spool of today says nothing about a past state.
-    let spooled = if horizon.is_none() { Spool::of(reads.workspace()).waiting() } else { 0 };
+    let spooled = if horizon.is_none() { waiting(reads) } else { 0 };
     let jobs = jobs(reads);
     let (Standing { damage, unsealed, .. }, unreadable) = standing(reads)?;
     let workspace = reads.workspace().root().display().to_string();

@@ -27,6 +27,8 @@ pub(super) struct Sealer {
     request_tx: Option<Sender<Request>>,
     thread: Option<JoinHandle<()>>,
     asked: u64,
+    /// Whether the ledger has no checkpoint yet. Its first one also records that a ledger lies at this place.
+    is_first: bool,
 }
 
 /// A request for a checkpoint. Its sender waits until `done_tx` is dropped.
@@ -48,21 +50,30 @@ impl Sealer {
     pub(super) fn start(workspace: &Workspace, checkpoints: Checkpoints) -> io::Result<Self> {
         let (request_tx, request_rx) = std::sync::mpsc::channel();
         let workspace = workspace.clone();
+        let is_first = checkpoints.last_size() == 0;
         let thread = std::thread::Builder::new()
             .name("checkpoint".to_owned())
             .spawn(move || seal_all(&workspace, checkpoints, &request_rx))?;
-        Ok(Self { request_tx: Some(request_tx), thread: Some(thread), asked: 0 })
+        Ok(Self { request_tx: Some(request_tx), thread: Some(thread), asked: 0, is_first })
     }
 
     /// The sealer of a writer without a directory for keys: it seals nothing.
     pub(super) fn none() -> Self {
-        Self { request_tx: None, thread: None, asked: 0 }
+        Self { request_tx: None, thread: None, asked: 0, is_first: false }
     }
 
     /// Requests a checkpoint if the writer passed a multiple of [`EVERY_EVENTS`].
     pub(super) fn passed(&mut self, head: Cursor) {
         if head.seq / EVERY_EVENTS > self.asked / EVERY_EVENTS {
             self.seal(head);
+        }
+    }
+
+    /// Seals the first checkpoint of a ledger with its first commit, and waits for it: a ledger that is removed later is
+    /// missed, even before the writer was ever idle.
+    pub(super) fn first(&mut self, head: Cursor) {
+        if head.seq > 0 && std::mem::take(&mut self.is_first) {
+            self.seal_now(head);
         }
     }
 
@@ -160,7 +171,7 @@ mod tests {
     #[test]
     fn a_busy_writer_seals_every_thousand_events() {
         let (request_tx, request_rx) = std::sync::mpsc::channel();
-        let mut sealer = Sealer { request_tx: Some(request_tx), thread: None, asked: 0 };
+        let mut sealer = Sealer { request_tx: Some(request_tx), thread: None, asked: 0, is_first: false };
         for seq in (1..=700).chain([999, 1_000, 1_001, 1_999, 3_500, 3_999, 4_000]) {
             sealer.passed(Cursor { seq, hash: [0; 32] });
         }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::crash::CrashPoint;
 use super::error::WriterError;
 use super::facts;
-use super::ground::Ground;
+use super::ground::{self, Ground, Stamp};
 use super::group::{Group, Progress, answer, key_of, unwritten};
 use super::profiles::Profiles;
 use super::receipts::{self, command_hash, receipt_of, same_request};
@@ -80,6 +80,10 @@ pub struct Committer {
     pub(super) workspace: Workspace,
     pub(super) state_home: Option<PathBuf>,
     pub(super) standing: Standing,
+    /// The stamps of the ledger as it was opened. A writer that is stopped does not change them.
+    pub(super) opened: [Stamp; 3],
+    /// Number of bytes of the spool that are also kept outside of the memory, while events are missing.
+    pub(super) kept_bytes: u64,
     crash_at: Option<CrashPoint>,
     /// Whether the commands come from the spool. Their authors already have receipts.
     pub(super) is_replaying: bool,
@@ -97,6 +101,7 @@ impl Committer {
     ) -> Result<Self, WriterError> {
         workspace.ensure()?;
         let ledger = Ledger::open(&workspace.ledger())?;
+        let opened = ground::stamps(workspace, state_home);
         // This runs before the read models are opened and folded, because their old position shows a loss of
         // events.
         let standing = Standing::of(workspace, state_home)?;
@@ -124,6 +129,8 @@ impl Committer {
             workspace: workspace.clone(),
             state_home: state_home.map(Path::to_owned),
             standing,
+            opened,
+            kept_bytes: 0,
             crash_at: None,
             is_replaying: false,
             ground: None,

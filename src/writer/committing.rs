@@ -23,7 +23,7 @@ use super::work::{Ended, WorkItem};
 use crate::checkpoints::Checkpoints;
 use crate::domain::command::{Command, Submission};
 use crate::ledger::{Imported, Origin};
-use crate::private::FileName;
+use crate::private::{self, FileName};
 use crate::spool::Spool;
 use crate::standing::Damage;
 use crate::workspace::Workspace;
@@ -125,6 +125,12 @@ impl Committing {
             tracing::error!(%error, "what was kept for a newer hm stays where it is");
         }
         record_start(&mut committer, &runs, workspace)?;
+        committer.await_events()?;
+        if committer.damage().is_none()
+            && let Some(kept) = committer.kept_spool()?
+        {
+            replay_kept(&mut committer, &spool, &kept)?;
+        }
         if !spool.is_empty() {
             replay_spool(&mut committer, &spool)?;
         }
@@ -196,15 +202,18 @@ impl Committing {
     /// Work that is due also without a request.
     fn tick(&mut self) -> Result<(), WriterError> {
         self.governing.renew(&mut self.committer)?;
+        self.committer.await_events()?;
+        // A writer whose files are gone would block the next writer, and the spool may be that of another memory.
+        self.committer.check_ground()?;
         // Spooled commands were accepted before the new ones, so they come first.
         if !self.spool.is_empty() && !self.committer.is_stopped() {
             replay_spool(&mut self.committer, &self.spool)?;
             patterns::after_group(&mut self.committer)?;
             self.head_tx.send_replace(self.committer.head().seq);
         }
-        // A writer whose files are gone would block the next writer.
-        self.committer.check_ground()?;
-        self.background.tick(&mut self.committer)?;
+        if !self.committer.is_stopped() {
+            self.background.tick(&mut self.committer)?;
+        }
         self.runs.tick(&mut self.committer)?;
         self.announce();
         Ok(())
@@ -212,6 +221,10 @@ impl Committing {
 
     /// Checkpoints and seals in an idle moment. A replay of the spool may have moved the head without any request.
     fn tidy(&mut self) {
+        // A writer that waits for a backup uses none of the files that the backup replaces.
+        if self.committer.is_stopped() {
+            return;
+        }
         if std::mem::replace(&mut self.is_untidy, false) || self.sealer.is_behind(self.committer.head()) {
             self.committer.tidy();
             self.sealer.seal(self.committer.head());
@@ -226,7 +239,12 @@ impl Committing {
     fn take(&mut self, queued: Queued) -> Result<(), WriterError> {
         self.is_untidy = true;
         let was_stopped = self.committer.is_stopped();
+        // The acceptance of the loss ends the record of the ledger that lay here.
+        let kept = if was_stopped { self.committer.kept_spool()? } else { None };
         let outcomes = self.committer.commit(&queued.submissions)?;
+        if !self.committer.is_stopped() {
+            self.sealer.first(self.committer.head());
+        }
         if queued.holds(|command| matches!(command, Command::AcceptLoss(_))) {
             // The checkpoint comes before the answer, because a `hm verify` after the answer expects it.
             self.sealer.seal_now(self.committer.head());
@@ -251,6 +269,10 @@ impl Committing {
         if was_stopped && !self.committer.is_stopped() {
             // Now the records are possible that the writer skipped at its start.
             record_start(&mut self.committer, &self.runs, &self.workspace)?;
+            if let Some(kept) = kept {
+                replay_kept(&mut self.committer, &self.spool, &kept)?;
+                self.announce();
+            }
         }
         for reply_tx in queued.rebuilds {
             self.rebuild(&reply_tx);
@@ -318,6 +340,17 @@ fn record_start(
         workspace.settle_adoption()?;
     }
     runs.reconcile(committer)
+}
+
+/// Commits what was kept outside of the memory while events were missing, where the spool in the memory lacks it: a backup
+/// was put into the place of that memory.
+fn replay_kept(committer: &mut Committer, spool: &Spool, kept: &Path) -> Result<(), WriterError> {
+    let Some(outside) = spool.kept_in(kept) else { return Ok(()) };
+    replay_spool(committer, &outside)?;
+    if outside.is_empty() {
+        private::gone(std::fs::remove_file(kept))?;
+    }
+    Ok(())
 }
 
 /// Commits the spooled commands. If the spool cannot be read now, the writer tries again later.

@@ -1,10 +1,11 @@
 //! How a committer is opened and takes commands: an erasure and the acceptance of a loss stand alone in their group.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::commit::Committer;
 use super::erasure::{erase, unfinished};
 use super::error::WriterError;
+use super::ground;
 use super::import::drop_lost_imports;
 use super::sweeps::join_respelled;
 use crate::checkpoints::Checkpoints;
@@ -68,6 +69,7 @@ impl Committer {
                 for submission in part {
                     outcomes.push(self.wait(submission)?);
                 }
+                self.keep_waiting();
                 continue;
             }
             if part.iter().any(accepts) {
@@ -120,6 +122,45 @@ impl Committer {
         let outcomes = self.commit(group);
         self.is_replaying = false;
         outcomes
+    }
+
+    /// Work that is due while events are missing: looks for a backup that was copied over the files of this writer, and
+    /// keeps what waits. No database is read: a reader amid the copy would spoil it.
+    ///
+    /// # Errors
+    /// [`WriterError::Replaced`] when another process wrote the ledger, or the operator began anew; the next writer folds
+    /// what is there and commits what waits.
+    pub(super) fn await_events(&mut self) -> Result<(), WriterError> {
+        if !self.is_stopped() {
+            return Ok(());
+        }
+        if ground::stamps(&self.workspace, self.state_home.as_deref()) != self.opened {
+            return Err(WriterError::Replaced(self.workspace.ledger().display().to_string()));
+        }
+        self.keep_waiting();
+        Ok(())
+    }
+
+    /// The file outside of the memory with what waits for missing events; `None` without a directory for keys.
+    pub(super) fn kept_spool(&self) -> Result<Option<PathBuf>, WriterError> {
+        let checkpoints = Checkpoints::of(self.workspace.memory(), self.state_home.as_deref());
+        Ok(checkpoints.spool(self.origin()?))
+    }
+
+    /// Copies what waits out of the memory, because a backup may replace the whole directory.
+    fn keep_waiting(&mut self) {
+        if self.spool.bytes() == self.kept_bytes {
+            return;
+        }
+        let kept = match self.kept_spool() {
+            Ok(Some(file)) => self.spool.copy_to(&file, self.kept_bytes).map_err(WriterError::from),
+            Ok(None) => return,
+            Err(error) => Err(error),
+        };
+        match kept {
+            Ok(bytes) => self.kept_bytes = bytes,
+            Err(error) => tracing::error!(%error, "what waits in the spool is only there"),
+        }
     }
 
     /// Puts a command into the spool while events are missing from the ledger.

@@ -25,12 +25,12 @@ pub(super) fn erase(committer: &mut Committer) -> Result<bool, WriterError> {
     committer.refold()?;
     let gone = Gone::of(&committer.ledger.redacted()?);
     let renewed = committer.renew_projection();
-    let scrubbed = committer.spool.scrub(|line| gone.holds(line));
+    let scrubbed = scrub_spools(committer, &gone);
     let mut done = true;
     for outcome in [
         erased.map_err(WriterError::from),
         renewed.map_err(WriterError::from),
-        scrubbed.map(|()| true).map_err(WriterError::from),
+        scrubbed.map(|()| true),
         scrub_artifacts(committer).map(|()| true).map_err(WriterError::from),
     ] {
         match outcome {
@@ -45,6 +45,13 @@ pub(super) fn erase(committer: &mut Committer) -> Result<bool, WriterError> {
         committer.ledger.file().settle_erasure()?;
     }
     Ok(done)
+}
+
+/// Blanks the lines of the spools, in the memory and outside of it.
+fn scrub_spools(committer: &Committer, gone: &Gone) -> Result<(), WriterError> {
+    committer.spool.scrub(|line| gone.holds(line))?;
+    let outside = committer.kept_spool()?.and_then(|kept| committer.spool.kept_in(&kept));
+    outside.map_or(Ok(()), |outside| Ok(outside.scrub(|line| gone.holds(line))?))
 }
 
 /// Removes the files of runs whose end was erased: those of the memory, and the results below `artifacts/` of each work

@@ -1,10 +1,11 @@
 //! The rules of a running writer: they follow config.toml, and the ledger records them.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use super::commit::Committer;
 use super::error::WriterError;
+use super::ground::{Stamp, stamp};
 use crate::config::{Config, ConfigError};
 use crate::domain::agent::AgentId;
 use crate::domain::event::PolicyChanged;
@@ -16,9 +17,6 @@ use crate::workspace::Workspace;
 const SETTLED_AFTER_MS: i64 = 100;
 /// How many times a renewal looks at a file that changes all the time.
 const LOOKS: usize = 3;
-
-/// The time of a file's last change since 1970, and its size in bytes. None for a missing file.
-type Stamp = Option<(Duration, u64)>;
 
 /// The state of config.toml when it was last read.
 #[derive(Debug)]
@@ -138,10 +136,4 @@ fn record(committer: &mut Committer) -> Result<(), WriterError> {
     let batch = committer.own(AgentId::system(), vec![changed.into()]);
     committer.record(&[batch])?;
     Ok(())
-}
-
-fn stamp(path: &Path) -> Stamp {
-    let metadata = std::fs::metadata(path).ok()?;
-    let changed = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some((changed, metadata.len()))
 }

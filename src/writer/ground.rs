@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
+use crate::checkpoints::Checkpoints;
 use crate::private;
 use crate::workspace::Workspace;
 
@@ -37,6 +38,22 @@ impl Ground {
             _ => private::replace(&workspace.ledger_pair(), pair.as_bytes()),
         }
     }
+}
+
+/// When a file was written last, and its length. None if it is not there.
+pub(super) type Stamp = Option<(Duration, u64)>;
+
+/// The stamp of a file. Each write of another process changes it.
+pub(super) fn stamp(path: &Path) -> Stamp {
+    let metadata = std::fs::metadata(path).ok()?;
+    let changed = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some((changed, metadata.len()))
+}
+
+/// The stamps of the ledger, of its log, and of the record that a ledger lies at this place.
+pub(super) fn stamps(workspace: &Workspace, state_home: Option<&Path>) -> [Stamp; 3] {
+    let place = Checkpoints::of(workspace.memory(), state_home).place_path();
+    [Some(workspace.ledger()), Some(workspace.ledger_log()), place].map(|file| stamp(&file?))
 }
 
 /// Whether an open file is the one at a path.

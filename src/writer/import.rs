@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::commit::Committer;
 use super::erasure::erase;
 use super::error::WriterError;
+use crate::checkpoints::Checkpoints;
 use crate::domain::decide::gate;
 use crate::domain::policy::MemoryPolicy;
 use crate::domain::privacy::{self, Denial, Secrets};
@@ -58,6 +59,7 @@ pub(super) fn import(
     if committer.is_stopped() {
         // The import brought back the missing events.
         committer.standing = Standing::default();
+        put_back_checkpoints(committer)?;
     }
     if committer.owes_erasure()? {
         // The file may hold redactions, which apply here too. Everything imported is folded again.
@@ -67,6 +69,17 @@ pub(super) fn import(
         committer.catch_up();
     }
     Ok(Ok(imported))
+}
+
+/// Begins the file of checkpoints again if it was lost with the events. The evidence beside the key stays.
+fn put_back_checkpoints(committer: &Committer) -> Result<(), WriterError> {
+    let Some(origin) = committer.origin()? else { return Ok(()) };
+    let checkpoints = Checkpoints::of(committer.workspace.memory(), committer.state_home.as_deref());
+    let put_back = checkpoints.put_back(&origin, |at| committer.ledger.holds(at).unwrap_or(false));
+    if let Err(error) = put_back {
+        tracing::error!(%error, "the file of checkpoints is still missing");
+    }
+    Ok(())
 }
 
 /// Removes the notes of imports that did not commit. An import is noted before its commit.

@@ -157,7 +157,8 @@ fn a_ledger_made_anew_with_another_first_event_stays_named() {
     assert_accepted(&shell);
     // Starting anew on purpose is said by hm init, and no damage.
     std::fs::remove_dir_all(shell.workspace().marker_dir()).expect("the memory");
-    shell.init();
+    let begun = by_a_human(&shell.command("hm init --yes --clients cursor"));
+    assert!(begun.status.success(), "{begun:?}");
     assert_eq!(write(&shell, "from the beginning")["state"], "committed");
     shell.end_writer();
     assert_eq!(verified(&shell), (Some(0), String::new()));

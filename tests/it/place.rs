@@ -1,5 +1,7 @@
 //! Where a memory lies and whose it is: real repositories, real work trees, and memories that strangers bring along.
 
+mod removed;
+
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -620,105 +622,4 @@ fn snapshot(dir: &Path) -> Vec<(PathBuf, u64, i64, Vec<u8>)> {
     }
     found.sort();
     found
-}
-
-/// Red before: the next write, or the start of a session, began an empty memory, and from then on all was said to be well.
-#[test]
-fn a_memory_that_was_removed_is_not_begun_anew_by_itself() {
-    let land = Land::new();
-    let root = land.repository("project");
-    let memory = root.join(".git/hivemind");
-    land.claim(&root, "said before", "src");
-    end_writer(&land.workspace(&root));
-    let kept = land.path("kept");
-    copy(&memory, &kept);
-    fs::remove_dir_all(&memory).expect("the memory");
-    let gone = "the ledger that lay here is gone";
-    let start =
-        json!({ "hook_event_name": "SessionStart", "session_id": "s", "source": "startup", "cwd": root });
-    let told = land.hook(&root, &start);
-    assert!(told.contains(gone) && told.contains("writes wait in the spool"), "{told}");
-    for round in 0..2 {
-        let line = format!("it goes on {round}");
-        let receipt = land.json(&root, &["--agent", "analyst", "claim", "create", &line, "--scope", "src"]);
-        assert_eq!(receipt["state"], "queued", "{receipt}");
-        assert_eq!(receipt["warnings"][0]["code"], "ledger_damaged", "{receipt}");
-        let damage = land.json(&root, &["status"])["damage"].clone();
-        assert!(damage.as_str().is_some_and(|damage| damage.contains(gone)), "{damage}");
-        assert!(!land.run(&root, &["verify"]).status.success());
-        assert!(!land.run(&root, &["doctor"]).status.success());
-        end_writer(&land.workspace(&root));
-    }
-    // An agent does not accept it, and neither does the set-up of a workspace whose settings are there.
-    assert!(
-        land.refusal(&root, &["--agent", "devops", "repair", "--accept-loss", "--reason", "x"])
-            .contains("only the operator")
-    );
-    land.command(&root, &["init", "--yes"]).env("PATH", "").output().expect("hm runs");
-    assert!(!land.run(&root, &["verify"]).status.success());
-
-    // A backup that is put back goes on.
-    let waiting = land.path("waiting");
-    fs::rename(&memory, &waiting).expect("the new memory");
-    copy(&kept, &memory);
-    assert_eq!(land.json(&root, &["status"])["damage"], Value::Null);
-    land.claim(&root, "said after", "src");
-    assert_eq!(land.claims(&root).len(), 2);
-    end_writer(&land.workspace(&root));
-
-    // The operator may go on without it, and then what waited is committed.
-    fs::remove_dir_all(&memory).expect("the memory");
-    let receipt = land.json(&root, &["--agent", "analyst", "claim", "create", "it waits", "--scope", "src"]);
-    assert_eq!(receipt["state"], "queued", "{receipt}");
-    let accept = ["--agent", "operator", "repair", "--accept-loss", "--reason", "there is no backup"];
-    let accepted = by_a_human(&land.command(&root, &accept));
-    assert!(accepted.status.success(), "{accepted:?}");
-    wait_until("what waited is committed", || land.claims(&root).len() == 1);
-    end_writer(&land.workspace(&root));
-    let verified = land.json(&root, &["verify"]);
-    assert_eq!(verified["accepted"][0]["reason"], "there is no backup", "{verified}");
-    assert_eq!(land.json(&root, &["status"])["damage"], Value::Null);
-}
-
-/// The other side: on a ground that never had a memory one begins without a human.
-#[test]
-fn a_memory_begins_by_itself_where_none_was_removed() {
-    let land = Land::new();
-    let root = land.repository("project");
-    let begins = |root: &Path, statement: &str| {
-        assert_eq!(land.json(root, &["status"])["damage"], Value::Null, "{statement}");
-        land.claim(root, statement, "src");
-        assert_eq!(land.claims(root).len(), 1, "{statement}");
-        end_writer(&land.workspace(root));
-        assert!(land.run(root, &["verify"]).status.success(), "{statement}");
-    };
-    begins(&root, "said first");
-    // A repository of its own again, and then a clone, at the same path.
-    let origin = land.path("origin");
-    git(&root, &["clone", "-q", "--bare", ".", "../origin"]);
-    fs::remove_dir_all(root.join(".git")).expect("the repository");
-    git(&root, &["init", "-q", "-b", "main"]);
-    begins(&root, "said in the repository that was made again");
-    fs::remove_dir_all(&root).expect("the project");
-    git(origin.parent().expect("a directory"), &["clone", "-q", "origin", "project"]);
-    begins(&root, "said in the clone");
-    // What `hm uninit` says to delete, and the set-up after it.
-    assert!(land.run(&root, &["uninit", "--yes"]).status.success());
-    fs::remove_dir_all(root.join(".git/hivemind")).expect("the memory");
-    fs::remove_dir_all(root.join(".hivemind")).expect("the settings");
-    assert!(
-        land.command(&root, &["init", "--yes"]).env("PATH", "").output().expect("hm runs").status.success()
-    );
-    begins(&root, "said after the set-up");
-    // The project moves, and another one takes its place.
-    fs::rename(&root, land.path("moved")).expect("it moves");
-    let root = land.repository("project");
-    begins(&root, "said by another");
-    land.claim(&land.path("moved"), "said after the move", "src");
-    end_writer(&land.workspace(&land.path("moved")));
-    // Removed after the move, it is missed there.
-    fs::remove_dir_all(land.path("moved").join(".git/hivemind")).expect("the memory");
-    let receipt =
-        land.json(&land.path("moved"), &["--agent", "qa", "claim", "create", "it waits", "--scope", "src"]);
-    assert_eq!(receipt["state"], "queued", "{receipt}");
 }

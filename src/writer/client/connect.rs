@@ -168,9 +168,16 @@ impl Connector {
         Ok(stream)
     }
 
-    /// Fails when the ledger is another one than the front wrote to before.
+    /// Fails when the memory or the ledger is another one than the front wrote to before. A ledger without events has no
+    /// id, so the id of its memory tells.
     fn recognise(&self, ledger: Option<Origin>) -> Result<(), Rejection> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let here = self.workspace.id();
+        match (&seen.memory, &here) {
+            (Some(before), Some(now)) if before != now => return Err(self.replaced()),
+            (None, Some(_)) => seen.memory = here,
+            (Some(_) | None, _) => {}
+        }
         if seen.ledger.is_none() {
             seen.ledger = ledger;
         } else if seen.ledger != ledger {
