@@ -48,8 +48,17 @@ impl Context {
         }
     }
 
+    /// The session of the researcher that this process is part of. No variable of its shell changes it.
+    pub(super) fn researcher_session(&self) -> Option<SessionId> {
+        let told: SessionId = system::given_to_run()?.remove("HM_SESSION")?.parse().ok()?;
+        Some(told).filter(SessionId::is_of_researcher)
+    }
+
     /// The client's session, if the environment or a variable names one.
     pub(super) fn given_session(&self) -> Option<SessionId> {
+        if let Some(own) = self.researcher_session() {
+            return Some(own);
+        }
         let Environment { own_session, session, .. } = &self.environment;
         let session = session.iter().filter(|session| !self.is_inherited(session));
         own_session.iter().chain(session).find_map(|session| session.parse().ok())

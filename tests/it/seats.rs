@@ -3,6 +3,7 @@
 mod below;
 mod beside;
 mod joined;
+mod sent_out;
 mod shells;
 mod standing;
 
