@@ -42,7 +42,7 @@ pub struct Seats {
     /// The sessions of researchers that an agent's session started. They count as one agent with it.
     researchers: BTreeSet<SessionId>,
     /// The agents with which a session counts as one by their name alone: a front named the agent that started this
-    /// researcher. Such an agent may speak in any session.
+    /// researcher, or that spoke in the same client. Such an agent may speak in any session.
     named: BTreeMap<SessionId, BTreeSet<AgentId>>,
 }
 
@@ -118,7 +118,7 @@ impl Seats {
     }
 
     /// Whether two speakers count as one agent: by their sessions, or by the name of an agent without a seat that started a
-    /// researcher.
+    /// researcher, or spoke in the same client.
     pub fn are_one_party(
         &self,
         (agent, session): (&AgentId, Option<&SessionId>),
@@ -228,10 +228,23 @@ impl Seats {
                 self.join(&other, &first);
                 self.absorb(&first, &other);
             }
-            self.first_of.insert(seated.session.clone(), first);
+            self.first_of.insert(seated.session.clone(), first.clone());
+            if first != other
+                && let Some(names) = self.named.remove(&other)
+            {
+                self.named.entry(first).or_default().extend(names);
+            }
         }
         if let Some(other) = &seated.joins {
+            let own =
+                self.pane(&seated.session).filter(|pane| !pane.is_seated).map(|pane| pane.agent.clone());
             self.join(&seated.session, other);
+            if let Some(agent) = own {
+                self.add_named(other, (&agent, &seated.session));
+            }
+            if let Some(agent) = self.pane(other).map(|pane| pane.agent.clone()) {
+                self.add_named(&seated.session, (&agent, other));
+            }
         }
         let first = self.first(&seated.session).clone();
         let pane = self.open(&first, &seated.session, &seated.agent, at);
