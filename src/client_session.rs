@@ -126,7 +126,7 @@ impl ClientSession {
 
     /// Records that the client is now in this session, and marks the records of ended clients.
     pub fn enter(&self, session: &SessionId) -> io::Result<()> {
-        self.record(session.as_str())
+        self.record(&format!("{session}\n\n{}", system::name_of(self.client)))
     }
 
     /// Like [`ClientSession::enter`], with the agent of the session.
@@ -221,8 +221,8 @@ struct Noted {
     session: SessionId,
     /// The agent of the write that left the record.
     agent: Option<AgentId>,
-    /// The name of the client's process, beside an agent. No hook replaces such a record when another process gets the same
-    /// id.
+    /// The name of the process, so that the record does not count for another process with the same id. Records of older
+    /// releases have none.
     process: Option<String>,
     /// The name of the process of the client that started this server.
     client: Option<String>,

@@ -235,6 +235,12 @@ impl Caller {
         Self { pinned: None, of_work_tree, role: Role::Agent, ..self }
     }
 
+    /// Takes the pin away, in a pane that is `agent` already.
+    #[must_use]
+    pub fn known_as(self, agent: AgentId) -> Self {
+        Self { pinned: None, of_work_tree: Some(agent), role: Role::Agent, ..self }
+    }
+
     /// Makes the caller a host that speaks for many agents and names one in each call.
     #[must_use]
     pub fn for_any_agent(self) -> Self {

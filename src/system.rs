@@ -228,12 +228,30 @@ pub fn given_to_client(_: impl Fn(u32) -> bool) -> Option<BTreeMap<String, Strin
 /// without a client, and where the system does not show them.
 #[cfg(target_os = "linux")]
 pub fn given_to_client(is_pane: impl Fn(u32) -> bool) -> Option<BTreeMap<String, String>> {
-    let runner = above().iter().position(Above::is_runner);
-    let first_of_run =
-        runner.map(|at| at.checked_sub(1).map_or_else(std::process::id, |at| above()[at].process));
     let clients: Vec<u32> = clients_above().collect();
     let pane = || clients.iter().rfind(|client| is_pane(**client)).or(clients.first()).copied();
-    Some(started_with(first_of_run.or_else(pane)?)).filter(|variables| !variables.is_empty())
+    Some(started_with(first_of_run().or_else(pane)?)).filter(|variables| !variables.is_empty())
+}
+
+/// The variables with which the first process of the run was started that this process belongs to; this system does not
+/// show them.
+#[cfg(not(target_os = "linux"))]
+pub const fn given_to_run() -> Option<BTreeMap<String, String>> {
+    None
+}
+
+/// The variables with which the first process of the run was started that this process belongs to. `None` outside a run,
+/// and where the system does not show them.
+#[cfg(target_os = "linux")]
+pub fn given_to_run() -> Option<BTreeMap<String, String>> {
+    Some(started_with(first_of_run()?)).filter(|variables| !variables.is_empty())
+}
+
+/// The first process of the run that this process belongs to.
+#[cfg(target_os = "linux")]
+fn first_of_run() -> Option<u32> {
+    let runner = above().iter().position(Above::is_runner)?;
+    Some(runner.checked_sub(1).map_or_else(std::process::id, |at| above()[at].process))
 }
 
 /// The clients above this process; this system does not show them.

@@ -199,7 +199,7 @@ impl Hooked {
             context.human("hook")?;
         }
         let caller = caller.seated_by(context.config.clients.clone(), context.workspace.worktree().as_ref());
-        let caller = context.below_panes(caller, system::client_process());
+        let caller = context.below_panes(context.in_known_pane(caller), system::client_process());
         let speaker = caller.speaks_for(None, Some(call.client.as_str()))?;
         let named = context.environment.own_session.as_ref().or(call.session.as_ref());
         let session = named.and_then(|session| session.parse().ok());

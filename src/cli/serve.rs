@@ -56,7 +56,7 @@ impl Serve {
             context.human("serve")?;
         }
         // `HM_SESSION` takes precedence over the session that the client names.
-        let is_told = context.environment.own_session.is_some();
+        let is_told = context.environment.own_session.is_some() || context.researcher_session().is_some();
         // A server of many clients has no session or task of its own.
         if self.http.is_none() {
             caller = caller.at_work_on(context.task()?);

@@ -11,7 +11,7 @@ use crate::domain::ids::{SessionId, TaskId};
 use crate::domain::privacy::{Secrets, scan};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
-use crate::domain::seat::Unpinned;
+use crate::domain::seat::{self, Unpinned};
 use crate::domain::text::{Label, Reason};
 use crate::identity::{Caller, Speaker};
 use crate::system::{self, Environment};
@@ -48,8 +48,17 @@ impl Context {
         }
     }
 
+    /// The session of the researcher that this process is part of. No variable of its shell changes it.
+    pub(super) fn researcher_session(&self) -> Option<SessionId> {
+        let told: SessionId = system::given_to_run()?.remove("HM_SESSION")?.parse().ok()?;
+        Some(told).filter(SessionId::is_of_researcher)
+    }
+
     /// The client's session, if the environment or a variable names one.
     pub(super) fn given_session(&self) -> Option<SessionId> {
+        if let Some(own) = self.researcher_session() {
+            return Some(own);
+        }
         let Environment { own_session, session, .. } = &self.environment;
         let session = session.iter().filter(|session| !self.is_inherited(session));
         own_session.iter().chain(session).find_map(|session| session.parse().ok())
@@ -243,6 +252,26 @@ impl Context {
         }
     }
 
+    /// The caller of a hook. The environment of a running client does not change, so a pin with which the client was not
+    /// started is a line of its shell where its pane is known already: the pane stays the agent that it is.
+    pub(super) fn in_known_pane(&self, caller: Caller) -> Caller {
+        let Some(pin) = caller.pinned().filter(|pin| !pin.is_reserved()).cloned() else { return caller };
+        let resolved = |name: &String| self.config.roster.resolve(name).ok();
+        let is_given = self
+            .given_to_pane()
+            .is_none_or(|given| given.get("HM_AGENT").and_then(resolved).as_ref() == Some(&pin));
+        let sessions = if is_given { Vec::new() } else { self.sessions_above(None) };
+        for session in sessions {
+            let known = self.known_agent_of(&session);
+            let known = known.or_else(|| Some((ClientSession::agent_in(&self.workspace, &session)?, false)));
+            let Some((agent, is_seated)) = known else { return caller.known_as(pin) };
+            if !seat::may_pin(&pin, (&agent, is_seated)) {
+                return caller.known_as(agent);
+            }
+        }
+        caller
+    }
+
     /// Adds the panes above it to the caller of a hook or server: the sessions of the clients above this process, except
     /// its own client. A client that a pane starts speaks for that pane, and so does a program with the name of a client.
     /// A pin to another agent than theirs is no word of a human.
@@ -289,13 +318,15 @@ impl Context {
 
     /// The agent of a session, from the read models, else from the record of its client.
     fn agent_of(&self, session: &SessionId) -> Option<AgentId> {
-        self.known_agent_of(session).or_else(|| ClientSession::agent_in(&self.workspace, session))
+        let known = self.known_agent_of(session).map(|(agent, _)| agent);
+        known.or_else(|| ClientSession::agent_in(&self.workspace, session))
     }
 
-    fn known_agent_of(&self, session: &SessionId) -> Option<AgentId> {
+    /// The agent of a session in the read models, and whether it is a seat.
+    fn known_agent_of(&self, session: &SessionId) -> Option<(AgentId, bool)> {
         let mut reads = self.present();
         let known = reads.store().ok()??.session(session.as_str()).ok()??;
-        Some(AgentId::recorded(known.agent))
+        Some((AgentId::recorded(known.agent), known.is_seated))
     }
 
     /// The reader of a personal view: the pinned agent, or in an agent's shell the agent of its session.

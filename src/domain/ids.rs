@@ -159,6 +159,11 @@ impl SessionId {
         Self(format!("research-{run}"))
     }
 
+    /// Whether a session has the form of a researcher's.
+    pub fn is_of_researcher(&self) -> bool {
+        self.0.strip_prefix("research-").is_some_and(|run| run.parse::<RunId>().is_ok())
+    }
+
     /// The id as the client wrote it.
     pub fn as_str(&self) -> &str {
         &self.0

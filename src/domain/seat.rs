@@ -170,26 +170,37 @@ pub fn seat(
     Ok(seat)
 }
 
+/// Whether a name counts that a hook's environment names and its client was not started with, where the pane of that client
+/// is known under an agent. A seat may go to another pane, so a pane that has one keeps it with all its sessions.
+pub fn may_pin(pin: &AgentId, (known, is_seated): (&AgentId, bool)) -> bool {
+    known.is_reserved() || (known == pin && !is_seated)
+}
+
 /// Adds the events by which other panes count as one agent with that of the caller. The pane of a server that spoke before
 /// the first hook of its client becomes part of it. The pane in whose session the client was before keeps its own seat, and
 /// so does the pane that started the client.
 fn join(state: &State, own: &SessionId, unpinned: &Unpinned, seat: &mut Seat) {
     let seats = state.seats();
-    if seat.events.is_empty() && !seats.is_seated(Some(own)) {
+    let is_seated = !seat.events.is_empty() || seats.is_seated(Some(own));
+    if !is_seated && seats.pane(own).is_none() {
         return;
     }
+    // A name that a front gave is one agent wherever it speaks. Another agent in its session is one with it from now on.
+    let is_other_agent =
+        |other: &&SessionId| is_seated || seats.pane(other).is_some_and(|pane| pane.agent != seat.agent);
     let is_other =
         |other: &&SessionId| seats.first(other) != seats.first(own) && seats.is_seated(Some(other));
-    let servers: Vec<&SessionId> = unpinned.servers.iter().filter(is_other).collect();
-    let came_from = unpinned.came_from.as_ref().filter(is_other);
+    let servers: Vec<&SessionId> = unpinned.servers.iter().filter(is_other).filter(|_| is_seated).collect();
     let is_apart = |other: &&SessionId| !seats.are_one_agent(Some(own), Some(other));
-    let came_from = came_from.filter(is_apart);
     // The agent of a session without a pane is named by its front, as of a pinned server, which may not have written yet.
     let is_pane = |other: &&SessionId| {
         seats.pane(other).is_none_or(|pane| !pane.agent.is_reserved())
             && seats.first(other) != seats.first(own)
     };
-    let above: Vec<&SessionId> = unpinned.above.iter().filter(is_pane).filter(is_apart).collect();
+    let above = unpinned.above.iter().filter(is_pane).filter(is_other_agent);
+    let above: Vec<&SessionId> = above.filter(is_apart).collect();
+    let came_from = unpinned.came_from.as_ref().filter(|other| seats.pane(other).is_some());
+    let came_from = came_from.filter(is_pane).filter(is_other_agent).filter(is_apart);
     let others = servers.iter().copied().chain(came_from);
     let names_of = |sessions: Vec<&SessionId>| {
         let names = sessions.into_iter().filter_map(|other| Some(seats.pane(other)?.agent.as_str()));
@@ -335,15 +346,19 @@ fn is_heir(
     let is_here =
         claim.sights.challenged_in(agent).is_some_and(|there| there.worktree == ground.checkout.worktree);
     let owner = claim.session.as_ref().and_then(|session| Some((seats.first(session), seats.pane(session)?)));
+    // The name of an owner that left is taken: the owner in a new session, if it is any pane, is that one.
+    let is_back = |owner: &Pane| {
+        let mut others = seats.panes().filter(|(first, _)| *first != seats.first(own));
+        others.any(|(_, pane)| pane.agent == owner.agent && is_there(pane))
+    };
+    let may_be = |owner: &Pane| owner.is_seated && client.has(&owner.agent) && !is_back(owner);
     let is_of_other = owner.is_none_or(|(first, owner)| {
-        // The name of an owner that left is taken: the owner in a new session, if it is any pane, is that one.
-        let is_back = || {
-            let mut others = seats.panes().filter(|(first, _)| *first != seats.first(own));
-            others.any(|(_, pane)| pane.agent == owner.agent && is_there(pane))
-        };
+        // The client of the owner may have been in sessions of other panes.
+        let mut joined = seats.panes().filter(|(other, _)| seats.are_one_agent(Some(first), Some(other)));
         first != seats.first(own)
             && !seats.are_one_agent(Some(first), Some(own))
-            && (!owner.is_seated || !client.has(&owner.agent) || is_back())
+            && !may_be(owner)
+            && !joined.any(|(_, pane)| may_be(pane))
     });
     has_left && is_here && is_of_other
 }

@@ -269,7 +269,8 @@ impl State {
     /// Whether the claim is the caller's own: made under the caller's name, or by the same pane under another name, or
     /// by a pane that counts as one agent with it. The caller's support of its own claim does not count.
     pub fn is_own(&self, agent: &AgentId, session: Option<&SessionId>, claim: &Claim) -> bool {
-        claim.owner == *agent || self.seats.are_one_agent(session, claim.session.as_ref())
+        let owner = (&claim.owner, claim.session.as_ref());
+        claim.owner == *agent || self.seats.are_one_party((agent, session), owner)
     }
 
     /// Whether the caller has the rights of the claim's owner. The caller chooses the session that it names. So it has

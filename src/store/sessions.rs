@@ -305,6 +305,9 @@ pub struct SessionView {
     /// Ledger positions of the messages in the summary.
     #[serde(skip)]
     pub summed: Vec<u64>,
+    /// Whether its agent is a seat that its pane took.
+    #[serde(skip)]
+    pub is_seated: bool,
     /// Ledger position of its first start.
     pub started_seq: u64,
     /// Ledger position of its last start or end.
@@ -396,7 +399,7 @@ pub struct BeliefSnapshot {
 }
 
 pub(super) const SESSION: &str = "SELECT session, agent, client, source, parent_session, started_at, last_seen_at, ended_at, \
-     end_cause, prompt_seq, told_seq, summary, started_seq, seq, worktree, branch, \
+     end_cause, prompt_seq, told_seq, summary, started_seq, seq, worktree, branch, seat IS NOT NULL AS is_seated, \
      (SELECT reason FROM splits WHERE child = session) AS reason, \
      (SELECT profile FROM researchers WHERE child = session ORDER BY seq LIMIT 1) AS research_profile, \
      (SELECT run_id FROM researchers WHERE child = session ORDER BY seq LIMIT 1) AS research_run, \
@@ -416,6 +419,7 @@ pub(super) fn session(row: &Row<'_>) -> rusqlite::Result<SessionView> {
         name: row.get("name")?,
         agent: row.get("agent")?,
         client: row.get("client")?,
+        is_seated: row.get("is_seated")?,
         source: row.get("source")?,
         worktree: row.get("worktree")?,
         branch: row.get("branch")?,

@@ -2,7 +2,9 @@
 
 mod below;
 mod beside;
+mod hooks;
 mod joined;
+mod sent_out;
 mod shells;
 mod standing;
 
@@ -49,6 +51,10 @@ struct Search {
     ids: u128,
     /// Sessions of the pane that is looked at; the first one is its own.
     mine: Vec<SessionId>,
+    /// The session that the client of the pane is in, by its last hook.
+    at: SessionId,
+    /// Other sessions that the client was in by a hook.
+    aside: Vec<SessionId>,
     others: Vec<SessionId>,
     my_claims: Vec<ClaimId>,
     their_claims: Vec<ClaimId>,
@@ -63,6 +69,7 @@ struct Search {
     confirmed_theirs: usize,
     took_over: usize,
     kept_out: usize,
+    hooked: usize,
 }
 
 fn session(name: &str) -> SessionId {
@@ -89,6 +96,8 @@ impl Search {
             now: 1_800_000_000_000,
             ids: 0,
             mine: vec![session("mine")],
+            at: session("mine"),
+            aside: Vec::new(),
             others: vec![session("other-1"), session("other-2")],
             my_claims: Vec::new(),
             their_claims: Vec::new(),
@@ -100,6 +109,7 @@ impl Search {
             confirmed_theirs: 0,
             took_over: 0,
             kept_out: 0,
+            hooked: 0,
         }
     }
 
@@ -247,7 +257,8 @@ impl Search {
         let start =
             Command::StartSession(StartSession { source: Source::Clear, client: None, parent_session: None });
         if self.submit(("", Self::unpinned(Some(own.clone()))), &next, &start).is_ok() {
-            self.mine.push(next);
+            self.mine.push(next.clone());
+            self.at = next;
             let _ = self.submit(("", Self::unpinned(None)), &own, &Command::EndSession(EndSession {}));
         }
     }
@@ -255,7 +266,8 @@ impl Search {
     /// The client is started anew and tells of no session before.
     fn restart(&mut self) {
         let next = session(&format!("again-{}", self.ids));
-        for own in std::mem::replace(&mut self.mine, vec![next]) {
+        let before = std::mem::replace(&mut self.mine, vec![next]).into_iter();
+        for own in before.chain(std::mem::take(&mut self.aside)) {
             // A client that is killed does not end its session. The machine knows that it does not run.
             if self.running != Some(false) || self.dice.below(2) == 0 {
                 let _ = self.submit(("", Self::unpinned(None)), &own, &Command::EndSession(EndSession {}));
@@ -265,6 +277,51 @@ impl Search {
         let (own, source) = (self.mine[0].clone(), Source::Startup);
         let start = Command::StartSession(StartSession { source, client: None, parent_session: None });
         self.submit(("", Self::unpinned(None)), &own, &start).expect("a session starts");
+        self.at = own;
+    }
+
+    /// A line in the shell of the pane runs a hook of its client, under any name or none, in any session that is its own, new
+    /// or an agent's of a pinned pane. Then the shell writes, in the session where the client is.
+    fn hook_of_mine(&mut self) {
+        let names = ["architect", "devops", "analyst", "frontend"];
+        let pin = (self.dice.below(3) != 0).then(|| AgentId::recorded(*self.dice.pick(&names)));
+        let next = match self.dice.below(4) {
+            0 => self.dice.pick(&self.mine).clone(),
+            1 => session(PINNED[1].1),
+            _ => session(&format!("hook-{}", self.ids)),
+        };
+        let before = Some(self.at.clone()).filter(|before| *before != next);
+        let pane = |session: &SessionId| self.state.seats().pane(session);
+        let may_pin = |pin: &AgentId| {
+            pane(&self.at).is_none_or(|pane| seat::may_pin(pin, (&pane.agent, pane.is_seated)))
+        };
+        let pin = pin.filter(may_pin);
+        let (pane, came_from) = if pane(&next).is_some() { (None, before) } else { (before, None) };
+        let unpinned = Unpinned { pane, came_from, client: Some(claude()), ..Unpinned::default() };
+        let unpinned = pin.is_none().then_some(unpinned);
+        let start = StartSession { source: Source::Startup, client: None, parent_session: None };
+        let agent = pin.as_ref().map_or("", AgentId::as_str);
+        if self.submit((agent, unpinned), &next, &Command::StartSession(start)).is_err() {
+            return;
+        }
+        if !self.mine.contains(&next) {
+            self.aside.push(next.clone());
+        }
+        self.at = next.clone();
+        self.hooked += 1;
+        let command = self.command();
+        if self.submit(("", Some(Unpinned::default())), &next, &command).is_ok() {
+            self.claimed(&command);
+        }
+    }
+
+    /// Keeps the claim that an accepted command of the pane made.
+    fn claimed(&mut self, command: &Command) {
+        if let Command::CreateClaim(create) = command {
+            self.my_claims.push(create.claim_id);
+        } else if let Command::RecordDecision(RecordDecision { claim_id, statement: Some(_), .. }) = command {
+            self.my_claims.push(*claim_id);
+        }
     }
 
     /// The challenges by others of what the pane claimed, each with its session.
@@ -274,7 +331,8 @@ impl Search {
             let there = |agent: &AgentId| claim.taken_in.get(agent).cloned();
             claim.challengers().filter_map(move |agent| Some((id, agent.clone(), there(agent)?)))
         });
-        all.filter(|(_, _, there)| !self.mine.contains(there) && !self.left.contains(there)).collect()
+        let is_mine = |there: &SessionId| self.mine.contains(there) || self.aside.contains(there);
+        all.filter(|(_, _, there)| !is_mine(there) && !self.left.contains(there)).collect()
     }
 
     /// Something the pane does, in one of the ways there are to do it.
@@ -282,6 +340,7 @@ impl Search {
         match self.dice.below(24) {
             0 => return self.restart(),
             1 => return self.clear(),
+            2 => return self.hook_of_mine(),
             _ => {}
         }
         let own = self.dice.pick(&self.mine).clone();
@@ -326,12 +385,8 @@ impl Search {
         if !is_shell {
             self.assert_its_own(&own);
         }
-        if let Command::CreateClaim(create) = &command {
-            self.my_claims.push(create.claim_id);
-        } else if let Command::RecordDecision(RecordDecision { claim_id, statement: Some(_), .. }) = &command
-        {
-            self.my_claims.push(*claim_id);
-        } else if let Command::SplitSession(split) = &command {
+        self.claimed(&command);
+        if let Command::SplitSession(split) = &command {
             self.mine.push(split.child.clone());
         }
         if !is_shell && !self.mine.contains(&filed) && !self.others.contains(&filed) {
@@ -439,6 +494,7 @@ impl Search {
 fn one_pane_is_no_quorum() {
     let seed = seed("seats");
     let (mut moved, mut confirmed, mut went_on, mut took_over, mut kept_out) = (0, 0, 0, 0, 0);
+    let mut hooked = 0;
     for sequence in 0..if long() { 200_000 } else { 10_000 } {
         let mut search = Search::new(seed.wrapping_mul(1_000_003).wrapping_add(sequence));
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| search.run(24)));
@@ -448,15 +504,16 @@ fn one_pane_is_no_quorum() {
         went_on += search.went_on;
         took_over += search.took_over;
         kept_out += search.kept_out;
+        hooked += search.hooked;
     }
     // The search goes where it could fail: panes lose their seats, what they support of others is confirmed, and they
     // go on from panes that left.
     let reached = format!(
         "{moved} seats were lost, {confirmed} claims confirmed, {went_on} panes went on, {took_over} took over a \
-         challenge, {kept_out} were refused one"
+         challenge, {kept_out} were refused one, {hooked} hooks ran"
     );
     let seats = moved > 1_000 && confirmed > 1_000 && went_on > 100;
-    assert!(seats && took_over > 20 && kept_out > 20, "{reached}");
+    assert!(seats && took_over > 20 && kept_out > 20 && hooked > 1_000, "{reached}");
 }
 
 // --- the writer --------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ use crate::domain::claim::{ClaimType, Override, Position, Relation, Status};
 use crate::domain::command::TakePosition;
 use crate::domain::event::{Event, PositionTaken};
 use crate::domain::experiment::{Prediction, RunState};
-use crate::domain::ids::{ClaimId, EventId};
+use crate::domain::ids::{ClaimId, EventId, SessionId};
 use crate::domain::receipt::Cited;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::state::{Claim, Run, State};
@@ -280,7 +280,16 @@ fn refuse_own(
     policy: &Policy,
 ) -> Result<(), Rejection> {
     let refused = |what: &str, hint: String| {
-        let message = format!("claim {} is your own, so {what}", take.claim_id);
+        let (agent, session) = speaker;
+        let is_one = |session: &SessionId| claim.owner != *agent && state.seats().is_researcher(session);
+        let why = match session.filter(|session| is_one(session)) {
+            Some(_) => format!(
+                " (you count as one agent with {}, because researchers speak for those that sent them)",
+                claim.owner
+            ),
+            None => String::new(),
+        };
+        let message = format!("claim {} is your own{why}, so {what}", take.claim_id);
         Err(Rejection::new(Code::OwnClaim, message, hint))
     };
     match take.position {

@@ -173,7 +173,9 @@ pub(super) fn counting<'a>(state: &State, claim: &'a Claim, policy: &Policy) -> 
     let mut counting: Vec<&AgentId> = Vec::new();
     for agent in supporters.map(|(agent, _)| agent).filter(counts) {
         let there = claim.taken_in.get(agent);
-        let is_same = |other: &&AgentId| state.seats().are_one_agent(there, claim.taken_in.get(*other));
+        let is_same = |other: &&AgentId| {
+            state.seats().are_one_party((agent, there), (other, claim.taken_in.get(*other)))
+        };
         if !counting.iter().any(is_same) {
             counting.push(agent);
         }
@@ -184,12 +186,16 @@ pub(super) fn counting<'a>(state: &State, claim: &'a Claim, policy: &Policy) -> 
 /// The changes of status where fewer supports count, because the pane of a session counts as one agent with another pane
 /// since now.
 pub fn after_join(state: &State, session: &SessionId, now: Timestamp, policy: &Policy) -> Vec<Event> {
-    let is_here = |there: &&SessionId| state.seats().are_one_agent(Some(session), Some(there));
+    let Some(pane) = state.seats().pane(session) else { return Vec::new() };
+    let is_here = |speaker: &(&AgentId, &SessionId)| {
+        state.seats().are_one_party((&pane.agent, Some(session)), (speaker.0, Some(speaker.1)))
+    };
     let mut changes: Vec<(ClaimId, Status, Status)> = Vec::new();
     for (id, claim) in state.claims().filter(|(_, claim)| claim.status == Status::Confirmed) {
         let supporters = claim.positions.iter().filter(|(_, held)| **held == Position::Support);
-        let supported_in = supporters.filter_map(|(agent, _)| claim.taken_in.get(agent));
-        let words = claim.session.iter().chain(supported_in).filter(is_here).count();
+        let supported_in = supporters.filter_map(|(agent, _)| Some((agent, claim.taken_in.get(agent)?)));
+        let owner = claim.session.iter().map(|session| (&claim.owner, session));
+        let words = owner.chain(supported_in).filter(is_here).count();
         let to = settled_status(state, (id, claim), now, policy);
         if words > 1 && to != claim.status {
             changes.push((id, claim.status, to));

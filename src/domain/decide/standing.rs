@@ -25,7 +25,8 @@ pub(super) fn refuse_anothers(
     let there = claim.taken_in.get(agent);
     let is_challenge = claim.positions.get(agent) == Some(&Position::Challenge) && !agent.is_reserved();
     let (seats, owner) = (state.seats(), claim.session.as_ref());
-    if is_challenge && seats.are_one_agent(session, owner) && !seats.are_one_pane(session, owner) {
+    let is_owners = seats.are_one_party((agent, session), (&claim.owner, owner));
+    if is_challenge && is_owners && !seats.are_one_pane(session, owner) {
         let is_researcher = session.is_some_and(|session| seats.is_researcher(session));
         let how = if is_researcher {
             "a session of the owner started this researcher"

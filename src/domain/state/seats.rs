@@ -41,6 +41,9 @@ pub struct Seats {
     joined: BTreeMap<SessionId, SessionId>,
     /// The sessions of researchers that an agent's session started. They count as one agent with it.
     researchers: BTreeSet<SessionId>,
+    /// The agents with which a session counts as one by their name alone: a front named the agent that started this
+    /// researcher, or that spoke in the same client. Such an agent may speak in any session.
+    named: BTreeMap<SessionId, BTreeSet<AgentId>>,
 }
 
 impl Seats {
@@ -114,6 +117,35 @@ impl Seats {
         self.root(one) == self.root(other) && (is_joined || is_known(one) || self.is_researcher(other))
     }
 
+    /// Whether two speakers count as one agent: by their sessions, or by the name of an agent without a seat that started a
+    /// researcher, or spoke in the same client.
+    pub fn are_one_party(
+        &self,
+        (agent, session): (&AgentId, Option<&SessionId>),
+        (other, there): (&AgentId, Option<&SessionId>),
+    ) -> bool {
+        let (named, named_there) = (self.named(session), self.named(there));
+        self.are_one_agent(session, there)
+            || named.is_some_and(|names| names.contains(other))
+            || named_there.is_some_and(|names| names.contains(agent))
+            || named.zip(named_there).is_some_and(|(names, others)| !names.is_disjoint(others))
+    }
+
+    fn named(&self, session: Option<&SessionId>) -> Option<&BTreeSet<AgentId>> {
+        if self.named.is_empty() { None } else { self.named.get(self.first(session?)) }
+    }
+
+    /// A session counts as one agent with `agent`, which speaks in session `other`, and with those that this one counts with.
+    fn add_named(&mut self, session: &SessionId, (agent, other): (&AgentId, &SessionId)) {
+        let has_seat = self.pane(other).is_some_and(|pane| pane.is_seated && pane.names.contains(agent));
+        let is_named = !has_seat && !agent.is_reserved() && !self.is_researcher(other);
+        let mut names = self.named(Some(other)).cloned().unwrap_or_default();
+        names.extend(is_named.then(|| agent.clone()));
+        if !names.is_empty() {
+            self.named.entry(self.first(session).clone()).or_default().extend(names);
+        }
+    }
+
     /// Whether an agent's session started the agent of this session as a researcher.
     pub fn is_researcher(&self, session: &SessionId) -> bool {
         self.researchers.contains(session)
@@ -175,6 +207,7 @@ impl Seats {
             self.open(&spawned.child, &spawned.child, &spawned.agent, recorded.at);
             if !recorded.agent.is_reserved() {
                 self.join(&spawned.child, &spawned.parent);
+                self.add_named(&spawned.child, (&recorded.agent, &spawned.parent));
                 self.researchers.insert(spawned.child.clone());
             }
         } else if let Event::SessionSplit(split) = event {
@@ -195,10 +228,23 @@ impl Seats {
                 self.join(&other, &first);
                 self.absorb(&first, &other);
             }
-            self.first_of.insert(seated.session.clone(), first);
+            self.first_of.insert(seated.session.clone(), first.clone());
+            if first != other
+                && let Some(names) = self.named.remove(&other)
+            {
+                self.named.entry(first).or_default().extend(names);
+            }
         }
         if let Some(other) = &seated.joins {
+            let own =
+                self.pane(&seated.session).filter(|pane| !pane.is_seated).map(|pane| pane.agent.clone());
             self.join(&seated.session, other);
+            if let Some(agent) = own {
+                self.add_named(other, (&agent, &seated.session));
+            }
+            if let Some(agent) = self.pane(other).map(|pane| pane.agent.clone()) {
+                self.add_named(&seated.session, (&agent, other));
+            }
         }
         let first = self.first(&seated.session).clone();
         let pane = self.open(&first, &seated.session, &seated.agent, at);

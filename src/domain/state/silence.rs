@@ -102,7 +102,9 @@ impl State {
         (asker, asked_in): (&AgentId, Option<&SessionId>),
         (agent, session): (&AgentId, Option<&SessionId>),
     ) -> bool {
-        agent != asker && *agent != AgentId::system() && !self.seats.are_one_agent(asked_in, session)
+        agent != asker
+            && *agent != AgentId::system()
+            && !self.seats.are_one_party((asker, asked_in), (agent, session))
     }
 
     /// Records the agents that are present while a claim waits for objections, and the changes of its files.
