@@ -63,10 +63,10 @@ pub(crate) fn planned(reads: &mut Reads, asked: &Asked) -> Result<Vec<String>, R
         }
     };
     match asked.deed.as_str() {
-        verb @ ("support" | "challenge" | "deprecate") => {
+        verb @ ("support" | "abstain" | "challenge" | "deprecate") => {
             let claim = ClaimId::from_uuid(views::resolve(reads, Sort::Claim, &asked.about)?);
             let words = ["claim", verb, &claim.to_string()].map(str::to_owned);
-            with_reason(words.into(), verb != "support")
+            with_reason(words.into(), !["support", "abstain"].contains(&verb))
         }
         verb @ ("accept-playbook" | "dismiss-playbook") => {
             let playbook = views::resolve(reads, Sort::Playbook, &asked.about)?;

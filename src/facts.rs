@@ -234,6 +234,8 @@ pub(crate) struct Contradiction {
     pub(crate) tier: String,
     pub(crate) cause: Option<String>,
     pub(crate) detected_at: i64,
+    /// When it ended.
+    pub(crate) resolved_at: Option<i64>,
     /// Whether it is a challenge of a claim that the operator stands by, which contests the claim no more.
     #[serde(default)]
     pub(crate) outvoted: bool,
@@ -302,6 +304,9 @@ pub(crate) struct Attention {
     #[serde(default)]
     pub(crate) more: BTreeMap<String, usize>,
 }
+
+/// The kinds of attention that are also proposals, which have entries of their own.
+pub(crate) const PROPOSED: [&str; 3] = ["proposal", "suggestion", "merge"];
 
 /// An entry of what needs an answer.
 #[derive(Debug, Deserialize)]

@@ -157,7 +157,7 @@ pub enum MirrorError {
     #[error("`{0}` cannot be the name of a branch")]
     BadBranch(String),
     /// People edited it.
-    #[error("{place} was edited: {count} files differ from what hm wrote")]
+    #[error("{place} was edited: {count} {} from what hm wrote", if *count == 1 { "file differs" } else { "files differ" })]
     Edited {
         /// The mirror.
         place: Place,

@@ -41,6 +41,8 @@ struct Past {
     seq: u64,
     /// What the clock showed then.
     at: Timestamp,
+    /// The moment that was asked for.
+    moment: Moment,
 }
 
 /// Why there is no going back.
@@ -169,7 +171,7 @@ impl Reads {
     pub fn at(&mut self, moment: Moment, now: Timestamp) -> Result<Self, TravelError> {
         let (seq, at) = self.place_of(moment, now)?;
         let folded = Arc::new(Folded::until(self.ledger()?, seq, None)?);
-        Ok(self.showing(Past { folded, seq, at }))
+        Ok(self.showing(Past { folded, seq, at, moment }))
     }
 
     /// [`Reads::at`], folded from the nearest state that was kept.
@@ -179,7 +181,7 @@ impl Reads {
     pub fn at_from(&mut self, pasts: &Pasts, moment: Moment, now: Timestamp) -> Result<Self, TravelError> {
         let (seq, at) = self.place_of(moment, now)?;
         let folded = pasts.at(self, seq)?;
-        Ok(self.showing(Past { folded, seq, at }))
+        Ok(self.showing(Past { folded, seq, at, moment }))
     }
 
     fn showing(&self, past: Past) -> Self {
@@ -253,6 +255,15 @@ impl Reads {
     /// The last event these reads may show; `None` for the present.
     pub fn horizon(&self) -> Option<u64> {
         self.past.as_ref().map(|past| past.seq)
+    }
+
+    /// The event that was asked for and the one that is shown, where the first is in the middle of a command's events.
+    pub fn moved(&self) -> Option<(u64, u64)> {
+        let past = self.past.as_ref()?;
+        match past.moment {
+            Moment::Seq(asked) if asked != past.seq => Some((asked, past.seq)),
+            Moment::Seq(_) | Moment::Time(_) => None,
+        }
     }
 
     /// The workspace read from.

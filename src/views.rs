@@ -79,7 +79,7 @@ pub use claims::Listed;
 pub use context::{ContextOf, UNSEATED, turn0};
 pub use delta::{Delta, Known, delta, delta_after, delta_with};
 pub use error::ViewError;
-pub use events::{EventView, event_line, is_noise, log};
+pub use events::{EventView, before as events_before, event_line, is_noise, log, moved};
 pub use experiments::{Stream, broken_artifacts, experiment_json, failure, outcome, profiles_for};
 pub use exported::exported;
 pub use glance::{Glance, glance};

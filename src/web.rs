@@ -96,11 +96,13 @@ static HEADERS: [(header::HeaderName, &str); 5] = [
 static ASSETS: LazyLock<Assets> = LazyLock::new(|| Assets {
     style: Asset::new("style", "css", "text/css; charset=utf-8", include_str!("web/style.css")),
     script: Asset::new("live", "js", "text/javascript; charset=utf-8", include_str!("web/live.js")),
+    icon: Asset::new("icon", "svg", "image/svg+xml", include_str!("web/icon.svg")),
 });
 
 struct Assets {
     style: Asset,
     script: Asset,
+    icon: Asset,
 }
 
 struct Asset {
@@ -327,8 +329,9 @@ async fn served(
         let back = parts.uri.path_and_query().filter(|_| is_page);
         let back = back.map_or("/", |asked| asked.as_str());
         return Ok(match asked {
-            // The page to sign in has the same style.
+            // The page to sign in has the same style and icon.
             (&Method::GET, path) if path == ASSETS.style.name => file(&ASSETS.style),
+            (&Method::GET, path) if path == ASSETS.icon.name => file(&ASSETS.icon),
             _ => unknown(site, back, None),
         });
     };
@@ -350,7 +353,7 @@ async fn served(
             Ok(redirect(site, "/", None))
         }
         (&Method::GET, path) => {
-            match [&ASSETS.style, &ASSETS.script].into_iter().find(|asset| asset.name == path) {
+            match [&ASSETS.style, &ASSETS.script, &ASSETS.icon].into_iter().find(|asset| asset.name == path) {
                 Some(asset) => Ok(file(asset)),
                 None => Ok(shown(site, visitor, path.to_owned(), query).await),
             }

@@ -127,14 +127,20 @@ impl ImportNotes {
         }
         let (lines, left_out) = Default::default();
         let mut pass = Pass { context, front: context.front()?, dry_run: self.dry_run, lines, left_out };
+        let mut is_refused = true;
         for path in &self.files {
             let shown = path.display().to_string();
             match read(context, &shown) {
-                Ok(file) => pass.import(&file)?,
+                Ok(file) => {
+                    is_refused = false;
+                    pass.import(&file)?;
+                }
                 Err((code, why)) => pass.lines.push(Line::refused(shown, code, why)),
             }
         }
-        pass.say()
+        pass.say()?;
+        // Each file is refused, and said so.
+        if is_refused { Err(Failure::Broken) } else { Ok(()) }
     }
 }
 

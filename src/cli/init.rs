@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::export::section;
 use super::output::{self, Failure};
 use super::{Global, surroundings};
 use crate::clients::{
@@ -14,6 +15,7 @@ use crate::clients::{
 use crate::domain::agent::AgentId;
 use crate::domain::decide::Loss;
 use crate::ledger::LedgerError;
+use crate::mirror;
 use crate::standing::{self, Damage};
 use crate::system::Environment;
 use crate::workspace::{self, MARKER, Workspace};
@@ -74,6 +76,8 @@ struct Setup<'a> {
     level: Level,
     installed: Installed,
     changes: Vec<(Change, ConfigFile)>,
+    /// The first failure of the output. The work does not end with it.
+    unsaid: Option<Failure>,
 }
 
 impl Init {
@@ -157,7 +161,8 @@ impl Uninit {
         let here = super::current_dir()?;
         let dir = global.dir.clone().or_else(|| environment.dir.clone());
         let workspace = Workspace::find(dir.as_deref(), &here, &environment);
-        let stays = workspace.as_ref().map(stays).unwrap_or_default();
+        let state = environment.state_home.as_ref().map(|home| home.join("hivemind"));
+        let stays = workspace.as_ref().map(|found| stays(found, state.as_deref())).unwrap_or_default();
         // The entries of another person's `hm init` can be removed without a workspace.
         let root = workspace.map_or(dir.unwrap_or(here), |workspace| workspace.root().to_owned());
         let named = named(&self.choice.clients)?;
@@ -192,7 +197,8 @@ impl<'a> Setup<'a> {
         let places = Places::new(root, environment);
         let level = if choice.user { Level::User } else { Level::Project };
         let installed = Installed::load(level, &places, environment.state_home.as_deref())?;
-        Ok(Self { choice, global, places, is_new: false, environment, level, installed, changes: Vec::new() })
+        let (changes, unsaid) = (Vec::new(), None);
+        Ok(Self { choice, global, places, is_new: false, environment, level, installed, changes, unsaid })
     }
 
     fn plans(&self, file: &ConfigFile) -> bool {
@@ -216,14 +222,14 @@ impl<'a> Setup<'a> {
         if wanted == 0 && !refused {
             text.push_str(nothing);
         }
-        self.say(&text)?;
+        self.say(&text);
         let is_needed = self.is_new || wanted > 0;
         let agreed = is_needed && self.is_agreed(wanted)?;
         let mut failed = Vec::new();
         let mut damage = None;
         if agreed && self.is_new {
             let workspace = Workspace::init(self.places.root(), self.environment).map_err(Failure::usage)?;
-            self.say("the workspace is made\n")?;
+            self.say("the workspace is made\n");
             damage = self.tell_loss(&workspace)?;
         }
         if agreed && wanted > 0 {
@@ -234,11 +240,11 @@ impl<'a> Setup<'a> {
                     Err(error) => failed.push(error.to_string()),
                 }
             }
-            self.say(&format!("{changed} of {wanted} files changed\n"))?;
-            self.say(&self.next_steps(next))?;
-            self.say(done)?;
+            self.say(&format!("{changed} of {wanted} files changed\n"));
+            self.say(&self.next_steps(next));
+            self.say(done);
         } else if is_needed && !agreed && !self.choice.dry_run {
-            self.say("nothing was written: say y on a terminal, or pass --yes\n")?;
+            self.say("nothing was written: say y on a terminal, or pass --yes\n");
         }
         if self.global.json {
             let root = self.places.root().display().to_string();
@@ -248,16 +254,20 @@ impl<'a> Setup<'a> {
                 "workspace": root, "is_new": self.is_new, "written": written, "files": files, "failed": failed,
                 "damage": damage,
             });
-            output::print(true, "", &whole)?;
+            output::print_json(&whole)?;
         } else if !failed.is_empty() {
             return Err(Failure::internal(failed.join("; ")));
         }
-        if failed.is_empty() && !refused { Ok(()) } else { Err(Failure::Broken) }
+        match self.unsaid {
+            _ if !failed.is_empty() || refused => Err(Failure::Broken),
+            Some(unsaid) => Err(unsaid),
+            None => Ok(()),
+        }
     }
 
     /// Tells what is missing of the memory that lay here, and returns it. Where all of it is missing, the operator begins
     /// anew: the settings were removed too.
-    fn tell_loss(&self, workspace: &Workspace) -> Result<Option<String>, Failure> {
+    fn tell_loss(&mut self, workspace: &Workspace) -> Result<Option<String>, Failure> {
         let lost = || {
             let standing = standing::Standing::of(workspace, self.environment.state_home.as_deref())?;
             Ok::<_, LedgerError>(standing.damage.filter(Damage::stops_writes).map(|damage| damage.loss))
@@ -265,10 +275,10 @@ impl<'a> Setup<'a> {
         let Some(Loss { from, fault, .. }) = lost()? else { return Ok(None) };
         let may_begin = from == 0 && self.is_operator();
         if may_begin && workspace.begin_anew().map_err(Failure::usage)? && lost()?.is_none() {
-            self.say(&output::fitted(&format!("{fault}; a new one begins\n")))?;
+            self.say(&output::fitted(&format!("{fault}; a new one begins\n")));
             return Ok(None);
         }
-        self.say(&output::fitted(&format!("{fault}; writes wait in the spool: {}\n", Damage::FIX)))?;
+        self.say(&output::fitted(&format!("{fault}; writes wait in the spool: {}\n", Damage::FIX)));
         Ok(Some(fault))
     }
 
@@ -279,8 +289,11 @@ impl<'a> Setup<'a> {
         !named.into_iter().flatten().any(is_agent) && surroundings().human().is_ok()
     }
 
-    fn say(&self, text: &str) -> Result<(), Failure> {
-        if self.global.json { Ok(()) } else { output::print(false, text, &Value::Null) }
+    /// Prints a text, unless the output has failed: the reader may be `head`.
+    fn say(&mut self, text: &str) {
+        if !self.global.json && self.unsaid.is_none() {
+            self.unsaid = output::print_text(text).err();
+        }
     }
 
     /// The next steps of each changed client, one line each.
@@ -305,7 +318,7 @@ impl<'a> Setup<'a> {
     fn table(&self) -> String {
         let mut rows: Vec<[String; 4]> = Vec::new();
         for (change, file) in self.changes.iter().filter(|(change, _)| change.is_wanted()) {
-            let holds: Vec<&str> = file.entries.iter().map(held).collect();
+            let holds: Vec<&str> = changed(change, file).into_iter().map(held).collect();
             rows.push([change.client.title.to_owned(), self.path(change), holds.join(", "), change.lines()]);
         }
         if rows.is_empty() {
@@ -391,23 +404,54 @@ impl<'a> Setup<'a> {
 }
 
 /// What `hm uninit` leaves, and what to delete to be rid of it. In a repository the memory lies in the git directory.
-fn stays(workspace: &Workspace) -> String {
+fn stays(workspace: &Workspace, state: Option<&Path>) -> String {
     let root = workspace.root();
     let is_here = std::env::current_dir().is_ok_and(|here| here == root);
     let place =
-        |dir: &Path| dir.strip_prefix(root).ok().filter(|_| is_here).unwrap_or(dir).display().to_string();
+        |path: &Path| path.strip_prefix(root).ok().filter(|_| is_here).unwrap_or(path).display().to_string();
     let (settings, memory) = (workspace.marker_dir(), workspace.memory());
-    output::fitted(&match memory.starts_with(&settings) {
-        true => format!(
-            "The memory and its settings stay in {}/: delete it to forget everything.\n",
-            place(&settings)
-        ),
-        false => format!(
-            "The memory stays in {}/ and its settings in {}/: delete both to forget everything.\n",
-            place(memory),
-            place(&settings)
-        ),
-    })
+    let mut text = match memory.starts_with(&settings) {
+        true => format!("The memory and its settings stay in {}/.\n", place(&settings)),
+        false => {
+            format!("The memory stays in {}/ and its settings in {}/.\n", place(memory), place(&settings))
+        }
+    };
+    let artifacts = root.join("artifacts");
+    if workspace.experiments().is_dir() && artifacts.is_dir() {
+        text.push_str(&format!("{}/ has the results of its runs.\n", place(&artifacts)));
+    }
+    for mirror in mirror::known(workspace).unwrap_or_default() {
+        text.push_str(&format!("Its mirror {mirror} stays.\n"));
+    }
+    for file in workspace.files_with_a_section(&section::NAMES) {
+        text.push_str(&format!("The section of `hm export` stays in {}.\n", place(&file)));
+    }
+    if let Some(state) = state.filter(|state| state.is_dir()) {
+        let state = state.display();
+        text.push_str(&format!("{state}/ has the keys and seals of all your memories, of this one too.\n"));
+    }
+    text.push_str("To forget everything, delete all of these.\n");
+    output::fitted(&text)
+}
+
+/// The parts of a file that a change adds, alters or takes out.
+fn changed<'f>(change: &Change, file: &'f ConfigFile) -> Vec<&'f Entry> {
+    let before = change.before.as_deref().unwrap_or_default();
+    let after = match &change.edit {
+        Edit::Write(text) => text,
+        Edit::Delete => "",
+        Edit::Nothing | Edit::Refused(_) => before,
+    };
+    let [Ok(before), Ok(after)] = [before, after].map(|text| clients::standings(file, text)) else {
+        return file.entries.iter().collect();
+    };
+    let stood = before.into_iter().zip(after);
+    file.entries
+        .iter()
+        .zip(stood)
+        .filter(|(_, (before, after))| before != after)
+        .map(|(entry, _)| entry)
+        .collect()
 }
 
 /// A part of a file, in one word or two.

@@ -62,7 +62,9 @@ impl Log {
             return block_on(follow(context, &filter, all));
         }
         if all {
-            return context.show(&View::Events(filter));
+            let earlier = self.earlier(context, &filter)?;
+            context.show(&View::Events(filter))?;
+            return output::print_text(&earlier);
         }
         let answer = views::log(&mut context.reads()?, &filter, context.format())?;
         let next = answer.next.map(|next| output::more(next.parameter, &next.value)).unwrap_or_default();
@@ -70,10 +72,28 @@ impl Log {
             Body::Json(json) => output::print_json(&json),
             Body::Markdown(text) | Body::Xml(text) => {
                 let text = super::names::shortened(&text);
-                let lines = text.lines().map(|line| output::row(&output::cut(line, LINE_CHARS)));
+                let fits = |line: &str| {
+                    if line.starts_with("- ") { output::cut(line, LINE_CHARS) } else { line.to_owned() }
+                };
+                let lines = text.lines().map(|line| output::row(&fits(line)));
                 output::print_text(&(lines.collect::<String>() + &next))
             }
         }
+    }
+}
+
+impl Log {
+    /// The line about the events before the newest ones. Empty for programs, whose answer has positions.
+    fn earlier(&self, context: &Context, filter: &Filter) -> Result<String, Failure> {
+        if !filter.newest || context.global.json {
+            return Ok(String::new());
+        }
+        let mut reads = context.reads()?;
+        let until = reads.horizon();
+        let wanted = Filter { until, limit: filter.limit + 1, ..filter.clone() };
+        let found = reads.ledger()?.map(|ledger| ledger.list(&wanted)).transpose()?.unwrap_or_default();
+        let first = found.get(1).filter(|_| found.len() > filter.limit);
+        Ok(first.map(|event| views::events_before(filter, event.seq)).unwrap_or_default())
     }
 }
 

@@ -59,6 +59,7 @@ pub(super) fn with_line(mut problem: Error, words: &[OsString], command: &Comman
     let Some(typed) = typed else { return problem };
     let kind = problem.kind();
     no_value_meant(&mut problem);
+    no_other_word(&mut problem);
     let tried = if kind == ErrorKind::InvalidSubcommand {
         other_verbs(&problem, &typed)
     } else if kind == ErrorKind::UnknownArgument {
@@ -91,6 +92,18 @@ fn no_value_meant(problem: &mut Error) {
     problem.remove(ContextKind::Suggested);
     if !tips.is_empty() {
         problem.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+    }
+}
+
+/// Takes an option away that is like an unknown one and begins with another letter: `--holder` for `--color` is no slip of
+/// the keyboard.
+fn no_other_word(problem: &mut Error) {
+    let word = |kind| match problem.get(kind) {
+        Some(ContextValue::String(word)) => word.trim_start_matches('-').chars().next(),
+        _ => None,
+    };
+    if word(ContextKind::SuggestedArg) != word(ContextKind::InvalidArg) {
+        problem.remove(ContextKind::SuggestedArg);
     }
 }
 

@@ -7,6 +7,7 @@ use std::io::{BufWriter, IsTerminal, Write};
 use std::ops::Range;
 use std::process::ExitCode;
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
@@ -50,6 +51,14 @@ pub enum Failure {
     },
     /// An internal error.
     Internal(String),
+}
+
+/// Whether this process has submitted a command.
+static HAS_SUBMITTED: AtomicBool = AtomicBool::new(false);
+
+/// Records that this process submits a command, for a failure of the output after it.
+pub(super) fn submits() {
+    HAS_SUBMITTED.store(true, Ordering::Relaxed);
 }
 
 /// The line with the option for the next page.
@@ -165,9 +174,12 @@ impl From<std::io::Error> for Failure {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
             Self::Unheard
         } else {
-            Self::Internal(format!(
-                "cannot write the output: {error}; the command may have been committed, so look before you repeat it: `hm log`"
-            ))
+            let may_be_done = if HAS_SUBMITTED.load(Ordering::Relaxed) {
+                "; the command may have been committed, so look before you repeat it: `hm log`"
+            } else {
+                ""
+            };
+            Self::Internal(format!("cannot write the output: {error}{may_be_done}"))
         }
     }
 }
@@ -382,9 +394,14 @@ fn is_wrapped() -> bool {
 
 /// Whether the output goes to a terminal that no client of agents started and where nobody speaks as an agent.
 pub(super) fn is_read_by_a_human() -> bool {
+    std::io::stdout().is_terminal() && is_typed_by_a_human()
+}
+
+/// Like [`is_read_by_a_human`], also where the human sends the output on to a pager or a file.
+pub(super) fn is_typed_by_a_human() -> bool {
     static IS_HUMAN: LazyLock<bool> = LazyLock::new(|| {
         let is_agent = || system::Environment::read().agent.is_some_and(|name| name != "operator");
-        std::io::stdout().is_terminal() && system::client_above().is_none() && !is_agent()
+        super::has_terminal() && system::client_above().is_none() && !is_agent()
     });
     *IS_HUMAN
 }
@@ -393,7 +410,7 @@ pub(super) fn is_read_by_a_human() -> bool {
 /// because it does not know its reader; [`views::keep_tags_if`] makes pages and lists that need no such guess.
 fn for_reader(text: &str) -> Cow<'_, str> {
     // The look at the processes above this one is made for a text that needs it.
-    if text.contains("&lt;") && is_read_by_a_human() { clean::tagged(text) } else { Cow::Borrowed(text) }
+    if text.contains("&lt;") && is_typed_by_a_human() { clean::tagged(text) } else { Cow::Borrowed(text) }
 }
 
 /// Wraps text at spaces. A continued line is indented below its line, deeper than the entry of a list.

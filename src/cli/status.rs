@@ -25,15 +25,21 @@ const MEGABYTE: u64 = 1 << 20;
 
 /// What a terminal is told besides the view.
 struct Besides {
-    writer_is_up: bool,
     /// The agent of the caller, and its banner.
     banner: Option<(String, String)>,
-    rejected: u64,
-    later: u64,
-    remarks: Vec<String>,
     rules: String,
     /// What waits for the operator's approval.
     to_review: usize,
+    /// None for a status of the past, of which it is not known.
+    present: Option<Present>,
+}
+
+/// What is known of this moment only.
+struct Present {
+    writer_is_up: bool,
+    rejected: u64,
+    later: u64,
+    remarks: Vec<String>,
     /// How much is kept.
     kept: Option<Kept>,
 }
@@ -80,10 +86,26 @@ pub(super) fn run(context: &Context) -> Result<(), Failure> {
     }
 }
 
-impl Besides {
+impl Present {
     fn of(context: &Context, reads: &mut Reads) -> Result<Self, Failure> {
         let front = context.front()?;
         let writer_is_up = block_on(async { Ok(front.writer_is_up().await) })?;
+        let (rejected, later) = Spool::of(&context.workspace).left_behind();
+        let mut remarks = context.workspace.remarks();
+        if let Some(file) = context.workspace.idle_config(&context.config.memory) {
+            let file = file.display();
+            remarks
+                .push(format!("the policy of {file} has no effect: `hm policy show` shows the one in force"));
+        }
+        if let Some(waiting) = context.waiting_rules(reads) {
+            remarks.push(format!("{waiting}; a person allows them with `{}`", WaitingRules::ALLOW));
+        }
+        Ok(Self { writer_is_up, rejected, later, remarks, kept: Kept::of(context, reads)? })
+    }
+}
+
+impl Besides {
+    fn of(context: &Context, reads: &mut Reads) -> Result<Self, Failure> {
         let banner = context.reader()?.map(|agent| {
             let (presence, _) =
                 reads.ask(system::now(), |store| views::presence(store, agent.as_str(), system::now()))?;
@@ -95,37 +117,23 @@ impl Besides {
             }
             Ok::<_, Failure>((agent.to_string(), banner))
         });
-        let (rejected, later) = Spool::of(&context.workspace).left_behind();
         let rules = context.workspace.rules().display().to_string();
-        let mut remarks = context.workspace.remarks();
-        if let Some(file) = context.workspace.idle_config(&context.config.memory) {
-            let file = file.display();
-            remarks
-                .push(format!("the policy of {file} has no effect: `hm policy show` shows the one in force"));
-        }
-        if let Some(waiting) = context.waiting_rules(reads) {
-            remarks.push(format!("{waiting}; a person allows them with `{}`", WaitingRules::ALLOW));
-        }
         // No read models are made of a damaged ledger, and the status says so.
         let waiting = reads.ask(system::now(), |store| views::waiting(store, system::now()));
         let to_review = waiting.ok().and_then(|(waiting, _)| waiting).map_or(0, |waiting| waiting.len());
-        let kept = Kept::of(context, reads)?;
-        Ok(Self {
-            writer_is_up,
-            banner: banner.transpose()?,
-            rejected,
-            later,
-            remarks,
-            rules,
-            to_review,
-            kept,
-        })
+        let is_present = reads.horizon().is_none();
+        let present = is_present.then(|| Present::of(context, reads)).transpose()?;
+        Ok(Self { banner: banner.transpose()?, rules, to_review, present })
     }
 
     fn lines(&self) -> String {
-        let writer = if self.writer_is_up { "running" } else { "not running, the next write starts it" };
-        let mut text = format!("writer:    {writer}\n");
-        text.extend(self.kept.as_ref().map(Kept::line));
+        let mut text = String::new();
+        if let Some(present) = &self.present {
+            let writer =
+                if present.writer_is_up { "running" } else { "not running, the next write starts it" };
+            text.push_str(&format!("writer:    {writer}\n"));
+            text.extend(present.kept.as_ref().map(Kept::line));
+        }
         if self.to_review > 0 {
             let noun = if self.to_review == 1 { "proposal waits" } else { "proposals wait" };
             text.push_str(&format!("review:    {} {noun} for the operator: `hm review`\n", self.to_review));
@@ -133,30 +141,35 @@ impl Besides {
         if let Some((_, banner)) = &self.banner {
             text.push_str(&format!("{banner}\n"));
         }
-        let (rejected, later) = (self.rejected, self.later);
+        let Some(Present { rejected, later, remarks, .. }) = &self.present else { return text };
         if rejected + later > 0 {
             text.push_str(&format!(
                 "spool:     {rejected} lines did not pass (spool.rejected.jsonl), {later} wait for a newer hm\n"
             ));
         }
-        for remark in &self.remarks {
+        for remark in remarks {
             text.push_str(&format!("note:      {remark}\n"));
         }
         text
     }
 
     fn in_json(&self, mut json: Value) -> Value {
-        json["writer_is_up"] = json!(self.writer_is_up);
         if let Some((agent, banner)) = &self.banner {
             json["agent"] = json!(agent);
             json["banner"] = json!(banner);
         }
         json["rules"] = json!(self.rules);
-        json["rejected"] = json!(self.rejected);
-        json["waiting_for_newer"] = json!(self.later);
-        json["remarks"] = json!(self.remarks);
         json["to_review"] = json!(self.to_review);
-        if let Some(Kept { events, oldest, bytes }) = &self.kept {
+        let Some(Present { writer_is_up, rejected, later, remarks, kept }) = &self.present else {
+            // A count of today has the name of a list of the view.
+            json.as_object_mut().map(|json| json.remove("rejected"));
+            return json;
+        };
+        json["writer_is_up"] = json!(writer_is_up);
+        json["rejected"] = json!(rejected);
+        json["waiting_for_newer"] = json!(later);
+        json["remarks"] = json!(remarks);
+        if let Some(Kept { events, oldest, bytes }) = kept {
             json["kept"] = json!({ "events": events, "oldest": oldest, "bytes": bytes });
         }
         json

@@ -76,9 +76,9 @@ fn glance(context: &Context, session: Option<String>) -> Option<Glance> {
 }
 
 fn print(glance: Option<Glance>, as_json: bool) -> Result<(), Failure> {
-    let Some(glance) = glance else { return Ok(()) };
-    match glance.line() {
-        line if line.is_empty() && !as_json => Ok(()),
-        line => output::print(as_json, &format!("{line}\n"), &json!({ "line": line, "glance": glance })),
+    let line = glance.as_ref().map(Glance::line).unwrap_or_default();
+    if line.is_empty() && !as_json {
+        return Ok(());
     }
+    output::print(as_json, &format!("{line}\n"), &json!({ "line": line, "glance": glance }))
 }

@@ -51,7 +51,7 @@ pub(super) struct Global {
     /// Reason to be the operator without a terminal: for scripts; goes on record
     #[arg(long, global = true, hide = true, value_name = "REASON")]
     pub(super) operator_override: Option<String>,
-    /// Answer as of then, for verbs that read: a time, a date, an age (90m, 3d), or a ledger position (#57)
+    /// Answer as of then, for verbs that read: a time, a date, an age (90m, 3d), or a ledger position (#57, with all that its command wrote)
     #[arg(long, global = true, hide = true, value_name = "TIME")]
     pub(super) at: Option<String>,
     /// Answer in JSON

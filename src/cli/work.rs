@@ -1,5 +1,6 @@
 //! What a verb does in its workspace: it submits a command or answers a question.
 
+use std::sync::Once;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -92,6 +93,7 @@ impl Context {
     /// Submits what the speaker of this shell writes.
     pub(super) fn sent(&self, front: &Front, submission: Submission) -> Result<Receipt, Failure> {
         let agent = submission.agent.clone();
+        output::submits();
         let receipt = block_on(async { Ok(front.submit(submission).await?) })?;
         self.bind_client(&agent);
         Ok(receipt)
@@ -188,7 +190,14 @@ impl Context {
         let mut present = self.present();
         match parse_moment("at", self.global.at.as_deref())? {
             None => Ok(present),
-            Some(moment) => Ok(present.at(moment, system::now()).map_err(ViewError::from)?),
+            Some(moment) => {
+                let past = present.at(moment, system::now()).map_err(ViewError::from)?;
+                if let Some((asked, shown)) = past.moved() {
+                    static IS_SAID: Once = Once::new();
+                    IS_SAID.call_once(|| output::note(&views::moved(asked, shown)));
+                }
+                Ok(past)
+            }
         }
     }
 

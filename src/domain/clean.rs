@@ -84,6 +84,15 @@ enum Last {
     Other,
 }
 
+/// The kind of a joiner or a selector that belongs to the emoji before it. None for any other character.
+fn of_emoji(c: char, last: Last, next: Option<char>) -> Option<Last> {
+    match (c, last) {
+        ('\u{fe0e}' | '\u{fe0f}', Last::Emoji) => Some(Last::Selected),
+        ('\u{200d}', Last::Emoji | Last::Selected) if next.is_some_and(is_emoji) => Some(Last::Other),
+        _ => None,
+    }
+}
+
 /// Cleans text and keeps its line breaks.
 pub fn cleaned(text: &str) -> Cow<'_, str> {
     // Fast path: most text is plain ASCII and needs no cleaning.
@@ -95,16 +104,15 @@ pub fn cleaned(text: &str) -> Cow<'_, str> {
     let mut chars = text.chars().peekable();
     let mut last = Last::Other;
     while let Some(c) = chars.next() {
-        let next_is_emoji = chars.peek().is_some_and(|next| is_emoji(*next));
         let (kept, then) = match (shown(c), c, last) {
             (Shown::AsItIs, _, _) => (Some(c), if is_emoji(c) { Last::Emoji } else { Last::Other }),
             (Shown::Break, '\r', _) if chars.peek() == Some(&'\n') => (None, last),
             (Shown::Break, _, _) => (Some('\n'), Last::Other),
-            (Shown::LeftOut, '\u{fe0e}' | '\u{fe0f}', Last::Emoji) => (Some(c), Last::Selected),
-            (Shown::LeftOut, '\u{200d}', Last::Emoji | Last::Selected) if next_is_emoji => {
-                (Some(c), Last::Other)
-            }
-            (Shown::LeftOut, ..) | (Shown::Replaced, _, Last::Replaced) => (None, last),
+            (Shown::LeftOut, ..) => match of_emoji(c, last, chars.peek().copied()) {
+                Some(then) => (Some(c), then),
+                None => (None, last),
+            },
+            (Shown::Replaced, _, Last::Replaced) => (None, last),
             (Shown::Replaced, ..) => (Some(REPLACEMENT), Last::Replaced),
         };
         clean.extend(kept);
@@ -113,14 +121,25 @@ pub fn cleaned(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// The text with every hidden character as a visible escape, such as `\u{202e}`, for a human who approves it.
+/// The text with every hidden character as a visible escape, such as `\u{202e}`, for a human who approves it. A joiner or a
+/// selector that belongs to an emoji stays.
 pub fn revealed(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
     }
-    let shown =
-        text.chars().map(|c| if is_hidden(c) { c.escape_unicode().to_string() } else { c.to_string() });
-    Cow::Owned(shown.collect())
+    let mut whole = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    let mut last = Last::Other;
+    while let Some(c) = chars.next() {
+        let belongs = of_emoji(c, last, chars.peek().copied());
+        if is_hidden(c) && belongs.is_none() {
+            whole.extend(c.escape_unicode());
+        } else {
+            whole.push(c);
+        }
+        last = belongs.unwrap_or(if is_emoji(c) { Last::Emoji } else { Last::Other });
+    }
+    Cow::Owned(whole)
 }
 
 /// Cleans text for one line: white space and line breaks become single spaces.

@@ -4,7 +4,7 @@
 //! entry appears once: a claim under attention or among the anti-patterns is not among the claims.
 
 use super::MAX_NAME_CHARS;
-use super::xml::line;
+use super::gate::plain;
 use crate::domain::claim::{Basis, ClaimType, ContradictionKind, Grade, Status};
 use crate::domain::digest::Part;
 use crate::domain::relevance::{Binds, Footing, StaleAfter};
@@ -282,9 +282,9 @@ impl Peer {
             let at = self.edited_at.map_or_else(String::new, |at| format!(" {} ago", at.age(now)));
             let started = self.started.filter(|_| self.files > 1);
             let files = started.map(|at| format!(", {} files in {}", self.files, at.age(now)));
-            format!(", last edited {}{at}{}", line(file, MAX_FILE_CHARS), files.unwrap_or_default())
+            format!(", last edited {}{at}{}", plain(file, MAX_FILE_CHARS), files.unwrap_or_default())
         });
-        format!("{}: {seen}{}", line(&self.agent, MAX_NAME_CHARS), edited.unwrap_or_default())
+        format!("{}: {seen}{}", plain(&self.agent, MAX_NAME_CHARS), edited.unwrap_or_default())
     }
 }
 

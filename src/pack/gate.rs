@@ -3,6 +3,7 @@
 use super::xml::line;
 use super::{MAX_GLANCE_CHARS, MAX_ID_CHARS, MAX_NAME_CHARS};
 use crate::domain::checkout::Checkout;
+use crate::domain::clean;
 
 /// The most ids of each kind in a reminder. A longer list is not read.
 const MAX_NAMED: usize = 5;
@@ -110,14 +111,14 @@ pub fn banner(presence: &Presence) -> String {
             "proposals wait for you (hm attention)",
         ),
     ];
-    let mut banner = format!("hivemind: you are {}", line(&presence.agent, MAX_NAME_CHARS));
+    let mut banner = format!("hivemind: you are {}", plain(&presence.agent, MAX_NAME_CHARS));
     if let Some(alone) = &presence.alone {
-        banner.push_str(&format!(" · {}", line(alone, MAX_GLANCE_CHARS)));
+        banner.push_str(&format!(" · {}", plain(alone, MAX_GLANCE_CHARS)));
     }
     for (count, one, many) in counts.into_iter().filter(|(count, ..)| *count > 0) {
         banner.push_str(&format!(" · {count} {}", if count == 1 { one } else { many }));
         if one == "peer" {
-            let names = line(&presence.peers.join(", "), MAX_GLANCE_CHARS);
+            let names = plain(&presence.peers.join(", "), MAX_GLANCE_CHARS);
             banner.push_str(&format!(": {names}"));
         }
     }
@@ -126,12 +127,17 @@ pub fn banner(presence: &Presence) -> String {
         banner.push_str(&format!(" · {} {noun} to review: hm review", presence.to_review));
     }
     if let Some(worktree) = &presence.checkout.worktree {
-        banner.push_str(&format!(" · work tree {}", line(worktree.as_str(), MAX_GLANCE_CHARS)));
+        banner.push_str(&format!(" · work tree {}", plain(worktree.as_str(), MAX_GLANCE_CHARS)));
         if let Some(branch) = &presence.checkout.branch {
-            banner.push_str(&format!(" on branch {}", line(branch.as_str(), MAX_GLANCE_CHARS)));
+            banner.push_str(&format!(" on branch {}", plain(branch.as_str(), MAX_GLANCE_CHARS)));
         }
     }
     banner
+}
+
+/// A text on one line of at most `max_chars` characters in which no tag opens, for an answer that is no XML.
+pub(super) fn plain(text: &str, max_chars: usize) -> String {
+    clean::untagged(&clean::cut_line(text, max_chars)).into_owned()
 }
 
 #[cfg(test)]
@@ -192,8 +198,11 @@ mod tests {
         assert_eq!(banner(&approving), "hivemind: you are operator · 2 proposals to review: hm review");
         let checkout = Checkout { worktree: Some("wt".parse().expect("a name")), ..alone.checkout.clone() };
         assert_eq!(
-            banner(&Presence { checkout, ..alone }),
+            banner(&Presence { checkout: checkout.clone(), ..alone.clone() }),
             "hivemind: you are devops · 1 task ready · work tree wt on branch main"
         );
+        // Red before: `R&amp;D`, as in XML.
+        let checkout = Checkout { branch: Some("R&D".parse().expect("a name")), ..checkout };
+        assert!(banner(&Presence { checkout, ..alone }).ends_with("on branch R&D"));
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::asking::Asking;
 use super::markdown::{LIST_FIELD_CHARS, inline, name, untagged};
-use super::{Answer, Format, ViewError, to_json};
+use super::{Answer, Format, MAX_LIMIT, ViewError, to_json};
 use crate::domain::action::is_own_call;
 use crate::domain::clean;
 use crate::domain::event::{CommandRan, Event, Recorded, ToolUsed};
@@ -97,6 +97,11 @@ pub(super) fn list(asking: &mut Asking<'_>, filter: &Filter) -> Result<Answer, V
     Ok(answer.followed_by("after", next))
 }
 
+/// The sentence about a moment in the middle of what one command wrote: no half of it is shown.
+pub fn moved(asked: u64, shown: u64) -> String {
+    format!("event #{asked} is in the middle of what one command wrote: this is #{shown}, the last of it")
+}
+
 /// Whether an event is in a list.
 pub(super) fn touched_by(filter: &Filter, recorded: &Recorded, event: &Event) -> bool {
     filter.kind.as_deref().is_none_or(|kind| kind == event.kind())
@@ -125,6 +130,22 @@ fn lines(events: &[EventView]) -> String {
         return "No events match.\n".to_owned();
     }
     events.iter().map(event_line).collect()
+}
+
+/// The line about the events before the newest ones, which a list leaves out. `first` is the position of its first event.
+pub fn before(filter: &Filter, first: u64) -> String {
+    let is_of_all = filter.kind.is_none() && filter.agent.is_none() && filter.session.is_none();
+    // How many of the others a filter accepts is not counted.
+    let earlier = match first - 1 {
+        1 if is_of_all => format!("1 event before #{first}"),
+        earlier if is_of_all => format!("{earlier} events before #{first}"),
+        _ => format!("events before #{first}"),
+    };
+    let more = match filter.limit.saturating_mul(2) {
+        doubled if doubled <= MAX_LIMIT => format!("the same with --limit {doubled}, or "),
+        _ => String::new(),
+    };
+    format!("more: {earlier}: {more}with --after 0 from the first one on\n")
 }
 
 /// An event as an entry of a list, with its line break.
@@ -185,8 +206,8 @@ pub fn is_noise(stored: &Stored) -> bool {
 /// [`ViewError`], where the ledger cannot be read.
 pub fn log(reads: &mut Reads, filter: &Filter, format: Format) -> Result<Answer, ViewError> {
     let horizon = reads.horizon();
-    // One more than is shown says whether there is a next page; after the latest there is none.
-    let wanted = filter.limit + usize::from(!filter.newest);
+    // One more than is shown says whether there are others.
+    let wanted = filter.limit + 1;
     let mut chunk = Filter { until: horizon, limit: wanted.max(CHUNK), ..filter.clone() };
     let (mut kept, mut left_out): (Vec<Stored>, usize) = (Vec::new(), 0);
     if let Some(ledger) = reads.ledger()? {
@@ -201,7 +222,8 @@ pub fn log(reads: &mut Reads, filter: &Filter, format: Format) -> Result<Answer,
                 if kept.len() == wanted {
                     break;
                 } else if is_noise(&event) {
-                    left_out += 1;
+                    // What is beyond the page is no part of its count.
+                    left_out += usize::from(!filter.newest || kept.len() < filter.limit);
                 } else {
                     kept.push(event);
                 }
@@ -222,9 +244,13 @@ pub fn log(reads: &mut Reads, filter: &Filter, format: Format) -> Result<Answer,
     }
     let events: Vec<EventView> = kept.iter().map(EventView::from).collect();
     let seq = events.last().map_or(filter.after, |event| event.seq);
-    let next = has_more.then_some(seq);
+    let next = (has_more && !filter.newest).then_some(seq);
+    let first = events.first().filter(|_| has_more && filter.newest).map(|event| event.seq);
     let json = || {
         let mut json = listed(&events, next);
+        if first.is_some() {
+            json["earlier"] = true.into();
+        }
         if left_out > 0 {
             json["left_out"] = left_out.into();
         }
@@ -237,6 +263,7 @@ pub fn log(reads: &mut Reads, filter: &Filter, format: Format) -> Result<Answer,
                 "left out: {left_out} calls of hm or tools; with them: the same with --all\n"
             ));
         }
+        text.extend(first.map(|first| before(filter, first)));
         text
     };
     Ok(Answer::of(format, seq, json, text).followed_by("after", next))

@@ -167,7 +167,7 @@ fn goes_on_from(session: &SessionView) -> String {
 
 fn lines(found: &[SessionView], now: Timestamp) -> String {
     if found.is_empty() {
-        "No session has started: `hm init` sets the hooks up that say so.\n".to_owned()
+        "No client has opened a session, and no other one is listed: `hm init` sets up the hooks that open them.\n".to_owned()
     } else {
         found.iter().map(|session| session_line(session, now) + &goes_on_from(session)).collect()
     }

@@ -30,8 +30,6 @@ const GLANCE_CHARS: usize = 240;
 const HALF_A_DAY_MS: u64 = 12 * 60 * 60 * 1_000;
 /// Characters at the end of an output that the page of a claim shows.
 const OUTPUT_CHARS: usize = 1_000;
-/// The kinds of attention that are also proposals, which have entries of their own.
-const PROPOSED: [&str; 3] = ["proposal", "suggestion", "merge"];
 
 /// How a line looks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -91,6 +89,8 @@ pub(super) struct Data {
     /// The time of what is shown; none before the first look.
     pub(super) now: Option<Timestamp>,
     pub(super) is_past: bool,
+    /// The event that was asked for, in the middle of what one command wrote.
+    pub(super) asked: Option<u64>,
     /// The name of the workspace.
     pub(super) name: String,
     /// The workspace at a glance.
@@ -158,6 +158,7 @@ impl Data {
             head,
             now: Some(now),
             is_past: reads.horizon().is_some(),
+            asked: reads.moved().map(|(asked, _)| asked),
             name: plain(&name),
             glance,
             ..Self::default()
@@ -252,7 +253,7 @@ impl Asker<'_> {
         let waiting = self.reads.ask(now, |store| views::waiting(store, now)).map_err(ViewError::from)?.0;
         let waiting = waiting.unwrap_or_default();
         let attention: Attention = self.ask(&View::Attention(None))?;
-        let is_other = |kind: &str| !PROPOSED.contains(&kind);
+        let is_other = |kind: &str| !facts::PROPOSED.contains(&kind);
         let mut items: Vec<Item> = waiting.iter().take(ENTRIES).map(|entry| self.proposal(entry)).collect();
         let needs: Vec<&Need> = attention.needs.iter().filter(|need| is_other(&need.kind)).collect();
         for need in needs.iter().take(ENTRIES) {

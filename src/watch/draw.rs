@@ -55,12 +55,7 @@ impl Look {
 pub(super) fn screen(frame: &mut Frame<'_>, state: &State, data: &Data, look: Look) {
     let area = frame.area();
     if area.width < LEAST.0 || area.height < LEAST.1 {
-        write(
-            frame,
-            area,
-            &[wrapped(&line(Tone::Plain, "this terminal is too small"), area.width).remove(0)],
-            look,
-        );
+        write(frame, area, &wrapped(&line(Tone::Plain, "this terminal is too small"), area.width), look);
         return;
     }
     let notes = notes(state, area.width);
@@ -94,7 +89,8 @@ fn header(data: &Data) -> String {
     let time = now.get(11..16).unwrap_or_default();
     let day = now.get(..10).unwrap_or_default();
     if data.is_past {
-        format!(" THE PAST, #{} of {day} {time} UTC · {parts}", data.head)
+        let asked = data.asked.map(|asked| format!(" (#{asked} is within it)")).unwrap_or_default();
+        format!(" THE PAST, #{}{asked} of {day} {time} UTC · {parts}", data.head)
     } else {
         format!(" hivemind · {parts} · #{} at {time} UTC", data.head)
     }

@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use super::acting;
 use super::graph::{self, Node};
 use super::page::{self, Page, Shown, block, command, said, state, time};
+use crate::domain::agent::AgentId;
 use crate::domain::clean;
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::names::Sort;
@@ -54,15 +55,25 @@ pub(super) fn show(page: &mut Page<'_>, name: &str) -> Result<Shown, Rejection> 
 fn acts(page: &Page<'_>, whole: &Whole) -> Markup {
     let name = whole.claim.called();
     let is_over = whole.claim.status == "deprecated";
+    let operator = AgentId::operator();
+    let holds = |position: &str| {
+        whole.positions.iter().any(|held| held.agent == operator.as_str() && held.position == position)
+    };
     html! {
         section aria-labelledby="act" {
             h2 #act { "What you can do" }
             @if is_over { p { "It is deprecated, so nobody takes a position on it any more." } }
             @else {
                 @if page.form.is_none() && page.moment.is_none() {
-                    p { "These pages only show. A human at a terminal who starts " (command("hm web")) " can act here." }
+                    @if page.site.base.is_empty() {
+                        p { "These pages only show. A human at a terminal who starts " (command("hm web")) " can act here." }
+                    } @else {
+                        p { "Your token only reads. One of the operator acts here: "
+                            (command("hm token add --agent operator --role admin")) }
+                    }
                 }
-                (acting::button(page, "support", name, &format!("hm claim support {name}")))
+                @if holds("support") { (acting::button(page, "abstain", name, &format!("hm claim abstain {name}"))) }
+                @else { (acting::button(page, "support", name, &format!("hm claim support {name}"))) }
                 (acting::button(page, "challenge", name, &format!("hm claim challenge {name} --reason REASON")))
                 (acting::button(page, "deprecate", name, &format!("hm claim deprecate {name} --reason REASON")))
             }

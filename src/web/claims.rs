@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 
-use super::page::{ENTRIES, Page, Shown, empty};
+use super::page::{ENTRIES, Page, Shown, command, empty, said};
 use crate::domain::claim::{ClaimType, SearchMode, Status};
 use crate::domain::clean;
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
 use crate::facts::{Claims, Hits};
+use crate::standing::Damage;
 use crate::store::{ClaimCount, ClaimFilter, Search, Seen};
 use crate::views::{View, ViewError};
 
@@ -61,10 +62,15 @@ pub(super) fn show(page: &mut Page<'_>) -> Result<Shown, Rejection> {
     };
     let is_filtered = ["q", "status", "type", "owner", "scope"].iter().any(|name| page.value(name).is_some());
     let facets = facets(page)?;
+    // A memory that cannot be read has no claims to show either.
+    let standing = claims.is_empty().then(|| page.reads.standing()).transpose().map_err(ViewError::from)?;
+    let damage = standing.and_then(|standing| standing.damage).filter(Damage::stops_writes);
     let main = html! {
         (filters(page))
         (facets)
-        @if claims.is_empty() && is_filtered {
+        @if let Some(damage) = &damage {
+            p.empty { "The memory cannot be read: " (said(&damage.loss.fault)) ". " (command("hm status")) " says more." }
+        } @else if claims.is_empty() && is_filtered {
             p.empty { "No claim matches. " a href=(page.address("/claims", &[])) { "All claims in force" } }
         } @else if claims.is_empty() {
             (empty("No claims yet. Agents make them, and so do you:", "hm claim create \"the pool holds 20\" --scope src/db"))

@@ -62,7 +62,12 @@ pub(super) fn row(page: &mut Page<'_>, found: &Contradiction) -> Markup {
                     None => (page::status("contested")),
                     Some(cause) => { "over: " (cause.replace('_', " ")) }
                 }
-                " since " (page.ago(found.detected_at))
+                @match (&found.cause, found.resolved_at) {
+                    (None, _) if found.outvoted => {}
+                    (None, _) => { " since " (page.ago(found.detected_at)) }
+                    (Some(_), Some(at)) => { " " (page.ago(at)) }
+                    (Some(_), None) => {}
+                }
             }
         }
     }

@@ -1,6 +1,12 @@
-// Shows what is new: asks for the page again when the ledger moves, and puts its content in place.
+// Shows the event of the slider, and what is new: asks for the page again when the ledger moves, and puts its content in place.
 "use strict";
 (() => {
+  const slider = document.getElementById("at");
+  slider?.addEventListener("input", () => {
+    slider.form.querySelector("button").textContent = `Show event #${slider.value}`;
+  });
+  // Nothing is new in the past.
+  if (document.querySelector("#main > .past")) return;
   const main = () => document.getElementById("main");
   const news = document.getElementById("live");
   let shown = Number(main().dataset.head);

@@ -6,8 +6,8 @@ use super::acting;
 use super::page::{Page, Shown, command, empty, path, said, time};
 use crate::domain::rejection::Rejection;
 use crate::domain::time::Timestamp;
-use crate::facts::Attention;
 use crate::facts::at_work::{AtWork, Worker};
+use crate::facts::{Attention, Need, PROPOSED};
 use crate::views::{self, View, ViewError};
 
 /// Entries of attention on the page.
@@ -111,7 +111,9 @@ fn needs(page: &mut Page<'_>) -> Result<Markup, Rejection> {
         .collect();
     let count = attention.needs.len() + rest.iter().map(|(more, ..)| more).sum::<usize>();
     let mut entries = Vec::new();
-    for need in attention.needs.iter().take(NEEDS) {
+    // What waits for approval is above.
+    let needs: Vec<&Need> = attention.needs.iter().filter(|need| !PROPOSED.contains(&&*need.kind)).collect();
+    for need in needs.iter().take(NEEDS) {
         let ids: Vec<String> = need.ids.iter().map(|id| page.named(id)).collect();
         let what: Vec<String> = need.what.iter().map(|text| page.named(text)).collect();
         let (contradictions, about) = need.subjects(&ids);
@@ -137,8 +139,8 @@ fn needs(page: &mut Page<'_>) -> Result<Markup, Rejection> {
             h2 #needs { "What needs somebody" }
             @if entries.is_empty() { p.empty { "Nothing needs anybody." } }
             @else { ul.needs { @for entry in &entries { (entry) } } }
-            @if attention.needs.len() > NEEDS {
-                p { (attention.needs.len() - NEEDS) " more: " (command("hm attention")) }
+            @if needs.len() > NEEDS {
+                p { (needs.len() - NEEDS) " more: " (command("hm attention")) }
             }
             @for (more, of, list) in &rest {
                 @if let Some(list) = list { p { (more) " more of " (of) ": " (command(list)) } }

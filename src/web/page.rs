@@ -74,6 +74,7 @@ pub(super) fn described(site: &Site, title: &str) -> Markup {
         meta name="viewport" content="width=device-width, initial-scale=1";
         title { (clean::revealed(title)) " · hivemind" }
         link rel="stylesheet" href={ (site.base) (ASSETS.style.name) };
+        link rel="icon" href={ (site.base) (ASSETS.icon.name) };
     }
 }
 
@@ -201,7 +202,7 @@ impl<'a> Page<'a> {
             html lang="en" {
                 head {
                     (described(self.site, &shown.title))
-                    @if !is_past { script src=(self.at_present(&ASSETS.script.name)) defer {} }
+                    script src=(self.at_present(&ASSETS.script.name)) defer {}
                 }
                 body {
                     a.skip href="#main" { "Skip to the content" }
@@ -214,7 +215,11 @@ impl<'a> Page<'a> {
                     p #live role="status" aria-live="polite" {}
                     main #main tabindex="-1" data-head=(self.head) {
                         @if let Some(said) = said { p.receipt role="status" { (self::said(said)) } }
-                        @if is_past { p.past { "You see the memory as it was at " (time(self.now)) ". " a href=(self.at_present(&self.path)) { "Back to now" } } }
+                        @if is_past {
+                            p.past { "You see the memory as it was at " (time(self.now)) ". "
+                                @if let Some((asked, shown)) = self.reads.moved() { "Here, " (views::moved(asked, shown)) ". " }
+                                a href=(self.at_present(&self.path)) { "Back to now" } }
+                        }
                         h1 { (clean::revealed(&shown.title)) }
                         (shown.main)
                     }

@@ -447,6 +447,7 @@ fn the_log_lists_and_filters() {
             - `#3` claim.status_changed by reviewer at TIME: {"claim_id":"C1","from":"proposed","reason":"supported by reviewer","to":"confirmed"}
             $ hm log --limit 1
             - `#3` claim.status_changed by reviewer at TIME: {"claim_id":"C1","from":"proposed","reason":"supported by reviewer","to":"confirmed"}
+            more: 2 events before #3: the same with --limit 2, or with --after 0 from the first one on
             $ hm log --after 1 --limit 1
             - `#2` position.taken by reviewer at TIME: {"claim_id":"C1","position":"support"}
             more: the same with --after 2

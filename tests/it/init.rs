@@ -258,7 +258,7 @@ fn uninit_names_the_places_that_hold_the_memory_and_its_settings() {
     assert!(git.expect("git runs").success());
     machine.hm(&["init", "--clients", "claude", "--yes"]);
     let text = machine.hm(&["uninit", "--yes"]).replace("\n    ", " ");
-    let places = "The memory stays in .git/hivemind/ and its settings in .hivemind/: delete both to forget everything.";
+    let places = "The memory stays in .git/hivemind/ and its settings in .hivemind/.\n";
     assert!(text.contains(places), "{text}");
     assert!(machine.project().join(".git/hivemind").is_dir());
     // Elsewhere a path within the project would name nothing.
@@ -267,8 +267,7 @@ fn uninit_names_the_places_that_hold_the_memory_and_its_settings() {
         machine.command(&["uninit", "--yes", "--dir", &project]).current_dir(machine.home()).output();
     let text =
         String::from_utf8(elsewhere.expect("hm can be run").stdout).expect("text").replace("\n    ", " ");
-    let places =
-        format!("stays in {project}/.git/hivemind/ and its settings in {project}/.hivemind/: delete both");
+    let places = format!("stays in {project}/.git/hivemind/ and its settings in {project}/.hivemind/.\n");
     assert!(text.contains(&places), "{text}");
 }
 

@@ -87,6 +87,7 @@ mod outcomes;
 mod packs;
 mod paging;
 mod patterns;
+mod people;
 mod place;
 mod plans;
 mod playbooks;

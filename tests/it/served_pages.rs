@@ -141,6 +141,8 @@ async fn a_viewer_reads_every_page_and_changes_nothing() {
     let claim = browser.page("/web/claim/C1");
     assert!(claim.contains("hm claim support C1") && claim.contains("the pool holds 20"), "{claim}");
     assert!(claim.contains("reviewer") && claim.contains("Sign out"), "{claim}");
+    // Red before: a human who starts `hm web`.
+    assert!(claim.contains("Your token only reads. One of the operator acts here"), "{claim}");
     assert!(!browser.page("/web/spaces").contains("helix"), "a person's own fact");
     assert_eq!(browser.get("/web/nowhere").status, 404);
     assert_eq!(browser.get("/web").status, 200);

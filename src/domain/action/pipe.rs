@@ -130,7 +130,7 @@ pub fn printed(argv: &[String]) -> Option<Piped> {
         if let Some(word) = ends_in_compound(line, rest) {
             return Some(Piped { first: line.to_owned(), by: Hides::Compound(word) });
         }
-        if let Some(piped) = set_by_trap(line).or_else(|| succeeds(line, rest)) {
+        if let Some(piped) = set_by_trap(line).or_else(|| shown(line)).or_else(|| succeeds(line, rest)) {
             return Some(piped);
         }
     }
@@ -150,6 +150,13 @@ pub fn printed(argv: &[String]) -> Option<Piped> {
 /// Whether the exit code of a command tells of all that it runs: `bash -c 'pytest -q'`.
 pub(super) fn is_told(command: &[String]) -> bool {
     printed(command).is_none() && piped(&shell_words::join(command)).is_none()
+}
+
+/// What a chore only shows of a command whose output it reads as a file: `cat <(pytest)`.
+fn shown(line: &str) -> Option<Piped> {
+    let words = shell_words::split(line).ok()?;
+    let at = words.iter().position(|word| word.starts_with("<(") || word.starts_with(">("))?;
+    is_chore(started(&words)).then(|| Piped { first: words[at..].join(" "), by: Hides::Line })
 }
 
 /// A trap of a line that sets its exit code.
@@ -580,6 +587,7 @@ mod tests {
             "[ -n $CI ] && pytest; rm -f out",
             "if pytest; then touch ok; fi; rm -f out",
             "touch $(pytest)",
+            "cat <(pytest -q)",
             "sh -c 'pytest; rm -f out'",
             "set -e; ! grep -q bug src/a.rs; rm -f out",
             "set -e; pytest && ruff check; rm -f out",

@@ -24,7 +24,7 @@ pub(super) fn written(news: &News, form: Form, now: Timestamp) -> String {
             claim("claim", it, now).with_any("agreed_by", agreed_by(it)).with_any("was", *was).escaped(&text)
         }
         (Body::Claim(it), Form::Whole(max_chars)) if it.status != Status::Deprecated => claim_line(it, *was)
-            .with("scope", line(&it.scopes.join(" "), GLANCE_CHARS))
+            .with("scope", glance(&it.scopes.join(" ")))
             .with("age", it.created_at.age(now))
             .text(&(whole(it, max_chars) + &beside(it) + &why(it))),
         (Body::Claim(it), _) => claim_line(it, *was).text(&glance(&it.statement)),
@@ -42,7 +42,7 @@ pub(super) fn written(news: &News, form: Form, now: Timestamp) -> String {
         (Body::DeadEnd(dead_end), Form::Full | Form::Whole(_)) => avoid(dead_end, now),
         (Body::DeadEnd(DeadEnd { claim: it, .. }), Form::Line) => Tag::open("avoid")
             .with("claim", &it.id)
-            .with("scope", line(&it.scopes.join(" "), GLANCE_CHARS))
+            .with("scope", glance(&it.scopes.join(" ")))
             .with("by", &it.by)
             .text(&glance(&it.statement)),
         (Body::Contradiction(both), Form::Full) => contradiction_in(both, MAX_GLANCE_CHARS, now),
@@ -114,7 +114,7 @@ pub(super) fn written(news: &News, form: Form, now: Timestamp) -> String {
             Tag::open("commit")
                 .with("sha", short(&commit.sha))
                 .with_any("by", by.as_ref().or(commit.author.as_ref()))
-                .with("files", line(&files.join(" "), GLANCE_CHARS))
+                .with("files", glance(&files.join(" ")))
                 .text(&glance(subject))
         }
         (Body::Edits { by, worktree, at }, form) => {
