@@ -262,11 +262,10 @@ fn wait_for_run(state: &State, command: &Command, facts: &Facts, decision: &mut 
     let settles = prediction == Prediction::Passes
         && planned.cannot_settle(&claim.scopes, prediction).is_none()
         && versions::no_file_of(claim, &facts.versions).is_none();
-    let is_fit = |event: &Event| match event {
-        Event::ExperimentQueued(queued) => queued.unfit.is_none() && queued.unsaid.is_none(),
-        _ => true,
+    let only_mentions = |event: &Event| {
+        matches!(event, Event::ExperimentQueued(queued) if queued.unfit.is_some() || queued.unsaid.is_some())
     };
-    if claim.status != Status::Contested || !settles || !decision.events.iter().all(is_fit) {
+    if claim.status != Status::Contested || !settles || decision.events.iter().any(only_mentions) {
         return false;
     }
     for event in &mut decision.events {
