@@ -75,7 +75,7 @@ fn a_scope_is_escaped_once_and_the_pipe_of_a_human_shows_what_was_typed() {
     assert!(news.contains("scope=\"R&amp;D/plan.md\""), "{news}");
     assert!(done(&shell, "hm claim list").contains("&lt;i>x&lt;/i>"), "an agent reads no tag");
     // Red before: `&lt;i>x` in a pager.
-    for line in ["hm claim list", "hm claim show C1", "hm log"] {
+    for line in ["hm claim list", "hm claim show C1"] {
         let piped = said(by_a_human(&shell.command(line)));
         assert!(piped.contains("<i>x</i>"), "{line}: {piped}");
     }
@@ -155,7 +155,7 @@ fn a_log_says_how_many_events_are_before_it() {
     done(&shell, "hm --agent devops claim create \"the log is small\" --scope src/log");
     let text = done(&shell, "hm log --limit 1 --type claim.created");
     assert!(text.contains("more: events before #4: the same with --limit 2"), "{text}");
-    for line in ["hm log", "hm log --limit 3", "hm log --all", "hm log --after 0"] {
+    for line in ["hm log", "hm log --limit 4", "hm log --all", "hm log --after 0"] {
         assert!(!done(&shell, line).contains("more:"), "{line}");
     }
     assert!(shell.json("hm --json log").get("earlier").is_none());
