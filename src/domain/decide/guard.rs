@@ -262,9 +262,7 @@ fn wait_for_run(state: &State, command: &Command, facts: &Facts, decision: &mut 
     let settles = prediction == Prediction::Passes
         && planned.cannot_settle(&claim.scopes, prediction).is_none()
         && versions::no_file_of(claim, &facts.versions).is_none();
-    let only_mentions = |event: &Event| {
-        matches!(event, Event::ExperimentQueued(queued) if queued.unfit.is_some() || queued.unsaid.is_some())
-    };
+    let only_mentions = |event: &Event| matches!(event, Event::ExperimentQueued(queued) if queued.unfit.is_some() || queued.unsaid.is_some());
     if claim.status != Status::Contested || !settles || decision.events.iter().any(only_mentions) {
         return false;
     }

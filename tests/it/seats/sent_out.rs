@@ -33,7 +33,7 @@ impl Scouts {
 
     /// What an agent gets for a line that it types in a session of its own.
     fn says(&self, agent: &str, line: &str) -> String {
-        let session = format!("{agent}-{}", Uuid::now_v7());
+        let session = format!("{agent}-{}", hivemind::system::new_id());
         let mut typed = self.shell.command(line);
         let output = typed.env("HM_AGENT", agent).env("HM_SESSION", session).stdin(Stdio::null()).output();
         let output = output.expect("hm runs");
