@@ -326,6 +326,13 @@ impl Checkpoints {
         Some(self.dir_of(&missing)?.join(format!("spool-{}", self.place)))
     }
 
+    /// All such files of this place, whatever ledger they wait for.
+    pub(crate) fn spools(&self) -> Vec<PathBuf> {
+        let name = format!("spool-{}", self.place);
+        let dirs = self.keys().and_then(|keys| std::fs::read_dir(keys).ok()).into_iter().flatten().flatten();
+        dirs.map(|dir| dir.path().join(&name)).filter(|kept| kept.exists()).collect()
+    }
+
     /// Begins anew after the operator accepted the missing or changed evidence. The file stays under another
     /// name, and this place then counts as never sealed. A second call changes nothing.
     ///

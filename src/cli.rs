@@ -236,7 +236,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
     }
     // A server answers models, and a hook its client, wherever they were started.
     if !matches!(verb, Verb::Serve(_) | Verb::Hook(_) | Verb::Writer(_)) {
-        views::keep_tags_if(output::is_typed_by_a_human);
+        views::keep_tags_if(output::is_read_by_a_human);
     }
     match verb {
         Verb::Init(args) => args.run(&global),

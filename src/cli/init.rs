@@ -426,11 +426,13 @@ fn stays(workspace: &Workspace, state: Option<&Path>) -> String {
     for file in workspace.files_with_a_section(&section::NAMES) {
         text.push_str(&format!("The section of `hm export` stays in {}.\n", place(&file)));
     }
+    text.push_str("To forget everything, delete these.\n");
     if let Some(state) = state.filter(|state| state.is_dir()) {
         let state = state.display();
-        text.push_str(&format!("{state}/ has the keys and seals of all your memories, of this one too.\n"));
+        text.push_str(&format!(
+            "{state}/ has the keys and seals of all your memories, of this one too: keep it.\n"
+        ));
     }
-    text.push_str("To forget everything, delete all of these.\n");
     output::fitted(&text)
 }
 

@@ -397,8 +397,8 @@ pub(super) fn is_read_by_a_human() -> bool {
     std::io::stdout().is_terminal() && is_typed_by_a_human()
 }
 
-/// Like [`is_read_by_a_human`], also where the human sends the output on to a pager or a file.
-pub(super) fn is_typed_by_a_human() -> bool {
+/// Whether somebody types at a terminal that no client of agents started, and nobody speaks as an agent.
+fn is_typed_by_a_human() -> bool {
     static IS_HUMAN: LazyLock<bool> = LazyLock::new(|| {
         let is_agent = || system::Environment::read().agent.is_some_and(|name| name != "operator");
         super::has_terminal() && system::client_above().is_none() && !is_agent()
@@ -410,7 +410,7 @@ pub(super) fn is_typed_by_a_human() -> bool {
 /// because it does not know its reader; [`views::keep_tags_if`] makes pages and lists that need no such guess.
 fn for_reader(text: &str) -> Cow<'_, str> {
     // The look at the processes above this one is made for a text that needs it.
-    if text.contains("&lt;") && is_typed_by_a_human() { clean::tagged(text) } else { Cow::Borrowed(text) }
+    if text.contains("&lt;") && is_read_by_a_human() { clean::tagged(text) } else { Cow::Borrowed(text) }
 }
 
 /// Wraps text at spaces. A continued line is indented below its line, deeper than the entry of a list.

@@ -292,7 +292,8 @@ impl Context {
         if self.global.operator_override.is_some() {
             return self.human("serve");
         }
-        let Some(session) = self.noted_sessions().into_iter().next() else { return Ok(()) };
+        let session = self.noted_sessions().into_iter().next().or_else(|| self.researcher_session());
+        let Some(session) = session else { return Ok(()) };
         Err(Rejection::new(
             Code::NotAllowed,
             format!("this shell belongs to a pane (session {session}), and a server for many speaks for other agents"),

@@ -375,7 +375,9 @@ impl Reader {
                      WHERE (c.mended = 0 OR ?2 = 'challenge') AND b.steps < 50) \
                    SELECT k.claim_id, k.agent, k.reason FROM before b CROSS JOIN consensus k ON k.claim_id = b.id \
                    WHERE k.position = ?2 AND NOT EXISTS (SELECT 1 FROM consensus n WHERE n.agent = k.agent AND (n.claim_id = ?1 \
-                   OR n.claim_id IN (SELECT id FROM before WHERE steps < b.steps))) ORDER BY k.seq";
+                   OR n.claim_id IN (SELECT id FROM before WHERE steps < b.steps))) \
+                   AND (?2 <> 'challenge' OR k.seq > coalesce((SELECT max(p.seq) FROM claims o CROSS JOIN claim_evidence p \
+                   ON p.claim_id = o.id AND p.run_id = o.proof_run WHERE o.id = k.claim_id), 0)) ORDER BY k.seq";
         let mut statement = self.db.prepare_cached(sql)?;
         self.kept_of(statement.query(params![claim, position])?, |row| {
             let (claim_id, agent) = (row.get("claim_id")?, row.get("agent")?);

@@ -359,11 +359,12 @@ impl Reader {
         passed.unwrap_or(false)
     }
 
-    /// Whether the last run about a claim by its owner or the operator predicted a failure.
+    /// Whether the last run by its owner or the operator that says something about a claim predicted a failure.
     pub fn predicts_failure(&self, claim: ClaimId) -> bool {
         let sql = "SELECT r.prediction = 'fails' FROM experiments r JOIN claims c ON c.id = r.claim_id \
                    WHERE r.claim_id = ?1 AND r.requested_by IN (c.owner, ?2) \
-                   AND r.status NOT IN ('timed_out', 'canceled', 'aborted') ORDER BY r.created_seq DESC LIMIT 1";
+                   AND EXISTS (SELECT 1 FROM claim_evidence e WHERE e.claim_id = ?1 AND e.run_id = r.id \
+                   AND e.relation IN ('supports', 'contradicts')) ORDER BY r.created_seq DESC LIMIT 1";
         let asked = params![claim, AgentId::operator()];
         let last =
             self.db.prepare_cached(sql).and_then(|mut last| last.query_row(asked, only::<Option<bool>>));

@@ -41,7 +41,8 @@ pub fn exported(
     let is_beside = |claim: &ClaimSummary| claim.claim_type == ClaimType::Fact && claim.contradicts.is_some();
     let mut settled = Vec::with_capacity(claims.len());
     for claim in claims {
-        if !is_beside(&claim) && store.challenged_before(claim.id)?.is_empty() {
+        let is_proved = claim.basis == Some(Basis::Proved);
+        if !is_beside(&claim) && (is_proved || store.challenged_before(claim.id)?.is_empty()) {
             settled.push(claim);
         }
     }

@@ -126,7 +126,7 @@ impl Committing {
         }
         record_start(&mut committer, &runs, workspace)?;
         committer.await_events()?;
-        if committer.damage().is_none()
+        if !committer.is_stopped()
             && let Some(kept) = committer.kept_spool()?
         {
             replay_kept(&mut committer, &spool, &kept)?;
@@ -240,12 +240,13 @@ impl Committing {
         self.is_untidy = true;
         let was_stopped = self.committer.is_stopped();
         // The acceptance of the loss ends the record of the ledger that lay here.
-        let kept = if was_stopped { self.committer.kept_spool()? } else { None };
+        let accepts = queued.holds(|command| matches!(command, Command::AcceptLoss(_)));
+        let kept = if was_stopped || accepts { self.committer.kept_spool()? } else { None };
         let outcomes = self.committer.commit(&queued.submissions)?;
         if !self.committer.is_stopped() {
             self.sealer.first(self.committer.head());
         }
-        if queued.holds(|command| matches!(command, Command::AcceptLoss(_))) {
+        if accepts {
             // The checkpoint comes before the answer, because a `hm verify` after the answer expects it.
             self.sealer.seal_now(self.committer.head());
         }
@@ -269,10 +270,10 @@ impl Committing {
         if was_stopped && !self.committer.is_stopped() {
             // Now the records are possible that the writer skipped at its start.
             record_start(&mut self.committer, &self.runs, &self.workspace)?;
-            if let Some(kept) = kept {
-                replay_kept(&mut self.committer, &self.spool, &kept)?;
-                self.announce();
-            }
+        }
+        if let Some(kept) = kept.filter(|_| !self.committer.is_stopped()) {
+            replay_kept(&mut self.committer, &self.spool, &kept)?;
+            self.announce();
         }
         for reply_tx in queued.rebuilds {
             self.rebuild(&reply_tx);

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use super::commit::Committer;
 use super::crash::CrashPoint;
 use super::error::WriterError;
+use crate::checkpoints::Checkpoints;
 use crate::domain::agent::AgentId;
 use crate::domain::command::Submission;
 use crate::domain::ids::{CommandId, IdempotencyKey, RunId};
@@ -50,8 +51,14 @@ pub(super) fn erase(committer: &mut Committer) -> Result<bool, WriterError> {
 /// Blanks the lines of the spools, in the memory and outside of it.
 fn scrub_spools(committer: &Committer, gone: &Gone) -> Result<(), WriterError> {
     committer.spool.scrub(|line| gone.holds(line))?;
-    let outside = committer.kept_spool()?.and_then(|kept| committer.spool.kept_in(&kept));
-    outside.map_or(Ok(()), |outside| Ok(outside.scrub(|line| gone.holds(line))?))
+    let checkpoints = Checkpoints::of(committer.workspace.memory(), committer.state_home.as_deref());
+    // Also those of a memory that was given up here: its backup may come back.
+    for kept in checkpoints.spools() {
+        if let Some(outside) = committer.spool.kept_in(&kept) {
+            outside.scrub(|line| gone.holds(line))?;
+        }
+    }
+    Ok(())
 }
 
 /// Removes the files of runs whose end was erased: those of the memory, and the results below `artifacts/` of each work

@@ -74,7 +74,10 @@ impl Profiles {
         unnamed(root, &plan.tests, scopes).or_else(|| {
             let catalog = self.catalog();
             let Known { profile, .. } = find(&catalog, &run.profile).ok()?;
-            let texts = profile.picked(&run.args).filter(|_| plan.tests.is_empty());
+            // Other tools take texts for other things than the names of tests.
+            let is_cargo_test =
+                matches!(plan.argv.as_slice(), [cargo, test, ..] if cargo == "cargo" && test == "test");
+            let texts = profile.picked(&run.args).filter(|_| is_cargo_test && plan.tests.is_empty());
             let mut texts = texts.map(|text| unpicked(root, text, scopes)).peekable();
             texts.peek()?;
             // One text that has to do with the claim is enough.

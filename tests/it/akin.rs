@@ -210,6 +210,7 @@ async fn a_failure_of_the_same_check_by_another_command_counts() {
             if !is_shipped_first && reason.contains("check") {
                 assert!(reason.contains(&format!("of {which} check")), "{argv}: {reason}");
             }
+            bench.accepted(&panes[1], "abstain", json!({ "claim_id": id })).await;
             bench.accepted(&panes[0], "deprecate_claim", json!({ "claim_id": id, "reason": "next" })).await;
         }
     }
@@ -259,6 +260,7 @@ async fn a_failure_in_another_directory_counts_by_what_it_reaches() {
             assert_eq!(stands(&panes[0], &id).await.0, "confirmed (proved)", "three equal runs outweigh it");
         }
         if counts && number > 0 {
+            bench.accepted(&panes[1], "abstain", json!({ "claim_id": id })).await;
             bench.accepted(&panes[0], "deprecate_claim", json!({ "claim_id": id, "reason": "next" })).await;
             continue;
         }
@@ -267,6 +269,7 @@ async fn a_failure_in_another_directory_counts_by_what_it_reaches() {
         let failed = ends(&panes[1], failing, "failed").await;
         let mark = format!("failed since ({})", bench.name(&failed));
         assert_eq!(row(&bench, &id).contains(&mark), counts, "{}", row(&bench, &id));
+        bench.accepted(&panes[1], "abstain", json!({ "claim_id": id })).await;
         bench.accepted(&panes[0], "deprecate_claim", json!({ "claim_id": id, "reason": "next" })).await;
         passes(&bench);
     }
@@ -304,6 +307,7 @@ fn a_failed_part_of_the_check_that_a_challenge_cites_counts() {
         assert!(told.contains("a challenge cites that"), "{line}: {told}");
         let page = shell.json(&format!("hm --json claim show {name}"));
         assert_eq!(page["status"], "contested", "{line}");
+        shell.run(&format!("hm --agent devops claim abstain {name}"));
         shell.run(&format!("hm --agent analyst claim withdraw {name} next"));
     }
 }

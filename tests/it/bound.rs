@@ -11,10 +11,11 @@ use crate::false_proof::{FILE, GLOBS, begin, contested, scene, settle, stands};
 use crate::proof::{EXPECTING, assert_rebuilds_to_the_same, git, json_of, profile, run, shown};
 
 /// A run for which the claim waits, and which the claim predicts to fail.
-async fn settle_by_failure(pane: &Pane, profile: &str, claim: &str) {
+async fn settle_by_failure(pane: &Pane, profile: &str, claim: &str) -> String {
     let given = json!({ "profile": profile, "claim_id": claim, "blocking": true, "prediction": "fails" });
     let answer = run(pane, given).await;
     assert!(!answer.refused, "{}", answer.text);
+    answer.field("run_id").to_owned()
 }
 
 /// The agents that the open contradictions of a claim name as challengers.
@@ -67,14 +68,22 @@ async fn a_file_with_the_same_bytes_is_the_same_content() {
         settle(&owner, "yes", &id, 1).await;
         let (status, reason) = stands(&owner, &id).await;
         assert_eq!(status, "contested", "another test after {way}: {reason}");
-        settle_by_failure(&owner, "check", &id).await;
+        let turned = settle_by_failure(&owner, "check", &id).await;
         let (status, reason) = stands(&owner, &id).await;
         assert_eq!(status, "contested", "the other prediction after {way}: {reason}");
         // A mend of the bytes is one.
         std::fs::remove_file(&file).expect("the file");
         bench.write(FILE, "fine\n");
         bench.accepted(&other, "still", json!({ "claim_id": id })).await;
+        // While the failure supports the claim, a pass of the same check proves nothing.
         settle(&owner, "check", &id, 1).await;
+        if way == "mode" {
+            let (status, reason) = stands(&owner, &id).await;
+            assert!(status == "contested" && reason.contains("until its agent retracts that"), "{reason}");
+            let back = json!({ "claim_id": id, "evidence_ref": turned, "reason": "it predicts a pass" });
+            bench.accepted(&owner, "retract_evidence", back).await;
+            settle(&owner, "check", &id, 1).await;
+        }
         assert_eq!(stands(&owner, &id).await.0, "confirmed (proved)", "{way}");
         assert_rebuilds_to_the_same(&bench);
     }

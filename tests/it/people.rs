@@ -63,21 +63,25 @@ fn uninit_lists_what_it_takes_out_and_what_stays() {
     assert!(flat.contains("The section of `hm export` stays in AGENTS.md."), "{text}");
     let state = machine.state_home().join("hivemind");
     assert!(flat.contains(&format!("{}/ has the keys and seals", state.display())), "{text}");
-    assert!(flat.contains("To forget everything, delete all of these."), "{text}");
+    let forget = flat.find("To forget everything, delete these.").expect("what to delete");
+    assert!(
+        forget < flat.find("has the keys and seals").expect("the state"),
+        "of other memories too: {text}"
+    );
 }
 
 /// Red before: `R&amp;amp;D`, in the news alone.
 #[test]
-fn a_scope_is_escaped_once_and_the_pipe_of_a_human_shows_what_was_typed() {
+fn a_scope_is_escaped_once_and_no_pipe_shows_a_tag() {
     let shell = Shell::new();
     done(&shell, "hm --agent devops claim create \"the plan of <i>x</i> is old\" --scope R&D/plan.md");
     let news = done(&shell, "hm --agent analyst news");
     assert!(news.contains("scope=\"R&amp;D/plan.md\""), "{news}");
     assert!(done(&shell, "hm claim list").contains("&lt;i>x&lt;/i>"), "an agent reads no tag");
-    // Red before: `&lt;i>x` in a pager.
+    // What is captured may reach a model, whoever typed it.
     for line in ["hm claim list", "hm claim show C1"] {
         let piped = said(by_a_human(&shell.command(line)));
-        assert!(piped.contains("<i>x</i>"), "{line}: {piped}");
+        assert!(piped.contains("&lt;i>x&lt;/i>"), "{line}: {piped}");
     }
 }
 

@@ -44,12 +44,33 @@ fn a_claim_that_ended_in_dispute_is_not_made_anew_without_its_challenger() {
     told(&shell, "hm export --to AGENTS.md");
     let exported = std::fs::read_to_string(shell.workspace().root().join("AGENTS.md")).expect("a file");
     assert!(exported.contains("fifo"), "{exported}");
-    // The challenger itself may say it, and other words are another claim.
-    does(&shell, "hm claim create \"the stack is lifo\" --scope src --agent devops");
+    // The challenger itself may say it, and other words are another claim, down to a sign.
+    does(&shell, "hm claim create \"limit is < 5\" --scope src --agent devops");
     does(&shell, "hm claim challenge C3 \"it is not\" --agent analyst");
-    does(&shell, "hm claim deprecate C3 --reason \"a typo\" --agent devops");
+    does(&shell, "hm claim deprecate C3 --reason \"the other way round\" --agent devops");
+    does(&shell, "hm claim create \"limit is > 5\" --scope src --agent devops");
+    does(&shell, "hm claim create \"the stack is lifo\" --scope src --agent devops");
+    does(&shell, "hm claim challenge C5 \"it is not\" --agent analyst");
+    does(&shell, "hm claim deprecate C5 --reason \"a typo\" --agent devops");
     does(&shell, "hm claim create \"the stack is lifo\" --scope src --agent analyst");
     shell.assert_rebuilds_to_the_same();
+}
+
+/// Red before: a challenge that a proof had answered kept better words out of the export for good.
+#[test]
+fn a_challenge_that_a_proof_answered_is_answered_for_better_words_too() {
+    let shell = Shell::new();
+    write(&shell, "src/a.py", "fine\n");
+    trusted(&shell, "check", "\"sh\", \"-c\", \"! grep -q bug src/a.py\"");
+    id_of(&shell, "hm claim create \"a divides\" --scope src/a.py --agent devops");
+    does(&shell, "hm claim challenge C1 --reason \"it rounds\" --agent reviewer");
+    does(&shell, "hm experiment run check --claim C1 --blocking --agent devops");
+    does(&shell, "hm claim create \"a divides exactly\" --scope src/a.py --supersedes C1 --agent devops");
+    let receipt = told(&shell, "hm claim support C2 --agent analyst");
+    assert!(!receipt.contains("not answered"), "{receipt}");
+    told(&shell, "hm export --to AGENTS.md");
+    let exported = std::fs::read_to_string(shell.workspace().root().join("AGENTS.md")).expect("a file");
+    assert!(exported.contains("divides exactly"), "{exported}");
 }
 
 /// Red before: its owner retracted the failure of its own run, and the claim was proved without a doubt again.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::against::{Likeness, is_same_test, likeness};
-use crate::domain::claim::{ContradictionKind, Status, Tier};
+use crate::domain::claim::{ContradictionKind, Position, Status, Tier};
 use crate::domain::event::ContradictionDetected;
 use crate::domain::experiment::{Kinship, Plan, Reach};
 use crate::domain::ids::{ClaimId, RunId};
@@ -120,8 +120,11 @@ fn opposites(state: &State, (claim_id, claim): (ClaimId, &Claim)) -> impl Iterat
     let replaced = state.replaced_by(claim_id).map(|(id, _)| id);
     let says_otherwise = move |id: &ClaimId| {
         let old = state.claim(*id).filter(|old| old.proof.is_some());
-        // What another agent puts in its place stands against it, in whatever words.
-        let is_anothers = old.is_some_and(|old| !state.is_own(&claim.owner, claim.session.as_ref(), old));
+        // What another agent puts in its place stands against it, in whatever words, unless the owner of the old one agrees.
+        let is_anothers = old.is_some_and(|old| {
+            let is_agreed = claim.positions.get(&old.owner) == Some(&Position::Support);
+            !is_agreed && !state.is_own(&claim.owner, claim.session.as_ref(), old)
+        });
         let found = old.and_then(|old| pairs::likeness(&claim.reading(), &old.reading()));
         is_anothers || matches!(found, Some(pairs::Likeness::Strong(_)))
     };

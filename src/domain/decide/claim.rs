@@ -217,8 +217,12 @@ fn refuse_disputed(
     (create, replaced): (&CreateClaim, &[ClaimId]),
     scopes: &[Scope],
 ) -> Result<(), Rejection> {
+    // Signs within a word, and signs that stand alone, may be the difference.
     let said = |statement: &str| -> Vec<String> {
-        let words = statement.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        let words = statement.split_whitespace().map(|word| {
+            let inner = word.trim_matches(['.', ',', ';', ':', '!', '?', '"', '\'', '`']);
+            if inner.is_empty() { word } else { inner }
+        });
         words.map(str::to_lowercase).collect()
     };
     let new = said(create.statement.as_str());

@@ -575,7 +575,10 @@ fn refuse_new_target(
     record: &RecordDecision,
 ) -> Result<(), Rejection> {
     let is_supporter = |(by, held): &(&AgentId, &Position)| **held == Position::Support && *by != agent;
-    let supporter = claim.positions.iter().find(is_supporter).map(|(by, _)| by);
+    let supporter = claim.positions.iter().find(is_supporter).map(|(by, _)| by.to_string());
+    // Silence is a word of all who could object, and they saw no target either.
+    let is_silent = claim.by_silence || claim.silent_at.is_some();
+    let supporter = supporter.or_else(|| is_silent.then(|| "the silence of the team".to_owned()));
     let target = record.target.as_ref().filter(|target| !claim.scopes.contains(target));
     let (Some(supporter), Some(target)) = (supporter.filter(|_| *agent != AgentId::operator()), target)
     else {
@@ -589,7 +592,7 @@ fn refuse_new_target(
         Code::NotAllowed,
         format!("{supporter} supported claim {id}, which names no target: that is no word for {target}"),
         format!(
-            "decide it as a new statement, about which {supporter} is asked: {}",
+            "decide it as a new statement, which the others are asked about: {}",
             way::call("record_decision", &anew)
         ),
     )

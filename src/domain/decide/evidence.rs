@@ -468,12 +468,16 @@ pub(super) fn retract(
     let ended = state.run_that_ended_with(evidence_ref);
     let is_owners =
         |run: &Run| run.claim == Some(claim_id) && state.owns(&run.requested_by, run.session.as_ref(), claim);
-    let refuting = ended.filter(|(_, run)| relation == Relation::Contradicts && is_owners(run));
+    // Of a claim that no run proved, the prediction may have been the mistake.
+    let is_proved = claim.is_proven;
+    let refuting = ended.filter(|(_, run)| is_proved && relation == Relation::Contradicts && is_owners(run));
     if let Some((id, run)) = refuting.filter(|_| *agent != AgentId::operator()) {
         let end = json!({ "claim_id": claim_id, "reason": way::REASON });
         return Err(Rejection::new(
             Code::NotAllowed,
-            format!("run {id} of its owner contradicts claim {claim_id}: its result is not taken back"),
+            format!(
+                "run {id} of its owner contradicts claim {claim_id}, which a run proved: its result is not taken back"
+            ),
             format!(
                 "a later run that comes out right ends that: {}; or end the claim: {}",
                 against::repeated(claim_id, run, &[]),

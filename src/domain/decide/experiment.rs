@@ -195,10 +195,16 @@ fn waiting(
         return Err(Rejection::new(
             Code::NotAllowed,
             format!("this run would settle nothing: {foreign}"),
-            format!(
-                "ask {owner} to run it; or challenge the claim and leave out blocking: then no run of this check by {owner} \
-                 decides on this content, but one by the operator"
-            ),
+            if prediction == Prediction::Passes && claim.claim_type != ClaimType::Negative {
+                format!(
+                    "ask {owner} to run it; or leave out blocking: while you challenge the claim, no run of this check by \
+                     {owner} decides on that content then, but one by the operator"
+                )
+            } else {
+                format!(
+                    "ask {owner} to run it, or leave out blocking, and the run is on record beside the claim"
+                )
+            },
         ));
     }
     if let Some(pending) = claim.pending_run.filter(|_| claim.status == Status::PendingProof) {

@@ -112,9 +112,11 @@ pub(super) fn take_position(
     };
     if take.position == Position::Support
         && let Some(next) = &mut decision.next
-        && let Some((by, of)) = contradiction::challengers_behind(state, take.claim_id)
-            .into_iter()
-            .find(|(by, of)| *of != take.claim_id && !after.positions.contains_key(*by))
+        && let Some((by, of)) =
+            contradiction::challengers_behind(state, take.claim_id).into_iter().find(|(by, of)| {
+                let is_answered = state.claim(*of).is_some_and(|of| of.answered.contains(*by));
+                *of != take.claim_id && !is_answered && !after.positions.contains_key(*by)
+            })
     {
         next.push_str(&format!("; not answered: {by} challenged {of}, whose place it took"));
     }

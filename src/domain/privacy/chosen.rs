@@ -50,13 +50,16 @@ pub(super) fn value(text: &str, name: Range<usize>, start: usize) -> Option<Rang
     if !(is_apart || is_field || is_set && (is_option || is_variable)) {
         return None;
     }
+    let is_text = || !is_option && names::is_of_text(named);
     let rest = &text[start..];
     if let Some(quote) = rest.chars().next().filter(|c| "\"'".contains(*c)) {
         let body = &rest[1..];
         let len = body.find(|c: char| c == quote || "\n\r\\".contains(c))?;
         let value = &body[..len];
-        let is_text = || !is_option && names::is_of_text(named);
-        let counts = if value.contains(' ') { is_phrase(value) && !is_text() } else { is_word(value) };
+        let counts = match value.contains(' ') {
+            true => is_phrase(value) && !is_text(),
+            false => is_word(value) && !(names::is_fault(value) && is_text()),
+        };
         return (counts && body[len..].starts_with(quote)).then(|| start + 1..start + 1 + len);
     }
     let len = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
@@ -70,6 +73,7 @@ pub(super) fn value(text: &str, name: Range<usize>, start: usize) -> Option<Rang
     let is_name = || value.bytes().skip(1).any(|byte| byte.is_ascii_uppercase());
     (is_whole
         && is_word(value)
+        && !(names::is_fault(value) && is_text())
         && (!is_field || is_last())
         && (!is_apart || !is_name() && !is_sentence(text, name.start..span.end)))
     .then_some(span)
@@ -200,6 +204,8 @@ mod tests {
             "--password must not be empty",
             "psql --password PASS",
             "PASSWORD=required",
+            "ERR_PASSWORD=invalid",
+            "PROMPT_FOR_PASSWORD='type it again'",
             "DB_PASSWORD: the one of the vault",
             "DB_PASSWORD='${DB_PASSWORD:-some default}'",
             "--password \"$(pass show db prod)\"",

@@ -45,6 +45,8 @@ const OF_TEXTS: &[&str] = &[
 /// `MSG_QUEUE_PASSWORD`.
 const FAULTS: &[&str] =
     &["bad", "empty", "expired", "incorrect", "invalid", "missing", "no", "short", "weak", "wrong"];
+/// Other words there that name no place: `PROMPT_FOR_PASSWORD`.
+const OF_TALK: &[&str] = &["enter", "for", "new", "reset", "set"];
 /// Words that may follow without changing the meaning, as in Rails' `SECRET_KEY_BASE`.
 const NEUTRAL: &[&str] = &["base", "dev", "live", "prod", "production", "staging", "test", "value"];
 
@@ -82,7 +84,14 @@ pub(super) fn is_of_text(name: &str) -> bool {
     let words = words(name);
     let [first, faults @ .., last] = words.as_slice() else { return false };
     let is = |known: &[&str], word: &String| known.contains(&word.as_str());
-    is(OF_TEXTS, first) && faults.iter().all(|word| is(FAULTS, word)) && is(SECRET_WORDS, last)
+    is(OF_TEXTS, first)
+        && faults.iter().all(|word| is(FAULTS, word) || is(OF_TALK, word))
+        && is(SECRET_WORDS, last)
+}
+
+/// Whether a word says what is wrong with a password: `ERR_PASSWORD=invalid`.
+pub(super) fn is_fault(word: &str) -> bool {
+    FAULTS.contains(&word)
 }
 
 /// The words of a name in lower case, split at non-alphanumeric characters and at camel case.
@@ -111,7 +120,9 @@ mod tests {
 
     #[test]
     fn a_text_about_a_secret_is_told_from_the_secret_of_a_service_for_texts() {
-        for name in ["ERR_PASSWORD", "msgBadPassword", "INVALID_PASSWORD", "prompt-password"] {
+        for name in
+            ["ERR_PASSWORD", "msgBadPassword", "INVALID_PASSWORD", "prompt-password", "PROMPT_FOR_PASSWORD"]
+        {
             assert!(is_of_text(name), "{name}");
         }
         for name in [

@@ -168,11 +168,14 @@ impl Profile {
     }
 
     /// The texts of a request that pick what is checked, such as a part of the names of tests. A profile without an expectation
-    /// checks nothing.
+    /// checks nothing, and the default of a parameter is what its profile checks.
     pub fn picked<'a>(&'a self, args: &'a BTreeMap<String, String>) -> impl Iterator<Item = &'a str> {
         let texts = self.params.iter().filter(|(_, param)| matches!(param.kind, Kind::Regex(_)));
-        let texts = texts.filter(|_| self.expect.is_some());
-        texts.filter_map(|(name, param)| args.get(name).or(param.default.as_ref()).map(String::as_str))
+        let given = texts.filter(|_| self.expect.is_some()).filter_map(|(name, param)| {
+            let value = args.get(name)?;
+            (param.default.as_ref() != Some(value)).then_some(value)
+        });
+        given.map(String::as_str)
     }
 
     fn argument(&self, name: &str, request: &Request, root: &Path, cwd: &Path) -> Result<String, BadRequest> {

@@ -174,8 +174,11 @@ impl Connector {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let here = self.workspace.id();
         match (&seen.memory, &here) {
-            (Some(before), Some(now)) if before != now => return Err(self.replaced()),
-            (None, Some(_)) => seen.memory = here,
+            // The operator imported the events of the ledger into a new memory.
+            (Some(before), Some(now)) if before != now && (ledger.is_none() || seen.ledger != ledger) => {
+                return Err(self.replaced());
+            }
+            (_, Some(_)) => seen.memory = here,
             (Some(_) | None, _) => {}
         }
         if seen.ledger.is_none() {

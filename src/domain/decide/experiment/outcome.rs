@@ -327,7 +327,10 @@ pub(super) fn grade(state: &State, run: &Run, claim_id: ClaimId, relation: Relat
     }
     let alike = |other: &Run| {
         other.requested_by != run.requested_by
-            && !state.seats().are_one_agent(other.session.as_ref(), run.session.as_ref())
+            && !state.seats().are_one_party(
+                (&other.requested_by, other.session.as_ref()),
+                (&run.requested_by, run.session.as_ref()),
+            )
             && other.what == run.what
             && other.state == run.state
             && other.reproducible_at == run.reproducible_at
