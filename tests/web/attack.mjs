@@ -41,8 +41,9 @@ export async function attack({ hm, scratch, browser, axe }) {
             away: [...document.querySelectorAll("[href], [src], [action]")]
                 .map((each) => each.getAttribute("href") ?? each.getAttribute("src") ?? each.getAttribute("action"))
                 .filter((to) => !/^(\/(?!\/)|#main$)/.test(to)),
-            // A line separator, a soft hyphen, and what turns, joins or is not seen.
-            hidden: document.documentElement.textContent.match(/[\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu) ?? [],
+            // A line separator, a soft hyphen, and what turns, joins or is not seen. A joiner
+            // between two pictographs is a part of one emoji.
+            hidden: document.documentElement.textContent.replace(/(?<=\p{Extended_Pictographic}\ufe0f?)\u200d(?=\p{Extended_Pictographic})/gu, "").match(/[\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu) ?? [],
             mains: document.querySelectorAll("main").length,
         }));
         const strange = names.filter((name) => !/^<script src="\/live-[0-9a-f]+\.js"/.test(name));
