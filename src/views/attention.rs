@@ -372,7 +372,7 @@ fn needs(
         });
     }
     for (claim, unstable_since) in store.doubted_proofs(MAX_LIMIT)? {
-        needs.extend(failed_since(store, &claim, is_changed(&claim))?);
+        needs.extend(failed_since(store, &claim, is_changed)?);
         if claim.unstable {
             needs.push(unstable(store, &claim, unstable_since.unwrap_or(claim.touched_at))?);
         }

@@ -71,18 +71,17 @@ impl Profiles {
     /// Why the tests that a request selects say nothing about a claim with these scopes.
     pub(super) fn unfit(&self, run: &RunExperiment, plan: &Plan, scopes: &[Scope]) -> Option<String> {
         let root = self.workspace.root();
-        unnamed(root, &plan.tests, scopes).or_else(|| {
-            let catalog = self.catalog();
-            let Known { profile, .. } = find(&catalog, &run.profile).ok()?;
-            // Other tools take texts for other things than the names of tests.
-            let is_cargo_test =
-                matches!(plan.argv.as_slice(), [cargo, test, ..] if cargo == "cargo" && test == "test");
-            let texts = profile.picked(&run.args).filter(|_| is_cargo_test && plan.tests.is_empty());
-            let mut texts = texts.map(|text| unpicked(root, text, scopes)).peekable();
-            texts.peek()?;
-            // One text that has to do with the claim is enough.
-            texts.collect::<Option<Vec<String>>>().and_then(|why| why.into_iter().next())
-        })
+        // Other tools take texts for other things than the names of tests.
+        let is_cargo_test =
+            matches!(plan.argv.as_slice(), [cargo, test, ..] if cargo == "cargo" && test == "test");
+        if !is_cargo_test || !plan.tests.is_empty() {
+            return unnamed(root, &plan.tests, scopes);
+        }
+        let catalog = self.catalog();
+        let Known { profile, .. } = find(&catalog, &run.profile).ok()?;
+        let texts = profile.picked(&run.args).map(|text| unpicked(root, text, scopes));
+        // One text that has to do with the claim is enough.
+        texts.collect::<Option<Vec<String>>>()?.into_iter().next()
     }
 
     /// The plan for a request.

@@ -17,6 +17,15 @@ fn write(shell: &Shell, path: &str, text: &str) {
     std::fs::write(path, text).expect("a file");
 }
 
+/// A claim of devops about `src/a.py`, challenged by reviewer, that a run of `check` proved: C1.
+fn proved(shell: &Shell, statement: &str) {
+    write(shell, "src/a.py", "fine\n");
+    trusted(shell, "check", "\"sh\", \"-c\", \"! grep -q bug src/a.py\"");
+    does(shell, &format!("hm claim create \"{statement}\" --scope src/a.py --agent devops"));
+    does(shell, "hm claim challenge C1 --reason \"is it\" --agent reviewer");
+    does(shell, "hm experiment run check --claim C1 --blocking --agent devops");
+}
+
 /// Red before: the same words, made anew, were agreed to, or agreed by silence, and the challenger heard nothing.
 #[test]
 fn a_claim_that_ended_in_dispute_is_not_made_anew_without_its_challenger() {
@@ -60,11 +69,7 @@ fn a_claim_that_ended_in_dispute_is_not_made_anew_without_its_challenger() {
 #[test]
 fn a_challenge_that_a_proof_answered_is_answered_for_better_words_too() {
     let shell = Shell::new();
-    write(&shell, "src/a.py", "fine\n");
-    trusted(&shell, "check", "\"sh\", \"-c\", \"! grep -q bug src/a.py\"");
-    id_of(&shell, "hm claim create \"a divides\" --scope src/a.py --agent devops");
-    does(&shell, "hm claim challenge C1 --reason \"it rounds\" --agent reviewer");
-    does(&shell, "hm experiment run check --claim C1 --blocking --agent devops");
+    proved(&shell, "a divides");
     does(&shell, "hm claim create \"a divides exactly\" --scope src/a.py --supersedes C1 --agent devops");
     let receipt = told(&shell, "hm claim support C2 --agent analyst");
     assert!(!receipt.contains("not answered"), "{receipt}");
@@ -77,12 +82,8 @@ fn a_challenge_that_a_proof_answered_is_answered_for_better_words_too() {
 #[test]
 fn an_owner_takes_back_no_result_of_its_own_run() {
     let shell = Shell::new();
-    write(&shell, "src/a.py", "fine\n");
-    trusted(&shell, "check", "\"sh\", \"-c\", \"! grep -q bug src/a.py\"");
+    proved(&shell, "a divides");
     trusted(&shell, "other", "\"sh\", \"-c\", \"test -e flag\"");
-    id_of(&shell, "hm claim create \"a divides\" --scope src/a.py --agent devops");
-    does(&shell, "hm claim challenge C1 --reason \"it rounds\" --agent reviewer");
-    does(&shell, "hm experiment run check --claim C1 --blocking --agent devops");
     does(&shell, "hm experiment run other --claim C1 --agent devops");
     let refused = told(&shell, "hm claim retract-evidence C1 R2 \"a typo\" --agent devops");
     assert!(refused.contains("its result is not taken back"), "{refused}");
@@ -111,11 +112,7 @@ fn a_support_without_a_target_makes_no_decision_on_one() {
 #[test]
 fn a_claim_beside_the_one_that_it_was_to_replace_says_so() {
     let shell = Shell::new();
-    write(&shell, "src/a.py", "fine\n");
-    trusted(&shell, "check", "\"sh\", \"-c\", \"! grep -q bug src/a.py\"");
-    id_of(&shell, "hm claim create \"the pool is twenty\" --scope src/a.py --agent devops");
-    does(&shell, "hm claim challenge C1 --reason \"is it\" --agent reviewer");
-    does(&shell, "hm experiment run check --claim C1 --blocking --agent devops");
+    proved(&shell, "the pool is twenty");
     does(&shell, "hm claim create \"the pool is thirty\" --scope src/a.py --supersedes C1 --agent analyst");
     does(&shell, "hm claim support C2 --agent frontend");
     let list = line_with(&printed(&shell, shell.workspace().root(), "hm claim list"), "pool is thirty");
@@ -150,11 +147,7 @@ fn what_is_printed_for_a_failure_on_other_content_ends_it() {
 fn no_run_is_printed_that_the_next_line_says_decides_nothing() {
     let shell = Shell::new();
     git(shell.workspace().root(), &["init", "-q"]);
-    write(&shell, "src/a.py", "fine\n");
-    trusted(&shell, "check", "\"sh\", \"-c\", \"! grep -q bug src/a.py\"");
-    id_of(&shell, "hm claim create \"a divides\" --scope src/a.py --agent devops");
-    does(&shell, "hm claim challenge C1 --reason \"it rounds\" --agent reviewer");
-    does(&shell, "hm experiment run check --claim C1 --blocking --agent devops");
+    proved(&shell, "a divides");
     write(&shell, "src/a.py", "faster\n");
     does(&shell, "hm claim still C1 --agent devops");
     let attention = told(&shell, "hm attention --agent devops");

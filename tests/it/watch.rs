@@ -462,9 +462,8 @@ fn each_agent_of_a_session_is_at_work_with_what_it_holds_itself() {
     assert!(pages.page("/sessions").contains("No session yet."));
 }
 
-/// Red before: the first entry of the list was selected, and the next key acted on it.
-#[test]
-fn esc_comes_back_to_the_entry_that_was_open() {
+/// Three claims of devops, C1 to C3, each challenged by analyst.
+fn three_disputes() -> Shell {
     let shell = Shell::new();
     for nth in 1..=3 {
         for line in [
@@ -474,6 +473,13 @@ fn esc_comes_back_to_the_entry_that_was_open() {
             assert!(shell.run(&line).status.success(), "{line}");
         }
     }
+    shell
+}
+
+/// Red before: the first entry of the list was selected, and the next key acted on it.
+#[test]
+fn esc_comes_back_to_the_entry_that_was_open() {
+    let shell = three_disputes();
     assert!(shell.run("hm --agent reviewer claim challenge C2 \"nor that\"").status.success());
     let mut screen = watch(&shell, "hm watch", LARGE);
     screen.wait_for("> contradiction X1 of C1 since");
@@ -517,15 +523,7 @@ fn esc_comes_back_to_the_entry_that_was_open() {
 /// Red before: the place of the list below was kept with the shorter list of the search, and the program died of it.
 #[test]
 fn esc_over_a_memory_that_went_away_shows_what_there_is() {
-    let shell = Shell::new();
-    for nth in 1..=3 {
-        for line in [
-            format!("hm --agent devops claim create \"fact {nth} of the pool\" --scope src/f{nth}"),
-            format!("hm --agent analyst claim challenge C{nth} \"not {nth}\""),
-        ] {
-            assert!(shell.run(&line).status.success(), "{line}");
-        }
-    }
+    let shell = three_disputes();
     let mut screen = watch(&shell, "hm watch", LARGE);
     screen.wait_for("> contradiction X1 of C1 since");
     screen.press("jj");

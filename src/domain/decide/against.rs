@@ -224,7 +224,12 @@ impl Rival<'_> {
     pub(super) fn told(self) -> String {
         let Self { id, run, how } = self;
         match how {
-            Rivalry::Alike => neither_decides((id, run)),
+            // Its agent has no say in what the claim predicts, and its challenge counts.
+            Rivalry::Alike if run.unsaid.is_some() => {
+                let by = &run.requested_by;
+                format!("{}, while {by} challenges it; a run by the operator would", neither_decides(id))
+            }
+            Rivalry::Alike => neither_decides(id),
             Rivalry::Cited => format!(
                 "a challenge cites the failure of run {id} of the same check on the same content against it, so neither \
                  decides; a run by the operator would"
@@ -333,13 +338,8 @@ pub(crate) fn predicted(
 pub(crate) const NEITHER_DECIDES: &str = "under the other prediction, so neither decides";
 
 /// How both of two runs tell that they decide nothing: `run` is the other one.
-pub(super) fn neither_decides((id, run): (RunId, &Run)) -> String {
-    let told =
-        format!("run {id} of the same check had the same outcome on the same content {NEITHER_DECIDES}");
-    match run.unsaid {
-        Some(_) => format!("{told}, while {} challenges it; a run by the operator would", run.requested_by),
-        None => told,
-    }
+pub(super) fn neither_decides(run: RunId) -> String {
+    format!("run {run} of the same check had the same outcome on the same content {NEITHER_DECIDES}")
 }
 
 /// How a reason tells that a run was interrupted.

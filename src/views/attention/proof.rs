@@ -49,7 +49,7 @@ pub(super) fn pending_proof(store: &Reader, claim: &ClaimSummary) -> Result<Need
 pub(super) fn failed_since(
     store: &Reader,
     claim: &ClaimSummary,
-    is_changed: bool,
+    is_changed: &dyn Fn(&ClaimSummary) -> bool,
 ) -> Result<Option<Need>, StoreError> {
     let Some(against) = claim.against() else { return Ok(None) };
     let failed = against.run;
@@ -61,7 +61,7 @@ pub(super) fn failed_since(
     let again = run.and_then(|run| repeated(claim.id, &run, proof.as_ref(), repeat));
     let still = super::moves::position("still", claim.id);
     let again = again.map(|again| match is_both {
-        _ if is_changed => format!("its files changed since: or `{still}`, and then {again}"),
+        _ if is_changed(claim) => format!("its files changed since: or `{still}`, and then {again}"),
         true => format!("or {EQUAL_RUNS} equal runs once the content is another: {again}"),
         false => format!("or a later run that comes out right: {again}"),
     });

@@ -171,7 +171,7 @@ fn also_alike(
     if claim.evidence.contains(&(evidence_ref, relation)) {
         return None;
     }
-    let why = against::neither_decides((run_id, other));
+    let why = against::neither_decides(run_id);
     let verdict = Verdict { relation: Some(relation), unstable: None, why: why.clone() };
     let run = Some(behind((other_id, other), prediction, &verdict));
     let (weight, note, grade) = (Share::FULL, Some(reason(&why)), Some(Grade::Asserted));
