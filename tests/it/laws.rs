@@ -426,7 +426,7 @@ fn claims_move_only_as_the_table_says() {
 #[test]
 fn replay_equals_live_whatever_the_grouping() {
     let seen = RefCell::new(BTreeSet::new());
-    check(40, 1_000, &(vec((submission(), again()), 1..60), 2..9usize), |(steps, size)| {
+    check(20, 1_000, &(vec((submission(), again()), 1..60), 2..9usize), |(steps, size)| {
         let steps = with_retries(steps);
         let one = TempWorkspace::new();
         let mut live = one.committer(1);

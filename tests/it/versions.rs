@@ -400,12 +400,13 @@ async fn what_is_queued_keeps_what_was_seen_when_it_was_said() {
     profile(&bench, "passes", "exit 0");
     bench.write(FILE, "fn a() {}\n");
     let owner = bench.pane(Some("devops"), Era::Modern).await;
-    let other = bench.pane(Some("reviewer"), Era::Modern).await;
     bench.claim(&owner, "written while all was well", "tag:a").await;
+    // Each of their calls waits for a writer that cannot come.
+    let (hasty, other) = (bench.pane_of_a_user("devops").await, bench.pane_of_a_user("reviewer").await);
     bench.kill_writer();
     let lock = bench.hold_writer_lock();
     let given = json!({ "statement": "a does nothing", "claim_type": "fact", "scopes": [FILE] });
-    let answer = owner.call("create_claim", given).await.expect("an answer");
+    let answer = hasty.call("create_claim", given).await.expect("an answer");
     assert_eq!(answer.field("state"), "queued", "{}", answer.text);
     let id = answer.field("claim_id").to_owned();
     let doubt = json!({ "claim_id": id, "reason": "it may do more" });
