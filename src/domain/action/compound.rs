@@ -174,7 +174,7 @@ pub(super) fn stops_at_failure(line: &str, options: &[String]) -> bool {
 
 /// Whether a line ends at the first check that fails, also in its loops over words, because `|| exit 1` stands behind each.
 /// In doubt it does not: `|| return 1` ends no line of bash.
-fn exits_at_failure(line: &str) -> bool {
+pub(super) fn exits_at_failure(line: &str) -> bool {
     let (steps, None) = read_with_rest(line) else { return false };
     // Whether a check waits for its `|| exit`, and whether there is one at all.
     let (mut is_open, mut exits) = (false, false);
@@ -269,6 +269,12 @@ fn first_word(text: &str) -> &str {
 /// The word that begins a compound command, if this is the beginning of one.
 fn begins(text: &str) -> Option<&'static str> {
     BEGIN.into_iter().find(|word| *word == first_word(text))
+}
+
+/// By how many compound commands a line is deeper behind this command.
+pub(super) fn deeper(text: &str) -> isize {
+    let ends = END.contains(&first_word(text));
+    isize::from(begins(spoken(text)).is_some()) - isize::from(ends)
 }
 
 /// Whether an unread text begins with the definition of a function: `f() { …; }`.

@@ -46,7 +46,9 @@ pub(in crate::domain::action) fn is_chore(command: &[String]) -> bool {
             verb(arguments).is_some_and(|verb| OF_GIT.split(' ').any(|of_git| of_git == verb))
                 && !has(GIT_TELLS)
         }
-        "docker" | "docker-compose" | "podman" => has(OF_DOCKER) && !has("exec run"),
+        "docker" | "docker-compose" | "podman" => {
+            (has(OF_DOCKER) || has("up") && has("-d --detach")) && !has("exec run")
+        }
         "find" => executed(arguments).all(|(inner, _)| is_chore(started(inner))),
         program => {
             !is_loud(program)
@@ -91,6 +93,13 @@ pub(in crate::domain::action) fn untold(command: &[String]) -> Option<&[String]>
     let [program, arguments @ ..] = command else { return None };
     let mut each = executed(arguments).filter(|(inner, is_each)| *is_each && !is_chore(started(inner)));
     each.next().map(|(inner, _)| inner).filter(|_| name(program) == "find")
+}
+
+/// What a `find` runs for all files at once, and whose exit code it tells: behind `-exec`, up to `+`.
+pub(in crate::domain::action) fn for_all(command: &[String]) -> impl Iterator<Item = &[String]> {
+    let arguments = command.split_first().filter(|(program, _)| name(program) == "find");
+    let arguments = arguments.map_or(&[][..], |(_, arguments)| arguments);
+    executed(arguments).filter(|(_, is_each)| !is_each).map(|(inner, _)| inner)
 }
 
 /// The commands that the arguments of `find` name, and whether each runs once per file.
