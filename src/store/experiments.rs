@@ -359,16 +359,16 @@ impl Reader {
         passed.unwrap_or(false)
     }
 
-    /// Whether the last run by its owner or the operator that says something about a claim predicted a failure.
-    pub fn predicts_failure(&self, claim: ClaimId) -> bool {
-        let sql = "SELECT r.prediction = 'fails' FROM experiments r JOIN claims c ON c.id = r.claim_id \
+    /// The last run by its owner or the operator that says something about a claim, if it predicted a failure.
+    pub fn failure_predicted(&self, claim: ClaimId) -> Option<RunId> {
+        let sql = "SELECT r.id, r.prediction = 'fails' FROM experiments r JOIN claims c ON c.id = r.claim_id \
                    WHERE r.claim_id = ?1 AND r.requested_by IN (c.owner, ?2) \
                    AND EXISTS (SELECT 1 FROM claim_evidence e WHERE e.claim_id = ?1 AND e.run_id = r.id \
                    AND e.relation IN ('supports', 'contradicts')) ORDER BY r.created_seq DESC LIMIT 1";
         let asked = params![claim, AgentId::operator()];
-        let last =
-            self.db.prepare_cached(sql).and_then(|mut last| last.query_row(asked, only::<Option<bool>>));
-        last.ok().flatten().unwrap_or(false)
+        let both = |row: &Row<'_>| Ok((row.get(0)?, row.get::<_, Option<bool>>(1)?));
+        let last = self.db.prepare_cached(sql).and_then(|mut last| last.query_row(asked, both));
+        last.ok().filter(|(_, fails)| *fails == Some(true)).map(|(id, _)| id)
     }
 
     /// Whether the team agreed to a claim after this run contradicted it.

@@ -348,6 +348,67 @@ fn one_outcome_under_both_predictions_decides_nothing() {
     assert!(told(&shell, "hm claim list").contains("contested"));
 }
 
+/// Red before: a run of another agent, before the owner had said what a check shows, kept every run from proving the claim, also
+/// one by the operator, and attention named none.
+#[test]
+fn the_operator_says_what_a_claim_predicts() {
+    let shell = scene();
+    told(&shell, "hm claim create \"the pool leaks\" --scope src/a.rs --agent devops");
+    let run = "hm experiment run chk --arg file=no.sh --claim C1";
+    let receipt = told(&shell, &format!("{run} --agent analyst"));
+    assert!(receipt.contains("contradicts claim C1"), "{receipt}");
+    told(&shell, "hm claim challenge C1 --reason \"it does not\" --agent analyst");
+    let failing = format!("{run} --blocking --prediction fails");
+    let receipt = told(&shell, &format!("{failing} --agent devops"));
+    assert!(receipt.contains("so neither decides; a run by the operator would"), "{receipt}");
+    let needs = told(&shell, "hm attention --all");
+    let its_own = "the operator says by a run of its own that it fails: `hm experiment run chk --arg 'file=no.sh' --claim C1 \
+                   --blocking --prediction fails`";
+    assert!(needs.contains(its_own), "{needs}");
+    let proved = by_a_human(&shell.command(&format!("{failing} --agent operator")));
+    assert!(proved.status.success(), "{proved:?}");
+    let page = told(&shell, "hm claim show C1");
+    assert!(page.contains("# confirmed (proved by R3"), "{page}");
+}
+
+/// Red before: attention printed the run that repeats the slip.
+#[test]
+fn an_owner_that_forgot_what_a_run_shows_takes_it_back() {
+    let shell = scene();
+    told(&shell, "hm claim create \"the pool leaks\" --scope src/a.rs --agent devops");
+    told(&shell, "hm claim support C1 --agent analyst");
+    told(&shell, "hm experiment run chk --arg file=no.sh --claim C1 --agent devops");
+    let needs = told(&shell, "hm attention --agent devops");
+    let ways = "if that failure is what it says: `hm claim retract-evidence C1 R1 --reason 'WHY, IN A SENTENCE'`, and then \
+                `hm experiment run chk --arg 'file=no.sh' --claim C1 --prediction fails`";
+    assert!(needs.contains(ways), "{needs}");
+    told(&shell, "hm claim retract-evidence C1 R1 --reason \"a slip\" --agent devops");
+    let again = "hm experiment run chk --claim C1 --arg file=no.sh --prediction fails --agent devops";
+    told(&shell, again);
+    let needs = told(&shell, "hm attention --agent devops");
+    assert!(needs.contains("Nothing needs devops"), "{needs}");
+}
+
+/// Red before: the run that had no outcome, because its tool was missing, kept a later one from proving the claim.
+#[test]
+fn a_run_without_its_tool_says_nothing_about_a_later_one() {
+    let shell = scene();
+    let profile = shell.workspace().marker_dir().join("profiles/chk.toml");
+    let text = std::fs::read_to_string(&profile).expect("a profile");
+    std::fs::write(&profile, text + "ran = \"tests ran\"\n").expect("a profile");
+    let trusted = by_a_human(&shell.command("hm profile trust chk --yes"));
+    assert!(trusted.status.success(), "{trusted:?}");
+    let script = shell.workspace().root().join("t.sh");
+    std::fs::write(&script, "echo No module named pytest\nexit 1\n").expect("a script");
+    contested(&shell, "src/a.rs");
+    let receipt = told(&shell, BLOCKING);
+    assert!(receipt.contains("aborted"), "{receipt}");
+    std::fs::write(&script, "echo 3 tests ran\n").expect("a script");
+    told(&shell, BLOCKING);
+    let page = told(&shell, "hm claim show C1");
+    assert!(page.contains("# confirmed (proved by R2"), "{page}");
+}
+
 /// Red before: the sentence named the placeholder PROFILE, also where no profile fits.
 #[test]
 fn attention_names_a_run_that_can_decide_or_none() {

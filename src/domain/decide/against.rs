@@ -41,10 +41,15 @@ pub(super) fn contradicted(
     let taken_back = taken_back.filter(|(_, other)| is_about_it(other));
     let cited = cited_failures(state, claim);
     let others = in_force.chain(taken_back).chain(cited).filter(|(id, _)| *id != run_id);
+    // The operator decides what the claim predicts of a check: an outcome that speaks for it never speaks against it.
+    let is_overruled = |other: &Run| {
+        run.requested_by == AgentId::operator() && is_same_test(other, run) && other.state == run.state
+    };
     // A run attached to the claim afterwards had no prediction. If its outcome is the outcome that the claim predicts
     // of this run, it speaks for the claim.
     let others = others
-        .filter(|(_, other)| is_about_it(other) || !is_same_test(other, run) || other.state != run.state);
+        .filter(|(_, other)| is_about_it(other) || !is_same_test(other, run) || other.state != run.state)
+        .filter(|(_, other)| !is_overruled(other));
     let predicted = |run: &Run| run.prediction.unwrap_or(Prediction::Passes);
     let is_repeated = |other: &Run| is_same_test(other, run) && predicted(other) == predicted(run);
     let are_enough = run.series.is_some_and(|series| series.of >= REPEATS_AFTER_A_TOUCH);
@@ -172,6 +177,8 @@ fn read_otherwise<'a>(
             && !are_of_one_request(run, other)
             && other.failed_elsewhere(&claim.scopes).is_none()
             && !(other.state.is_conclusive() && is_same_test(other, run))
+            // By the same profile it had no outcome: its tool was missing, or the check did not run.
+            && (other.state.is_conclusive() || other.expects != run.expects)
             && read_by(run.expects.as_ref(), other).is_some_and(|read| read != run.state)
             && other.process().as_ref() == Some(&process)
     });
@@ -229,7 +236,7 @@ impl Rival<'_> {
                 let by = &run.requested_by;
                 format!("{}, while {by} challenges it; a run by the operator would", neither_decides(id))
             }
-            Rivalry::Alike => neither_decides(id),
+            Rivalry::Alike => format!("{}; a run by the operator would", neither_decides(id)),
             Rivalry::Cited => format!(
                 "a challenge cites the failure of run {id} of the same check on the same content against it, so neither \
                  decides; a run by the operator would"

@@ -1,6 +1,6 @@
 //! Items about the runs of claims: proofs that wait, are contradicted since or are unstable.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::list::MAX_SHOWN;
 use super::moves::{its_end, move_of};
@@ -58,7 +58,11 @@ pub(super) fn failed_since(
     let proof = proof_run(store, claim)?;
     let is_both = store.came_out_both_ways(failed)?;
     let repeat = is_both.then_some(EQUAL_RUNS);
-    let again = run.and_then(|run| repeated(claim.id, &run, proof.as_ref(), repeat));
+    // Its owner may have meant that the check fails.
+    let own = run.as_ref().filter(|run| proof.is_none() && run.requested_by == claim.owner.as_str());
+    let meant = own.filter(|run| run.status == RunState::Failed).and_then(|run| meant_to_fail(claim.id, run));
+    let again = run.as_ref().and_then(|run| repeated(claim.id, run, proof.as_ref(), repeat));
+    let again = again.map(|again| again + &meant.unwrap_or_default());
     let still = super::moves::position("still", claim.id);
     let again = again.map(|again| match is_both {
         _ if is_changed(claim) => format!("its files changed since: or `{still}`, and then {again}"),
@@ -68,6 +72,15 @@ pub(super) fn failed_since(
     let what = vec![claim.statement.clone(), format!("{} ({failed})", against.words())];
     let ids = vec![claim.id.to_string(), failed.to_string()];
     Ok(Some(Need { hint: again, ..Need::new(Kind::FailedSince, ids, since, its_end(store, claim)?, what) }))
+}
+
+/// The end of a hint: how an owner takes back a failed run of which it forgot to say that the failure was to come.
+fn meant_to_fail(claim: ClaimId, run: &ExperimentView) -> Option<String> {
+    let taken_back = json!({ "claim_id": claim, "evidence_ref": run.run_id, "reason": way::REASON });
+    let fails = ExperimentView { prediction: Some(Prediction::Fails), ..run.clone() };
+    let again = call(claim, &fails, None, &[])?;
+    let retract = way::call("retract_evidence", &taken_back);
+    Some(format!("; if that failure is what it says: {retract}, and then {again}"))
 }
 
 /// A claim whose proof is unstable.
@@ -104,6 +117,17 @@ pub(super) fn repeated(
     proof: Option<&ExperimentView>,
     repeat: Option<u32>,
 ) -> Option<String> {
+    let repeat = repeat.map(|repeat| ("repeat", json!(repeat)));
+    call(claim, run, proof, repeat.as_slice())
+}
+
+/// Such a call with more arguments.
+fn call(
+    claim: ClaimId,
+    run: &ExperimentView,
+    proof: Option<&ExperimentView>,
+    more: &[(&str, Value)],
+) -> Option<String> {
     let mut call = json!({ "profile": run.profile.as_ref()?, "claim_id": claim });
     if !run.args.is_empty() {
         call["args"] = run.args.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -111,8 +135,8 @@ pub(super) fn repeated(
     if let Some(prediction) = proof.unwrap_or(run).prediction.filter(|it| *it != Prediction::Passes) {
         call["prediction"] = json!(prediction);
     }
-    if let Some(repeat) = repeat {
-        call["repeat"] = repeat.into();
+    for (name, value) in more {
+        call[*name] = value.clone();
     }
     Some(way::call("run_experiment", &call))
 }
@@ -120,6 +144,7 @@ pub(super) fn repeated(
 /// The run that settles the contradiction instead. A run is about files, never about a decision. `None` where no profile
 /// fits.
 pub(super) fn proof_of(
+    store: &Reader,
     profiles: &Fitting<'_>,
     (claim, claim_type, scopes): (ClaimId, Option<ClaimType>, &[String]),
 ) -> Option<String> {
@@ -127,8 +152,13 @@ pub(super) fn proof_of(
     if !scopes.iter().any(Scope::is_path) {
         return None;
     }
-    let settling = profiles.settling(claim, claim_type?, &scopes)?;
-    Some(format!("a run may decide instead: {}", settling.run))
+    let fitting = profiles.settling(claim, claim_type?, &scopes)?;
+    let word = store.failure_predicted(claim).and_then(|run| store.experiment(run).ok().flatten());
+    Some(match word.and_then(|run| call(claim, &run, None, &[("blocking", json!(true))])) {
+        // A failure would prove the claim to its owner: a challenger has to know.
+        Some(run) => format!("its owner says that a failure shows it, and a run may decide instead: {run}"),
+        None => format!("a run may decide instead: {}", fitting.run),
+    })
 }
 
 /// What settles a contested claim instead of a run that would decide nothing: its files hold something else now, or a
@@ -190,9 +220,11 @@ pub(super) fn undecidable(
     let last = runs.into_iter().find(|run| reason.contains(&run.run_id.to_string()))?;
     Some(if last.status == RunState::Failed {
         let [abstain, support] = ["abstain", "support"].map(|take| super::moves::position(take, claim));
+        let fails = ExperimentView { prediction: Some(Prediction::Fails), ..last };
+        let again = call(claim, &fails, None, &[("blocking", json!(true))])?;
         format!(
-            "a check of it failed under both predictions, and a failure that is known predicts nothing, so no run of it decides \
-             on this content: each challenger looks at it, and says `{abstain}` or `{support}`"
+            "a check of it failed under both predictions, so no run of an agent decides on this content: the operator says \
+             by a run of its own that it fails: {again}; or each challenger looks at it, and says `{abstain}` or `{support}`"
         )
     } else {
         format!(
