@@ -22,8 +22,8 @@ const TARGET_CHARS: usize = 20;
 const OWNER_CHARS: usize = 12;
 /// Minimum length of a statement on a line, in characters.
 const LEAST_CHARS: usize = 20;
-/// Maximum length of the change of an amendment, in characters.
-const CHANGE_CHARS: usize = 400;
+/// Maximum length of the change of an amendment, in characters: the statement above it holds the new words.
+const CHANGE_CHARS: usize = 160;
 
 /// A page of decisions. Its text also counts the ones that it leaves out.
 pub(super) fn answer(asking: &mut Asking<'_>, filter: &DecisionFilter) -> Result<Answer, ViewError> {

@@ -13,6 +13,7 @@ use super::{
 use crate::domain::agent::AgentId;
 use crate::domain::amendment::Change;
 use crate::domain::claim::{ClaimType, Outcome, Override, Position, Share, Status};
+use crate::domain::clean;
 use crate::domain::command::{Alternative, CreateClaim, RecordDecision, RecordOutcome};
 use crate::domain::event::{
     ClaimCreated, DecisionRecorded, Event, OutcomeRecorded, OverrideProposed, RejectedAlternative,
@@ -364,6 +365,9 @@ pub(super) fn record(
     Ok(decision)
 }
 
+/// Maximum length of a change in a receipt, in characters.
+const CHANGE_CHARS: usize = 240;
+
 /// What a receipt says of the decisions that a new one puts out of force.
 fn taken_over(
     state: &State,
@@ -382,6 +386,8 @@ fn taken_over(
             links.flatten().flat_map(|link| &link.asks).map(ToString::to_string).collect();
         let (asked, are) = (asked.join(" and "), if asked.len() == 1 { "is" } else { "are" });
         let asked = if asked.is_empty() { asked } else { format!("; {asked} {are} asked about this change") };
+        // Its author knows the words; a slip shows in the first ones.
+        let change = clean::cut_words(&change.to_string(), CHANGE_CHARS);
         return Some(format!("it amends {old_id}: {change}{asked}"));
     }
     let (are, it) = match replaced {
