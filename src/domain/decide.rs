@@ -35,7 +35,8 @@ mod told;
 mod verdict;
 
 pub(crate) use against::{
-    INTERRUPTED, NEITHER_DECIDES, ONE_PROVES_NOTHING, ONLY_OPERATOR, REPEATS_AFTER_A_TOUCH, predicted,
+    INTERRUPTED, NEITHER_DECIDES, NO_PREDICTION, ONE_PROVES_NOTHING, ONLY_OPERATOR, REPEATS_AFTER_A_TOUCH,
+    predicted,
 };
 pub(crate) use apart::NOT_TOLD_APART;
 pub use asking::{HELD, agree};

@@ -257,10 +257,10 @@ fn needs_of(asked: &Asked<'_>, agent: Option<&AgentId>) -> Result<Vec<Need>, Sto
     let is_changed =
         |claim: &ClaimSummary| asked.files().is_some_and(|files| holds_other(store, files, claim));
     let settles = |claim, claim_type: Option<ClaimType>, scopes: &[String]| {
-        let run = proof_of(store, profiles.as_ref()?, (claim, claim_type, scopes))?;
-        let changed = asked.files().and_then(|files| changed(store, files, (claim, claim_type, scopes)));
-        let instead = changed.or_else(|| undecidable(store, (claim, claim_type, scopes)));
-        Some(instead.unwrap_or(run))
+        let run = proof_of(store, profiles.as_ref()?, (claim, claim_type, scopes));
+        let files = asked.files().filter(|_| run.is_some());
+        let changed = files.and_then(|files| changed(store, files, (claim, claim_type, scopes)));
+        changed.or_else(|| undecidable(store, (claim, claim_type, scopes))).or(run)
     };
     let mut needs = needs(store, now, rejected, &settles, &is_changed)?;
     needs.extend(faults(runs));
