@@ -23,6 +23,7 @@ use crate::domain::text::UserName;
 use crate::domain::time::{Moment, Timestamp};
 use crate::ledger::LedgerError;
 use crate::reads::Reads;
+use crate::steps::in_shell;
 use crate::system;
 use crate::views::ViewError;
 use crate::workspace::Workspace;
@@ -240,7 +241,7 @@ impl Desk {
                 }
             };
             Data::load(reads, &self.memory.config, self.state.page(), now)
-                .map_err(|refused| refused.to_string())
+                .map_err(|refused| in_shell(&refused.to_string()).into_owned())
         });
         match loaded {
             Ok(data) => {
@@ -288,7 +289,7 @@ impl Desk {
                     let mut command = acting::command(&program, &root, &words);
                     acting::said(command.stdin(Stdio::inherit()).output())
                 }
-                Err(refused) => refused.to_string(),
+                Err(refused) => in_shell(&refused.to_string()).into_owned(),
             };
             let _ = sender.send(Message::Done(said));
         });

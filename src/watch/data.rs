@@ -119,7 +119,8 @@ pub(super) fn fitting(
     workspace: &Workspace,
     claim: &str,
 ) -> Result<(String, Vec<String>), String> {
-    let id = views::resolve(reads, Sort::Claim, claim).map_err(|refused| refused.to_string())?;
+    let id = views::resolve(reads, Sort::Claim, claim)
+        .map_err(|refused| in_shell(&refused.to_string()).into_owned())?;
     let id = ClaimId::from_uuid(id);
     let (found, _) = reads.ask(system::now(), |store| store.claim(id)).map_err(|error| error.to_string())?;
     let found = found.flatten().ok_or("the claim is gone")?.summary;
