@@ -206,6 +206,9 @@ fn news_of_an_amendment_is_the_change_for_a_reader_of_the_old_text() {
     assert!(told.contains("amends C1: 'A caller waits 5 s") && !told.contains("The pool holds 20"), "{told}");
     let told = reviewer.prompt("go on");
     assert!(told.contains("The pool holds 20") && told.contains("amends=\"C1\""), "{told}");
+    // Red before: it said `was`, and showed the change.
+    let news = said(&shell, "hm --agent analyst news");
+    assert!(news.contains("; amends C1: 'A caller waits 5 s") && !news.contains("(was:"), "{news}");
 }
 
 #[tokio::test]
