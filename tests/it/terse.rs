@@ -137,7 +137,9 @@ fn a_question_about_a_confirmed_claim_waits_for_nobody() {
     let devops = claude(&shell, "s-1", "devops");
     devops.start();
     within(&shell, &devops, "hm claim create \"the pool holds 20\" --ask analyst --ask reviewer");
-    assert!(within(&shell, &devops, "hm attention").contains("your question `C1`: reviewer has not read it"));
+    assert!(
+        within(&shell, &devops, "hm attention").contains("your question `C1`: reviewer has not answered yet")
+    );
     said(&shell, "hm --agent analyst claim support C1");
     assert_eq!(within(&shell, &devops, "hm attention"), "Nothing needs devops now.\n");
 }
