@@ -14,8 +14,8 @@ use crate::views::{self, Glance};
 
 /// Help text below the arguments.
 pub(super) const HELP: &str = "\
-It prints nothing outside of a workspace and in case of doubt, it says if the ledger is damaged, and it never fails. hm init --statusline sets it up in
-Claude Code. For tmux and prompts the same line comes from hm status --line.
+It prints nothing outside of a workspace and in case of doubt, and it never fails. Over a damaged ledger it says so. hm
+init --statusline sets it up in Claude Code. For tmux and prompts the same line comes from hm status --line.
 
 Example: hm statusline < status.json";
 

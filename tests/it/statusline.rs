@@ -78,15 +78,14 @@ fn a_damaged_ledger_is_said() {
     let ledger = shell.workspace().ledger();
     let whole = std::fs::read(&ledger).expect("a ledger");
     let damaged = "hivemind: the ledger is damaged or cannot be read: hm status\n";
-    for bad in [&b"no database"[..], &whole[..whole.len() / 2]] {
-        std::fs::write(&ledger, bad).expect("a file");
-        assert_eq!(said(shell.run("hm status --line")), damaged);
-        assert_eq!(said(line(&shell, &status(&root, "s-1"))), damaged);
-    }
+    std::fs::remove_file(&ledger).expect("a file");
+    assert_eq!(said(shell.run("hm status --line")), damaged);
+    assert_eq!(said(line(&shell, &status(&root, "s-1"))), damaged);
     std::fs::write(&ledger, whole).expect("a file");
     assert_eq!(said(line(&shell, &status(&root, "s-1"))), "architect\n");
-    std::fs::remove_file(&ledger).expect("a file");
-    assert_eq!(said(shell.run("hm status --line")), damaged, "it is gone");
+    let _ = std::fs::remove_file(ledger.with_extension("sqlite-wal"));
+    std::fs::write(&ledger, "no database").expect("a file");
+    assert_eq!(said(shell.run("hm status --line")), damaged);
 }
 
 #[test]
