@@ -490,6 +490,8 @@ fn esc_comes_back_to_the_entry_that_was_open() {
     screen.wait_for("> contradiction X3 of C3 since");
     screen.press("\r");
     screen.wait_for("Claim C3");
+    // A key that follows Esc at once is another key: the screen is drawn whole before it.
+    wait_until("the list is gone", || !screen.text().contains("contradiction X3"));
     screen.press("\u{1b}");
     screen.wait_for("> contradiction X3 of C3 since");
     screen.press("d");
