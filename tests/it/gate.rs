@@ -9,7 +9,7 @@ use hivemind::domain::agent::AgentId;
 use hivemind::domain::checkout::Checkout;
 use hivemind::domain::command::{Command, Submission};
 use hivemind::domain::ids::CommandId;
-use hivemind::domain::privacy::{Secrets, deny};
+use hivemind::domain::privacy::{Secrets, deny, deny_texts};
 use hivemind::domain::versions::Versions;
 use hivemind::system;
 use serde_json::Value;
@@ -112,6 +112,8 @@ fn a_refusal_says_which_of_several_entries_holds_the_secret() {
     assert!(
         denied(&["src", &secret]).starts_with("`scopes.2` (counted from 1) holds what looks like a secret")
     );
+    let named = deny_texts("call", std::iter::once(("ÄÖÜ", secret.as_str())), &Secrets::default());
+    assert_eq!(named.expect("a denial").field.as_str(), "arguments");
     assert!(denied(&[&secret]).starts_with("`scopes` holds what looks like a secret"));
 }
 

@@ -38,7 +38,10 @@ pub fn deny_texts<'t>(
 
 fn denied(command: &str, field: &str, text: &str, secrets: &Secrets) -> Option<Denial> {
     let rule = scan(text, secrets).into_iter().next()?.rule;
-    Some(Denial { rule: Label::of(&rule), field: Label::of(field), command: Label::of(command) })
+    // A name in other letters is none.
+    let is_name = |field: &Label| !field.as_str().is_empty();
+    let field = Some(Label::of(field)).filter(is_name).unwrap_or_else(|| Label::of("arguments"));
+    Some(Denial { rule: Label::of(&rule), field, command: Label::of(command) })
 }
 
 impl From<Denial> for Rejection {
