@@ -146,15 +146,19 @@ pub fn rows<'c>(
     let agent = reader.agent.as_ref().map(AgentId::as_str);
     let rows: Vec<(&ClaimSummary, String)> =
         claims.into_iter().map(|claim| (claim, marks(claim, mark, agent, (now, &mut *names)))).collect();
-    let is_known =
-        |claim: &ClaimSummary| room == Room::Pipe && reader.has_whole.contains(&claim.id.to_string());
+    // What was replaced holds no more, and its successor says the rest.
+    let is_known = |claim: &ClaimSummary| {
+        let is_replaced = claim.superseded_by.is_some() && !claim.mended;
+        room == Room::Pipe && (is_replaced || reader.has_whole.contains(&claim.id.to_string()))
+    };
     let most = match room {
         Room::Whole => usize::MAX,
         Room::Screen => SCREEN_CHARS,
         Room::Pipe => {
             let marked: usize =
                 rows.iter().map(|(claim, marks)| label(claim).len() + marks.chars().count() + 5).sum();
-            let room = (ROW_CHARS * rows.len().max(ROWS)).saturating_sub(marked);
+            let told = rows.iter().filter(|(claim, _)| !is_known(claim)).count();
+            let room = (ROW_CHARS * told.max(ROWS)).saturating_sub(marked);
             let length = |claim: &ClaimSummary| match claim.statement.chars().count() {
                 length if is_known(claim) => length.min(LEAST_CHARS),
                 length => length,

@@ -387,8 +387,8 @@ fn a_pack_of_another_team_holds_what_the_work_needs() {
     if !long() {
         let mut team = Team::of(&second_corpus());
         let works = second_works();
-        let figures = measured(&mut team, &works[works.len() - 3..], "test");
-        assert!(figures["intent 9500"] > 0.0, "{figures:?}");
+        let figures = measured(&mut team, &works[..8], "test");
+        assert!(figures["intent 9500"] > 0.2, "{figures:?}");
         return;
     }
     holds_what_the_work_needs(&second_corpus(), &second_works(), 1);

@@ -388,7 +388,10 @@ fn a_run_without_an_outcome_asks_for_several() {
     assert!(receipt.contains("aborted"), "{receipt}");
     std::fs::write(&script, "echo 3 tests ran\n").expect("a script");
     let receipt = told(&shell, BLOCKING);
-    assert!(receipt.contains("one run proves nothing, because run R1 of the same command ended"), "{receipt}");
+    assert!(
+        receipt.contains("one run proves nothing, because run R1 of the same command ended"),
+        "{receipt}"
+    );
     told(&shell, &format!("{BLOCKING} --repeat 3"));
     let page = told(&shell, "hm claim show C1");
     assert!(page.contains("# confirmed (proved by R5"), "{page}");

@@ -308,6 +308,9 @@ impl Thought {
             _ => "…".to_owned(),
         };
         let fed = Place { is_condition: true, ..Place::default() };
+        // What judges a check is no condition.
+        let has_check = before.iter().any(|part| self.has_check(part));
+        let place = Place { is_condition: place.is_condition && !has_check, ..place };
         // The runs so far, and whether a part of the pipe failed.
         let mut paths = vec![(path, false)];
         for part in before {
@@ -337,6 +340,12 @@ impl Thought {
             }
         }
         kept(ends)
+    }
+
+    fn has_check(self, node: &Node) -> bool {
+        let commands = vec![node.clone()];
+        let pipelines = vec![(Joint::Next, Pipeline { is_negated: false, commands })];
+        first_check(&[Item { pipelines, is_aside: false }], self.depth).is_some()
     }
 
     fn node(self, node: &Node, path: Path, place: Place) -> Paths {

@@ -451,10 +451,24 @@ pub(super) fn deprecate_claim(
 ) -> Result<Accepted, Rejection> {
     let claim = known_claim(state, deprecate.claim_id)?;
     if claim.status == Status::Deprecated {
+        let successor = claim
+            .superseded_by
+            .filter(|id| state.claim(*id).is_some_and(|successor| successor.status != Status::Deprecated));
+        let (what, way) = match successor {
+            Some(id) => {
+                let of_successor = json!({ "claim_id": id, "reason": deprecate.reason });
+                let way = way::call("deprecate_claim", &of_successor);
+                (format!("was replaced by {id}"), format!("to end that one: {way}"))
+            }
+            None => {
+                let way = format!("make a new claim: {}", instead_of(deprecate.claim_id, claim));
+                ("is deprecated already, and that is final".to_owned(), way)
+            }
+        };
         return Err(Rejection::new(
             Code::InvalidTransition,
-            format!("claim {} is deprecated already, and that is final", deprecate.claim_id),
-            format!("make a new claim: {}", instead_of(deprecate.claim_id, claim)),
+            format!("claim {} {what}", deprecate.claim_id),
+            way,
         )
         .with("from", claim.status)
         .with("to", Status::Deprecated));

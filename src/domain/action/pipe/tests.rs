@@ -238,6 +238,8 @@ fn a_line_tells_only_of_the_checks_that_reach_its_exit_code() {
         "pytest | grep -v Traceback",
         "pytest | jq .",
         "pytest | node -e 0",
+        "pytest a | grep ok && exec pytest b || test -f x",
+        "pytest a | grep ok || [ -f x ]",
         "let x=1<<2; pytest; true",
         "cargo test -p a; cargo test -p b",
         "make lint; make test",

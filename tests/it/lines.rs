@@ -1,0 +1,141 @@
+//! Lines for a shell, against a real bash: where `hm` says that the exit code tells of each check, no run of the line ends with
+//! 0 after a check failed, whichever of them fail.
+//!
+//! ```text
+//! cargo test --test it lines
+//! HM_LONG=1 cargo test --test it lines    # 4,000 lines
+//! HM_SEED=17 cargo test --test it lines   # the lines of a run again
+//! ```
+
+use std::process::{Command as Process, Stdio};
+
+use hivemind::domain::action::printed;
+
+use crate::harness::{Dice, long, seed};
+
+/// `pytest a` fails where `F_a` is 1, and says so in a file.
+const STUB: &str = r#"pytest() { eval "local fails=\${F_$1-}"; echo "$1$fails" >> "$LOG"; [ "$fails" != 1 ]; }; export -f pytest; exec bash -c "$0""#;
+/// Commands that are no checks, and the words around them.
+const CHORES: [&str; 10] =
+    ["rm -f out", "echo ok", "cat log", "touch ok", "cd .", "mkdir -p out", "A=1", "export A=1", "true", ":"];
+const LOOKS: [&str; 3] = ["[ -f x ]", "test -f x", "! [ -f x ]"];
+const ENDS: [&str; 8] = ["code=$?", "rc=$?", "exit $code", "exit $rc", "exit 1", "exit", "exit $?", "exit 0"];
+const SETS: [&str; 8] = ["", "", "", "", "set -e; ", "set -e; ", "set -o pipefail; ", "set -eo pipefail; "];
+
+struct Lines {
+    dice: Dice,
+    checks: usize,
+}
+
+impl Lines {
+    fn pick(&mut self, from: &[&str]) -> String {
+        (*self.dice.pick(from)).to_owned()
+    }
+
+    fn check(&mut self) -> String {
+        self.checks += 1;
+        format!("pytest {}", ["a", "b", "c"][(self.checks - 1).min(2)])
+    }
+
+    fn simple(&mut self) -> String {
+        match self.dice.below(100) {
+            0..50 => self.check(),
+            50..68 => self.pick(&CHORES),
+            68..76 => self.pick(&LOOKS),
+            76..88 => self.pick(&ENDS),
+            88..90 => format!("! {}", self.check()),
+            90..92 => format!("out=$({})", self.check()),
+            92..94 => format!("bash -c \"{}\"", self.check()),
+            94..96 => format!("eval {}", self.check()),
+            96..98 => format!("{} > log", self.check()),
+            _ => "> log".to_owned(),
+        }
+    }
+
+    fn command(&mut self, depth: usize) -> String {
+        let Some(depth) = depth.checked_sub(1) else { return self.simple() };
+        match self.dice.below(100) {
+            0..70 => self.simple(),
+            70..78 => format!("{{ {}; }}", self.list(depth, 2)),
+            78..85 => format!("( {} )", self.list(depth, 2)),
+            85..89 => format!("if {}; then {}; fi", self.simple(), self.list(depth, 2)),
+            89..91 => {
+                format!(
+                    "if {}; then {}; else {}; fi",
+                    self.simple(),
+                    self.list(depth, 1),
+                    self.list(depth, 1)
+                )
+            }
+            91..94 => format!("for i in 1 2; do {}; done", self.list(depth, 2)),
+            94..98 => {
+                let end = self.pick(&["tail -1", "cat", "grep ok", "tee log"]);
+                format!("{} | {end}", self.simple())
+            }
+            _ => format!("bash -c '{}'", self.list(0, 2).replace('\'', "")),
+        }
+    }
+
+    fn list(&mut self, depth: usize, most: usize) -> String {
+        let mut line = self.command(depth);
+        for _ in 0..self.dice.below(most + 1) {
+            line += &self.pick(&["; ", "; ", "; ", " && ", " && ", " || ", "\n"]);
+            line += &self.command(depth);
+        }
+        line
+    }
+}
+
+/// Runs a line in an empty directory. Its exit code, and whether a check failed in it. None if it does not end.
+fn run(line: &str, failing: &[&str], has_file: bool) -> Option<(i32, bool)> {
+    let dir = tempfile::tempdir().expect("a directory");
+    if has_file {
+        std::fs::write(dir.path().join("x"), "").expect("a file");
+    }
+    let log = dir.path().join("checks");
+    let mut bash = Process::new("timeout");
+    bash.args(["5", "bash", "-c", STUB, line]).current_dir(dir.path()).env("LOG", &log);
+    bash.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    bash.envs(failing.iter().map(|check| (format!("F_{check}"), "1")));
+    let code = bash.status().expect("bash runs").code()?;
+    let told = std::fs::read_to_string(log).unwrap_or_default();
+    Some((code, told.lines().any(|check| check.ends_with('1'))))
+}
+
+#[test]
+fn a_line_that_settles_hides_no_failure() {
+    let mut lines = Lines { dice: Dice::new(seed("lines")), checks: 0 };
+    let wanted = if long() { 4_000 } else { 250 };
+    let (mut made, mut settling) = (0, 0);
+    while made < wanted {
+        lines.checks = 0;
+        let line = lines.pick(&SETS) + &lines.list(2, 4);
+        if !(1..=3).contains(&lines.checks) {
+            continue;
+        }
+        made += 1;
+        if printed(&["bash", "-c", &line].map(str::to_owned)).is_some() {
+            continue;
+        }
+        settling += 1;
+        let checks: Vec<&str> =
+            ["a", "b", "c"].into_iter().filter(|it| line.contains(&format!("pytest {it}"))).collect();
+        for failing in 1..1_usize << checks.len() {
+            let failing: Vec<&str> = checks
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| failing >> at & 1 == 1)
+                .map(|(_, check)| *check)
+                .collect();
+            for has_file in [false, true] {
+                let hidden = run(&line, &failing, has_file).is_some_and(|(code, failed)| code == 0 && failed);
+                assert!(
+                    !hidden,
+                    "HM_SEED: {line:?} ends with 0 after a failure of {failing:?}, x: {has_file}"
+                );
+            }
+        }
+    }
+    assert!(settling > wanted / 20, "{settling} of {made} settle");
+    eprintln!("{settling} of {made} lines settle");
+}
