@@ -15,7 +15,7 @@ use crate::domain::command::{
     AcceptMerge, AddEvidence, AffirmClaim, Command, CreateClaim, DeclineMerge, DeprecateClaim, KeepClaim,
     RetractEvidence, TakePosition,
 };
-use crate::domain::decide::ways_to_end;
+use crate::domain::decide::{IF_MENDED, ways_to_end};
 use crate::domain::ids::ClaimId;
 use crate::domain::merge::STAYS;
 use crate::domain::names::names_in;
@@ -523,7 +523,8 @@ fn once_each(receipt: &mut Receipt, said: &mut BTreeSet<String>) {
 
 impl Stances {
     fn run(&self, context: &Context, done: &str, position: Position) -> Result<(), Failure> {
-        let (mut changed, mut said) = (Vec::<String>::new(), BTreeSet::new());
+        let (mut changed, mut mended) = (Vec::<String>::new(), Vec::<String>::new());
+        let mut said = BTreeSet::new();
         let ended = self.on.each(context, |id| {
             let command = TakePosition {
                 claim_id: context.claim_named(id)?,
@@ -537,15 +538,30 @@ impl Stances {
             }
             let mut receipt = context.submitted(command, None)?;
             let told = receipt.warnings.extract_if(.., |warning| warning.code == WarningCode::ChangedSince);
-            changed.extend(told.filter_map(|warning| warning.claim_id).map(|id| id.to_string()));
+            let told: Vec<String> =
+                told.filter_map(|warning| warning.claim_id).map(|id| id.to_string()).collect();
+            if !told.is_empty()
+                && let Some(next) = receipt.next.as_mut()
+                && let Some((first, _)) = next.split_once(IF_MENDED)
+            {
+                *next = first.to_owned();
+                mended.extend(told);
+            } else {
+                changed.extend(told);
+            }
             once_each(&mut receipt, &mut said);
             output::print_text(&output::receipt(done, &receipt))
         });
         if !changed.is_empty() {
-            let line = format!(
-                "warning: files changed since {}: your support is about the files as they are now\n",
-                changed.join(", ")
-            );
+            let of = changed.join(", ");
+            let now = "your support is about the files as they are now";
+            output::print_text(&output::fitted(&format!("warning: files changed since {of}: {now}\n")))?;
+        }
+        if !mended.is_empty() {
+            let (of, all) = (mended.join(", "), mended.join(" "));
+            let way = format!("if a change mended one, say so: `hm claim mended {all}`");
+            let line =
+                format!("warning: files changed since {of}: your support says that they still hold; {way}\n");
             output::print_text(&output::fitted(&line))?;
         }
         ended

@@ -350,7 +350,7 @@ fn next_step(
     }
     // Agents supported the report of a bug to say that it is mended.
     let mends = json!({ "statement": way::STATEMENT, "supersedes": id, "mends": true });
-    Some(format!("{step}; if it is mended now, say so: {}", way::call("create_claim", &mends)))
+    Some(format!("{step}{IF_MENDED}{}", way::call("create_claim", &mends)))
 }
 
 /// The supports that a proposed claim waits for. None if none is missing.
@@ -361,6 +361,9 @@ fn waits_for(state: &State, claim: &Claim, now: Timestamp, policy: &Policy) -> O
     }
     let more = more_supports(counting(state, claim, policy).len(), policy)?;
     Some(format!("it waits for {more}"))
+/// What stands in the receipt of a support before the way to say that a bug is mended.
+pub const IF_MENDED: &str = "; if it is mended now, say so: ";
+
 }
 
 /// The number of supports that an agreement still needs, in words. None if it has enough.
