@@ -244,6 +244,21 @@ impl Client {
         self.specs(level).iter().flat_map(all).collect()
     }
 
+    /// Whether it reads this file.
+    pub fn reads(&self, path: &Path, level: Level, places: &Places) -> bool {
+        self.every_file(level, places).iter().any(|file| file.path == path)
+    }
+
+    /// Whether a file of it other than this one holds an entry of ours.
+    pub fn is_configured_beside(&self, path: &Path, level: Level, places: &Places) -> bool {
+        let is_ours = |file: &ConfigFile| {
+            let text = file.text().ok().flatten().unwrap_or_default();
+            let standings = standings(file, &text).unwrap_or_default();
+            standings.iter().any(|standing| matches!(standing, Standing::Ours | Standing::Adapted))
+        };
+        self.every_file(level, places).iter().any(|file| file.path != path && is_ours(file))
+    }
+
     /// The hooks of this client; `None` when it has none.
     pub fn hooks(&self) -> Option<&'static Hooks> {
         self.project.iter().flat_map(|spec| spec.entries).find_map(|entry| match entry {

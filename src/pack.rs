@@ -518,18 +518,23 @@ fn rejected(claim: &Claim) -> String {
     short(&format!("; rejected: {}", claim.rejected.join("; ")), MAX_REJECTED_CHARS)
 }
 
-/// The superseded claim, in quotes: its text does not hold any more.
+/// The superseded claim, in quotes: its text does not hold any more. Of an amended one, what changed.
 fn replaced(claim: &Claim, max_chars: usize) -> String {
     let Some(Replaced { id, how, was }) = &claim.replaced else { return String::new() };
-    let how = match how {
+    let word = match how {
         How::Mended => "mends",
         How::Amended => "amends",
         How::DeadEnd => "instead of the dead end",
         How::Instead => "instead of",
     };
     let room = max_chars.saturating_sub(id.chars().count() + ": ".len());
-    let was = if room == 0 { String::new() } else { format!(" (was: \"{}\")", short(was, room)) };
-    format!("; {how} {id}{was}")
+    let was = match how {
+        _ if room == 0 => String::new(),
+        // It is the change, which quotes the old words itself.
+        How::Amended => format!(": {}", short(was, room)),
+        How::Mended | How::DeadEnd | How::Instead => format!(" (was: \"{}\")", short(was, room)),
+    };
+    format!("; {word} {id}{was}")
 }
 
 /// Cuts a text to one line of at most `max_chars` characters.

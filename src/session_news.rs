@@ -109,6 +109,19 @@ impl SessionNews {
         if ids.is_empty() || !self.told.exists() {
             return Ok(());
         }
+        self.append(ids, as_of)
+    }
+
+    /// Records that the session saw the end of a run as of a ledger position, whether it gets news already or not.
+    ///
+    /// # Errors
+    /// What the file system said.
+    pub fn saw_end(&self, run: &str, as_of: u64) -> io::Result<()> {
+        private::create_dir_all(self.opened.parent().unwrap_or(&self.opened))?;
+        self.append(&[run.to_owned()], as_of)
+    }
+
+    fn append(&self, ids: &[String], as_of: u64) -> io::Result<()> {
         let mut file = private::options().append(true).create(true).open(&self.opened)?;
         if file.metadata()?.len() > MAX_OPENED_BYTES {
             return Ok(());

@@ -21,7 +21,9 @@ use crate::acting;
 use crate::config::Config;
 use crate::domain::text::UserName;
 use crate::domain::time::{Moment, Timestamp};
+use crate::ledger::LedgerError;
 use crate::reads::Reads;
+use crate::steps::in_shell;
 use crate::system;
 use crate::views::ViewError;
 use crate::workspace::Workspace;
@@ -29,6 +31,8 @@ use crate::writer::Front;
 
 /// The shortest time between two looks at a ledger that grows all the time.
 const APART: Duration = Duration::from_millis(250);
+/// The time between two looks at whether the memory is still there, while no message comes.
+const STILL_THERE: Duration = Duration::from_secs(1);
 
 /// What the screen shows, and who may act there.
 #[derive(Debug, Clone)]
@@ -130,6 +134,8 @@ struct Desk {
     read_at: Instant,
     /// Whether the ledger grew since.
     is_behind: bool,
+    /// Whether the memory is gone.
+    is_lost: bool,
 }
 
 impl Desk {
@@ -137,7 +143,7 @@ impl Desk {
         let state = State::new(memory.acts.is_some(), memory.at.clone(), system::now());
         let reads = reads_of(&memory);
         let (data, past, read_at) = (Data::default(), None, system::instant());
-        Self { memory, sender, state, data, past, reads, read_at, is_behind: false }
+        Self { memory, sender, state, data, past, reads, read_at, is_behind: false, is_lost: false }
     }
 
     fn serve(&mut self, terminal: &mut DefaultTerminal, messages: &Receiver<Message>) -> io::Result<()> {
@@ -162,15 +168,27 @@ impl Desk {
     }
 
     /// The next message. None when it is time to read the memory again.
-    fn next(&self, messages: &Receiver<Message>) -> Option<Message> {
-        if !self.is_behind {
-            return Some(messages.recv().unwrap_or(Message::Stop));
+    fn next(&mut self, messages: &Receiver<Message>) -> Option<Message> {
+        loop {
+            let wait =
+                if self.is_behind { APART.saturating_sub(self.read_at.elapsed()) } else { STILL_THERE };
+            match messages.recv_timeout(wait) {
+                Ok(message) => return Some(message),
+                Err(RecvTimeoutError::Timeout) if self.is_behind || self.lost_or_found() => return None,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Some(Message::Stop),
+            }
         }
-        match messages.recv_timeout(APART.saturating_sub(self.read_at.elapsed())) {
-            Ok(message) => Some(message),
-            Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => Some(Message::Stop),
+    }
+
+    /// Whether the memory is gone, or back again. The past that is shown stays as it is.
+    fn lost_or_found(&mut self) -> bool {
+        let was_lost = self.is_lost;
+        self.is_lost = self.past.is_none() && matches!(self.reads.ledger(), Err(LedgerError::Gone { .. }));
+        if was_lost && !self.is_lost {
+            self.state.note = None;
         }
+        was_lost || self.is_lost
     }
 
     /// Takes a message, and returns whether the screen changes. None at the end.
@@ -203,7 +221,7 @@ impl Desk {
         Some(true)
     }
 
-    /// Reads what the page shows. After an error the screen stays as it is, and says why.
+    /// Reads what the page shows. After an error the screen says why; the page that was shown stays, another one is empty.
     fn refresh(&mut self) {
         self.is_behind = false;
         let loaded = self.moment().and_then(|moment| {
@@ -223,14 +241,17 @@ impl Desk {
                 }
             };
             Data::load(reads, &self.memory.config, self.state.page(), now)
-                .map_err(|refused| refused.to_string())
+                .map_err(|refused| in_shell(&refused.to_string()).into_owned())
         });
         match loaded {
             Ok(data) => {
                 self.data = data;
                 self.state.arrived(&self.data);
             }
-            Err(problem) => self.state.failed(&problem),
+            Err(problem) => {
+                self.data.keep_for(self.state.page());
+                self.state.failed(&problem);
+            }
         }
         self.read_at = system::instant();
     }
@@ -268,7 +289,7 @@ impl Desk {
                     let mut command = acting::command(&program, &root, &words);
                     acting::said(command.stdin(Stdio::inherit()).output())
                 }
-                Err(refused) => refused.to_string(),
+                Err(refused) => in_shell(&refused.to_string()).into_owned(),
             };
             let _ = sender.send(Message::Done(said));
         });

@@ -466,7 +466,7 @@ fn made(site: &Site, visitor: &Visitor, path: &str, query: &str) -> Response {
             });
             match problem {
                 Ok(document) => html(status, document.into_string()),
-                Err(_) => (status, format!("{refused}\n")).into_response(),
+                Err(_) => (status, format!("{}\n", in_shell(&refused.to_string()))).into_response(),
             }
         }
     }
@@ -527,7 +527,7 @@ async fn acted(
         tokio::task::spawn_blocking(move || crate::acting::planned(&mut reading.reads(), &asked)).await;
     let said = match planned {
         Ok(Ok(words)) => actor.act(&words, &right).await,
-        Ok(Err(refused)) => refused.to_string(),
+        Ok(Err(refused)) => in_shell(&refused.to_string()).into_owned(),
         Err(_) => "the action was not done: the page failed".to_owned(),
     };
     Ok(redirect(site, &acting::back(site.base, field(&form, "back"), &actor.keep(said)), None))

@@ -481,7 +481,7 @@ fn followed(context: &Context, run: RunId) -> Result<ExperimentView, Failure> {
             if run.is_over() {
                 bar.finish_and_clear();
                 let as_of = reads.store()?.map(|store| store.folded()).transpose()?;
-                context.opened(&[run.run_id.to_string()], as_of.map_or(0, |folded| folded.seq));
+                context.saw_end(&run.run_id.to_string(), as_of.map_or(0, |folded| folded.seq));
                 return Ok(run);
             }
             let over = run.series.as_ref().map(|series| format!(" {}/{}", series.over(), series.of));

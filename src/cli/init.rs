@@ -76,6 +76,12 @@ struct Setup<'a> {
     level: Level,
     installed: Installed,
     changes: Vec<(Change, ConfigFile)>,
+    /// The clients that were not named.
+    others: Vec<&'static Client>,
+    /// Whether entries are removed.
+    removes: bool,
+    /// What stays for a client that was not named.
+    kept: Vec<(Change, &'static Client)>,
     /// The first failure of the output. The work does not end with it.
     unsaid: Option<Failure>,
 }
@@ -165,21 +171,12 @@ impl Uninit {
         let stays = workspace.as_ref().map(|found| stays(found, state.as_deref())).unwrap_or_default();
         // The entries of another person's `hm init` can be removed without a workspace.
         let root = workspace.map_or(dir.unwrap_or(here), |workspace| workspace.root().to_owned());
-        let named = named(&self.choice.clients)?;
         let mut run = Setup::new(&self.choice, global, &root, &environment)?;
-        for client in CLIENTS {
-            if named.is_empty() || named.contains(&client.name) {
-                let files = client.every_file(run.level, &run.places).into_iter();
-                for file in files.map(|file| file.with(Extras::ALL)) {
-                    if !run.plans(&file) {
-                        run.changes.push((run.installed.plan_remove(client, &file), file));
-                    }
-                }
-            }
-        }
+        run.plan_removal();
+        let nothing = if run.kept.is_empty() { run.elsewhere() } else { "nothing else to do\n".to_owned() };
         run.finish(
             stays,
-            "nothing to do: no client is configured by hm init\n",
+            &nothing,
             "`hm init` puts it back\n",
             |_, _| Vec::new(),
             |installed, change, _| installed.remove(change),
@@ -197,8 +194,93 @@ impl<'a> Setup<'a> {
         let places = Places::new(root, environment);
         let level = if choice.user { Level::User } else { Level::Project };
         let installed = Installed::load(level, &places, environment.state_home.as_deref())?;
-        let (changes, unsaid) = (Vec::new(), None);
-        Ok(Self { choice, global, places, is_new: false, environment, level, installed, changes, unsaid })
+        let (changes, kept, unsaid) = (Vec::new(), Vec::new(), None);
+        let names = named(&choice.clients)?;
+        let is_other = |client: &&Client| !names.is_empty() && !names.contains(&client.name);
+        let others = CLIENTS.iter().filter(is_other).collect();
+        Ok(Self {
+            choice,
+            global,
+            places,
+            is_new: false,
+            environment,
+            level,
+            installed,
+            changes,
+            others,
+            removes: false,
+            kept,
+            unsaid,
+        })
+    }
+
+    /// Plans to remove our entries for the named clients. A file that another configured client reads stays.
+    fn plan_removal(&mut self) {
+        self.removes = true;
+        let is_other = |client: &Client| self.others.iter().any(|other| other.name == client.name);
+        for client in CLIENTS.iter().filter(|client| !is_other(client)) {
+            for file in client.every_file(self.level, &self.places) {
+                let file = file.with(Extras::ALL);
+                if self.plans(&file) {
+                    continue;
+                }
+                let change = self.installed.plan_remove(client, &file);
+                let beside =
+                    |other: &&Client| other.is_configured_beside(&file.path, self.level, &self.places);
+                match self.other_readers(&change).into_iter().find(beside) {
+                    Some(other) if change.is_wanted() => self.kept.push((change, other)),
+                    _ => self.changes.push((change, file)),
+                }
+            }
+        }
+    }
+
+    /// The clients that were not named and read the file of a change.
+    fn other_readers(&self, change: &Change) -> Vec<&'static Client> {
+        self.readers(change, self.others.iter().copied())
+    }
+
+    /// Those of some clients that read the file of a change, besides its own.
+    fn readers(&self, change: &Change, of: impl Iterator<Item = &'static Client>) -> Vec<&'static Client> {
+        of.filter(|client| client.name != change.client.name)
+            .filter(|client| client.reads(&change.path, self.level, &self.places))
+            .collect()
+    }
+
+    /// Says that nothing is to be removed here, and where it would be.
+    fn elsewhere(&self) -> String {
+        let nothing = "nothing to do: no client is configured by hm init";
+        let (level, option, whose) = match self.level {
+            Level::Project => (Level::User, " --user", "for you, in all projects"),
+            Level::User => (Level::Project, "", "in this project"),
+        };
+        let Ok(installed) = Installed::load(level, &self.places, self.environment.state_home.as_deref())
+        else {
+            return format!("{nothing}\n");
+        };
+        let is_other = |client: &Client| self.others.iter().any(|other| other.name == client.name);
+        let is_there = |client: &&'static Client| {
+            let mut files = client.every_file(level, &self.places).into_iter();
+            files.any(|file| installed.plan_remove(client, &file.with(Extras::ALL)).is_wanted())
+        };
+        let there: Vec<&Client> =
+            CLIENTS.iter().filter(|client| !is_other(client)).filter(is_there).collect();
+        if there.is_empty() {
+            return format!("{nothing}\n");
+        }
+        let titles: Vec<&str> = there.iter().map(|client| client.title).collect();
+        let only = match self.others.is_empty() {
+            true => String::new(),
+            false => {
+                let names: Vec<&str> = there.iter().map(|client| client.name).collect();
+                format!(" --clients {}", names.join(","))
+            }
+        };
+        let here = if level == Level::User { "in this project" } else { "for you" };
+        output::fitted(&format!(
+            "{nothing} {here}; configured {whose}: {}; `hm uninit{option}{only}` removes that\n",
+            titles.join(", ")
+        ))
     }
 
     fn plans(&self, file: &ConfigFile) -> bool {
@@ -250,10 +332,17 @@ impl<'a> Setup<'a> {
             let root = self.places.root().display().to_string();
             let files: Vec<Value> = self.changes.iter().map(|(change, _)| self.json(change)).collect();
             let written = agreed && failed.is_empty();
-            let whole = json!({
+            let mut whole = json!({
                 "workspace": root, "is_new": self.is_new, "written": written, "files": files, "failed": failed,
                 "damage": damage,
             });
+            let kept = self
+                .kept
+                .iter()
+                .map(|(change, other)| json!({ "path": self.path(change), "for": other.name }));
+            if self.removes {
+                whole["kept"] = kept.collect();
+            }
             output::print_json(&whole)?;
         } else if !failed.is_empty() {
             return Err(Failure::internal(failed.join("; ")));
@@ -349,7 +438,7 @@ impl<'a> Setup<'a> {
 
     /// What is not changed, and why.
     fn left_alone(&self) -> String {
-        let mut text = String::new();
+        let mut text = self.shared();
         for (change, _) in &self.changes {
             let (title, path) = (change.client.title, self.path(change));
             if let Edit::Refused(problem) = &change.edit {
@@ -359,6 +448,30 @@ impl<'a> Setup<'a> {
                 text.push_str(&format!(
                     "{title}: {path} has a server `hivemind` of your own, which is left as it is\n"
                 ));
+            }
+        }
+        text
+    }
+
+    /// The files that other clients read too, and what becomes of them.
+    fn shared(&self) -> String {
+        let mut text = String::new();
+        for (change, other) in &self.kept {
+            let (path, title) = (self.path(change), other.title);
+            let names = format!("{},{}", change.client.name, other.name);
+            let user = if self.level == Level::User { " --user" } else { "" };
+            text.push_str(&output::fitted(&format!(
+                "{path} stays: {title} reads it too; `hm uninit{user} --clients {names}` removes it\n"
+            )));
+        }
+        for (change, _) in self.changes.iter().filter(|(change, _)| change.is_wanted()) {
+            let (readers, loses) = match self.removes {
+                true => (self.other_readers(change), ", and loses Hivemind there"),
+                false => (self.readers(change, CLIENTS.iter()), ""),
+            };
+            let titles: Vec<&str> = readers.iter().map(|other| other.title).collect();
+            if !titles.is_empty() {
+                text.push_str(&format!("{} reads {} too{loses}\n", titles.join(" and "), self.path(change)));
             }
         }
         text

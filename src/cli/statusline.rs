@@ -14,8 +14,8 @@ use crate::views::{self, Glance};
 
 /// Help text below the arguments.
 pub(super) const HELP: &str = "\
-It prints nothing outside of a workspace and in case of doubt, and it never fails. hm init --statusline sets it up in
-Claude Code. For tmux and prompts the same line comes from hm status --line.
+It prints nothing outside of a workspace and in case of doubt, and it never fails. Over a damaged ledger it says so. hm
+init --statusline sets it up in Claude Code. For tmux and prompts the same line comes from hm status --line.
 
 Example: hm statusline < status.json";
 
@@ -34,6 +34,15 @@ struct Place {
     /// The directory in which the client was started.
     project_dir: Option<PathBuf>,
     current_dir: Option<PathBuf>,
+}
+
+/// The line over a ledger that is damaged, or cannot be read.
+const DAMAGED: &str = "hivemind: the ledger is damaged or cannot be read: hm status";
+
+/// What is said.
+enum Said {
+    Glance(Glance),
+    Damaged,
 }
 
 /// Prints the line for the status on stdin.
@@ -65,18 +74,27 @@ fn status() -> Option<Status> {
     values.next()?.ok()
 }
 
-fn glance(context: &Context, session: Option<String>) -> Option<Glance> {
+fn glance(context: &Context, session: Option<String>) -> Option<Said> {
     let named = context.environment.agent.as_deref().or(context.global.agent.as_deref());
     let named: Option<AgentId> = named.map(|name| context.config.roster.resolve(name)).transpose().ok()?;
     let mut reads = match context.global.at {
         None => context.present().quick(),
         Some(_) => context.reads().ok()?,
     };
-    views::glance(&mut reads, (named.as_ref(), session.as_deref()), system::now()).ok()?
+    let is_damaged =
+        reads.standing().map_or(true, |standing| standing.damage.is_some_and(|it| it.stops_writes()));
+    if is_damaged {
+        return Some(Said::Damaged);
+    }
+    views::glance(&mut reads, (named.as_ref(), session.as_deref()), system::now()).ok()?.map(Said::Glance)
 }
 
-fn print(glance: Option<Glance>, as_json: bool) -> Result<(), Failure> {
-    let line = glance.as_ref().map(Glance::line).unwrap_or_default();
+fn print(said: Option<Said>, as_json: bool) -> Result<(), Failure> {
+    let (line, glance) = match said {
+        Some(Said::Damaged) => (DAMAGED.to_owned(), None),
+        Some(Said::Glance(glance)) => (glance.line(), Some(glance)),
+        None => (String::new(), None),
+    };
     if line.is_empty() && !as_json {
         return Ok(());
     }

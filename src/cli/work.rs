@@ -174,6 +174,14 @@ impl Context {
         }
     }
 
+    /// Marks a run as one whose end the client's session saw.
+    pub(super) fn saw_end(&self, run: &str, as_of: u64) {
+        if let Some(news) = self.session_news() {
+            // If this fails, the end of the run is news to the session.
+            let _ = news.saw_end(run, as_of);
+        }
+    }
+
     /// The record of what the client's session was shown. `None` without a session or a state directory.
     fn session_news(&self) -> Option<SessionNews> {
         let state_home = self.environment.state_home.as_deref()?;

@@ -2,7 +2,6 @@
 //! nothing.
 
 mod advice;
-mod compound;
 mod error;
 mod globals;
 mod looks;
@@ -15,6 +14,7 @@ mod shell;
 mod sight;
 mod steady;
 mod symbols;
+mod told;
 mod volatile;
 mod written;
 

@@ -44,7 +44,10 @@ pub fn hidden(argv: &[String], expect: Option<&Expect>) -> Option<String> {
     let printed = action::printed(argv)?;
     let instead = match printed.by {
         Hides::Pipe { .. } => "write it as [\"bash\", \"-o\", \"pipefail\", \"-c\", …]",
-        Hides::Line => "join its commands with &&",
+        Hides::Line if printed.first.starts_with("! ") => "leave out the `!` and say `--prediction fails`",
+        Hides::Line => "join its commands with && or begin the line with `set -e;`",
+        Hides::Choice => "let no condition leave it out",
+        Hides::Unread => "put the steps into a script whose exit code tells",
         Hides::Compound("for") => {
             "begin the line with `set -e;` or put `|| exit 1` behind each check, and let nothing pass over a failure, or put \
              the steps into a script whose exit code tells"

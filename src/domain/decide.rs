@@ -35,7 +35,8 @@ mod told;
 mod verdict;
 
 pub(crate) use against::{
-    INTERRUPTED, NEITHER_DECIDES, ONE_PROVES_NOTHING, ONLY_OPERATOR, REPEATS_AFTER_A_TOUCH, predicted,
+    INTERRUPTED, NEITHER_DECIDES, NO_PREDICTION, ONE_PROVES_NOTHING, ONLY_OPERATOR, REPEATS_AFTER_A_TOUCH,
+    predicted,
 };
 pub(crate) use apart::NOT_TOLD_APART;
 pub use asking::{HELD, agree};
@@ -270,7 +271,8 @@ fn placeholder(command: &Command) -> Option<(String, String)> {
 fn unseen(command: &Command) -> Option<String> {
     let mut first = None;
     command.each_text(|field, text| {
-        let argument = field.rsplit('.').next().unwrap_or(field);
+        let is_name = |part: &&str| part.parse::<usize>().is_err();
+        let argument = field.rsplit('.').find(is_name).unwrap_or(field);
         if first.is_none() && SENTENCES.contains(&argument) && !text.chars().any(text::is_visible) {
             first = Some(argument.to_owned());
         }

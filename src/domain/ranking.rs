@@ -398,7 +398,7 @@ mod tests {
         // Too few claims hold the others.
         assert_eq!(sought(&[("pool", 4_000), ("size", 150), ("worker", 40)], 10_000), "pool size worker");
         // Few claims are found by all of them.
-        assert_eq!(sought(&[("pool", 1_500), ("size", 150), ("worker", 60)], 10_000), "pool size worker");
+        assert_eq!(sought(&[("pool", 700), ("size", 150), ("worker", 60)], 10_000), "pool size worker");
         // Two of the words weigh more than the third one, but one of them does not.
         assert_eq!(sought(&[("pool", 5_000), ("size", 4_800), ("worker", 4_500)], 100_000), "size worker");
         assert_eq!(sought(&[("pool", 4_000)], 10_000), "pool");

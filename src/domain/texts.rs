@@ -10,7 +10,8 @@ use serde::ser;
 
 /// Calls `found` with each text of a value and the field in which it stands, such as `trigger.paths`. The keys of a map
 /// are texts as well. Its values stand in the field of the map, because a key may be written by an agent. The fields of
-/// the value itself keep their names in each form, as some structs are written as maps.
+/// the value itself keep their names in each form, as some structs are written as maps. An entry of a list of several
+/// has its number, from 1: `scopes.2`.
 pub fn each_text(value: &impl Serialize, mut found: impl FnMut(&str, &str)) {
     value.serialize(&mut Walk::new(&mut found)).expect("the walk refuses no form of data");
 }
@@ -48,10 +49,10 @@ macro_rules! without_text {
     };
 }
 
-impl ser::Serializer for &mut Walk<'_> {
+impl<'a, 'f> ser::Serializer for &'a mut Walk<'f> {
     type Ok = ();
     type Error = fmt::Error;
-    type SerializeSeq = Self;
+    type SerializeSeq = List<'a, 'f>;
     type SerializeTuple = Self;
     type SerializeTupleStruct = Self;
     type SerializeTupleVariant = Self;
@@ -114,8 +115,8 @@ impl ser::Serializer for &mut Walk<'_> {
         value.serialize(self)
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Self, fmt::Error> {
-        Ok(self)
+    fn serialize_seq(self, len: Option<usize>) -> Result<List<'a, 'f>, fmt::Error> {
+        Ok(List { walk: self, is_numbered: len.is_some_and(|len| len > 1), before: 0 })
     }
 
     fn serialize_tuple(self, _: usize) -> Result<Self, fmt::Error> {
@@ -155,6 +156,30 @@ impl ser::Serializer for &mut Walk<'_> {
     }
 }
 
+/// The entries of a list.
+struct List<'a, 'f> {
+    walk: &'a mut Walk<'f>,
+    is_numbered: bool,
+    before: usize,
+}
+
+impl ser::SerializeSeq for List<'_, '_> {
+    type Ok = ();
+    type Error = fmt::Error;
+
+    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), fmt::Error> {
+        self.before += 1;
+        match self.is_numbered && !self.walk.field.is_empty() {
+            true => self.walk.within(&self.before.to_string(), value),
+            false => value.serialize(&mut *self.walk),
+        }
+    }
+
+    fn end(self) -> Result<(), fmt::Error> {
+        Ok(())
+    }
+}
+
 macro_rules! elements {
     ($($trait:ident::$method:ident;)+) => {
         $(impl ser::$trait for &mut Walk<'_> {
@@ -173,7 +198,6 @@ macro_rules! elements {
 }
 
 elements! {
-    SerializeSeq::serialize_element;
     SerializeTuple::serialize_element;
     SerializeTupleStruct::serialize_field;
     SerializeTupleVariant::serialize_field;

@@ -252,8 +252,12 @@ impl Server {
     /// A refusal that is safe to show. It quotes arguments, and an argument may hold a secret.
     async fn guarded(&self, call: &Call, rejection: Rejection) -> Rejection {
         let mut texts = Vec::new();
-        each_text(&call.arguments, |_, text| texts.push(text.to_owned()));
-        let texts = texts.iter().map(|text| ("arguments", text.as_str()));
+        for (name, value) in &call.arguments {
+            // A name that is a secret itself is found first.
+            texts.push(("arguments", name.clone()));
+            each_text(value, |_, text| texts.push((name, text.to_owned())));
+        }
+        let texts = texts.iter().map(|(field, text)| (*field, text.as_str()));
         let Some(denial) = self.front().deny(&call.tool, texts) else { return rejection };
         let named = call.arguments.get("agent").and_then(Value::as_str);
         match self.speaker(call, named) {

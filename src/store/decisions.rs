@@ -1,10 +1,12 @@
 //! Queries about decisions: their targets, rationales, alternatives and outcomes.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Row, params};
 use serde::Serialize;
 
 use super::claims::basis;
-use super::rows::{bound, json};
+use super::rows::{Json, bound, json};
 use super::silence::agreed_by_silence;
 use super::{ClaimSummary, Reader, Replaced, StoreError};
 use crate::domain::amendment::Change;
@@ -207,6 +209,18 @@ impl Reader {
         // An expired decision is deprecated before its row says so.
         decisions.retain(|decision| !filter.in_force || decision.status != Status::Deprecated.as_str());
         Ok(DecisionPage { decisions, next })
+    }
+
+    /// Those of some claims that are on record as decisions.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn recorded(&self, claims: &[ClaimId]) -> Result<BTreeSet<ClaimId>, StoreError> {
+        let sql =
+            "SELECT d.claim_id FROM json_each(?1) CROSS JOIN decisions d ON d.claim_id = json_each.value";
+        let mut found = self.db.prepare_cached(sql)?;
+        let found = self.kept_of(found.query([Json(claims)])?, |row| row.get::<_, ClaimId>("claim_id"))?;
+        Ok(found.into_iter().collect())
     }
 
     /// The decision that was first, and those that amended it one after the other up to this one, oldest first.

@@ -63,6 +63,8 @@ word!(
         PendingProof = "pending_proof",
         /// A contested claim without an open contradiction.
         Contested = "contested",
+        /// An open task that is meant for an agent.
+        Task = "task",
         /// A claim that one run proved and a later run contradicts.
         FailedSince = "failed_since",
         /// A claim that a run proved and whose test passed and failed on the same content.
@@ -104,6 +106,7 @@ impl Kind {
             Self::Contradiction => ("contradiction", "hivemind://contradictions"),
             Self::PendingProof => ("pending proof", "hivemind://claims?status=pending_proof"),
             Self::Contested => ("contested", "hivemind://claims?status=contested"),
+            Self::Task => ("task", "hivemind://tasks/ready"),
             Self::FailedSince => ("claim against a run", "hivemind://claims?status=confirmed"),
             Self::Unstable => ("unstable proof", "hivemind://claims?status=confirmed"),
             Self::Proposal => ("proposal", "hivemind://events?type=override.proposed"),
@@ -219,6 +222,7 @@ pub(super) fn touched_by(event: &Event) -> bool {
             Event::ContradictionDetected(_)
                 | Event::ContradictionResolved(_)
                 | Event::StatusChanged(_)
+                | Event::TaskAdded(_)
                 | Event::TaskClaimed(_)
                 | Event::TaskReleased(_)
                 | Event::TaskUpdated(_)
@@ -257,10 +261,10 @@ fn needs_of(asked: &Asked<'_>, agent: Option<&AgentId>) -> Result<Vec<Need>, Sto
     let is_changed =
         |claim: &ClaimSummary| asked.files().is_some_and(|files| holds_other(store, files, claim));
     let settles = |claim, claim_type: Option<ClaimType>, scopes: &[String]| {
-        let run = proof_of(store, profiles.as_ref()?, (claim, claim_type, scopes))?;
-        let changed = asked.files().and_then(|files| changed(store, files, (claim, claim_type, scopes)));
-        let instead = changed.or_else(|| undecidable(store, (claim, claim_type, scopes)));
-        Some(instead.unwrap_or(run))
+        let run = proof_of(store, profiles.as_ref()?, (claim, claim_type, scopes));
+        let files = asked.files().filter(|_| run.is_some());
+        let changed = files.and_then(|files| changed(store, files, (claim, claim_type, scopes)));
+        changed.or_else(|| undecidable(store, (claim, claim_type, scopes))).or(run)
     };
     let mut needs = needs(store, now, rejected, &settles, &is_changed)?;
     needs.extend(faults(runs));
@@ -380,6 +384,12 @@ fn needs(
     needs.extend(store.asking_guards(MAX_LIMIT)?.into_iter().map(guards::guard));
     needs.extend(mined::needs(store)?);
     needs.extend(review::proposed(store, now)?.into_iter().map(review::with_words));
+    for task in store.ready_tasks(MAX_LIMIT)? {
+        let Some(agent) = task.meant_for else { continue };
+        let take = way::bare("claim_task", &json!({ "task_id": task.name }));
+        let (ids, moves) = (vec![task.id.to_string()], move_of(&agent, [take]));
+        needs.push(Need::new(Kind::Task, ids, task.created_at, moves, vec![task.title]));
+    }
     for task in store.held_tasks()? {
         let Some(until) = task.lease_until.filter(|until| until - now.ms() <= EXPIRES_SOON_MS) else {
             continue;

@@ -91,7 +91,8 @@ impl Awaited {
         let read = match (read_at, renamed) {
             (_, Some(renamed)) => format!("{agent} is {renamed} now"),
             (Some(at), None) => format!("{agent} has read it {} ago, no answer yet", at.age(now)),
-            (None, None) => format!("{agent} has not read it yet"),
+            // It may have read it where no record is kept of that.
+            (None, None) => format!("{agent} has not answered yet"),
         };
         format!("- your question `{claim}`: {read}\n")
     }

@@ -2,15 +2,19 @@
 
 use std::fmt::Write;
 
+use serde_json::json;
+
 use super::asking::Asking;
 use super::markdown::{age, inline, listed, name};
 use super::{Answer, Format, MAX_LIMIT, ViewError, claims, to_json};
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::event::Event;
+use crate::domain::ids::ClaimId;
 use crate::domain::time::Timestamp;
+use crate::domain::way;
 use crate::reads::Reads;
 use crate::store::{
-    ClaimFilter, DecisionFilter, DecisionRoom, DecisionSummary, Reader, StoreError, with_basis,
+    ClaimFilter, ClaimSummary, DecisionFilter, DecisionRoom, DecisionSummary, Reader, StoreError, with_basis,
 };
 
 /// Maximum length of the statement of a decision in a list of all, in characters. Those in force are shown whole.
@@ -29,8 +33,16 @@ const CHANGE_CHARS: usize = 160;
 pub(super) fn answer(asking: &mut Asking<'_>, filter: &DecisionFilter) -> Result<Answer, ViewError> {
     asking.of_store(|asked| {
         let page = asked.store.decisions(filter)?;
+        let agreed = agreed(asked.store, filter)?;
+        let in_json = || {
+            let mut answer = to_json(&page);
+            if !agreed.is_empty() {
+                answer["agreed"] = to_json(&agreed);
+            }
+            answer
+        };
         if asked.format != Format::Text {
-            return Ok(asked.answer(|| to_json(&page), String::new).followed_by("cursor", page.next));
+            return Ok(asked.answer(in_json, String::new).followed_by("cursor", page.next));
         }
         let mut text = String::new();
         for decision in &page.decisions {
@@ -51,6 +63,9 @@ pub(super) fn answer(asking: &mut Asking<'_>, filter: &DecisionFilter) -> Result
             if is_in_force(decision) {
                 text.push_str(&reasons(asked.store, decision, asked.now)?);
             }
+        }
+        for claim in &agreed {
+            text.push_str(&unrecorded(asked.store, claim, filter, asked.now)?);
         }
         let every = DecisionFilter { limit: MAX_LIMIT, ..filter.clone() };
         let counted = |filter: DecisionFilter| {
@@ -73,8 +88,57 @@ pub(super) fn answer(asking: &mut Asking<'_>, filter: &DecisionFilter) -> Result
         if text.is_empty() {
             text = "No decisions match.\n".to_owned();
         }
-        Ok(asked.answer(|| to_json(&page), || text).followed_by("cursor", page.next))
+        Ok(asked.answer(in_json, || text).followed_by("cursor", page.next))
     })
+}
+
+/// The claims of type decision that the team agreed to and nobody recorded as decisions. They have no target, and stand on
+/// the first page.
+fn agreed(store: &Reader, filter: &DecisionFilter) -> Result<Vec<ClaimSummary>, StoreError> {
+    if filter.before.is_some() || filter.target.is_some() {
+        return Ok(Vec::new());
+    }
+    let wanted = ClaimFilter {
+        claim_type: Some(ClaimType::Decision),
+        status: vec![Status::Confirmed],
+        limit: MAX_LIMIT,
+        ..ClaimFilter::default()
+    };
+    let mut claims = store.claims(&wanted)?.claims;
+    let ids: Vec<ClaimId> = claims.iter().map(|claim| claim.id).collect();
+    let recorded = store.recorded(&ids)?;
+    claims.retain(|claim| !recorded.contains(&claim.id));
+    Ok(claims)
+}
+
+/// A decision that is agreed and not recorded, with the step that records it.
+fn unrecorded(
+    store: &Reader,
+    claim: &ClaimSummary,
+    filter: &DecisionFilter,
+    now: Timestamp,
+) -> Result<String, StoreError> {
+    if let DecisionRoom::Line(columns) = filter.room {
+        let first = format!("- `{}` ", store.shortened(&claim.id.to_string()));
+        let marks = format!(" (agreed, not recorded, {})", inline(&claim.owner, OWNER_CHARS));
+        let room = columns.saturating_sub(first.chars().count() + marks.chars().count());
+        return Ok(format!("{first}{}{marks}\n", inline(&claim.statement, room.max(LEAST_CHARS))));
+    }
+    let supporters = store.supporters(claim.id, &claim.owner)?;
+    let supporters: Vec<String> = supporters.into_iter().map(|held| name(&held.agent)).collect();
+    let supported = match supporters.is_empty() {
+        true => String::new(),
+        false => format!(", supported by {}", supporters.join(", ")),
+    };
+    let status = with_basis(claim.status.as_str(), claim.basis);
+    let record = way::call("record_decision", &json!({ "claim_id": claim.id, "rationale": way::REASON }));
+    Ok(format!(
+        "- `{}` {} ({status}, by {} {} ago{supported})\n  agreed, and not recorded: {record}\n",
+        claim.id,
+        listed(&claim.statement, usize::MAX),
+        name(&claim.owner),
+        age(claim.created_at, now),
+    ))
 }
 
 /// Whether an event changes a decision.

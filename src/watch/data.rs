@@ -84,6 +84,8 @@ pub(super) struct Item {
 /// What a page shows.
 #[derive(Debug, Default)]
 pub(super) struct Data {
+    /// The page that was read; none if it could not be read.
+    pub(super) page: Option<Page>,
     /// The last event of the ledger, or of the past that is shown.
     pub(super) head: u64,
     /// The time of what is shown; none before the first look.
@@ -117,7 +119,8 @@ pub(super) fn fitting(
     workspace: &Workspace,
     claim: &str,
 ) -> Result<(String, Vec<String>), String> {
-    let id = views::resolve(reads, Sort::Claim, claim).map_err(|refused| refused.to_string())?;
+    let id = views::resolve(reads, Sort::Claim, claim)
+        .map_err(|refused| in_shell(&refused.to_string()).into_owned())?;
     let id = ClaimId::from_uuid(id);
     let (found, _) = reads.ask(system::now(), |store| store.claim(id)).map_err(|error| error.to_string())?;
     let found = found.flatten().ok_or("the claim is gone")?.summary;
@@ -135,6 +138,14 @@ pub(super) fn fitting(
 }
 
 impl Data {
+    /// After this page could not be read: what another one showed is not its content.
+    pub(super) fn keep_for(&mut self, page: &Page) {
+        if self.page.as_ref() != Some(page) {
+            let Self { head, now, is_past, asked, name, glance, .. } = std::mem::take(self);
+            *self = Self { head, now, is_past, asked, name, glance, ..Self::default() };
+        }
+    }
+
     /// Reads what a page shows.
     pub(super) fn load(
         reads: &mut Reads,
@@ -155,6 +166,7 @@ impl Data {
         let name =
             root.file_name().map_or_else(|| root.display().to_string(), |name| name.to_string_lossy().into());
         let mut data = Self {
+            page: Some(page.clone()),
             head,
             now: Some(now),
             is_past: reads.horizon().is_some(),

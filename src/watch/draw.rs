@@ -5,7 +5,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Span;
 
-use super::data::{Data, Item, Line, Tone};
+use super::data::{Data, Line, Tone};
 use super::state::{Field, Mode, Page, State};
 
 /// A screen of this many columns has three columns of text.
@@ -68,8 +68,8 @@ pub(super) fn screen(frame: &mut Frame<'_>, state: &State, data: &Data, look: Lo
         (Mode::Keys, _) => keys(frame, middle, look),
         (_, Page::Board) => board(frame, middle, state, data, look),
         (_, Page::Found(query)) => {
-            let title = format!("Search: {query} ({})", data.items.len());
-            list(frame, middle, &title, (state, &data.items, "No claim matches."), look);
+            let title = counted(&format!("Search: {query}"), data, data.items.len());
+            list(frame, middle, &title, (state, data, "No claim matches."), look);
         }
         (_, Page::Claim(name)) => {
             let inner = titled(frame, middle, &format!("Claim {name}"), look);
@@ -138,8 +138,8 @@ fn board(frame: &mut Frame<'_>, area: Rect, state: &State, data: &Data, look: Lo
     let inner = titled(frame, left, "Who", look);
     let who: Vec<Line> = data.who.iter().flat_map(|line| wrapped(line, inner.width)).collect();
     write(frame, inner, &who, look);
-    let title = format!("Needs somebody ({})", data.needs);
-    list(frame, middle, &title, (state, &data.items, "Nothing needs anybody."), look);
+    let title = counted("Needs somebody", data, data.needs);
+    list(frame, middle, &title, (state, data, "Nothing needs anybody."), look);
     let inner = titled(frame, right, "Feed", look);
     let feed: Vec<Line> = data.feed.iter().flat_map(|line| wrapped(line, inner.width)).collect();
     write(frame, inner, &feed, look);
@@ -164,16 +164,23 @@ fn titled(frame: &mut Frame<'_>, area: Rect, title: &str, look: Look) -> Rect {
     inner
 }
 
+/// The title of a list, with the number of its entries where it could be read.
+fn counted(title: &str, data: &Data, count: usize) -> String {
+    if data.page.is_some() { format!("{title} ({count})") } else { title.to_owned() }
+}
+
 /// A list with its selected entry in sight.
 fn list(
     frame: &mut Frame<'_>,
     area: Rect,
     title: &str,
-    (state, items, nothing): (&State, &[Item], &str),
+    (state, data, nothing): (&State, &Data, &str),
     look: Look,
 ) {
     let inner = titled(frame, area, title, look);
+    let items = &data.items;
     if items.is_empty() {
+        let nothing = if data.page.is_some() { nothing } else { "" };
         write(frame, inner, &[line(Tone::Faint, nothing)], look);
         return;
     }

@@ -8,6 +8,7 @@ use crate::domain::rejection::Rejection;
 use crate::domain::time::Timestamp;
 use crate::facts::at_work::{AtWork, Worker};
 use crate::facts::{Attention, Need, PROPOSED};
+use crate::steps::in_shell;
 use crate::views::{self, View, ViewError};
 
 /// Entries of attention on the page.
@@ -84,7 +85,7 @@ fn approvals(page: &mut Page<'_>) -> Result<Markup, Rejection> {
             li {
                 p { strong { (entry.kind) } " since " (page.ago(entry.since)) }
                 @for text in &entry.said { blockquote { (said(text)) } }
-                @if let Some(hint) = &entry.hint { p { (said(hint)) } }
+                @if let Some(hint) = &entry.hint { p { (said(&in_shell(hint))) } }
                 (answers)
             }
         });

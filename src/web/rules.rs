@@ -8,6 +8,7 @@ use super::page::{self, Page, Shown, command, empty, path, said};
 use crate::domain::policy::MemoryPolicy;
 use crate::domain::rejection::Rejection;
 use crate::facts::{Guards, Pattern, Patterns, Playbooks};
+use crate::steps::in_shell;
 use crate::views::View;
 
 /// The page of patterns, guards and playbooks.
@@ -128,7 +129,7 @@ pub(super) fn policy(page: &mut Page<'_>) -> Result<Shown, Rejection> {
         }
         section aria-labelledby="status" {
             h2 #status { "The state of the workspace" }
-            (page::block(&status))
+            (page::block(&in_shell(&status)))
         }
     };
     Ok(Shown::new("Policy", main))

@@ -183,6 +183,27 @@ fn the_design_page_has_an_amended_decision_once_with_its_amendments_in_order() {
     assert_eq!(flat.matches("The pool holds 20").count(), 1, "{page}");
 }
 
+/// Red before: a decision that the team agreed to and nobody recorded was in no list of decisions.
+#[test]
+fn an_agreed_decision_is_listed_without_a_record() {
+    let shell = Shell::new();
+    said(
+        &shell,
+        "hm --agent devops claim create \"retries go through the pool\" --type decision --scope src",
+    );
+    assert!(!said(&shell, "hm decision list").contains("retries"), "it is only proposed");
+    said(&shell, "hm --agent analyst claim support C1");
+    let page = said(&shell, "hm decision list").replace('`', "");
+    assert!(page.contains("C1 retries go through the pool (confirmed"), "{page}");
+    let record = "agreed, and not recorded: hm decision record --claim C1 --rationale";
+    assert!(page.contains("supported by analyst") && page.contains(record), "{page}");
+    let json = shell.json("hm --json decision list");
+    assert_eq!(json["agreed"].as_array().map(Vec::len), Some(1), "{json}");
+    said(&shell, "hm --agent devops decision record --claim C1 --rationale \"one place to look\"");
+    let page = said(&shell, "hm decision list");
+    assert!(page.contains("why: one place to look") && !page.contains("not recorded"), "{page}");
+}
+
 /// Red before: `why:` below a reversal told why the first decision had been taken.
 #[test]
 fn a_reversal_says_its_own_reason_first() {
@@ -223,6 +244,9 @@ fn news_of_an_amendment_is_the_change_for_a_reader_of_the_old_text() {
     assert!(told.contains("amends C1: 'A caller waits 5 s") && !told.contains("The pool holds 20"), "{told}");
     let told = reviewer.prompt("go on");
     assert!(told.contains("The pool holds 20") && told.contains("amends=\"C1\""), "{told}");
+    // Red before: it said `was`, and showed the change.
+    let news = said(&shell, "hm --agent analyst news");
+    assert!(news.contains("; amends C1: 'A caller waits 5 s") && !news.contains("(was:"), "{news}");
 }
 
 #[tokio::test]

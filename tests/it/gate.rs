@@ -9,7 +9,7 @@ use hivemind::domain::agent::AgentId;
 use hivemind::domain::checkout::Checkout;
 use hivemind::domain::command::{Command, Submission};
 use hivemind::domain::ids::CommandId;
-use hivemind::domain::privacy::{Secrets, deny};
+use hivemind::domain::privacy::{Secrets, deny, deny_texts};
 use hivemind::domain::versions::Versions;
 use hivemind::system;
 use serde_json::Value;
@@ -96,6 +96,25 @@ fn there_is_a_full_command_of_each_name() {
         Command::NAMES.iter().copied().collect(),
         "tests/fixtures/commands.jsonl has every command"
     );
+}
+
+/// Red before: the refusal named the list, and not which of its entries.
+#[test]
+fn a_refusal_says_which_of_several_entries_holds_the_secret() {
+    let secret = secret("shopify-token", &mut Random(7)).value;
+    let denied = |scopes: &[&str]| {
+        let json = serde_json::json!({ "name": "create_claim", "args": {
+            "claim_id": "0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d49", "statement": "a", "claim_type": "fact", "scopes": scopes } });
+        let command = serde_json::from_value(json).expect("a command");
+        let denial = deny(&submission(command), &Secrets::default()).expect("a denial");
+        hivemind::domain::rejection::Rejection::from(denial).message
+    };
+    assert!(
+        denied(&["src", &secret]).starts_with("`scopes.2` (counted from 1) holds what looks like a secret")
+    );
+    let named = deny_texts("call", std::iter::once(("ÄÖÜ", secret.as_str())), &Secrets::default());
+    assert_eq!(named.expect("a denial").field.as_str(), "arguments");
+    assert!(denied(&[&secret]).starts_with("`scopes` holds what looks like a secret"));
 }
 
 #[test]

@@ -420,6 +420,58 @@ fn a_file_that_two_clients_read_is_written_once() {
     );
 }
 
+/// Red before: the file of a client went with that of another one, and no word was said.
+#[test]
+fn a_file_that_another_configured_client_reads_stays() {
+    let machine = Machine::new();
+    let told = machine.hm(&["init", "--clients", "claude,copilot", "--yes"]);
+    assert!(told.contains("Copilot CLI reads .mcp.json too\n"), "{told}");
+    assert!(told.contains("VS Code reads .github/hooks/hivemind.json too\n"), "{told}");
+    let told = machine.hm(&["uninit", "--clients", "copilot", "--yes"]);
+    let stays = ".mcp.json stays: Claude Code reads it too; `hm uninit --clients copilot,claude` removes it";
+    assert!(told.replace("\n    ", " ").contains(stays), "{told}");
+    assert!(
+        told.contains("VS Code reads .github/hooks/hivemind.json too, and loses Hivemind there\n"),
+        "{told}"
+    );
+    assert!(machine.read("project/.mcp.json").contains("hivemind"));
+    assert!(!machine.project().join(".github").exists());
+    machine.hm(&["init", "--clients", "copilot", "--yes"]);
+    let told = machine.hm(&["uninit", "--clients", "claude", "--yes"]);
+    assert!(told.contains(".mcp.json stays: Copilot CLI reads it too"), "{told}");
+    assert!(machine.read("project/.mcp.json").contains("hivemind"));
+    assert!(!machine.project().join(".claude/settings.json").exists());
+    let again = machine.hm(&["uninit", "--clients", "claude", "--yes"]);
+    assert!(again.contains("nothing else to do") && again.contains(".mcp.json stays"), "{again}");
+    machine.hm(&["uninit", "--clients", "claude,copilot", "--yes"]);
+    assert!(!machine.project().join(".mcp.json").exists());
+}
+
+/// Red before: "no client is configured", although `hm init --user` had configured one.
+#[test]
+fn uninit_names_the_clients_of_the_other_level() {
+    let machine = Machine::new();
+    machine.hm(&["init", "--clients", "codex,cursor", "--user", "--yes"]);
+    let flat = |args: &[&str]| machine.hm(args).replace("\n    ", " ");
+    let told = flat(&["uninit", "--yes"]);
+    let there = "no client is configured by hm init in this project; configured for you, in all projects: Codex, \
+                 Cursor; `hm uninit --user` removes that";
+    assert!(told.contains(there), "{told}");
+    let told = flat(&["uninit", "--yes", "--clients", "codex,claude"]);
+    assert!(
+        told.contains("in all projects: Codex; `hm uninit --user --clients codex` removes that"),
+        "{told}"
+    );
+    machine.hm(&["uninit", "--user", "--yes"]);
+    assert!(flat(&["uninit", "--yes"]).contains("nothing to do: no client is configured by hm init\n"));
+    machine.hm(&["init", "--clients", "codex", "--yes"]);
+    let told = flat(&["uninit", "--user", "--yes"]);
+    assert!(
+        told.contains("hm init for you; configured in this project: Codex; `hm uninit` removes that"),
+        "{told}"
+    );
+}
+
 #[test]
 fn a_second_init_after_an_edit_remembers_what_was_there_before_the_first() {
     let machine = Machine::new();

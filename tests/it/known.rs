@@ -131,7 +131,7 @@ fn an_agent_that_asks_sees_whether_its_question_was_read() {
         "hm --json --agent analyst claim create \"is it bounded?\" --scope src/db --ask devops",
     );
     let attention = || printed(&shell, "s-2", "hm --agent analyst attention");
-    assert!(attention().contains("your question `C1`: devops has not read it yet"), "{}", attention());
+    assert!(attention().contains("your question `C1`: devops has not answered yet"), "{}", attention());
     spool_is_empty(&shell);
     assert!(after(&devops, "ls").contains("is it bounded?"));
     let read = attention();

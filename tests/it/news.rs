@@ -429,3 +429,20 @@ fn a_run_about_the_readers_claim_asks_it() {
     let opened = [(run_id.to_string(), 99)].into();
     assert_eq!(news(&Known { opened, ..known.clone() }).0, "", "it was opened");
 }
+
+/// Red before: a session of an agent was asked about each run that the agent had waited for in another one, and its own
+/// first news named the run that it had waited for.
+#[test]
+fn the_end_of_an_own_run_is_news_to_the_session_that_asked_for_it() {
+    let shell = Shell::new();
+    crate::settle::trusted(&shell, "yes", "\"true\"");
+    for session in ["s-1", "s-2"] {
+        claude(&shell, session, "devops").start();
+    }
+    within(&shell, "s-1", "hm --json --agent devops claim create \"cold reads take 3 ms\" --scope src");
+    within(&shell, "s-1", "hm --json --agent devops experiment run yes --claim C1");
+    for session in ["s-2", "s-1"] {
+        let news = within(&shell, session, "hm --json --agent devops news")["news"].to_string();
+        assert!(!news.contains("run"), "{session}: {news}");
+    }
+}

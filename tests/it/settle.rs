@@ -42,6 +42,7 @@ fn scenes(kind: AttentionKind) -> Vec<Scene> {
         AttentionKind::PendingProof => vec![pending_proof],
         // Each challenge opens a contradiction. A ledger of an older release may hold one that did not.
         AttentionKind::Contested => Vec::new(),
+        AttentionKind::Task => vec![task_for_an_agent],
         AttentionKind::FailedSince => vec![failed_since_proof],
         AttentionKind::Unstable => vec![unstable_proof],
         AttentionKind::Proposal => {
@@ -174,6 +175,11 @@ fn orphaned(shell: &Shell) {
     std::fs::write(&file, "fn gone() {}\n").expect("a file");
     does(shell, &format!("hm claim evidence {claim} --ref gone.rs:1 --agent analyst"));
     std::fs::remove_file(file).expect("the file");
+}
+
+fn task_for_an_agent(shell: &Shell) {
+    claim(shell, "analyst", "vendoring is slow");
+    does(shell, "hm task add \"measure it\" --for analyst --agent devops");
 }
 
 fn two_challenges(shell: &Shell) {

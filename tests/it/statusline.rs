@@ -68,6 +68,26 @@ fn a_pane_sees_its_name_its_peers_and_what_is_open() {
     assert_eq!(std::fs::read(shell.workspace().ledger()).expect("a ledger"), before);
 }
 
+/// Red before: it printed nothing, as over a memory in which nothing is open.
+#[test]
+fn a_damaged_ledger_is_said() {
+    let shell = Shell::new();
+    let root = shell.workspace().root().to_owned();
+    claude(&shell, "s-1", "architect").start();
+    shell.end_writer();
+    let ledger = shell.workspace().ledger();
+    let whole = std::fs::read(&ledger).expect("a ledger");
+    let damaged = "hivemind: the ledger is damaged or cannot be read: hm status\n";
+    std::fs::remove_file(&ledger).expect("a file");
+    assert_eq!(said(shell.run("hm status --line")), damaged);
+    assert_eq!(said(line(&shell, &status(&root, "s-1"))), damaged);
+    std::fs::write(&ledger, whole).expect("a file");
+    assert_eq!(said(line(&shell, &status(&root, "s-1"))), "architect\n");
+    let _ = std::fs::remove_file(ledger.with_extension("sqlite-wal"));
+    std::fs::write(&ledger, "no database").expect("a file");
+    assert_eq!(said(shell.run("hm status --line")), damaged);
+}
+
 #[test]
 fn whatever_is_unsure_shows_nothing_and_succeeds() {
     let shell = Shell::new();

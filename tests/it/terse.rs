@@ -137,7 +137,9 @@ fn a_question_about_a_confirmed_claim_waits_for_nobody() {
     let devops = claude(&shell, "s-1", "devops");
     devops.start();
     within(&shell, &devops, "hm claim create \"the pool holds 20\" --ask analyst --ask reviewer");
-    assert!(within(&shell, &devops, "hm attention").contains("your question `C1`: reviewer has not read it"));
+    assert!(
+        within(&shell, &devops, "hm attention").contains("your question `C1`: reviewer has not answered yet")
+    );
     said(&shell, "hm --agent analyst claim support C1");
     assert_eq!(within(&shell, &devops, "hm attention"), "Nothing needs devops now.\n");
 }
@@ -410,7 +412,16 @@ fn a_task_for_an_agent_is_news_to_it() {
     assert!(told.contains("for=\"analyst\">measure the pool"), "{told}");
     let first = told.find("<asks_you").map(|at| &told[at..]);
     assert!(first.is_some_and(|asks| asks.contains("measure the pool")), "{told}");
+    // Red before: it was in the news, and not in the attention.
+    let attention = || said(&shell, "hm --agent analyst attention");
+    assert!(
+        attention().contains("task, analyst's move") && attention().contains("`hm task claim T1`"),
+        "{}",
+        attention()
+    );
+    assert!(!said(&shell, "hm --agent devops attention").contains("T1"));
     within(&shell, &analyst, "hm task claim T1");
+    assert!(!attention().contains("task, analyst's move"), "{}", attention());
     assert!(!said(&shell, "hm task list").contains("for analyst"));
     let unknown = refused(&shell, &devops, "hm task add \"measure the queue\" --for nobody");
     assert!(unknown.contains("no agent is called `nobody`"), "{unknown}");

@@ -490,6 +490,8 @@ fn esc_comes_back_to_the_entry_that_was_open() {
     screen.wait_for("> contradiction X3 of C3 since");
     screen.press("\r");
     screen.wait_for("Claim C3");
+    // A key that follows Esc at once is another key: the screen is drawn whole before it.
+    wait_until("the list is gone", || !screen.text().contains("contradiction X3"));
     screen.press("\u{1b}");
     screen.wait_for("> contradiction X3 of C3 since");
     screen.press("d");
@@ -540,6 +542,28 @@ fn esc_over_a_memory_that_went_away_shows_what_there_is() {
     screen.press("q");
     assert_eq!(screen.ended(), Some(0));
     assert!(screen.is_restored());
+}
+
+/// Red before: the screen waited for a key, and a search counted the entries of the board as its hits.
+#[test]
+fn a_memory_that_went_away_is_noticed_without_a_key_and_a_search_counts_no_hits() {
+    let shell = three_disputes();
+    let mut screen = watch(&shell, "hm watch", LARGE);
+    screen.wait_for("> contradiction X1 of C1 since");
+    shell.end_writer();
+    let memory = shell.workspace().team_memory().parent().expect("a directory").to_owned();
+    let away = memory.with_extension("away");
+    std::fs::rename(&memory, &away).expect("the memory");
+    let text = screen.wait_for("is gone, or another one lies there");
+    assert!(text.contains("> contradiction X1 of C1 since"), "{text}");
+    screen.press("/fact 1\r");
+    let text = screen.wait_for("Search: fact 1 ─");
+    assert!(!text.contains("X1") && !text.contains("No claim matches"), "{text}");
+    std::fs::rename(&away, &memory).expect("the memory");
+    let text = screen.wait_for("> C1");
+    assert!(text.contains("Search: fact 1 (") && text.contains("q end"), "{text}");
+    screen.press("q");
+    assert_eq!(screen.ended(), Some(0));
 }
 
 /// The name of the selected hit of a search; empty without one.

@@ -252,6 +252,17 @@ async fn a_button_does_what_its_command_does() {
     assert!(pages.page(&back).contains("this needs a reason"));
 }
 
+/// Red before: the page of the policy named `hivemind://events?type=memory.denied`.
+#[test]
+fn a_page_names_verbs_and_no_addresses_of_mcp() {
+    let shell = Shell::new();
+    let secret = "hm --agent devops claim create \"the key is AKIAQ7XK2MZP4RVT9LWE\" --scope src";
+    assert!(!shell.run(secret).status.success());
+    let pages = Pages::start(shell.command("hm --operator-override \"a test\" web --no-open")).opened();
+    let page = pages.page("/policy");
+    assert!(page.contains("hm log --type memory.denied") && !page.contains("hivemind://"), "{page}");
+}
+
 #[test]
 fn the_first_page_counts_all_that_needs_somebody_and_shows_who_is_at_work() {
     let shell = disputes();

@@ -36,7 +36,7 @@ const WRAPPERS: &[(&str, &[&str], usize)] = &[
 ];
 /// Options of wrappers that make the command unknown: a lookup, a line as one word, another directory.
 const OPEN_OPTIONS: [&str; 6] = ["-v", "-V", "-S", "-C", "--split-string", "--chdir"];
-pub(super) const SHELLS: [&str; 6] = ["sh", "bash", "zsh", "dash", "ksh", "fish"];
+pub(super) const SHELLS: [&str; 7] = ["sh", "bash", "zsh", "dash", "ksh", "ash", "fish"];
 /// Words of the shell that stand before a command.
 const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "while", "until", "do", "{", "!"];
 /// Other words that the shell handles itself. None of them is a program.
@@ -426,8 +426,9 @@ pub(super) fn line_for_shell(arguments: &[String]) -> Option<&str> {
             "o" | "O" => {
                 arguments.next()?;
             }
+            "-rcfile" | "-init-file" => drop(arguments.next()?),
             _ if option.ends_with('c') && !option.starts_with('-') => {
-                return arguments.next().map(String::as_str);
+                return arguments.find(|word| *word != "--").map(String::as_str);
             }
             _ => {}
         }
@@ -540,7 +541,7 @@ mod tests {
                 cd .. && cd - && npm test -> 
                 cd && npm test -> 
                 if cd ..; then npm test; fi; npm test -> 
-                for d in a b; do (cd $d && npm test); done; npm ci -> 
+                for d in a b; do (cd $d && npm test); done; npm ci -> cd web && npm ci
                 cd /tmp/x1 && python bench.py -> python {tmp}/bench.py
                 cd /tmp/x1 && cargo test -> cd {tmp} && cargo test
                 cd /elsewhere && cargo test -> cd /elsewhere && cargo test
@@ -575,7 +576,7 @@ mod tests {
                 cat > a <<EOF
                 npm test
                 EOF
-                npm ci -> 
+                npm ci -> cd web && cat | cd web && npm ci
                 eval "npm test" -> 
                 [[ -f a && -d b ]] && npm test -> cd web && npm test
                 case a in a) npm test;; esac -> 

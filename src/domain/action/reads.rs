@@ -78,7 +78,9 @@ pub fn without_reading(line: &str) -> String {
 fn changing(line: &str, depth: usize) -> Option<String> {
     let depth = depth.checked_sub(1)?;
     let (steps, is_whole) = shell::read(line);
-    let steps = is_whole.then_some(steps)?;
+    // A here-document may be a program that changes any file.
+    let has_document = line.replace("<<<", "").contains("<<");
+    let steps = (is_whole && !has_document).then_some(steps)?;
     let mut kept = Vec::new();
     // Backwards, because a command that reads changes files through the one that gets its output.
     let mut feeds_change = false;
@@ -237,6 +239,7 @@ mod tests {
             "git diff --output=a.py",
             "mv b.py a.py",
             "cat <<EOF > /tmp/x\nEOF\ncat a.py",
+            "python3 - <<EOF\nopen('a.py', 'w')\nEOF\n",
             "bash -c 'cat b.py; rm a.py'",
             "sort -o a.py a.py",
             "find . -name a.py -delete",

@@ -2,6 +2,8 @@
 
 /// The mask for a value that only the shell knows: of a substitution, or of a parameter with operators.
 pub(super) const VALUE: &str = "{value}";
+/// The words of the shell that stand before a bracket.
+const BEFORE_A_BRACKET: [&str; 10] = ["!", "do", "elif", "else", "if", "then", "time", "until", "while", "{"];
 /// How deep nested substitutions are followed. People write two levels.
 const MAX_NESTING: usize = 8;
 
@@ -42,8 +44,8 @@ pub(super) enum Step {
     Leave,
 }
 
-/// Splits a line. Nothing is returned from the first unclear part on (an open quote, a here-document, a function),
-/// because a shell may read the rest differently.
+/// Splits a line. Nothing is returned from the first unclear part on (an open quote, a function), because a shell may read the
+/// rest differently.
 pub(super) fn cut(line: &str) -> Vec<Step> {
     read(line).0
 }
@@ -86,7 +88,16 @@ struct Cutter<'l> {
     within: Vec<String>,
     before: Joint,
     subshells: usize,
+    /// The here-documents whose text begins on the next line.
+    documents: Vec<Document>,
     steps: Vec<Step>,
+}
+
+/// A here-document: the word at its end, whether it is taken as it is, and whether tabs before its lines are not part of it.
+struct Document {
+    end: String,
+    is_quoted: bool,
+    has_tabs: bool,
 }
 
 impl<'l> Cutter<'l> {
@@ -98,6 +109,7 @@ impl<'l> Cutter<'l> {
             within: Vec::new(),
             before: Joint::Next,
             subshells: 0,
+            documents: Vec::new(),
             steps: Vec::new(),
         }
     }
@@ -133,15 +145,33 @@ impl<'l> Cutter<'l> {
                         && !matches!(self.steps.last(), Some(Step::Leave | Step::Write(_))) =>
                 {
                     self.at += 1;
+                    self.skip_documents()?;
                 }
-                (b';' | b'\n', _) => self.join(1, Joint::Then),
+                (b'\n', _) => {
+                    self.join(1, Joint::Then);
+                    self.skip_documents()?;
+                }
+                (b';', _) => self.join(1, Joint::Then),
                 (b'<' | b'>', _) => self.redirection()?,
-                (b'(', _) if self.text.trim().is_empty() => {
+                // Arithmetic.
+                (b'(', Some(b'(')) => return None,
+                (b'(', _) if self.text.split_whitespace().all(|word| BEFORE_A_BRACKET.contains(&word)) => {
+                    if !self.text.trim().is_empty() {
+                        self.end(Joint::Next);
+                    }
                     self.at += 1;
                     self.subshells += 1;
                     self.steps.push(Step::Enter);
                 }
-                // A function definition, or an array.
+                (b'(', _) if self.is_array() => {
+                    let end = closing(self.line.as_bytes(), self.at + 1, b')', MAX_NESTING)?;
+                    if has_substitution(&self.line[self.at..end]) {
+                        return None;
+                    }
+                    self.text.push_str(VALUE);
+                    self.at = end + 1;
+                }
+                // A function definition.
                 (b'(', _) => return None,
                 (b')', _) => {
                     self.end(Joint::Next);
@@ -155,6 +185,34 @@ impl<'l> Cutter<'l> {
                 }
             }
         }
+    }
+
+    /// Whether the text so far is the name of an array and `=`.
+    fn is_array(&self) -> bool {
+        let last = self.text.split_whitespace().next_back().filter(|_| !self.text.ends_with(' '));
+        last.and_then(|word| word.strip_suffix('=')).is_some_and(|name| is_name(name.trim_end_matches('+')))
+    }
+
+    /// Skips the here-documents of the line before. `None` where a shell would run something in one of them.
+    fn skip_documents(&mut self) -> Option<()> {
+        for Document { end, is_quoted, has_tabs } in std::mem::take(&mut self.documents) {
+            loop {
+                let rest = &self.line[self.at..];
+                if rest.is_empty() {
+                    break;
+                }
+                let (line, length) =
+                    rest.split_once('\n').map_or((rest, rest.len()), |(line, _)| (line, line.len() + 1));
+                self.at += length;
+                if (if has_tabs { line.trim_start_matches('\t') } else { line }) == end {
+                    break;
+                }
+                if !is_quoted && has_substitution(line) {
+                    return None;
+                }
+            }
+        }
+        Some(())
     }
 
     fn is_between_words(&self) -> bool {
@@ -271,7 +329,7 @@ impl<'l> Cutter<'l> {
         Some(true)
     }
 
-    /// Skips `>file`, `2>&1` and the like. `None` for a here-document, whose text would look like commands.
+    /// Skips `>file`, `2>&1` and the like.
     fn redirection(&mut self) -> Option<()> {
         let number = self.text.trim_end_matches(|c: char| c.is_ascii_digit());
         if number.is_empty() || number.ends_with(' ') {
@@ -280,7 +338,22 @@ impl<'l> Cutter<'l> {
         let operator = self.line[self.at..].find(|c| !matches!(c, '<' | '>' | '&' | '|'));
         let operator = &self.line[self.at..operator.map_or(self.line.len(), |length| self.at + length)];
         match operator {
-            "<<" => return None,
+            "<<" => {
+                self.at += 2;
+                let has_tabs = self.byte(0) == Some(b'-');
+                self.at += usize::from(has_tabs);
+                while matches!(self.byte(0), Some(b' ' | b'\t')) {
+                    self.at += 1;
+                }
+                let (first, command) = (self.at, std::mem::take(&mut self.text));
+                while self.piece()? {}
+                self.text = command;
+                let word = &self.line[first..self.at];
+                let [end] = shell_words::split(word).ok()?.try_into().ok()?;
+                self.documents.push(Document { end, is_quoted: word.contains(['\'', '"', '\\']), has_tabs });
+                self.text.push(' ');
+                return Some(());
+            }
             "<" | ">" if self.byte(1) == Some(b'(') => {
                 let end = closing(self.line.as_bytes(), self.at + 2, b')', MAX_NESTING)?;
                 self.within.push(self.line[self.at + 2..end].to_owned());
@@ -330,6 +403,11 @@ fn after_escapes(bytes: &[u8], mut at: usize) -> Option<usize> {
         at += if bytes[at] == b'\\' { 2 } else { 1 };
     }
     Some(at)
+}
+
+/// Whether a text runs a command where it is substituted.
+fn has_substitution(text: &str) -> bool {
+    text.contains('`') || text.contains("$(")
 }
 
 fn is_name(text: &str) -> bool {
@@ -482,10 +560,12 @@ mod tests {
                     Next [ls ] Next
                 "ls; cat <<EOF\nrm -rf x\nEOF"
                     Next [ls] Then
+                    Then [ cat  ] Then
                 "ls; f() { rm x; }"
                     Next [ls] Then
                 "ls; a=(1 2)"
                     Next [ls] Then
+                    Then [ a={value}] Next
                 "ls && (cd a"
                     Next [ls ] Next
                     enter

@@ -41,15 +41,9 @@ pub(super) fn contradicted(
     let taken_back = taken_back.filter(|(_, other)| is_about_it(other));
     let cited = cited_failures(state, claim);
     let others = in_force.chain(taken_back).chain(cited).filter(|(id, _)| *id != run_id);
-    // The operator decides what the claim predicts of a check: an outcome that speaks for it never speaks against it.
-    let is_overruled = |other: &Run| {
-        run.requested_by == AgentId::operator() && is_same_test(other, run) && other.state == run.state
-    };
-    // A run attached to the claim afterwards had no prediction. If its outcome is the outcome that the claim predicts
-    // of this run, it speaks for the claim.
-    let others = others
-        .filter(|(_, other)| is_about_it(other) || !is_same_test(other, run) || other.state != run.state)
-        .filter(|(_, other)| !is_overruled(other));
+    // The operator decides what the claim predicts of a check: an outcome that speaks for it does not speak against it.
+    // So does that of a run attached to the claim afterwards, which had no prediction.
+    let others = others.filter(|(_, other)| !speaks_for(claim_id, other, run));
     let predicted = |run: &Run| run.prediction.unwrap_or(Prediction::Passes);
     let is_repeated = |other: &Run| is_same_test(other, run) && predicted(other) == predicted(run);
     let are_enough = run.series.is_some_and(|series| series.of >= REPEATS_AFTER_A_TOUCH);
@@ -92,7 +86,7 @@ pub(super) fn contradicted(
         return Some(match is_same {
             true => format!("{ended} on the same content, so neither proves anything"),
             false => format!(
-                "{ONE_PROVES_NOTHING}, because {ended} since the challenge, on content that may be the same: {}",
+                "{ONE_PROVES_NOTHING}, because {ended}, on content that may be the same: {}",
                 repeated(claim_id, run, &settling)
             ),
         });
@@ -109,7 +103,7 @@ pub(super) fn contradicted(
     }
     if let Some(id) = known_before(state, (claim_id, claim), (run_id, run)) {
         return Some(format!(
-            "its failure was no prediction, because run {id} of the same check failed before, on content that may be the same"
+            "{NO_PREDICTION}, because run {id} of the same check failed before, on content that may be the same"
         ));
     }
     let id = interrupted(state, (claim_id, claim), (run_id, run)).filter(|_| !are_enough)?;
@@ -117,6 +111,12 @@ pub(super) fn contradicted(
         "{ONE_PROVES_NOTHING}, because run {id} of the same check {INTERRUPTED}, and the content may be the same: {}",
         repeated(claim_id, run, &settling)
     ))
+}
+
+/// Whether an earlier run that is said to contradict a claim had the outcome that the claim predicts of a later one.
+pub(super) fn speaks_for(claim_id: ClaimId, other: &Run, run: &Run) -> bool {
+    let may_say = other.claim != Some(claim_id) || run.requested_by == AgentId::operator();
+    may_say && is_same_test(other, run) && other.state == run.state
 }
 
 /// The contradiction of a claim that this one superseded, by a run on the same content. Other words for the same statement
@@ -177,13 +177,13 @@ fn read_otherwise<'a>(
             && !are_of_one_request(run, other)
             && other.failed_elsewhere(&claim.scopes).is_none()
             && !(other.state.is_conclusive() && is_same_test(other, run))
-            // By the same profile it had no outcome: its tool was missing, or the check did not run.
-            && (other.state.is_conclusive() || other.expects != run.expects)
             && read_by(run.expects.as_ref(), other).is_some_and(|read| read != run.state)
             && other.process().as_ref() == Some(&process)
     });
+    // By the same exit codes it had no outcome: its tool was missing, or the check broke off.
+    let is_read_alike = |other: &Run| !other.state.is_conclusive() && other.expects == run.expects;
     let others = others.filter_map(|(id, other)| match likeness(claim, other, run) {
-        Likeness::Same => Some((id, other, true)),
+        Likeness::Same => Some((id, other, !is_read_alike(other))),
         Likeness::Other => None,
         Likeness::Touched | Likeness::Unversioned | Likeness::Unknown => {
             is_since(other).then_some((id, other, false))
@@ -349,6 +349,9 @@ pub(super) fn neither_decides(run: RunId) -> String {
     format!("run {run} of the same check had the same outcome on the same content {NEITHER_DECIDES}")
 }
 
+/// How a reason tells that a failure was known before it was predicted.
+pub(crate) const NO_PREDICTION: &str = "its failure was no prediction";
+
 /// How a reason tells that a run was interrupted.
 pub(crate) const INTERRUPTED: &str = "did not end by itself";
 
@@ -508,7 +511,7 @@ fn known_before(
     (claim_id, claim): (ClaimId, &Claim),
     (run_id, run): (RunId, &Run),
 ) -> Option<RunId> {
-    if run.prediction != Some(Prediction::Fails) {
+    if run.prediction != Some(Prediction::Fails) || run.requested_by == AgentId::operator() {
         return None;
     }
     let known = state.runs().filter(|(id, other)| {

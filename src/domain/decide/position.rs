@@ -195,11 +195,11 @@ fn refuse_answered(
         state.run_that_ended_with(event).is_some_and(|(_, later)| later.saw.seq > run.saw.seq)
     };
     let is_known = |event: &EventId| {
-        // A run that contradicted the claim after its proof is new until a challenge cites it.
+        // A run after its proof that does not support the claim is new until a challenge cites it.
         let tied = claim
             .evidence
             .iter()
-            .filter(|(known, relation)| *relation != Relation::Contradicts || !is_later(*known));
+            .filter(|(known, relation)| *relation == Relation::Supports || !is_later(*known));
         let mut evidence = tied.map(|(known, _)| known).chain(claim.cited.values());
         // What somebody said, and the record of the proof itself, show nothing.
         let shows = state.deed(*event).is_some() || state.run_that_ended_with(*event).is_some();

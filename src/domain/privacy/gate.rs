@@ -10,7 +10,7 @@ use crate::domain::text::Label;
 pub struct Denial {
     /// The rule, such as `aws-key`.
     pub rule: Label,
-    /// The field, such as `statement`.
+    /// The field, such as `statement`, or `scopes.2` for the second of several.
     pub field: Label,
     /// The kind of command, such as `create_claim`.
     pub command: Label,
@@ -38,14 +38,21 @@ pub fn deny_texts<'t>(
 
 fn denied(command: &str, field: &str, text: &str, secrets: &Secrets) -> Option<Denial> {
     let rule = scan(text, secrets).into_iter().next()?.rule;
-    Some(Denial { rule: Label::of(&rule), field: Label::of(field), command: Label::of(command) })
+    // A name in other letters is none.
+    let is_name = |field: &Label| !field.as_str().is_empty();
+    let field = Some(Label::of(field)).filter(is_name).unwrap_or_else(|| Label::of("arguments"));
+    Some(Denial { rule: Label::of(&rule), field, command: Label::of(command) })
 }
 
 impl From<Denial> for Rejection {
     fn from(Denial { rule, field, .. }: Denial) -> Self {
+        let is_numbered = field.as_str().split('.').any(|part| part.parse::<usize>().is_ok());
+        let counted = if is_numbered { " (counted from 1)" } else { "" };
         Self::new(
             Code::PrivacyDenySensitive,
-            format!("`{field}` holds what looks like a secret (rule {rule}); nothing of it was kept"),
+            format!(
+                "`{field}`{counted} holds what looks like a secret (rule {rule}); nothing of it was kept"
+            ),
             "leave the secret out and name where it is kept instead, such as the variable or the vault path",
         )
         .with("rule", rule)

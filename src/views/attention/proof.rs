@@ -7,7 +7,9 @@ use super::moves::{its_end, move_of};
 use super::{Kind, Need};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::{ClaimType, Position, Status};
-use crate::domain::decide::{NEITHER_DECIDES, NOT_TOLD_APART, ONE_PROVES_NOTHING, REPEATS_AFTER_A_TOUCH};
+use crate::domain::decide::{
+    NEITHER_DECIDES, NO_PREDICTION, NOT_TOLD_APART, ONE_PROVES_NOTHING, REPEATS_AFTER_A_TOUCH,
+};
 use crate::domain::event::{Event, PositionTaken};
 use crate::domain::experiment::{Prediction, RunState};
 use crate::domain::ids::ClaimId;
@@ -58,11 +60,7 @@ pub(super) fn failed_since(
     let proof = proof_run(store, claim)?;
     let is_both = store.came_out_both_ways(failed)?;
     let repeat = is_both.then_some(EQUAL_RUNS);
-    // Its owner may have meant that the check fails.
-    let own = run.as_ref().filter(|run| proof.is_none() && run.requested_by == claim.owner.as_str());
-    let meant = own.filter(|run| run.status == RunState::Failed).and_then(|run| meant_to_fail(claim.id, run));
-    let again = run.as_ref().and_then(|run| repeated(claim.id, run, proof.as_ref(), repeat));
-    let again = again.map(|again| again + &meant.unwrap_or_default());
+    let again = run.and_then(|run| repeated(claim.id, &run, proof.as_ref(), repeat));
     let still = super::moves::position("still", claim.id);
     let again = again.map(|again| match is_both {
         _ if is_changed(claim) => format!("its files changed since: or `{still}`, and then {again}"),
@@ -72,15 +70,6 @@ pub(super) fn failed_since(
     let what = vec![claim.statement.clone(), format!("{} ({failed})", against.words())];
     let ids = vec![claim.id.to_string(), failed.to_string()];
     Ok(Some(Need { hint: again, ..Need::new(Kind::FailedSince, ids, since, its_end(store, claim)?, what) }))
-}
-
-/// The end of a hint: how an owner takes back a failed run of which it forgot to say that the failure was to come.
-fn meant_to_fail(claim: ClaimId, run: &ExperimentView) -> Option<String> {
-    let taken_back = json!({ "claim_id": claim, "evidence_ref": run.run_id, "reason": way::REASON });
-    let fails = ExperimentView { prediction: Some(Prediction::Fails), ..run.clone() };
-    let again = call(claim, &fails, None, &[])?;
-    let retract = way::call("retract_evidence", &taken_back);
-    Some(format!("; if that failure is what it says: {retract}, and then {again}"))
 }
 
 /// A claim whose proof is unstable.
@@ -153,12 +142,17 @@ pub(super) fn proof_of(
         return None;
     }
     let fitting = profiles.settling(claim, claim_type?, &scopes)?;
-    let word = store.failure_predicted(claim).and_then(|run| store.experiment(run).ok().flatten());
-    Some(match word.and_then(|run| call(claim, &run, None, &[("blocking", json!(true))])) {
-        // A failure would prove the claim to its owner: a challenger has to know.
-        Some(run) => format!("its owner says that a failure shows it, and a run may decide instead: {run}"),
-        None => format!("a run may decide instead: {}", fitting.run),
-    })
+    let Some(run) = store.failure_predicted(claim) else {
+        return Some(format!("a run may decide instead: {}", fitting.run));
+    };
+    let run = store.experiment(run).ok()??;
+    let names = profiles.names(&scopes, Prediction::Fails);
+    let profile =
+        run.profile.as_ref().filter(|profile| names.iter().any(|(name, _)| name == profile.as_str()))?;
+    let again = call(claim, &run, None, &[("blocking", json!(true))])?;
+    // A challenger that runs it has to know.
+    let by = name(&run.requested_by);
+    Some(format!("{by} says that a failure of {profile} shows it, and a run may decide instead: {again}"))
 }
 
 /// What settles a contested claim instead of a run that would decide nothing: its files hold something else now, or a
@@ -214,7 +208,7 @@ pub(super) fn undecidable(
         call["repeat"] = REPEATS_AFTER_A_TOUCH.into();
         return Some(format!("a run may decide instead: {}", way::call("run_experiment", &call)));
     }
-    if !reason.contains(NEITHER_DECIDES) {
+    if !reason.contains(NEITHER_DECIDES) && !reason.contains(NO_PREDICTION) {
         return None;
     }
     let last = runs.into_iter().find(|run| reason.contains(&run.run_id.to_string()))?;
@@ -223,13 +217,17 @@ pub(super) fn undecidable(
         let fails = ExperimentView { prediction: Some(Prediction::Fails), ..last };
         let again = call(claim, &fails, None, &[("blocking", json!(true))])?;
         format!(
-            "a check of it failed under both predictions, so no run of an agent decides on this content: the operator says \
-             by a run of its own that it fails: {again}; or each challenger looks at it, and says `{abstain}` or `{support}`"
+            "a check of it failed under both predictions, or before the claim was made, so no run of an agent decides on this \
+             content: the operator says by a run of its own that it fails: {again}; or each challenger looks at it, and says \
+             `{abstain}` or `{support}`"
         )
     } else {
+        let passes = ExperimentView { prediction: Some(Prediction::Passes), ..last };
+        let again = call(claim, &passes, None, &[("blocking", json!(true))])?;
         format!(
-            "a check of it came out alike under both predictions, so no run of it decides on this content: its owner states \
-             it anew, and the first run says what it predicts: {}",
+            "a check of it came out alike under both predictions, so no run of an agent decides on this content: its owner \
+             states it anew, and the first run says what it predicts: {}; or the operator says by a run of its own that it \
+             passes: {again}",
             way::call("create_claim", &instead)
         )
     })

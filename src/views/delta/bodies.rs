@@ -266,15 +266,22 @@ impl Asked<'_> {
         Ok(self.store.claim(id)?.is_some_and(|claim| claim.positions.iter().any(is_it)))
     }
 
-    /// A run about a claim of the reader.
+    /// A run about a claim of the reader. Of a run that the reader asked for in another session, that session was told: here
+    /// only what it left open is news.
     pub(super) fn run(&self, id: RunId) -> Result<Option<(Concern, usize, Body)>, StoreError> {
         let Some(run) = self.runs.get(&id) else { return Ok(None) };
+        let is_of_elsewhere = run.requested_by == self.of.agent.as_str()
+            && run.session.is_some()
+            && run.session != self.of.session;
         let about = run.claim_id.iter().chain(run.attached.iter().map(|tied| &tied.claim_id));
         for claim in about.collect::<BTreeSet<_>>() {
             let wanted = ClaimFilter { id: Some(*claim), limit: 1, ..ClaimFilter::default() };
             let owned = self.store.claims(&wanted)?.claims.pop();
             let owned = owned.filter(|claim| claim.owner == self.of.agent.as_str());
             let Some(mut owned) = owned else { continue };
+            if is_of_elsewhere && !matches!(owned.status, Status::Contested | Status::PendingProof) {
+                continue;
+            }
             self.compare(&mut owned)?;
             let tied = run.attached.iter().find(|tied| tied.claim_id == *claim);
             let says = tied.map(|tied| format!("{} ({})", tied.relation, tied.grade));

@@ -1,0 +1,680 @@
+//! Whether the exit code of a line for a shell tells of each check in it. The line is run in thought, with every command
+//! passing and failing: none of these runs may end with 0 after a check failed or was left out.
+
+mod tree;
+
+use std::collections::BTreeMap;
+
+use self::tree::{Item, Node, Pipeline, Simple, Turns, parsed};
+use super::normal::{SHELLS, is_assignment, line_for_shell, name};
+use super::pipe::chore::{each_is, executed, is_chore, is_probe, keeps_exit, started};
+use super::pipe::{Hides, Piped, decides};
+use super::shell::{Joint, VALUE};
+
+/// The most runs of a line that are told apart, and the most turns of a loop.
+const MAX_PATHS: usize = 200;
+const MAX_TURNS: usize = 3;
+/// Commands that succeed whatever was before them.
+const SUCCEED: [&str; 8] = [":", "date", "echo", "printf", "shopt", "true", "umask", "wait"];
+/// Commands that change variables.
+const CHANGE: [&str; 9] =
+    ["declare", "export", "let", "local", "printf", "read", "readonly", "typeset", "unset"];
+
+/// The first check of a command whose failure its exit code may not tell. A line for a shell that is unclear tells nothing.
+pub(super) fn untold(argv: &[String], depth: usize) -> Option<Piped> {
+    let command = Simple { text: shell_words::join(argv), within: Vec::new() };
+    let path = Path { succeeded: true, ..Path::default() };
+    let ends = match (Thought { depth, is_service: false, has_nullglob: false }).simple(
+        &command,
+        path,
+        Place::default(),
+    ) {
+        Ok(ends) => ends,
+        Err(by) => return Some(Piped { first: command.text, by }),
+    };
+    let passes = || ends.iter().filter(|path| path.succeeded);
+    if let Some(failed) = passes().find_map(|path| path.hidden.clone()) {
+        return Some(failed);
+    }
+    let first = inner(started(argv)).and_then(|(_, line)| first_check(&parsed(line)?, depth))?;
+    passes().any(|path| !path.ran).then_some(Piped { first, by: Hides::Choice })
+}
+
+/// The ends of all runs of a line.
+fn runs(line: &str, options: &[String], depth: usize) -> Result<Vec<Path>, Hides> {
+    let depth = depth.checked_sub(1).ok_or(Hides::Unread)?;
+    let items = parsed(line).ok_or_else(|| unread(line))?;
+    let words = options.iter().take_while(|word| *word != line);
+    let mut path = Path { succeeded: true, ..Path::default() };
+    for word in words {
+        if is_errexit(&word.replacen('+', "-", 1)) {
+            path.errexit = !word.starts_with('+');
+        }
+        path.pipefail |= word == "pipefail";
+    }
+    let is_service = has_kill(&items);
+    Thought { depth, is_service, has_nullglob: line.contains("nullglob") }.list(
+        &items,
+        path,
+        Place::default(),
+    )
+}
+
+/// What hides the result of an unclear line.
+fn unread(line: &str) -> Hides {
+    const BEGIN: [&str; 5] = ["case", "coproc", "for", "function", "select"];
+    let mut words = line.split(|c: char| c.is_whitespace() || c == ';');
+    words
+        .find_map(|word| BEGIN.into_iter().find(|begin| *begin == word))
+        .map_or(Hides::Unread, Hides::Compound)
+}
+
+/// Whether an argument of `set` or of a shell makes it stop at a failure.
+pub(super) fn is_errexit(word: &str) -> bool {
+    word == "errexit" || word.starts_with('-') && !word.starts_with("--") && word.contains('e')
+}
+
+/// Whether a command of a line ends others: what runs in the background is a service.
+fn has_kill(items: &[Item]) -> bool {
+    each_simple(items, &mut |simple| {
+        words(simple).is_some_and(|words| words.first().is_some_and(|it| it == "kill"))
+    })
+}
+
+fn words(simple: &Simple) -> Option<Vec<String>> {
+    shell_words::split(&simple.text).ok()
+}
+
+/// Whether this holds of any simple command.
+fn each_simple(items: &[Item], holds: &mut dyn FnMut(&Simple) -> bool) -> bool {
+    let nodes = items.iter().flat_map(|item| &item.pipelines).flat_map(|(_, pipeline)| &pipeline.commands);
+    { nodes }.any(|node| match node {
+        Node::Simple(simple) => holds(simple),
+        Node::Group(items) | Node::Subshell(items) | Node::For(_, items) => each_simple(items, holds),
+        Node::If(branches, otherwise) => {
+            branches.iter().any(|(condition, then)| each_simple(condition, holds) || each_simple(then, holds))
+                || each_simple(otherwise, holds)
+        }
+        Node::Loop { condition, body, .. } => each_simple(condition, holds) || each_simple(body, holds),
+    })
+}
+
+/// The first check of a line.
+fn first_check(items: &[Item], depth: usize) -> Option<String> {
+    let mut first = None;
+    each_simple(items, &mut |simple| {
+        if is_check(simple, depth) {
+            first = Some(simple.text.clone());
+        }
+        first.is_some()
+    });
+    first
+}
+
+/// Whether a simple command, or what it starts, checks something.
+fn is_check(simple: &Simple, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return true };
+    let Some(words) = words(simple) else { return true };
+    let within = || simple.within.iter().any(|line| !each_is(line, depth, &looks));
+    if words.iter().all(|word| is_assignment(word)) {
+        return within();
+    }
+    let command = started(&words);
+    if let Some((shell, line)) = inner(command) {
+        return parsed(line).is_none_or(|items| first_check(&items, depth).is_some()) || shell > 0;
+    }
+    let Some(program) = command.first() else { return within() };
+    if let [find, arguments @ ..] = command
+        && name(find) == "find"
+    {
+        return executed(arguments).any(|(inner, _)| !is_chore(started(inner)));
+    }
+    let is_own = OWN.contains(&name(program)) || SUCCEED.contains(&name(program));
+    !is_own && !looks(command) || within()
+}
+
+/// Commands of the shell itself whose effect is followed.
+const OWN: [&str; 13] = [
+    "break", "continue", "eval", "exit", "false", "read", "return", "set", "source", "trap", ".", "declare",
+    "let",
+];
+
+fn looks(command: &[String]) -> bool {
+    is_chore(command) || is_probe(command)
+}
+
+/// Whether a command at the end of a pipe decides by what it reads: `grep -q passed`, `sort -c`.
+fn judges(command: &[String]) -> bool {
+    let is_inverted = command.iter().any(|word| {
+        word == "--invert-match" || word.starts_with('-') && !word.starts_with("--") && word.contains('v')
+    });
+    let [program, arguments @ ..] = command else { return false };
+    arguments.iter().any(|word| decides(name(program), word)) || is_probe(command) && !is_inverted
+}
+
+fn is_test(program: &str) -> bool {
+    ["[", "[[", "test"].contains(&program)
+}
+
+/// The place of a shell in a command, and the line that it runs: `bash -c LINE`, also behind a program that starts it.
+fn inner(command: &[String]) -> Option<(usize, &str)> {
+    let shells = command.iter().enumerate().filter(|(_, word)| SHELLS.contains(&name(word)));
+    { shells }.find_map(|(at, _)| Some((at, line_for_shell(&command[at + 1..])?)))
+}
+
+/// One run of a line up to a place in it.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Path {
+    /// Whether the last command had the exit code 0.
+    succeeded: bool,
+    /// The first check that failed or was left out.
+    hidden: Option<Piped>,
+    /// Whether a check ran.
+    ran: bool,
+    /// The variables that keep an exit code, and whether it is 0.
+    kept: BTreeMap<String, bool>,
+    errexit: bool,
+    pipefail: bool,
+    flow: Flow,
+    /// Whether the last command failed and is no check: what it leaves out is not chosen.
+    is_chore: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Flow {
+    #[default]
+    On,
+    /// The turn of a loop is over.
+    Next,
+    /// The loop is over.
+    Out,
+    /// The line, or its subshell, is over.
+    Exit,
+}
+
+/// Where a command stands.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    /// `set -e` does not stop here.
+    is_ignored: bool,
+    /// A command that looks decides only what runs next.
+    is_condition: bool,
+    is_negated: bool,
+    /// The loop around it.
+    within: Option<&'static str>,
+}
+
+impl Place {
+    fn by(self) -> Hides {
+        self.within.map_or(Hides::Line, Hides::Compound)
+    }
+}
+
+type Paths = Result<Vec<Path>, Hides>;
+
+/// What is the same for the whole line.
+#[derive(Clone, Copy)]
+struct Thought {
+    depth: usize,
+    /// Whether what runs in the background is ended by the line.
+    is_service: bool,
+    /// Whether a pattern without a match stands for nothing.
+    has_nullglob: bool,
+}
+
+impl Thought {
+    fn list(self, items: &[Item], path: Path, place: Place) -> Paths {
+        let mut paths = vec![path];
+        for item in items {
+            paths = on(paths, |path| self.item(item, path, place))?;
+        }
+        Ok(paths)
+    }
+
+    fn item(self, item: &Item, path: Path, place: Place) -> Paths {
+        if !item.is_aside {
+            return self.joined(&item.pipelines, path, place);
+        }
+        let before = Path { succeeded: true, ..path.clone() };
+        if self.is_service {
+            return Ok(vec![before]);
+        }
+        let mut ends = self.below(path, |path| self.joined(&item.pipelines, path, place))?;
+        for end in &mut ends {
+            let first = || first_check(std::slice::from_ref(item), self.depth);
+            if !end.succeeded && end.hidden.is_none() {
+                end.hidden = first().map(|first| Piped { first, by: Hides::Line });
+            }
+            end.succeeded = true;
+        }
+        Ok(ends)
+    }
+
+    fn joined(self, pipelines: &[(Joint, Pipeline)], path: Path, place: Place) -> Paths {
+        let mut paths = vec![path];
+        for (at, (joint, pipeline)) in pipelines.iter().enumerate() {
+            let is_last = at + 1 == pipelines.len();
+            paths = on(paths, |mut path| {
+                if at > 0 && (*joint == Joint::Next) != path.succeeded {
+                    if path.is_chore && path.hidden.is_none() {
+                        let items =
+                            [Item { pipelines: vec![(Joint::Next, pipeline.clone())], is_aside: false }];
+                        let first = first_check(&items, self.depth);
+                        path.hidden = first.map(|first| Piped { first, by: place.by() });
+                    }
+                    return Ok(vec![path]);
+                }
+                let is_condition = place.is_condition || !is_last;
+                let place = Place { is_ignored: place.is_ignored || !is_last, is_condition, ..place };
+                self.pipeline(pipeline, path, place)
+            })?;
+        }
+        Ok(paths)
+    }
+
+    fn pipeline(self, pipeline: &Pipeline, path: Path, place: Place) -> Paths {
+        let Pipeline { is_negated, commands } = pipeline;
+        let place = Place { is_ignored: place.is_ignored || *is_negated, is_negated: *is_negated, ..place };
+        let mut paths = match commands.as_slice() {
+            [only] => self.node(only, path, place)?,
+            [before @ .., last] => self.pipe(before, last, path, place)?,
+            [] => vec![path],
+        };
+        // A group or a loop passes on a failure that `set -e` passed over in it.
+        let stops = !matches!(
+            commands.as_slice(),
+            [Node::Group(_) | Node::If(..) | Node::Loop { .. } | Node::For(..)]
+        );
+        for path in paths.iter_mut().filter(|path| path.flow == Flow::On) {
+            if *is_negated {
+                path.succeeded = !path.succeeded;
+                path.is_chore = false;
+            }
+            if stops && path.errexit && !place.is_ignored && !path.succeeded {
+                path.flow = Flow::Exit;
+            }
+        }
+        Ok(paths)
+    }
+
+    /// Commands joined by `|`. Where the last one decides by what it reads, the others only feed it.
+    fn pipe(self, before: &[Node], last: &Node, path: Path, place: Place) -> Paths {
+        let decides = match last {
+            Node::Simple(simple) => words(simple).is_some_and(|words| judges(started(&words))),
+            _ => false,
+        };
+        let text = match last {
+            Node::Simple(simple) => simple.text.clone(),
+            _ => "…".to_owned(),
+        };
+        let fed = Place { is_condition: true, ..Place::default() };
+        // The runs so far, and whether a part of the pipe failed.
+        let mut paths = vec![(path, false)];
+        for part in before {
+            let mut next = Vec::new();
+            for (path, has_failed) in paths {
+                let outer = path.hidden.clone();
+                for mut end in self.below(path, |path| self.node(part, path, fed))? {
+                    let failed = end.hidden.take().filter(|hidden| Some(hidden) != outer.as_ref());
+                    let is_told = end.pipefail && !end.succeeded;
+                    end.hidden = outer.clone().or_else(|| match failed {
+                        Some(failed) if !decides || end.pipefail => {
+                            let by = Hides::Pipe { last: text.clone(), ends_line: true };
+                            Some(Piped { first: failed.first, by })
+                        }
+                        _ => None,
+                    });
+                    next.push((end, has_failed || is_told));
+                }
+            }
+            paths = next;
+        }
+        let mut ends = Vec::new();
+        for (path, has_failed) in paths {
+            for mut end in self.below(path, |path| self.node(last, path, place))? {
+                end.succeeded &= !has_failed;
+                ends.push(end);
+            }
+        }
+        kept(ends)
+    }
+
+    fn node(self, node: &Node, path: Path, place: Place) -> Paths {
+        match node {
+            Node::Simple(simple) => self.simple(simple, path, place),
+            Node::Group(items) => self.list(items, path, place),
+            Node::Subshell(items) => self.below(path, |path| self.list(items, path, place)),
+            Node::If(branches, otherwise) => {
+                let condition = Place { is_ignored: true, is_condition: true, is_negated: false, ..place };
+                let mut open = vec![path];
+                let mut ends = Vec::new();
+                for (asked, then) in branches {
+                    let mut next = Vec::new();
+                    for end in on(open, |path| self.list(asked, path, condition))? {
+                        match end {
+                            end if end.flow != Flow::On => ends.push(end),
+                            end if end.succeeded => ends.extend(self.list(then, end, place)?),
+                            end => next.push(end),
+                        }
+                    }
+                    open = next;
+                }
+                for path in open {
+                    ends.extend(self.list(
+                        otherwise,
+                        Path { succeeded: true, is_chore: false, ..path },
+                        place,
+                    )?);
+                }
+                kept(ends)
+            }
+            Node::Loop { until, condition, body } => {
+                let word = if *until { "until" } else { "while" };
+                let inside = Place { within: Some(word), is_negated: false, ..place };
+                let asked = Place { is_ignored: true, is_condition: true, ..inside };
+                // The runs before a turn, and how the last turn ended.
+                let mut open = vec![(path, true)];
+                let mut ends = Vec::new();
+                for _ in 0..=MAX_TURNS {
+                    let mut next = Vec::new();
+                    for (path, last) in open {
+                        for end in self.list(condition, path, asked)? {
+                            match end.flow {
+                                Flow::On if end.succeeded != *until => {
+                                    for turned in self.list(body, end, inside)? {
+                                        match turned.flow {
+                                            Flow::On | Flow::Next => {
+                                                let last = turned.succeeded;
+                                                next.push((Path { flow: Flow::On, ..turned }, last));
+                                            }
+                                            Flow::Out => ends.push(Path { flow: Flow::On, ..turned }),
+                                            Flow::Exit => ends.push(turned),
+                                        }
+                                    }
+                                }
+                                Flow::On => ends.push(Path { succeeded: last, is_chore: false, ..end }),
+                                Flow::Next | Flow::Out => ends.push(Path { flow: Flow::On, ..end }),
+                                Flow::Exit => ends.push(end),
+                            }
+                        }
+                    }
+                    let (mut kept_open, mut seen): (Vec<(Path, bool)>, usize) = (Vec::new(), 0);
+                    for one in next {
+                        seen += 1;
+                        if !kept_open.contains(&one) {
+                            kept_open.push(one);
+                        }
+                    }
+                    if seen > MAX_PATHS * MAX_TURNS {
+                        return Err(Hides::Compound(word));
+                    }
+                    open = kept_open;
+                }
+                kept(ends)
+            }
+            Node::For(Turns { least, is_open }, body) => {
+                let inside = Place { within: Some("for"), is_negated: false, ..place };
+                let mut open = vec![Path { succeeded: true, is_chore: false, ..path }];
+                let least = if self.has_nullglob { 0 } else { (*least).min(MAX_TURNS) };
+                let turns = if *is_open || self.has_nullglob { MAX_TURNS } else { least };
+                let mut ends = Vec::new();
+                for turn in 0..turns {
+                    if turn >= least {
+                        ends.extend(open.iter().cloned());
+                    }
+                    let mut next = Vec::new();
+                    for turned in on(open, |path| self.list(body, path, inside))? {
+                        match turned.flow {
+                            Flow::On | Flow::Next => next.push(Path { flow: Flow::On, ..turned }),
+                            Flow::Out => ends.push(Path { flow: Flow::On, ..turned }),
+                            Flow::Exit => ends.push(turned),
+                        }
+                    }
+                    open = kept(next)?;
+                }
+                ends.extend(open);
+                kept(ends)
+            }
+        }
+    }
+
+    /// What runs in a subshell: only its exit code and what it hides come back.
+    fn below(self, path: Path, run: impl FnOnce(Path) -> Paths) -> Paths {
+        let (kept_before, errexit, pipefail) = (path.kept.clone(), path.errexit, path.pipefail);
+        let ends = run(path)?;
+        let outside =
+            |end: Path| Path { kept: kept_before.clone(), errexit, pipefail, flow: Flow::On, ..end };
+        kept(ends.into_iter().map(outside).collect())
+    }
+
+    fn simple(self, simple: &Simple, path: Path, place: Place) -> Paths {
+        let words = words(simple).ok_or(Hides::Unread)?;
+        if words.iter().all(|word| is_assignment(word)) {
+            return self.assigned(&words, &simple.within, path, place);
+        }
+        let command = started(&words);
+        let Some((program, arguments)) = command.split_first() else {
+            return Ok(vec![Path { succeeded: true, is_chore: false, ..path }]);
+        };
+        let program = name(program);
+        let mut paths = vec![path];
+        // The exit code of a substitution is lost, and a test judges what it prints.
+        let lost = simple.within.iter().find(|line| !each_is(line, self.depth, &looks));
+        let is_judged = lost.is_some() && is_test(program);
+        // What it prints is run.
+        let is_run = program == "eval" && arguments == [VALUE];
+        if let Some(lost) = lost.filter(|_| !is_judged && !is_run) {
+            let failed = Piped { first: lost.trim().to_owned(), by: place.by() };
+            let mut failing = paths[0].clone();
+            failing.hidden.get_or_insert(failed);
+            paths.push(failing);
+        }
+        let is_exec = words.first().is_some_and(|word| word == "exec") && words.len() > 1;
+        let place = Place { is_condition: place.is_condition && !is_judged, ..place };
+        let mut ends = on(paths, |path| self.command(simple, (program, arguments, command), path, place))?;
+        for end in ends.iter_mut().filter(|_| is_exec) {
+            end.flow = Flow::Exit;
+            // The other turns are left out.
+            if place.within.is_some() && end.ran {
+                end.hidden.get_or_insert(Piped { first: simple.text.clone(), by: place.by() });
+            }
+        }
+        Ok(ends)
+    }
+
+    fn command(
+        self,
+        simple: &Simple,
+        (program, arguments, command): (&str, &[String], &[String]),
+        mut path: Path,
+        place: Place,
+    ) -> Paths {
+        path.is_chore = false;
+        if CHANGE.contains(&program) && (program != "printf" || arguments.iter().any(|word| word == "-v")) {
+            path.kept.retain(|variable, _| !arguments.iter().any(|word| word.starts_with(variable)));
+        }
+        // Arithmetic may set any variable.
+        if simple.text.contains(VALUE) && simple.within.is_empty() {
+            path.kept.clear();
+        }
+        let both = |path: Path| {
+            let failed = Path { succeeded: false, ..path.clone() };
+            Ok(vec![Path { succeeded: true, ..path }, failed])
+        };
+        match program {
+            // Outside of a function `return` fails in bash, and ends the line in other shells.
+            "return" => {
+                let fails = Path { succeeded: false, ..path.clone() };
+                let ends = of_code(arguments.first().map_or("$?", |code| code), &path);
+                Ok(vec![Path { flow: Flow::Exit, succeeded: ends.unwrap_or(true), ..path }, fails])
+            }
+            "exit" => {
+                path.flow = Flow::Exit;
+                let Some(code) = arguments.first() else { return Ok(vec![path]) };
+                match of_code(code, &path) {
+                    Some(succeeded) => Ok(vec![Path { succeeded, ..path }]),
+                    None => both(path),
+                }
+            }
+            "break" | "continue" => {
+                let flow = if program == "break" { Flow::Out } else { Flow::Next };
+                Ok(vec![Path { flow, succeeded: true, ..path }])
+            }
+            "set" => {
+                for word in arguments {
+                    if is_errexit(&word.replacen('+', "-", 1)) {
+                        path.errexit =
+                            word.starts_with('-') || word == "errexit" && !arguments[0].starts_with('+');
+                    }
+                    if word == "pipefail" {
+                        path.pipefail = !arguments[0].starts_with('+');
+                    }
+                }
+                Ok(vec![Path { succeeded: true, ..path }])
+            }
+            "trap" => {
+                let changes = arguments.iter().any(|word| word.split_whitespace().any(|word| word == "set"));
+                if !keeps_exit(arguments) || changes {
+                    return Err(Hides::Compound("trap"));
+                }
+                Ok(vec![Path { succeeded: true, ..path }])
+            }
+            "eval" => {
+                let line = arguments.join(" ");
+                if line.trim() == VALUE {
+                    return both(path);
+                }
+                let items = parsed(&line).filter(|_| !line.trim_start().starts_with('$'));
+                self.deeper()?.list(&items.ok_or(Hides::Unread)?, path, place)
+            }
+            "false" => Ok(vec![Path { succeeded: false, ..path }]),
+            "find" if executed(arguments).any(|(inner, _)| !is_chore(started(inner))) => {
+                let mut ends = Vec::new();
+                for (inner, is_each) in executed(arguments).filter(|(inner, _)| !is_chore(started(inner))) {
+                    let text = shell_words::join(inner);
+                    let one = Simple { text: text.clone(), within: Vec::new() };
+                    for mut end in self.deeper()?.simple(&one, path.clone(), place)? {
+                        if is_each && !end.succeeded {
+                            end.succeeded = true;
+                            end.hidden = Some(Piped { first: text.clone(), by: Hides::Compound("find") });
+                        }
+                        ends.push(end);
+                    }
+                }
+                kept(ends)
+            }
+            _ if inner(command).is_some() => {
+                let Some((at, line)) = inner(command) else { return Ok(vec![path]) };
+                let mut ends = Vec::new();
+                for inner in runs(line, &command[at + 1..], self.depth)? {
+                    let mut end = path.clone();
+                    end.succeeded = inner.succeeded;
+                    end.ran |= inner.ran;
+                    let failed = || Piped { first: simple.text.clone(), by: place.by() };
+                    let hidden = if inner.succeeded { inner.hidden } else { inner.hidden.map(|_| failed()) };
+                    end.hidden = end.hidden.or(hidden);
+                    end.is_chore = !inner.succeeded && inner.is_chore;
+                    ends.push(end);
+                }
+                kept(ends)
+            }
+            // What these read is unknown.
+            program if SHELLS.contains(&program) && arguments.iter().all(|word| word.starts_with('-')) => {
+                Err(Hides::Unread)
+            }
+            "env"
+                if arguments
+                    .iter()
+                    .any(|word| word.starts_with("-S") || word.starts_with("--split-string")) =>
+            {
+                Err(Hides::Unread)
+            }
+            program if program.starts_with('-') => Err(Hides::Unread),
+            program if SUCCEED.contains(&program) => Ok(vec![Path { succeeded: true, ..path }]),
+            _ if program == "." || program == "source" || is_chore(command) => {
+                let failed = Path { succeeded: false, is_chore: true, ..path.clone() };
+                Ok(vec![Path { succeeded: true, ..path }, failed])
+            }
+            _ if place.is_condition && (is_probe(command) || program == "read") => both(path),
+            _ => {
+                let is_inverted = place.is_negated && is_probe(command);
+                path.ran = true;
+                let mut failed = path.clone();
+                failed.hidden.get_or_insert(Piped { first: simple.text.clone(), by: place.by() });
+                let (pass, fail) = (!is_inverted, is_inverted);
+                Ok(vec![Path { succeeded: pass, ..path }, Path { succeeded: fail, ..failed }])
+            }
+        }
+    }
+
+    /// `a=1`, `code=$?` and `out=$(pytest)`: the last one has the exit code of its substitution.
+    fn assigned(self, words: &[String], within: &[String], mut path: Path, place: Place) -> Paths {
+        let before = path.succeeded;
+        for (variable, value) in words.iter().filter_map(|word| word.split_once('=')) {
+            let code = of_code(value, &Path { succeeded: before, ..path.clone() });
+            match code.filter(|_| !variable.ends_with('+')) {
+                Some(succeeded) => drop(path.kept.insert(variable.to_owned(), succeeded)),
+                None => drop(path.kept.remove(variable.trim_end_matches('+'))),
+            }
+        }
+        path.is_chore = false;
+        let Some((last, others)) = within.split_last() else {
+            return Ok(vec![Path { succeeded: true, ..path }]);
+        };
+        let lost = others.iter().find(|line| !each_is(line, self.depth, &looks));
+        let mut paths = vec![path];
+        if let Some(lost) = lost {
+            let mut failing = paths[0].clone();
+            failing.hidden.get_or_insert(Piped { first: lost.trim().to_owned(), by: place.by() });
+            paths.push(failing);
+        }
+        // `set -e` does not hold in a substitution of bash.
+        on(paths, |path| {
+            let items = parsed(last).ok_or(Hides::Unread)?;
+            let inside = Path { errexit: false, ..path.clone() };
+            let errexit = path.errexit;
+            let ends = self.below(inside, |path| self.deeper()?.list(&items, path, Place::default()))?;
+            Ok(ends.into_iter().map(|end| Path { errexit, ..end }).collect())
+        })
+    }
+
+    fn deeper(self) -> Result<Self, Hides> {
+        Ok(Self { depth: self.depth.checked_sub(1).ok_or(Hides::Unread)?, ..self })
+    }
+}
+
+/// Whether a written exit code is 0; `None` where it is not known.
+fn of_code(code: &str, path: &Path) -> Option<bool> {
+    if code == "$?" {
+        return Some(path.succeeded);
+    }
+    if let Some(variable) = code.strip_prefix('$') {
+        let variable = variable.strip_prefix('{').and_then(|it| it.strip_suffix('}')).unwrap_or(variable);
+        return path.kept.get(variable).copied();
+    }
+    // A shell takes the last eight bits.
+    code.parse::<i64>().ok().map(|code| code.rem_euclid(256) == 0)
+}
+
+/// Runs what comes next on each path that goes on.
+fn on(paths: Vec<Path>, mut run: impl FnMut(Path) -> Paths) -> Paths {
+    let mut ends = Vec::new();
+    for path in paths {
+        match path.flow {
+            Flow::On => ends.extend(run(path)?),
+            Flow::Next | Flow::Out | Flow::Exit => ends.push(path),
+        }
+    }
+    kept(ends)
+}
+
+/// Each path once. A line with too many is unclear.
+fn kept(paths: Vec<Path>) -> Paths {
+    let mut once: Vec<Path> = Vec::new();
+    for path in paths {
+        if !once.contains(&path) {
+            once.push(path);
+        }
+    }
+    if once.len() > MAX_PATHS { Err(Hides::Unread) } else { Ok(once) }
+}
