@@ -15,7 +15,7 @@ use crate::domain::command::{
     AcceptMerge, AddEvidence, AffirmClaim, Command, CreateClaim, DeclineMerge, DeprecateClaim, KeepClaim,
     RetractEvidence, TakePosition,
 };
-use crate::domain::decide::ways_to_end;
+use crate::domain::decide::{IF_MENDED, ways_to_end};
 use crate::domain::ids::ClaimId;
 use crate::domain::merge::STAYS;
 use crate::domain::names::names_in;
@@ -177,9 +177,9 @@ pub(super) struct Create {
     /// How sure you are, 0 to 1
     #[arg(hide_short_help = true, long, value_name = "SHARE", default_value_t = 1.0)]
     confidence: f64,
-    /// The claim it replaces
+    /// The claim it replaces; with --mends repeatable
     #[arg(long, value_name = "CLAIM")]
-    supersedes: Option<String>,
+    supersedes: Vec<Called>,
     /// The claim it replaces was right; what it is about is mended
     #[arg(hide_short_help = true, long, requires = "supersedes")]
     mends: bool,
@@ -312,10 +312,7 @@ pub(super) struct Evidence {
 impl Claim {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
         match self {
-            Self::Create(create) => {
-                let key = parse_optional("key", create.key.as_deref())?;
-                context.submit("claim created", Command::CreateClaim(create.command(context)?), key)
-            }
+            Self::Create(create) => create.run(context),
             Self::Show { ids } => {
                 each_of(context, "claims", ids, |id| context.show(&View::Claim(context.claim_named(id)?)))
             }
@@ -335,7 +332,9 @@ impl Claim {
             Self::Support(stances) => stances.run(context, "supported", Position::Support),
             Self::Challenge(challenge) => context.submit("challenged", challenge.command(context)?, None),
             Self::Mended(claims) => claims.each(context, |id| {
-                let command = mending(context, context.claim_named(id)?, claims.reason()?)?;
+                let how: Option<Reason> = claims.reason()?;
+                let how = how.as_ref().map(Reason::as_str);
+                let command = mending(context, context.claim_named(id)?, how)?;
                 context.submit("claim created", Command::CreateClaim(command), None)
             }),
             Self::Still(claims) => claims.each(context, |id| {
@@ -395,7 +394,7 @@ impl Claim {
 }
 
 /// The claim that what an older one reports is mended. It has the scopes of that one, and takes its place.
-fn mending(context: &Context, old: ClaimId, how: Option<Reason>) -> Result<CreateClaim, Failure> {
+fn mending(context: &Context, old: ClaimId, how: Option<&str>) -> Result<CreateClaim, Failure> {
     let mut reads = context.models()?;
     let store = reads.store()?;
     let found =
@@ -404,7 +403,7 @@ fn mending(context: &Context, old: ClaimId, how: Option<Reason>) -> Result<Creat
         let hint = "take the id from a receipt or from hm claim list";
         return Err(Rejection::new(Code::UnknownClaim, format!("no claim has the id {old}"), hint).into());
     };
-    let how = how.map(|how| format!(": {}", how.as_str())).unwrap_or_default();
+    let how = how.map(|how| format!(": {how}")).unwrap_or_default();
     Ok(CreateClaim {
         claim_id: ClaimId::from_uuid(system::new_id()),
         statement: parse("statement", &format!("{called} is mended{how}"))?,
@@ -424,6 +423,34 @@ fn mending(context: &Context, old: ClaimId, how: Option<Reason>) -> Result<Creat
 }
 
 impl Create {
+    /// One claim takes the place of one. Of several that are mended at once, each gets a claim like that of `mended`, after
+    /// the first.
+    fn run(&self, context: &Context) -> Result<(), Failure> {
+        let first = self.command(context)?;
+        let create = |command, key: Option<&str>| {
+            context.submit("claim created", Command::CreateClaim(command), parse_optional("key", key)?)
+        };
+        if self.supersedes.len() < 2 {
+            return create(first, self.key.as_deref());
+        }
+        if !self.mends {
+            let problem = "a claim takes the place of one: name one, say --mends if all of these are mended, or \
+                           decide anew with `hm decision record`, which supersedes several";
+            return Err(Rejection::invalid("supersedes", problem).into());
+        }
+        let mut number = 0;
+        each_of(context, "receipts", &self.supersedes, |old| {
+            number += 1;
+            if number == 1 {
+                return create(first.clone(), self.key.as_deref());
+            }
+            let mended = mending(context, context.claim_named(old)?, Some(first.statement.as_str()))?;
+            let (evidence_refs, asks) = (first.evidence_refs.clone(), first.asks.clone());
+            let key = self.key.as_ref().map(|key| format!("{key}-{number}"));
+            create(CreateClaim { evidence_refs, asks, ..mended }, key.as_deref())
+        })
+    }
+
     /// The statement, with the name of the question that it answers.
     fn said(&self, context: &Context) -> Result<String, Failure> {
         let Some(question) = context.any_claim_named(self.answers.as_deref())? else {
@@ -461,7 +488,7 @@ impl Create {
             event_type: parse_optional("event-type", self.event_type.as_deref())?,
             scopes: context.scopes_and_links("scope", &self.scopes)?,
             confidence: share("confidence", self.confidence)?,
-            supersedes: context.any_claim_named(self.supersedes.as_deref())?,
+            supersedes: context.any_claim_named(self.supersedes.first().map(|old| &**old))?,
             ttl_hours: self.ttl_hours.map(Hours),
             evidence_refs: {
                 let cited = self.evidence.iter().map(|text| context.evidence_named("evidence", text));
@@ -496,7 +523,8 @@ fn once_each(receipt: &mut Receipt, said: &mut BTreeSet<String>) {
 
 impl Stances {
     fn run(&self, context: &Context, done: &str, position: Position) -> Result<(), Failure> {
-        let (mut changed, mut said) = (Vec::<String>::new(), BTreeSet::new());
+        let (mut changed, mut mended) = (Vec::<String>::new(), Vec::<String>::new());
+        let mut said = BTreeSet::new();
         let ended = self.on.each(context, |id| {
             let command = TakePosition {
                 claim_id: context.claim_named(id)?,
@@ -510,15 +538,30 @@ impl Stances {
             }
             let mut receipt = context.submitted(command, None)?;
             let told = receipt.warnings.extract_if(.., |warning| warning.code == WarningCode::ChangedSince);
-            changed.extend(told.filter_map(|warning| warning.claim_id).map(|id| id.to_string()));
+            let told: Vec<String> =
+                told.filter_map(|warning| warning.claim_id).map(|id| id.to_string()).collect();
+            if !told.is_empty()
+                && let Some(next) = receipt.next.as_mut()
+                && let Some((first, _)) = next.split_once(IF_MENDED)
+            {
+                *next = first.to_owned();
+                mended.extend(told);
+            } else {
+                changed.extend(told);
+            }
             once_each(&mut receipt, &mut said);
             output::print_text(&output::receipt(done, &receipt))
         });
         if !changed.is_empty() {
-            let line = format!(
-                "warning: files changed since {}: your support is about the files as they are now\n",
-                changed.join(", ")
-            );
+            let of = changed.join(", ");
+            let now = "your support is about the files as they are now";
+            output::print_text(&output::fitted(&format!("warning: files changed since {of}: {now}\n")))?;
+        }
+        if !mended.is_empty() {
+            let (of, all) = (mended.join(", "), mended.join(" "));
+            let way = format!("if a change mended one, say so: `hm claim mended {all}`");
+            let line =
+                format!("warning: files changed since {of}: your support says that they still hold; {way}\n");
             output::print_text(&output::fitted(&line))?;
         }
         ended

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::output::Failure;
+use super::output::{self, Failure};
 use super::{Context, parse};
 use crate::domain::command::{Command, LockScopes, ReleaseScopes};
 use crate::domain::rejection::Rejection;
@@ -24,7 +24,7 @@ pub(super) struct Lock {
     /// Scope: a path, a glob, tag:NAME, target:NAME or symbol:NAME
     #[arg(value_name = "SCOPE", required_unless_present_any = ["release", "list"])]
     scopes: Vec<String>,
-    /// Duration: 5m, 2h, or a number of minutes; 15m by default, at most 24h
+    /// Duration: 5m, 2h, 90s (in whole minutes), or a number of minutes; 15m by default, at most 24h
     #[arg(long = "for", value_name = "TIME", conflicts_with_all = ["release", "list"])]
     time: Option<String>,
     /// Reason, shown to other agents
@@ -47,22 +47,36 @@ impl Lock {
         let scopes = self.scopes.iter().map(|text| context.scope("scope", text));
         let scopes = scopes.collect::<Result<Vec<Scope>, _>>()?;
         if self.release {
-            return context.submit("lock released", Command::ReleaseScopes(ReleaseScopes { scopes }), None);
+            let command = Command::ReleaseScopes(ReleaseScopes { scopes });
+            return context.submit("lock released", command, None).map_err(with_list);
         }
         let minutes = self.time.as_deref().map(minutes).transpose()?;
         let why = parse("why", self.why.as_deref().unwrap_or_default())?;
-        context.submit("locked", Command::LockScopes(LockScopes { scopes, minutes, why }), None)
+        let command = Command::LockScopes(LockScopes { scopes, minutes, why });
+        context.submit("locked", command, None).map_err(with_list)
     }
 }
 
-/// Parses a length of time such as `5m` or `2h` into minutes. A number without a letter is in minutes.
+/// A refusal that names the list of this verb, in which locks stand alone, instead of the whole plan.
+fn with_list(failure: Failure) -> Failure {
+    if let Failure::Rejected(mut refused) = failure {
+        refused.hint = refused.hint.replace("`hivemind://plan`", "`hm lock --list`");
+        return Failure::Rejected(refused);
+    }
+    failure
+}
+
+/// Parses a length of time such as `5m` or `90s` into minutes, rounded up. A number without a letter is in minutes.
 fn minutes(text: &str) -> Result<u32, Rejection> {
-    let minutes = super::length(text, &[('m', 1), ('h', 60)]).and_then(|minutes| u32::try_from(minutes).ok());
-    minutes.ok_or_else(|| {
-        let given: String = text.trim().chars().take(40).collect();
-        Rejection::invalid(
-            "for",
-            format!("`{given}` is no length of time: write 5m, 2h, or a number of minutes"),
-        )
-    })
+    let seconds = super::length(text, &[('m', 60), ('s', 1), ('h', 3_600)]);
+    let minutes = seconds.and_then(|seconds| u32::try_from(seconds.div_ceil(60)).ok());
+    let given: String = text.trim().chars().take(40).collect();
+    let Some(minutes) = minutes else {
+        let problem = format!("`{given}` is no length of time: write 90s, 5m, 2h, or a number of minutes");
+        return Err(Rejection::invalid("for", problem));
+    };
+    if seconds.is_some_and(|seconds| seconds % 60 != 0) {
+        output::note(&format!("a lock lasts whole minutes: {given} is {minutes}m"));
+    }
+    Ok(minutes)
 }

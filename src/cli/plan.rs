@@ -12,7 +12,7 @@ use crate::domain::command::{
     SaveAnchor, UpdateTask,
 };
 use crate::domain::ids::{PhaseId, PlanId, TaskId};
-use crate::domain::names::Sort;
+use crate::domain::names::{Reference, Sort};
 use crate::domain::plan::{TaskStatus, Trajectory};
 use crate::domain::rejection::Rejection;
 use crate::domain::scope::Scope;
@@ -113,11 +113,12 @@ pub(super) enum Task {
     /// List the tasks that can be taken now
     #[command(after_help = "Example: hm task ready --json")]
     Ready,
-    /// Take a task: a session holds it as long as it writes from time to time
+    /// Take tasks: a session holds them as long as it writes from time to time
     #[command(aliases = ["take", "start"], after_help = "Example: hm task claim T7 --lock src/db")]
     Claim {
-        /// Task
-        id: Called,
+        /// Tasks
+        #[arg(required = true, value_name = "TASK")]
+        ids: Vec<Called>,
         /// Minutes the hold lasts after each write of the session
         #[arg(long, value_name = "MINUTES")]
         lease: Option<u32>,
@@ -142,21 +143,26 @@ pub(super) enum Task {
         #[arg(long, value_name = "N")]
         token: Option<u64>,
     },
-    /// Set the status of a task to done, as hm task update does
+    /// Set the status of tasks to done, as hm task update does
     #[command(hide = true, aliases = ["finish", "close", "complete"], after_help = "Example: hm task done T7 \"42 tests\"")]
     Done {
-        /// Task
-        id: Called,
-        /// What came of it (or --note TEXT)
-        #[arg(value_name = "NOTE", conflicts_with = "note")]
-        words: Option<String>,
-        /// What came of it
-        #[arg(long, hide = true, aliases = NOTE_TOO, value_name = "TEXT")]
-        note: Option<String>,
+        #[command(flatten)]
+        tasks: Tasks,
         /// Number of the hold, from its receipt
         #[arg(long, value_name = "N")]
         token: Option<u64>,
     },
+}
+
+/// Several tasks, and a note that may follow them.
+#[derive(Debug, Args)]
+pub(super) struct Tasks {
+    /// Tasks, and what came of them in quotes
+    #[arg(required = true, value_name = "TASK")]
+    ids: Vec<Called>,
+    /// What came of them
+    #[arg(long, aliases = NOTE_TOO, value_name = "TEXT")]
+    note: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -252,6 +258,27 @@ impl Intent {
     }
 }
 
+impl Tasks {
+    /// Runs a command for each task, with the note. After the first one only a short name or a whole id is a task: the end of
+    /// an id may be the hash of a commit, which is a note.
+    fn each(
+        &self,
+        context: &Context,
+        mut run: impl FnMut(&Called, Option<&str>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let is_task = |word: &&Called| {
+            matches!(Reference::read(Sort::Task, word), Reference::Id(_) | Reference::Number(_))
+        };
+        let count = 1 + self.ids.iter().skip(1).take_while(is_task).count();
+        let note = match (&self.ids[count..], self.note.as_deref()) {
+            ([], note) => note,
+            ([words], None) => Some(&**words),
+            _ => return Err(Failure::usage("a note is one word of the shell: put it in quotes, once")),
+        };
+        each_of(context, "receipts", &self.ids[..count], |id| run(id, note))
+    }
+}
+
 impl Plan {
     pub(super) fn run(&self, context: &Context) -> Result<(), Failure> {
         match self {
@@ -304,19 +331,19 @@ impl Task {
                 context.show(&View::Task(TaskId::from_uuid(context.named(Sort::Task, id)?)))
             }),
             Self::Ready => context.show(&View::ReadyTasks),
-            Self::Claim { id, lease, locks } => {
+            Self::Claim { ids, lease, locks } => each_of(context, "receipts", ids, |id| {
                 let command = ClaimTask {
                     task_id: TaskId::from_uuid(context.named(Sort::Task, id)?),
                     lease_minutes: *lease,
                     file_locks: scopes(context, "lock", locks)?,
                 };
                 context.submit("task claimed", Command::ClaimTask(command), None)
-            }
+            }),
             Self::Update { id, status, words, note, token } => {
-                updated(context, id, parse("status", status)?, words.as_ref().or(note.as_ref()), *token)
+                updated(context, id, parse("status", status)?, words.as_deref().or(note.as_deref()), *token)
             }
-            Self::Done { id, words, note, token } => {
-                updated(context, id, TaskStatus::Done, words.as_ref().or(note.as_ref()), *token)
+            Self::Done { tasks, token } => {
+                tasks.each(context, |id, note| updated(context, id, TaskStatus::Done, note, *token))
             }
         }
     }
@@ -326,13 +353,13 @@ fn updated(
     context: &Context,
     id: &Called,
     status: TaskStatus,
-    note: Option<&String>,
+    note: Option<&str>,
     token: Option<u64>,
 ) -> Result<(), Failure> {
     let command = UpdateTask {
         task_id: TaskId::from_uuid(context.named(Sort::Task, id)?),
         status,
-        note: parse_optional("note", note.map(String::as_str))?,
+        note: parse_optional("note", note)?,
         fencing_token: token,
     };
     context.submit("task updated", Command::UpdateTask(command), None)

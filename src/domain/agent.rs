@@ -73,10 +73,21 @@ pub struct Roster {
 
 /// A name that the roster does not know.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no agent is called `{given}`; the roster is: {roster}")]
+#[error("no agent is called `{given}`; {here}the roster is: {roster}")]
 pub struct UnknownAgent {
     given: String,
     roster: String,
+    /// The agents that are there, with the end of that part of the sentence. May be empty.
+    here: String,
+}
+
+impl UnknownAgent {
+    /// The same, with the names of the agents that are there.
+    #[must_use]
+    pub fn beside(self, here: &[String]) -> Self {
+        let here = if here.is_empty() { String::new() } else { format!("here are: {}; ", here.join(", ")) };
+        Self { here, ..self }
+    }
 }
 
 /// A roster that contradicts itself.
@@ -161,6 +172,7 @@ impl Roster {
             .ok_or_else(|| UnknownAgent {
                 given: name.trim().chars().take(60).collect(),
                 roster: self.names().collect::<Vec<_>>().join(", "),
+                here: String::new(),
             })
     }
 

@@ -47,6 +47,7 @@ pub use facts::{Facts, GuardRuns, Mission, PlannedRun};
 pub(crate) use guard::contestable;
 pub use loss::Loss;
 pub use mined::{Mined, mined};
+pub use position::IF_MENDED;
 pub use quorum::{ACTIVE_WITHIN, Policy, Quorum, after_join};
 pub use retention::{after_end, forgotten};
 pub use session::overdue;

@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::Serialize;
 
 use super::rows::{bound, json, only};
+use super::silence::agreed_by_silence;
 use super::{ClaimSummary, Reader, StoreError};
 use crate::domain::agent::AgentId;
 use crate::domain::amendment::Change;
@@ -61,10 +62,12 @@ pub struct Question {
 
 impl Reader {
     /// The open questions to an agent or to all agents, oldest first. A claim of the asked agent that names the claim
-    /// answers it, unless silence would confirm the claim. The owner of an ended claim is not asked about a
-    /// successor. A claim that silence confirms asks its agents by name.
+    /// answers it, unless silence would confirm the claim, and so do the others or a run that confirm a claim that
+    /// takes the place of none of the asked agent's. The owner of an ended claim is not asked about a successor. A
+    /// claim that silence confirms asks its agents by name.
     pub fn questions(&self, agent: Option<&str>, limit: usize) -> Result<Vec<Question>, StoreError> {
         let of_agent = if agent.is_some() { "q.agent = ?1" } else { "?1 IS NULL" };
+        let by_silence = agreed_by_silence!("c");
         let sql = format!(
             "SELECT q.claim_id, q.agent, q.instead_of, q.asked_at, c.objection_until, o.id AS would_replace, \
              EXISTS (SELECT 1 FROM consensus WHERE claim_id = q.claim_id AND agent = q.agent \
@@ -73,7 +76,9 @@ impl Reader {
              LEFT JOIN claims o ON o.id = c.proposes_to_supersede AND o.owner = q.agent AND o.status <> 'deprecated' \
              WHERE {of_agent} AND NOT (q.instead_of IS NULL AND c.objection_until IS NULL AND EXISTS \
              (SELECT 1 FROM claims ended WHERE ended.id = c.proposes_to_supersede AND ended.owner = q.agent \
-             AND ended.status = 'deprecated')) ORDER BY q.seq, q.agent LIMIT ?2"
+             AND ended.status = 'deprecated')) \
+             AND NOT (c.status = 'confirmed' AND q.instead_of IS NULL AND o.id IS NULL AND NOT {by_silence}) \
+             ORDER BY q.seq, q.agent LIMIT ?2"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         let asked = self.kept_of(statement.query(params![agent, bound(limit)])?, asked)?;

@@ -131,7 +131,7 @@ pub fn asked(
             agents.push(agent);
             continue;
         }
-        let agent = known?;
+        let agent = known.map_err(|unknown| unknown.beside(&team.others(me)))?;
         // The asker heard it with its first question to this agent, which still waits. A new name is told each time.
         let waits = reads.ask(now, |store| store.questions(Some(agent.as_str()), MAX_QUESTIONS)).ok();
         let mut waiting = waits.and_then(|(questions, _)| questions).into_iter().flatten();
@@ -229,6 +229,6 @@ pub fn agent_called(
             let said = format!("`{}` is {agent} {at}", super::inline(name, QUOTED_CHARS));
             Ok((agent, Some(said)))
         }
-        None => known.map(|agent| (agent, None)),
+        None => known.map(|agent| (agent, None)).map_err(|unknown| unknown.beside(&team.others(None))),
     }
 }

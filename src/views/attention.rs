@@ -355,7 +355,7 @@ fn needs(
         }
     }
     let questions = store.questions(None, MAX_LIMIT)?;
-    let mut needs: Vec<Need> = questions.iter().filter(|asked| !is_settled(asked)).map(question).collect();
+    let mut needs: Vec<Need> = questions.iter().map(question).collect();
     needs.extend(disputes.into_values());
     for claim in &pending {
         needs.push(pending_proof(store, claim)?);

@@ -7,8 +7,8 @@ use std::path::Path;
 use super::asking::Asking;
 use super::contradictions::{held_by, owner_of};
 use super::markdown::{
-    LIST_FIELD_CHARS, MAX_RAN_CHARS, age, at_now, counted, graded, inline, joined, name, quoted, replaced,
-    section, standing,
+    LIST_FIELD_CHARS, MAX_RAN_CHARS, age, at_now, counted, graded, inline, joined, listed, name, quoted,
+    replaced, section, standing,
 };
 use super::{Answer, ViewError, awaited, claims, ran, to_json, versions};
 use crate::domain::agent::AgentId;
@@ -30,6 +30,8 @@ use crate::store::{
 const HASH_CHARS: usize = 12;
 /// Maximum length of the reason of a challenge of an earlier claim, in characters. That claim shows the rest.
 const BEFORE_CHARS: usize = 240;
+/// Maximum length of the change of an amendment, in characters: the new text stands above it.
+const CHANGE_CHARS: usize = 160;
 /// The end of a claim is shown when it is so near, in milliseconds: a day.
 const ENDS_SOON_MS: i64 = 24 * 3_600_000;
 
@@ -170,7 +172,10 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
     }
     let amends = claim.decision.as_ref().and_then(|decision| decision.summary.amends.as_ref());
     if let Some(amended) = amends {
-        fact("amends", &format!("`{}`: {}", amended.claim_id, inline(&amended.change, 4_000)));
+        let (id, change) = (amended.claim_id, listed(&amended.change, CHANGE_CHARS));
+        let is_cut = change.ends_with('…');
+        let old = if is_cut { format!("; its text: `hivemind://claims/{id}`") } else { String::new() };
+        fact("amends", &format!("`{id}`: {change}{old}"));
     }
     if claim.supersedes.len() > usize::from(amends.is_some()) {
         fact("supersedes", &joined(&claim.supersedes, ", "));

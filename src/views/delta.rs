@@ -178,7 +178,12 @@ pub fn delta_with(
     let at_prompt = (!is_prompt).then(|| known.told.prompted());
     let is_urgent = |waiting: &Waiting| waiting.concern.is_urgent();
     let is_due = |waiting: &Waiting| occasion.tells(waiting.concern);
+    // What waits about a claim is no news after the reader's own position on it.
+    let own = [event::PositionTaken::KIND, event::StatusChanged::KIND];
+    let has_spoken = known.told.waiting.iter().any(|waiting| matches!(waiting.about, About::Claim(_)))
+        && ledger.has_news_for(None, &own, since, until)?;
     if !is_prompt
+        && !has_spoken
         && !known.told.waiting.iter().any(is_due)
         && !ledger.has_news_for(of.session.as_deref(), &KINDS, since, until)?
     {
@@ -208,7 +213,11 @@ pub fn delta_with(
         seen.note(&event, stored, of);
     }
     // After a command, what waits for a prompt and did not change is not looked at.
-    let later = |waiting: &Waiting| is_command && !is_urgent(waiting) && waiting.seq <= since;
+    let is_known =
+        |about: &About| matches!(about, About::Claim(id) if seen.opened.contains_key(&id.to_string()));
+    let later = |waiting: &Waiting| {
+        is_command && !is_urgent(waiting) && waiting.seq <= since && !is_known(&waiting.about)
+    };
     let later: Vec<Waiting> =
         seen.waiting.extract_if(.., |_, waiting| later(waiting)).map(|(_, it)| it).collect();
     let edited = |waiting: &Waiting| matches!(waiting.about, About::Edits { .. });

@@ -13,6 +13,8 @@ use crate::domain::time::Timestamp;
 use crate::reads::Reads;
 use crate::session_news::SessionNews;
 
+/// Maximum length of what a receipt says of its evidence, in characters: a quoted line, and a way that is never cut.
+const EVIDENCE_CHARS: usize = 800;
 /// What a receipt says of who is at a claim is cut here.
 const MAX_AT_NOW_CHARS: usize = 240;
 
@@ -124,7 +126,8 @@ pub fn cited_lines(receipt: &Receipt) -> Vec<String> {
         // An asserted one says so itself.
         let grade = grade.filter(|grade| *grade != Grade::Asserted).map(|grade| format!("{grade}, "));
         let worth = format!("{}{why}", grade.unwrap_or_default());
-        let worth = if worth.is_empty() { worth } else { format!(": {}", super::inline(&worth, 400)) };
+        let worth =
+            if worth.is_empty() { worth } else { format!(": {}", super::inline(&worth, EVIDENCE_CHARS)) };
         format!("evidence {evidence_ref}{worth}")
     };
     receipt.cited.iter().map(line).collect()

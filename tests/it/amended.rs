@@ -128,6 +128,23 @@ fn an_amendment_that_does_not_fit_is_refused_with_the_place() {
 }
 
 #[test]
+fn the_page_of_an_amendment_cuts_its_change_and_names_the_old_text() {
+    let shell = designed();
+    let long = "2 s, as the page shows a spinner from the first second on, and people leave it after three, which \
+                was measured for each of the nine pages that wait for a connection";
+    said(
+        &shell,
+        &format!(
+            "hm --agent devops decision amend C1 --replace \"5 s\" --with \"{long}\" --rationale \"5 s blocks the page\""
+        ),
+    );
+    let shown = said(&shell, "hm claim show C3");
+    let amends = shown.split("- amends: ").nth(1).and_then(|rest| rest.split(" - ").next()).expect("a line");
+    assert!(amends.contains("…; its text: `hm claim show C1`"), "{amends}");
+    assert!(amends.chars().count() < 220, "{amends}");
+}
+
+#[test]
 fn who_amends_an_amended_decision_is_led_to_the_current_one() {
     let shell = designed();
     said(&shell, AMEND);

@@ -451,6 +451,25 @@ fn of_several_edited_files_each_is_told() {
     assert!(told.contains("src/held.rs") && told.contains("src/parser.rs"), "{told}");
 }
 
+/// Red before: what was confirmed before the reader supported it too came after that, where a hook had spoken between.
+#[test]
+fn what_the_reader_supported_is_no_news_after_a_command() {
+    let shell = Shell::new();
+    let devops = claude(&shell, "s-1", "devops");
+    devops.start();
+    devops.prompt("go");
+    let theirs = claim(&shell, "s-2", "analyst", "the menu opens at once", "src/ui");
+    said(&shell, "s-1", "hm --agent devops news");
+    within(&shell, "s-3", &format!("hm --json --agent reviewer claim support {theirs}"));
+    spool_is_empty(&shell);
+    assert_eq!(after(&devops), "", "a status waits");
+    within(&shell, "s-1", &format!("hm --json --agent devops claim support {theirs}"));
+    assert_eq!(after(&devops), "");
+    spool_is_empty(&shell);
+    let told = said(&shell, "s-1", "hm --agent devops news");
+    assert!(!told.contains("<claim"), "{told}");
+}
+
 /// Red before: once the owner had read that its claim was replaced, nothing said that the new one was withdrawn.
 #[test]
 fn the_owner_of_a_replaced_claim_hears_that_the_new_one_is_out_of_force() {

@@ -544,7 +544,7 @@ fn a_question_is_shown_whole_until_it_is_answered_or_ends_with_its_claim() {
     let pack = answer(&mut team.reads(), &config, &View::Context(of), team.now()).expect("a pack").text;
     assert!(pack.replace("\n    ", " ").contains(&long), "{pack}");
     for (whom, held) in
-        [("analyst", Position::Support), ("reviewer", Position::Challenge), ("frontend", Position::Abstain)]
+        [("reviewer", Position::Challenge), ("analyst", Position::Support), ("frontend", Position::Abstain)]
     {
         let open = team.asked(whom).len();
         team.takes(whom, claim_of(&made), held);
@@ -556,6 +556,27 @@ fn a_question_is_shown_whole_until_it_is_answered_or_ends_with_its_claim() {
     team.does(&request("devops", Command::DeprecateClaim(end)));
     assert_eq!(team.asked("analyst"), []);
     assert_eq!(needs(&team, "analyst").text, "Nothing needs analyst now.\n");
+}
+
+/// Red before: attention left the question out, and contexts, news and deltas went on to ask it.
+#[test]
+fn what_others_confirmed_asks_no_agent_anywhere() {
+    let mut team = Team::new();
+    let known = Known::up_to(team.writer().head().seq);
+    let made = asking("the pool holds 20", &["analyst", "reviewer"], None);
+    team.does(&made);
+    assert_eq!(team.asked("analyst").len(), 1);
+    team.takes("reviewer", claim_of(&made), Position::Support);
+    assert_eq!(team.asked("analyst"), []);
+    let of = ContextOf::new(agent("analyst"), Some("s-9".into()));
+    let (news, _) = delta(&mut team.reads(), &of, &known, team.now()).expect("a delta");
+    assert!(!news.contains("<question") && news.contains("the pool holds 20"), "{news}");
+    let config = Config::load(&team.workspace.config()).expect("a configuration");
+    let pack = answer(&mut team.reads(), &config, &View::Context(of), team.now()).expect("a pack").text;
+    assert!(!pack.contains("<question") && pack.contains("the pool holds 20"), "{pack}");
+    let attention = View::Attention(Some(agent("analyst")));
+    let needs = answer(&mut team.reads(), &config, &attention, team.now()).expect("an answer");
+    assert_eq!(needs.text, "Nothing needs analyst now.\n");
 }
 
 /// Red before: an owner's own successor opened a contradiction that named the supporter as the old claim's author.

@@ -333,7 +333,7 @@ fn an_event_is_worth_what_it_names_of_the_claim() {
         told.push_str(&format!("{what}: {} ({})\n", cited.grade.expect("a grade"), cited.why));
     }
     expect![[r#"
-        cargo test: asserted (stays asserted: the command names nothing of the claim's scopes; a line that names a file of them, such as src/db, is observed, and the run of a profile proves: `run_experiment {"claim_id":"ID","profile":"PROFILE"}` (told once a session))
+        cargo test: asserted (stays asserted: the command names no scope of the claim; one that names src/db is observed, the run of a profile proves: `run_experiment {"claim_id":"ID","profile":"PROFILE"}`)
         wc -l src/dbx/a.rs: asserted ()
         wc -l src/db/a.rs: observed (the command names src/db)
         cargo vendor --locked: observed (the command is that of its trigger)
@@ -558,7 +558,9 @@ async fn over_mcp_a_session_cites_its_own_last_command_and_a_run_by_its_id() {
     let why = tied["cited"][0]["why"].as_str().expect("why");
     assert!(why.starts_with("`wc -l src/other.rs`, "), "{tied}");
     assert!(
-        why.contains("s ago: stays asserted: the command names nothing of the claim's scopes; a line"),
+        why.contains(
+            "s ago: stays asserted: the command names no scope of the claim; one that names src/pool.rs"
+        ),
         "{tied}"
     );
     let second = tied["cited"][0]["evidence_ref"].as_str().expect("an id").to_owned();
@@ -793,7 +795,7 @@ fn what_would_raise_a_run_of_the_whole_suite_is_told_once_a_session() {
         receipt.cited[0].why.clone()
     };
     let first = why("s-1", "the pool holds 20");
-    assert!(first.contains("a line that names a file of them, such as tests/a.py, is observed"), "{first}");
+    assert!(first.contains("one that names tests/a.py is observed"), "{first}");
     assert!(first.contains("run_experiment"), "{first}");
     let again = why("s-1", "the queue is bounded");
     assert!(

@@ -58,8 +58,7 @@ fn a_claim_lives_and_ends() {
             next: confirmed: agreed by reviewer
             $ hm --agent ana claim challenge C1 --reason "the limit is 50 since v2" --evidence C2
             challenged C1: committed at seq 7
-            next: settled when devops deprecates it, or every challenger supports or abstains; cite what you
-                saw: `hm claim evidence C1 --ref EVENT --relation contradicts`
+            next: settled when devops deprecates it, or every challenger supports or abstains
             $ hm --agent qa claim evidence C1 --ref C2 --relation contradicts --weight 0.5 --note "see the retries"
             evidence added to C1: committed at seq 9
             evidence C2: stays asserted: no hook saw it and no run made it

@@ -38,7 +38,10 @@ fn silence_does_not_confirm_what_takes_the_place_of_a_challenged_claim() {
         refused.contains("analyst challenges claim C1, and silence does not end a challenge"),
         "{refused}"
     );
-    assert!(refused.contains("add analyst to asks"), "{refused}");
+    assert!(refused.contains("leave this out, and add analyst to asks"), "{refused}");
+    // Red before: who had asked the challenger was told to ask it.
+    let refused = text(&shell, &format!("{line} --ask analyst"));
+    assert!(refused.contains("leave this out; analyst is asked without it"), "{refused}");
     assert_eq!(shell.json("hm claim show C1 --json")["status"], "contested");
     // The end of the challenged claim is no way around it.
     does(&shell, "hm claim deprecate C1 --reason \"it is said anew\" --agent devops");

@@ -429,6 +429,14 @@ fn a_lock_is_taken_listed_and_given_back_on_the_command_line() {
     );
     assert!(pool.starts_with("- target:pool by analyst until ") && pool.contains("for task T1 (measure it)"));
     assert_eq!(hm("one", "devops", &["lock", "src", "--for", "soon", "--why", "x"]).0, Some(2));
+    // Red before: seconds were refused, and the list of locks was said to be that of the plan.
+    let (code, told) = hm("one", "devops", &["lock", "src", "--for", "90s", "--why", "x"]);
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("a lock lasts whole minutes: 90s is 2m"), "{told}");
+    assert_eq!(hm("one", "devops", &["lock", "--release", "src"]).0, Some(0));
+    let (code, told) = hm("one", "devops", &["lock", "--release", "src"]);
+    assert_eq!(code, Some(1), "{told}");
+    assert!(told.contains("`hm lock --list` lists what is locked"), "{told}");
     assert_eq!(hm("one", "devops", &["lock", "src"]).0, Some(2), "a lock says what it is for");
     assert_eq!(hm("one", "devops", &["lock", "--release", "tag:cpu"]).0, Some(0));
     assert_eq!(hm("one", "devops", &["lock", "--list"]).1.lines().count(), 1);

@@ -291,3 +291,107 @@ fn a_support_of_several_claims_tells_of_changed_files_once() {
     assert_eq!(told.matches("your support is about").count(), 1, "{told}");
     assert!(told.contains("files changed since C1, C2, C3:"), "{told}");
 }
+
+/// Red before: the supporter of a bug that it had mended read that its support was about the mended file.
+#[test]
+fn a_support_of_bugs_whose_files_changed_names_the_way_of_who_mended_them() {
+    let shell = Shell::new();
+    let analyst = claude(&shell, "s-2", "analyst");
+    analyst.start();
+    spool_is_empty(&shell);
+    for number in 1..=2 {
+        let path = format!("{}/pool{number}.py", analyst.cwd());
+        std::fs::write(&path, "x").expect("a file");
+        let line = format!(
+            "hm --json --agent analyst claim create \"pool {number} leaks\" --type negative --scope pool{number}.py"
+        );
+        within(&shell, "s-2", &line);
+        std::fs::write(&path, format!("other {number}")).expect("a file");
+    }
+    let flat = |told: String| told.replace("\n    ", " ");
+    let told = flat(printed(&shell, "s-1", "hm --agent devops claim support C1 C2"));
+    let said = "files changed since C1, C2: your support says that they still hold; if a change mended one, say so: \
+                `hm claim mended C1 C2`";
+    assert!(told.contains(said), "{told}");
+    assert_eq!(told.matches("mended one").count() + told.matches("is mended now").count(), 1, "{told}");
+    let told = flat(printed(&shell, "s-3", "hm --agent reviewer claim support C1"));
+    assert!(told.contains("your support says that the claim still holds"), "{told}");
+    assert!(
+        told.contains("if it is mended now, say so: `hm claim create STATEMENT --supersedes C1"),
+        "{told}"
+    );
+}
+
+/// Red before: `--supersedes` was refused the second time.
+#[test]
+fn one_claim_mends_several_bugs() {
+    let shell = Shell::new();
+    for number in 1..=2 {
+        let line = format!(
+            "hm --json --agent devops claim create \"bug {number} of the pool\" --type negative --scope pool{number}.py"
+        );
+        within(&shell, "s-1", &line);
+    }
+    let create = "hm --agent devops claim create \"a lock is held now\" --scope pool1.py --supersedes C1 --supersedes C2";
+    let refused = shell.command(create).env("HM_SESSION", "s-1").output().expect("hm runs");
+    let text = String::from_utf8_lossy(&refused.stderr).replace("\n    ", " ");
+    assert!(!refused.status.success() && text.contains("say --mends if all of these are mended"), "{text}");
+    let told = printed(&shell, "s-1", &format!("{create} --mends"));
+    assert!(told.contains("claim created C3") && told.contains("claim created C4"), "{told}");
+    let shown = printed(&shell, "s-1", "hm --agent devops claim show C4");
+    assert!(shown.contains("C2 is mended: a lock is held now") && shown.contains("pool2.py"), "{shown}");
+    for claim in ["C1", "C2"] {
+        let shown = within(&shell, "s-1", &format!("hm --json --agent devops claim show {claim}"));
+        assert_eq!((&shown["status"], &shown["mended"]), (&json!("deprecated"), &json!(true)), "{shown}");
+    }
+}
+
+/// Red before: the tasks after the first one were refused.
+#[test]
+fn one_line_takes_and_ends_several_tasks() {
+    let shell = Shell::new();
+    for number in 1..=2 {
+        within(&shell, "s-1", &format!("hm --json --agent devops task add \"mend part {number}\""));
+    }
+    let told = printed(&shell, "s-1", "hm --agent devops task claim T1 T2");
+    assert!(told.contains("task claimed T1") && told.contains("task claimed T2"), "{told}");
+    let told = printed(&shell, "s-1", "hm --agent devops task done T1 T2 \"42 tests\"");
+    assert!(told.contains("task updated T1") && told.contains("task updated T2"), "{told}");
+    let told = printed(&shell, "s-1", "hm --agent devops task show T1 T2");
+    assert_eq!(told.matches("42 tests").count(), 2, "{told}");
+    let line = "hm --agent devops task done T1 all 42";
+    let refused = shell.command(line).env("HM_SESSION", "s-1").output().expect("hm runs");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("put it in quotes"), "{refused:?}");
+}
+
+/// Red before: the way was cut, and so stayed the call of a tool.
+#[test]
+fn the_way_from_asserted_evidence_is_a_whole_line_of_the_shell() {
+    let shell = Shell::new();
+    let devops = claude(&shell, "s-1", "devops");
+    devops.start();
+    let line = format!("python bench.py {}", "--rounds 20 --threads 8 ".repeat(12));
+    after(&devops, &line);
+    spool_is_empty(&shell);
+    let scope = format!("src/{}/pool.py", "deep/".repeat(40));
+    let create = format!(
+        "hm --agent devops claim create \"the pool holds 20\" --scope {scope} --evidence last:bench.py"
+    );
+    let told = printed(&shell, "s-1", &create).replace("\n    ", " ");
+    assert!(told.contains("the run of a profile proves: `hm experiment run PROFILE --claim C1`"), "{told}");
+}
+
+/// Red before: who had cited its run was told to cite what it saw.
+#[test]
+fn a_challenge_with_evidence_is_not_told_to_cite_any() {
+    let shell = Shell::new();
+    for text in ["the pool holds 20", "the pool is gone"] {
+        within(&shell, "s-1", &format!("hm --json --agent devops claim create \"{text}\" --scope src"));
+    }
+    let flat = |told: String| told.replace("\n    ", " ");
+    let told =
+        flat(printed(&shell, "s-2", "hm --agent analyst claim challenge C1 \"it is gone\" --evidence C2"));
+    assert!(told.contains("settled when") && !told.contains("cite what you saw"), "{told}");
+    let told = flat(printed(&shell, "s-3", "hm --agent reviewer claim challenge C1 \"it holds 30\""));
+    assert!(told.contains("cite what you saw"), "{told}");
+}

@@ -254,7 +254,10 @@ async fn the_name_of_a_work_tree_asks_its_agent_and_one_without_a_session_is_tol
     let again = create("the index is wide", "devops");
     assert!(!again.contains("no session") && again.contains("devops is asked for a position"), "{again}");
     assert!(!create("the log is long", "claude-2").contains("is here"), "an agent that is there");
-    assert!(create("the menu is slow", "nobody").contains("no agent is called `nobody`"));
+    let told = create("the menu is slow", "nobody");
+    let wanted =
+        "no agent is called `nobody`; here are: claude-2 (work tree `wt`); the roster is: architect, ";
+    assert!(told.contains(wanted), "red before: nothing named who is there: {told}");
     // Its own place is no other agent.
     assert!(create("the disk is full", "main").contains("no agent is called `main`"));
 

@@ -316,9 +316,9 @@ fn an_error_of_usage_names_a_line_that_works() {
             $ hm task done T3 "42 tests" --evidence last:pytest
             error: unexpected argument '--evidence' found
 
-              tip: hm task done takes: ID, NOTE, --token N
+              tip: hm task done takes: TASK, --note TEXT, --token N
 
-            Usage: hm task done <ID> <NOTE>
+            Usage: hm task done <TASK>...
 
             For more information, try '--help'.
             [exit 2]

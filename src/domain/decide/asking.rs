@@ -72,9 +72,12 @@ pub(super) fn check(
     let challenged =
         |id: &ClaimId| contradiction::challengers_behind(state, *id).into_iter().find(|(by, _)| *by != agent);
     if let Some((challenger, old_id)) = replaced.find_map(challenged) {
+        let ask = match asked.contains(challenger) {
+            true => format!("; {challenger} is asked without it"),
+            false => format!(", and add {challenger} to asks"),
+        };
         let why = format!(
-            "{challenger} challenges claim {old_id}, and silence does not end a challenge: leave this out, and add \
-             {challenger} to asks"
+            "{challenger} challenges claim {old_id}, and silence does not end a challenge: leave this out{ask}"
         );
         return Err(Rejection::invalid("unless_objection_minutes", why));
     }

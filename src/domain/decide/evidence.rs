@@ -227,12 +227,9 @@ fn judged(state: &State, event: EventId, about: &About<'_>) -> Cited {
 /// The reason for `asserted`: the command names no scope of the claim. It says how to get a better grade.
 fn beside(about: &About<'_>) -> String {
     let file = about.scopes.iter().find(|scope| scope.is_path() && !scope.is_whole());
-    let such = file.map_or_else(String::new, |file| format!(", such as {file},"));
-    format!(
-        "the command names nothing of the claim's scopes; a line that names a file of them{such} is observed, and the run \
-         of a profile proves: {} (told once a session)",
-        way::call("run_experiment", &json!({ "profile": "PROFILE", "claim_id": about.claim_id }))
-    )
+    let one = file.map_or_else(String::new, |file| format!("one that names {file} is observed, "));
+    let run = way::call("run_experiment", &json!({ "profile": "PROFILE", "claim_id": about.claim_id }));
+    format!("the command names no scope of the claim; {one}the run of a profile proves: {run}")
 }
 
 /// Refuses a failed command as support. Only a dead end can have a failed command as support.

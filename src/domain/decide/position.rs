@@ -110,6 +110,14 @@ pub(super) fn take_position(
     } else {
         next_step(state, agent, take.position, (take.claim_id, &after, status), now, policy)
     };
+    if take.position == Position::Challenge
+        && status != Status::PendingProof
+        && evidence_ref.is_none()
+        && let Some(next) = &mut decision.next
+    {
+        let seen = json!({ "claim_id": take.claim_id, "evidence_ref": "EVENT", "relation": "contradicts" });
+        next.push_str(&format!("; cite what you saw: {}", way::call("add_evidence", &seen)));
+    }
     if take.position == Position::Support
         && let Some(next) = &mut decision.next
         && let Some((by, of)) =
@@ -350,8 +358,11 @@ fn next_step(
     }
     // Agents supported the report of a bug to say that it is mended.
     let mends = json!({ "statement": way::STATEMENT, "supersedes": id, "mends": true });
-    Some(format!("{step}; if it is mended now, say so: {}", way::call("create_claim", &mends)))
+    Some(format!("{step}{IF_MENDED}{}", way::call("create_claim", &mends)))
 }
+
+/// What stands in the receipt of a support before the way to say that a bug is mended.
+pub const IF_MENDED: &str = "; if it is mended now, say so: ";
 
 /// The supports that a proposed claim waits for. None if none is missing.
 fn waits_for(state: &State, claim: &Claim, now: Timestamp, policy: &Policy) -> Option<String> {
@@ -392,11 +403,9 @@ fn step(
             Some(format!("{run}it does not answer this challenge, and the claim stays contested for it"))
         }
         (Position::Challenge, _) => {
-            let seen = json!({ "claim_id": id, "evidence_ref": "EVENT", "relation": "contradicts" });
             let gives_in = if policy.only_operator_confirms { "abstains" } else { "supports or abstains" };
             let end = decision::end_of(state, (id, claim), policy);
-            let cite = way::call("add_evidence", &seen);
-            Some(format!("settled when {end}, or every challenger {gives_in}; cite what you saw: {cite}"))
+            Some(format!("settled when {end}, or every challenger {gives_in}"))
         }
         (Position::Support, Status::Confirmed) if !supporters.is_empty() => {
             let by = names(&supporters);

@@ -180,16 +180,19 @@ pub fn witnessed(
             let is_support = !taken.still && taken.position == Position::Support;
             // A decision says what should be, and rests on no content.
             let is_about_content = |claim: &&Claim| claim.claim_type != ClaimType::Decision;
+            let is_dead_end = |claim: &Claim| claim.claim_type == ClaimType::Negative;
             let supported = state.claim(taken.claim_id).filter(is_about_content).filter(|_| is_support);
             let change = supported.and_then(|claim| {
                 changed_since(state, claim, None, &taken.versions, checkout.worktree.as_ref())
             });
             warnings.extend(change.map(|change| Warning {
                 code: WarningCode::ChangedSince,
-                message: format!(
-                    "{change}: your support is about the file{} now",
-                    if change.others == 0 { " as it is" } else { "s as they are" }
-                ),
+                message: match (supported.is_some_and(is_dead_end), change.others) {
+                    // What the supporter mended was right before the change.
+                    (true, _) => format!("{change}: your support says that the claim still holds"),
+                    (false, 0) => format!("{change}: your support is about the file as it is now"),
+                    (false, _) => format!("{change}: your support is about the files as they are now"),
+                },
                 claim_id: Some(taken.claim_id),
             }));
         } else if let Event::ExperimentQueued(ExperimentQueued {
