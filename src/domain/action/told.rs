@@ -299,14 +299,11 @@ impl Thought {
 
     /// Commands joined by `|`. Where the last one decides by what it reads, the others only feed it.
     fn pipe(self, before: &[Node], last: &Node, path: Path, place: Place) -> Paths {
-        let decides = match last {
-            Node::Simple(simple) => words(simple).is_some_and(|words| judges(started(&words))),
-            _ => false,
-        };
-        let text = match last {
-            Node::Simple(simple) => simple.text.clone(),
-            _ => "…".to_owned(),
-        };
+        let simple = if let Node::Simple(simple) = last { Some(simple) } else { None };
+        // What is not in the output of a check that broke off proves nothing.
+        let decides =
+            simple.and_then(words).is_some_and(|words| judges(started(&words))) && !place.is_negated;
+        let text = simple.map_or("…", |simple| &simple.text);
         let fed = Place { is_condition: true, ..Place::default() };
         // What judges a check is no condition.
         let has_check = before.iter().any(|part| self.has_check(part));
@@ -322,7 +319,7 @@ impl Thought {
                     let is_told = end.pipefail && !end.succeeded;
                     end.hidden = outer.clone().or_else(|| match failed {
                         Some(failed) if !decides || end.pipefail => {
-                            let by = Hides::Pipe { last: text.clone(), ends_line: true };
+                            let by = Hides::Pipe { last: text.to_owned(), ends_line: true };
                             Some(Piped { first: failed.first, by })
                         }
                         _ => None,

@@ -240,6 +240,8 @@ fn a_line_tells_only_of_the_checks_that_reach_its_exit_code() {
         "pytest | node -e 0",
         "pytest a | grep ok && exec pytest b || test -f x",
         "pytest a | grep ok || [ -f x ]",
+        "set -e; pytest a\npytest b || > log; pytest c",
+        "! pytest a | grep -q FAILED",
         "let x=1<<2; pytest; true",
         "cargo test -p a; cargo test -p b",
         "make lint; make test",

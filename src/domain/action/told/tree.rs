@@ -90,12 +90,14 @@ fn tokens(steps: &[Step]) -> Option<Vec<Token>> {
     for (at, step) in steps.iter().enumerate() {
         match step {
             Step::Within(line) => within.push(line.clone()),
-            // A redirection without a command.
+            // A redirection without a command, where the operators on its sides tell: between two alike it changes nothing.
             Step::Write(_) => {
-                let is_alone = steps[at + 1..].iter().all(|step| matches!(step, Step::Write(_)));
-                if is_alone
-                    && let Some(Step::Run { after, .. }) = steps[..at].last()
-                    && *after != Joint::Next
+                let next = steps[at..].iter().find_map(|step| match step {
+                    Step::Run { before, .. } => Some(*before),
+                    Step::Within(_) | Step::Write(_) | Step::Enter | Step::Leave => None,
+                });
+                if let Some(Step::Run { after, .. }) = steps[..at].last()
+                    && next.map_or(*after != Joint::Next, |next| next != *after)
                 {
                     tokens.push(Token::Joined(*after));
                     tokens.push(Token::Command(Simple { text: String::new(), within: Vec::new() }));
@@ -104,7 +106,7 @@ fn tokens(steps: &[Step]) -> Option<Vec<Token>> {
             Step::Enter => {
                 let next = steps[at..].iter().find_map(|step| match step {
                     Step::Run { before, .. } => Some(*before),
-                    _ => None,
+                    Step::Within(_) | Step::Write(_) | Step::Enter | Step::Leave => None,
                 });
                 if needs_joint(&tokens) {
                     tokens.push(Token::Joined(next?));
