@@ -99,7 +99,9 @@ pub(super) fn each_of(
     }
     output::as_one(context.global.json, list, || {
         let mut worst = 0;
-        for name in names {
+        // What was typed twice is done once.
+        let is_again = |at: usize| names[..at].iter().any(|before| before == &names[at]);
+        for (_, name) in names.iter().enumerate().filter(|(at, _)| !is_again(*at)) {
             match run(name) {
                 Ok(()) => {}
                 Err(Failure::Unheard) => return Err(Failure::Unheard),

@@ -447,7 +447,9 @@ impl Create {
             let mended = mending(context, context.claim_named(old)?, Some(first.statement.as_str()))?;
             let (evidence_refs, asks) = (first.evidence_refs.clone(), first.asks.clone());
             let key = self.key.as_ref().map(|key| format!("{key}-{number}"));
-            create(CreateClaim { evidence_refs, asks, ..mended }, key.as_deref())
+            let CreateClaim { confidence, unless_objection_minutes, .. } = first;
+            let each = CreateClaim { evidence_refs, asks, confidence, unless_objection_minutes, ..mended };
+            create(each, key.as_deref())
         })
     }
 

@@ -58,7 +58,7 @@ pub(super) fn shortened(text: &str) -> Cow<'_, str> {
 }
 
 /// What a person typed to name something: a short name, an id, the end of one, or an address.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Called(String);
 
 impl From<String> for Called {

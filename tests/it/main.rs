@@ -67,6 +67,7 @@ mod kill;
 mod known;
 mod laws;
 mod legible;
+#[cfg(unix)]
 mod lines;
 mod lists;
 mod locks;

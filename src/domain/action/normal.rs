@@ -36,7 +36,7 @@ const WRAPPERS: &[(&str, &[&str], usize)] = &[
 ];
 /// Options of wrappers that make the command unknown: a lookup, a line as one word, another directory.
 const OPEN_OPTIONS: [&str; 6] = ["-v", "-V", "-S", "-C", "--split-string", "--chdir"];
-pub(super) const SHELLS: [&str; 7] = ["sh", "bash", "zsh", "dash", "ksh", "ash", "fish"];
+pub(super) const SHELLS: [&str; 8] = ["sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish"];
 /// Words of the shell that stand before a command.
 const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "while", "until", "do", "{", "!"];
 /// Other words that the shell handles itself. None of them is a program.
@@ -427,9 +427,11 @@ pub(super) fn line_for_shell(arguments: &[String]) -> Option<&str> {
                 arguments.next()?;
             }
             "-rcfile" | "-init-file" => drop(arguments.next()?),
-            _ if option.ends_with('c') && !option.starts_with('-') => {
+            _ if option.starts_with('-') => {}
+            _ if option.contains('c') => {
                 return arguments.find(|word| *word != "--").map(String::as_str);
             }
+            _ if option.ends_with('o') => drop(arguments.next()?),
             _ => {}
         }
     }

@@ -116,7 +116,6 @@ mod tests {
             "ID=$(hm claim list --json | jq -r .id); hm claim support \"$ID\" || true",
             "if hm status; then hm log; fi",
             "(cd web; hm context)\nhm attention",
-            "hm claim create 'x' <<EOF\ncargo test\nEOF",
         ] {
             assert!(is_own_call(line), "{line}");
         }
@@ -134,7 +133,7 @@ mod tests {
             "cat src/a.rs; hm status",
             "grep -rn hm src | head",
             "xargs hm claim show < ids",
-            "hm claim create 'x' <<EOF\nEOF\ncargo test",
+            "hm claim create 'x' <<EOF\ncargo test\nEOF",
             "hm claim list & pytest",
             "bash run.sh && hm status",
             "source env.sh && hm status",

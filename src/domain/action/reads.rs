@@ -77,10 +77,9 @@ pub fn without_reading(line: &str) -> String {
 /// The parts of a line that may change files; `None` in doubt.
 fn changing(line: &str, depth: usize) -> Option<String> {
     let depth = depth.checked_sub(1)?;
-    let (steps, is_whole) = shell::read(line);
     // A here-document may be a program that changes any file.
-    let has_document = line.replace("<<<", "").contains("<<");
-    let steps = (is_whole && !has_document).then_some(steps)?;
+    let (steps, is_whole) = shell::read_without_documents(line);
+    let steps = is_whole.then_some(steps)?;
     let mut kept = Vec::new();
     // Backwards, because a command that reads changes files through the one that gets its output.
     let mut feeds_change = false;

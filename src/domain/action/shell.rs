@@ -64,6 +64,21 @@ pub(super) fn read_with_rest(line: &str) -> (Vec<Step>, Option<String>) {
     (cutter.steps, rest)
 }
 
+/// Like [`read`], but passes over no here-document.
+pub(super) fn read_without_documents(line: &str) -> (Vec<Step>, bool) {
+    let mut cutter = Cutter { follows: Documents::None, ..Cutter::of(line) };
+    let is_whole = cutter.run().is_some();
+    (cutter.steps, is_whole)
+}
+
+/// Like [`cut`] of a line that is understood as a whole, with every here-document passed over. Besides, an operator at the end
+/// that no command follows.
+pub(super) fn read_whole(line: &str) -> Option<(Vec<Step>, Option<Joint>)> {
+    let mut cutter = Cutter { follows: Documents::All, ..Cutter::of(line) };
+    cutter.run()?;
+    Some((cutter.steps, cutter.open))
+}
+
 /// Whether a quote or a back-quote of the line is never closed, so that no shell can read it. In a here-document of a
 /// substitution it may stand alone.
 pub(super) fn is_open(line: &str) -> bool {
@@ -90,7 +105,19 @@ struct Cutter<'l> {
     subshells: usize,
     /// The here-documents whose text begins on the next line.
     documents: Vec<Document>,
+    follows: Documents,
+    /// The operator that no command follows yet.
+    open: Option<Joint>,
     steps: Vec<Step>,
+}
+
+/// The here-documents that are passed over. A line with another one is unclear from there on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Documents {
+    None,
+    /// Those that are only written to a file or printed: by `cat` and `tee`.
+    Written,
+    All,
 }
 
 /// A here-document: the word at its end, whether it is taken as it is, and whether tabs before its lines are not part of it.
@@ -110,6 +137,8 @@ impl<'l> Cutter<'l> {
             before: Joint::Next,
             subshells: 0,
             documents: Vec::new(),
+            follows: Documents::Written,
+            open: None,
             steps: Vec::new(),
         }
     }
@@ -142,7 +171,8 @@ impl<'l> Cutter<'l> {
                 // A command may continue on the next line after `&&`, `||` and `|`.
                 (b'\n', _)
                     if self.text.trim().is_empty()
-                        && !matches!(self.steps.last(), Some(Step::Leave | Step::Write(_))) =>
+                        && (matches!(self.open, Some(Joint::Next | Joint::Else | Joint::Pipe))
+                            || !matches!(self.steps.last(), Some(Step::Leave | Step::Write(_)))) =>
                 {
                     self.at += 1;
                     self.skip_documents()?;
@@ -161,6 +191,7 @@ impl<'l> Cutter<'l> {
                     }
                     self.at += 1;
                     self.subshells += 1;
+                    self.open = None;
                     self.steps.push(Step::Enter);
                 }
                 (b'(', _) if self.is_array() => {
@@ -173,10 +204,17 @@ impl<'l> Cutter<'l> {
                 }
                 // A function definition.
                 (b'(', _) => return None,
+                // What runs in the background is a bracket, for which the steps have no place.
+                (b')', _)
+                    if self.is_strict() && self.open == Some(Joint::Aside) && self.text.trim().is_empty() =>
+                {
+                    return None;
+                }
                 (b')', _) => {
                     self.end(Joint::Next);
                     self.at += 1;
                     self.subshells = self.subshells.checked_sub(1)?;
+                    self.open = None;
                     self.steps.push(Step::Leave);
                 }
                 _ => {
@@ -185,6 +223,11 @@ impl<'l> Cutter<'l> {
                 }
             }
         }
+    }
+
+    /// Whether the line is read for its structure.
+    fn is_strict(&self) -> bool {
+        self.follows == Documents::All
     }
 
     /// Whether the text so far is the name of an array and `=`.
@@ -216,11 +259,12 @@ impl<'l> Cutter<'l> {
     }
 
     fn is_between_words(&self) -> bool {
-        self.text.is_empty() || self.text.ends_with(' ')
+        self.text.is_empty() || self.text.ends_with(' ') && !self.text.ends_with("\\ ")
     }
 
     fn join(&mut self, bytes: usize, joint: Joint) {
         self.end(joint);
+        self.open = Some(joint);
         self.at += bytes;
     }
 
@@ -230,6 +274,7 @@ impl<'l> Cutter<'l> {
         let text = std::mem::take(&mut self.text);
         if !text.trim().is_empty() {
             self.steps.push(Step::Run { text, before: self.before, after });
+            self.open = None;
         }
         self.before = after;
     }
@@ -335,10 +380,25 @@ impl<'l> Cutter<'l> {
         if number.is_empty() || number.ends_with(' ') {
             self.text.truncate(number.len());
         }
+        // The steps have no place for a redirection without a command.
+        let is_first = self.text.trim().is_empty()
+            && (self.open.is_some() || !matches!(self.steps.last(), Some(Step::Leave | Step::Write(_))));
+        if self.is_strict() && is_first {
+            return None;
+        }
         let operator = self.line[self.at..].find(|c| !matches!(c, '<' | '>' | '&' | '|'));
         let operator = &self.line[self.at..operator.map_or(self.line.len(), |length| self.at + length)];
         match operator {
             "<<" => {
+                let is_written =
+                    || self.text.split_whitespace().next().is_some_and(|it| it == "cat" || it == "tee");
+                if match self.follows {
+                    Documents::None => true,
+                    Documents::Written => !is_written(),
+                    Documents::All => false,
+                } {
+                    return None;
+                }
                 self.at += 2;
                 let has_tabs = self.byte(0) == Some(b'-');
                 self.at += usize::from(has_tabs);

@@ -3,6 +3,7 @@
 
 mod tree;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use self::tree::{Item, Node, Pipeline, Simple, Turns, parsed};
@@ -14,6 +15,26 @@ use super::shell::{Joint, VALUE};
 /// The most runs of a line that are told apart, and the most turns of a loop.
 const MAX_PATHS: usize = 200;
 const MAX_TURNS: usize = 3;
+/// The most commands that are run in thought for one line.
+const MAX_STEPS: u32 = 20_000;
+/// Chores that tell nothing, even where nothing else is in a line.
+const PREPARE: &str = "cd chmod chown clear cp env install kill killall ln mkdir mktemp mv pkill popd pushd rm rmdir seq sleep \
+    sync touch tput truncate umask xargs yes";
+/// Programs that give a line to a shell elsewhere.
+const SENDERS: [&str; 12] = [
+    "cmd",
+    "nix-shell",
+    "npm",
+    "parallel",
+    "pnpm",
+    "powershell",
+    "pwsh",
+    "runuser",
+    "ssh",
+    "su",
+    "vagrant",
+    "watch",
+];
 /// Commands that succeed whatever was before them.
 const SUCCEED: [&str; 8] = [":", "date", "echo", "printf", "shopt", "true", "umask", "wait"];
 /// Commands that change variables.
@@ -23,12 +44,13 @@ const CHANGE: [&str; 9] =
 /// The first check of a command whose failure its exit code may not tell. A line for a shell that is unclear tells nothing.
 pub(super) fn untold(argv: &[String], depth: usize) -> Option<Piped> {
     let command = Simple { text: shell_words::join(argv), within: Vec::new() };
+    let lines = inner(started(argv)).and_then(|(_, line)| first_check(&parsed(line)?, depth));
+    let steps = Cell::new(MAX_STEPS);
+    // Where nothing else checks, what looks and what prints does.
+    let thought =
+        Thought { depth, is_strict: lines.is_none(), is_service: false, has_nullglob: false, steps: &steps };
     let path = Path { succeeded: true, ..Path::default() };
-    let ends = match (Thought { depth, is_service: false, has_nullglob: false }).simple(
-        &command,
-        path,
-        Place::default(),
-    ) {
+    let ends = match thought.simple(&command, path, Place::default()) {
         Ok(ends) => ends,
         Err(by) => return Some(Piped { first: command.text, by }),
     };
@@ -36,28 +58,8 @@ pub(super) fn untold(argv: &[String], depth: usize) -> Option<Piped> {
     if let Some(failed) = passes().find_map(|path| path.hidden.clone()) {
         return Some(failed);
     }
-    let first = inner(started(argv)).and_then(|(_, line)| first_check(&parsed(line)?, depth))?;
+    let first = lines?;
     passes().any(|path| !path.ran).then_some(Piped { first, by: Hides::Choice })
-}
-
-/// The ends of all runs of a line.
-fn runs(line: &str, options: &[String], depth: usize) -> Result<Vec<Path>, Hides> {
-    let depth = depth.checked_sub(1).ok_or(Hides::Unread)?;
-    let items = parsed(line).ok_or_else(|| unread(line))?;
-    let words = options.iter().take_while(|word| *word != line);
-    let mut path = Path { succeeded: true, ..Path::default() };
-    for word in words {
-        if is_errexit(&word.replacen('+', "-", 1)) {
-            path.errexit = !word.starts_with('+');
-        }
-        path.pipefail |= word == "pipefail";
-    }
-    let is_service = has_kill(&items);
-    Thought { depth, is_service, has_nullglob: line.contains("nullglob") }.list(
-        &items,
-        path,
-        Place::default(),
-    )
 }
 
 /// What hides the result of an unclear line.
@@ -72,6 +74,34 @@ fn unread(line: &str) -> Hides {
 /// Whether an argument of `set` or of a shell makes it stop at a failure.
 pub(super) fn is_errexit(word: &str) -> bool {
     word == "errexit" || word.starts_with('-') && !word.starts_with("--") && word.contains('e')
+}
+
+/// Takes the options of `set` or of a shell, up to its first other word.
+fn take_options(words: &[String], path: &mut Path) {
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let Some(flags) = word.strip_prefix(['-', '+']).filter(|flags| !flags.starts_with('-')) else {
+            return;
+        };
+        let is_on = word.starts_with('-');
+        if flags.contains('e') {
+            path.errexit = is_on;
+        }
+        if flags.ends_with('o') {
+            match words.next().map(String::as_str) {
+                Some("errexit") => path.errexit = is_on,
+                Some("pipefail") => path.pipefail = is_on,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Whether a line is one simple command.
+fn is_plain(items: &[Item]) -> bool {
+    let [Item { pipelines, is_aside: false }] = items else { return false };
+    let [(_, Pipeline { is_negated: false, commands })] = pipelines.as_slice() else { return false };
+    matches!(commands.as_slice(), [Node::Simple(simple)] if !simple.text.starts_with("not "))
 }
 
 /// Whether a command of a line ends others: what runs in the background is a service.
@@ -124,6 +154,13 @@ fn is_check(simple: &Simple, depth: usize) -> bool {
         return parsed(line).is_none_or(|items| first_check(&items, depth).is_some()) || shell > 0;
     }
     let Some(program) = command.first() else { return within() };
+    if let [eval, arguments @ ..] = command
+        && eval == "eval"
+    {
+        let line = arguments.join(" ");
+        return line.trim() != VALUE
+            && parsed(&line).is_none_or(|items| first_check(&items, depth).is_some());
+    }
     if let [find, arguments @ ..] = command
         && name(find) == "find"
     {
@@ -143,13 +180,33 @@ fn looks(command: &[String]) -> bool {
     is_chore(command) || is_probe(command)
 }
 
-/// Whether a command at the end of a pipe decides by what it reads: `grep -q passed`, `sort -c`.
+/// Whether a command at the end of a pipe decides by what it reads: `grep -q passed`, `sort -c`, `diff - expected`. A pattern that
+/// fits whatever the outcome is only shortens.
 fn judges(command: &[String]) -> bool {
-    let is_inverted = command.iter().any(|word| {
-        word == "--invert-match" || word.starts_with('-') && !word.starts_with("--") && word.contains('v')
-    });
     let [program, arguments @ ..] = command else { return false };
-    arguments.iter().any(|word| decides(name(program), word)) || is_probe(command) && !is_inverted
+    let has = |wanted: &str| arguments.iter().any(|word| word == wanted);
+    match name(program) {
+        "grep" => {
+            let is_flag = |word: &&String| word.starts_with('-') && word.len() > 1;
+            let is_inverted = arguments
+                .iter()
+                .filter(is_flag)
+                .any(|word| word == "--invert-match" || !word.starts_with("--") && word.contains('v'));
+            let mut texts = arguments.iter().filter(|word| !is_flag(word));
+            !is_inverted
+                && texts
+                    .any(|text| !text.contains('|') && !["", ".", ".*", "^", "$"].contains(&text.as_str()))
+                && !arguments.iter().any(|word| word.contains('|'))
+        }
+        "diff" | "cmp" => has("-"),
+        "jq" | "yq" => has("-e") || has("--exit-status"),
+        program => arguments.iter().any(|word| decides(program, word)),
+    }
+}
+
+/// Whether a test says what a text is, rather than what it is not: an empty text may come from a check that broke off.
+fn says_what_is(command: &[String]) -> bool {
+    !command.iter().any(|word| ["!", "!=", "-eq", "-ne", "-z", "0"].contains(&word.as_str()))
 }
 
 fn is_test(program: &str) -> bool {
@@ -200,11 +257,18 @@ struct Place {
     /// A command that looks decides only what runs next.
     is_condition: bool,
     is_negated: bool,
+    /// It is a test that judges what a check prints.
+    is_judged: bool,
     /// The loop around it.
     within: Option<&'static str>,
 }
 
 impl Place {
+    /// Whether it is what a loop waits for.
+    fn waits(self) -> bool {
+        self.is_condition && self.is_ignored && matches!(self.within, Some("while" | "until"))
+    }
+
     fn by(self) -> Hides {
         self.within.map_or(Hides::Line, Hides::Compound)
     }
@@ -214,15 +278,42 @@ type Paths = Result<Vec<Path>, Hides>;
 
 /// What is the same for the whole line.
 #[derive(Clone, Copy)]
-struct Thought {
+struct Thought<'t> {
     depth: usize,
+    /// Whether what only looks or prints counts as a check.
+    is_strict: bool,
+    /// How many commands may still be run.
+    steps: &'t Cell<u32>,
     /// Whether what runs in the background is ended by the line.
     is_service: bool,
     /// Whether a pattern without a match stands for nothing.
     has_nullglob: bool,
 }
 
-impl Thought {
+impl Thought<'_> {
+    /// The ends of all runs of a line for a shell, which has the options before the line.
+    fn line(self, (shell, options): (&str, &[String]), line: &str) -> Paths {
+        let depth = self.depth.checked_sub(1).ok_or(Hides::Unread)?;
+        // `&>` of bash puts a command into the background of these; and a line that only a shell knows may be anything.
+        let is_posix = ["sh", "dash", "ash"].contains(&shell) && line.contains("&>");
+        if is_posix || line.trim_start().starts_with('$') || line.trim() == VALUE {
+            return Err(Hides::Unread);
+        }
+        let items = parsed(line).ok_or_else(|| unread(line))?;
+        if shell == "fish" && !is_plain(&items) {
+            return Err(Hides::Unread);
+        }
+        let mut path = Path { succeeded: true, ..Path::default() };
+        let end = options.iter().position(|word| word == line).unwrap_or(options.len());
+        take_options(&options[..end], &mut path);
+        let has_nullglob = line.contains("nullglob");
+        Self { depth, is_service: has_kill(&items), has_nullglob, ..self }.list(
+            &items,
+            path,
+            Place::default(),
+        )
+    }
+
     fn list(self, items: &[Item], path: Path, place: Place) -> Paths {
         let mut paths = vec![path];
         for item in items {
@@ -324,7 +415,13 @@ impl Thought {
                         }
                         _ => None,
                     });
-                    next.push((end, has_failed || is_told));
+                    let end = (end, has_failed || is_told);
+                    if !next.contains(&end) {
+                        next.push(end);
+                    }
+                }
+                if next.len() > MAX_PATHS {
+                    return Err(Hides::Unread);
                 }
             }
             paths = next;
@@ -420,7 +517,8 @@ impl Thought {
             }
             Node::For(Turns { least, is_open }, body) => {
                 let inside = Place { within: Some("for"), is_negated: false, ..place };
-                let mut open = vec![Path { succeeded: true, is_chore: false, ..path }];
+                // Its variable may be the one that keeps an exit code.
+                let mut open = vec![Path { succeeded: true, is_chore: false, kept: BTreeMap::new(), ..path }];
                 let least = if self.has_nullglob { 0 } else { (*least).min(MAX_TURNS) };
                 let turns = if *is_open || self.has_nullglob { MAX_TURNS } else { least };
                 let mut ends = Vec::new();
@@ -454,6 +552,8 @@ impl Thought {
     }
 
     fn simple(self, simple: &Simple, path: Path, place: Place) -> Paths {
+        let left = self.steps.get().checked_sub(1).ok_or(Hides::Unread)?;
+        self.steps.set(left);
         let words = words(simple).ok_or(Hides::Unread)?;
         if words.iter().all(|word| is_assignment(word)) {
             return self.assigned(&words, &simple.within, path, place);
@@ -466,7 +566,7 @@ impl Thought {
         let mut paths = vec![path];
         // The exit code of a substitution is lost, and a test judges what it prints.
         let lost = simple.within.iter().find(|line| !each_is(line, self.depth, &looks));
-        let is_judged = lost.is_some() && is_test(program);
+        let is_judged = lost.is_some() && is_test(program) && says_what_is(command) && !place.is_negated;
         // What it prints is run.
         let is_run = program == "eval" && arguments == [VALUE];
         if let Some(lost) = lost.filter(|_| !is_judged && !is_run) {
@@ -475,8 +575,9 @@ impl Thought {
             failing.hidden.get_or_insert(failed);
             paths.push(failing);
         }
-        let is_exec = words.first().is_some_and(|word| word == "exec") && words.len() > 1;
-        let place = Place { is_condition: place.is_condition && !is_judged, ..place };
+        let is_exec =
+            matches!(words.as_slice(), [exec, first, ..] if exec == "exec" && !first.starts_with('{'));
+        let place = Place { is_condition: place.is_condition && !is_judged, is_judged, ..place };
         let mut ends = on(paths, |path| self.command(simple, (program, arguments, command), path, place))?;
         for end in ends.iter_mut().filter(|_| is_exec) {
             end.flow = Flow::Exit;
@@ -522,20 +623,13 @@ impl Thought {
                     None => both(path),
                 }
             }
+            "break" | "continue" if !arguments.is_empty() => Err(Hides::Unread),
             "break" | "continue" => {
                 let flow = if program == "break" { Flow::Out } else { Flow::Next };
                 Ok(vec![Path { flow, succeeded: true, ..path }])
             }
             "set" => {
-                for word in arguments {
-                    if is_errexit(&word.replacen('+', "-", 1)) {
-                        path.errexit =
-                            word.starts_with('-') || word == "errexit" && !arguments[0].starts_with('+');
-                    }
-                    if word == "pipefail" {
-                        path.pipefail = !arguments[0].starts_with('+');
-                    }
-                }
+                take_options(arguments, &mut path);
                 Ok(vec![Path { succeeded: true, ..path }])
             }
             "trap" => {
@@ -572,7 +666,7 @@ impl Thought {
             _ if inner(command).is_some() => {
                 let Some((at, line)) = inner(command) else { return Ok(vec![path]) };
                 let mut ends = Vec::new();
-                for inner in runs(line, &command[at + 1..], self.depth)? {
+                for inner in self.line((name(&command[at]), &command[at + 1..]), line)? {
                     let mut end = path.clone();
                     end.succeeded = inner.succeeded;
                     end.ran |= inner.ran;
@@ -596,15 +690,32 @@ impl Thought {
                 Err(Hides::Unread)
             }
             program if program.starts_with('-') => Err(Hides::Unread),
+            program
+                if SENDERS.contains(&program)
+                    && arguments.iter().any(|word| word.contains([';', '|', '&', '\n'])) =>
+            {
+                Err(Hides::Unread)
+            }
+            // A shell elsewhere that gets no line reads one.
+            _ if !looks(command) && command.last().is_some_and(|last| SHELLS.contains(&last.as_str())) => {
+                Err(Hides::Unread)
+            }
+            program if is_test(program) && of_test(arguments, &path).is_some() => {
+                let succeeded = of_test(arguments, &path).unwrap_or_default();
+                Ok(vec![Path { succeeded, ..path }])
+            }
             program if SUCCEED.contains(&program) => Ok(vec![Path { succeeded: true, ..path }]),
-            _ if program == "." || program == "source" || is_chore(command) => {
+            _ if (is_chore(command) || program == "." || program == "source")
+                && !self.is_telling(program, command) =>
+            {
                 let failed = Path { succeeded: false, is_chore: true, ..path.clone() };
                 Ok(vec![Path { succeeded: true, ..path }, failed])
             }
-            _ if place.is_condition && (is_probe(command) || program == "read") => both(path),
+            _ if program == "read" && place.is_condition => both(path),
+            _ if place.is_condition && is_probe(command) && (!self.is_strict || place.waits()) => both(path),
             _ => {
                 let is_inverted = place.is_negated && is_probe(command);
-                path.ran = true;
+                path.ran |= self.is_strict || place.is_judged || !is_probe(command);
                 let mut failed = path.clone();
                 failed.hidden.get_or_insert(Piped { first: simple.text.clone(), by: place.by() });
                 let (pass, fail) = (!is_inverted, is_inverted);
@@ -616,9 +727,13 @@ impl Thought {
     /// `a=1`, `code=$?` and `out=$(pytest)`: the last one has the exit code of its substitution.
     fn assigned(self, words: &[String], within: &[String], mut path: Path, place: Place) -> Paths {
         let before = path.succeeded;
+        // Arithmetic may set any variable.
+        if within.is_empty() && words.iter().any(|word| word.contains(VALUE)) {
+            path.kept.clear();
+        }
         for (variable, value) in words.iter().filter_map(|word| word.split_once('=')) {
             let code = of_code(value, &Path { succeeded: before, ..path.clone() });
-            match code.filter(|_| !variable.ends_with('+')) {
+            match code.filter(|_| !variable.ends_with('+') && (within.is_empty() || value != "$?")) {
                 Some(succeeded) => drop(path.kept.insert(variable.to_owned(), succeeded)),
                 None => drop(path.kept.remove(variable.trim_end_matches('+'))),
             }
@@ -644,8 +759,29 @@ impl Thought {
         })
     }
 
+    /// Whether a chore counts as a check, because the line has no other.
+    fn is_telling(self, program: &str, command: &[String]) -> bool {
+        self.is_strict
+            && !command.iter().all(|word| is_assignment(word))
+            && !PREPARE.split(' ').any(|it| it == program)
+    }
+
     fn deeper(self) -> Result<Self, Hides> {
         Ok(Self { depth: self.depth.checked_sub(1).ok_or(Hides::Unread)?, ..self })
+    }
+}
+
+/// What a test of an exit code against 0 says: `[ $? -ne 0 ]`, `test $rc -eq 0`.
+fn of_test(arguments: &[String], path: &Path) -> Option<bool> {
+    let (code, operator) = match arguments {
+        [code, operator, zero] | [code, operator, zero, _] if zero == "0" => (code, operator.as_str()),
+        _ => return None,
+    };
+    let is_zero = of_code(code, path).filter(|_| code.starts_with('$'))?;
+    match operator {
+        "-eq" | "=" | "==" => Some(is_zero),
+        "-ne" | "!=" => Some(!is_zero),
+        _ => None,
     }
 }
 

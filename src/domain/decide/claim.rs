@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::evidence::About;
 use super::quorum::Policy;
-use super::supersession::{Successor, Supersession, supersede};
+use super::supersession::{Successor, Supersession, last_successor, supersede};
 use super::{
     Accepted, Speaker, against, asking, challenge, check_list, contradiction, decision, evidence, fresh_id,
     instead_of, known_claim, overrule, plan, support, target, told,
@@ -451,9 +451,8 @@ pub(super) fn deprecate_claim(
 ) -> Result<Accepted, Rejection> {
     let claim = known_claim(state, deprecate.claim_id)?;
     if claim.status == Status::Deprecated {
-        let successor = claim
-            .superseded_by
-            .filter(|id| state.claim(*id).is_some_and(|successor| successor.status != Status::Deprecated));
+        let is_in_force = |id: &ClaimId| state.claim(*id).is_some_and(|it| it.status != Status::Deprecated);
+        let successor = last_successor(state, deprecate.claim_id).filter(is_in_force);
         let (what, way) = match successor {
             Some(id) => {
                 let of_successor = json!({ "claim_id": id, "reason": deprecate.reason });

@@ -6,7 +6,7 @@ use crate::domain::action::shell::{self, Step, VALUE};
 
 /// Chores besides the commands that are quiet or only print.
 const CHORES: &str = "chmod chown clear cp df du env file free hash hostname id install killall ln ls mktemp mv pkill \
-    printenv ps readlink realpath rm rmdir seq stat sync tput tree truncate type uname uptime who whoami";
+    printenv ps readlink realpath rm rmdir seq stat sync tput tree truncate type uname uptime who whoami yes";
 /// Quiet words whose exit code or effect depends on other commands.
 const OPEN: &str = ". done end esac exit false fi for return source }";
 /// Chores of git. Other verbs may check something.
@@ -119,8 +119,9 @@ fn verb(arguments: &[String]) -> Option<&str> {
 /// Whether the text of a trap leaves the exit code of a line as it is, given the arguments of `trap`.
 pub(in crate::domain::action) fn keeps_exit(trap: &[String]) -> bool {
     let Some(text) = text_of(trap) else { return true };
+    let (steps, true) = shell::read(text) else { return false };
     let mut kept = None;
-    shell::cut(text)
+    steps
         .iter()
         .filter_map(|step| match step {
             Step::Run { text, .. } => Some(shell_words::split(text).unwrap_or_default()),
@@ -134,13 +135,13 @@ pub(in crate::domain::action) fn keeps_exit(trap: &[String]) -> bool {
                 None => code != "0",
             },
             [exec, _, ..] if exec == "exec" => false,
-            [only] => {
-                if at == 0 {
-                    kept = only.strip_suffix("=$?").map(ToOwned::to_owned);
-                }
+            [only] if at == 0 && only.ends_with("=$?") => {
+                kept = only.strip_suffix("=$?").map(ToOwned::to_owned);
                 true
             }
-            _ => true,
+            // It sets the variable anew, or checks something.
+            [only, ..] if kept.as_ref().is_some_and(|kept| only.starts_with(kept.as_str())) => false,
+            words => is_chore(started(words)),
         })
 }
 
@@ -236,7 +237,9 @@ mod tests {
             ("- EXIT", true),
             ("'' INT", true),
             ("EXIT", true),
-            ("cleanup EXIT", true),
+            ("cleanup EXIT", false),
+            ("'pytest' EXIT", false),
+            ("'rc=$?; rc=0; exit $rc' EXIT", false),
             ("'code=$?; rm -f a; exit $code' EXIT", true),
             ("'exit 1' INT", true),
             ("'exit $?' EXIT", true),

@@ -69,15 +69,18 @@ const WORDS: [&str; 13] =
 
 /// The structure of a line; `None` where it is unclear.
 pub(super) fn parsed(line: &str) -> Option<Vec<Item>> {
-    let (steps, true) = shell::read(line) else { return None };
+    // For a shell, a carriage return is part of the word before it.
+    if line.contains('\r') {
+        return None;
+    }
+    let (steps, open) = shell::read_whole(line)?;
     let mut tokens = tokens(&steps)?;
-    // The cutter has no place for an operator behind the last bracket.
-    let is_aside = line.trim_end().strip_suffix('&').is_some_and(|rest| !rest.ends_with('&'));
-    if is_aside && tokens.last() == Some(&Token::Close) {
+    // An operator behind the last bracket.
+    if open == Some(Joint::Aside) && tokens.last() == Some(&Token::Close) {
         tokens.push(Token::Joined(Joint::Aside));
     }
     tokens.reverse();
-    let mut parser = Parser { tokens };
+    let mut parser = Parser { tokens, depth: 0 };
     let items = parser.list()?;
     parser.tokens.is_empty().then_some(items)
 }
@@ -87,29 +90,22 @@ fn tokens(steps: &[Step]) -> Option<Vec<Token>> {
     let mut within = Vec::new();
     // A test in double brackets, which may hold operators of its own.
     let mut test: Option<String> = None;
+    // The operator before the next command, at each step.
+    let mut nexts = vec![None; steps.len()];
+    let mut next = None;
+    for (at, step) in steps.iter().enumerate().rev() {
+        if let Step::Run { before, .. } = step {
+            next = Some(*before);
+        }
+        nexts[at] = next;
+    }
     for (at, step) in steps.iter().enumerate() {
         match step {
             Step::Within(line) => within.push(line.clone()),
-            // A redirection without a command, where the operators on its sides tell: between two alike it changes nothing.
-            Step::Write(_) => {
-                let next = steps[at..].iter().find_map(|step| match step {
-                    Step::Run { before, .. } => Some(*before),
-                    Step::Within(_) | Step::Write(_) | Step::Enter | Step::Leave => None,
-                });
-                if let Some(Step::Run { after, .. }) = steps[..at].last()
-                    && next.map_or(*after != Joint::Next, |next| next != *after)
-                {
-                    tokens.push(Token::Joined(*after));
-                    tokens.push(Token::Command(Simple { text: String::new(), within: Vec::new() }));
-                }
-            }
+            Step::Write(_) => {}
             Step::Enter => {
-                let next = steps[at..].iter().find_map(|step| match step {
-                    Step::Run { before, .. } => Some(*before),
-                    Step::Within(_) | Step::Write(_) | Step::Enter | Step::Leave => None,
-                });
                 if needs_joint(&tokens) {
-                    tokens.push(Token::Joined(next?));
+                    tokens.push(Token::Joined(nexts[at]?));
                 }
                 tokens.push(Token::Open);
             }
@@ -127,14 +123,21 @@ fn tokens(steps: &[Step]) -> Option<Vec<Token>> {
                     tokens.push(Token::Joined(*before));
                 }
                 let rest = words(&mut tokens, text.trim())?;
+                if rest.is_empty()
+                    && !needs_joint(&tokens)
+                    && matches!(after, Joint::Else | Joint::Pipe | Joint::Aside)
+                {
+                    tokens.push(Token::Command(Simple { text: String::new(), within: Vec::new() }));
+                }
                 if rest.starts_with("[[ ") && !rest.ends_with("]]") {
                     test = Some(rest.to_owned());
                 } else if !rest.is_empty() {
                     let within = std::mem::take(&mut within);
                     tokens.push(Token::Command(Simple { text: rest.to_owned(), within }));
                 }
-                // The end of the line has the joint of `&&`.
-                if at + 1 == steps.len() && matches!(after, Joint::Aside | Joint::Then) {
+                // The end of the line, and that of a bracket, has the joint of `&&`.
+                let is_end = matches!(steps.get(at + 1), None | Some(Step::Leave));
+                if is_end && matches!(after, Joint::Aside | Joint::Then) {
                     tokens.push(Token::Joined(*after));
                 }
             }
@@ -171,15 +174,21 @@ fn words<'t>(tokens: &mut Vec<Token>, mut text: &'t str) -> Option<&'t str> {
             _ => {}
         }
         let Some(word) = WORDS.into_iter().find(|word| *word == first) else { return Some(text) };
-        // Options of `time` belong to the program.
         tokens.push(Token::Word(word));
         text = text[first.len()..].trim_start();
+        if word == "time" {
+            text = text.strip_prefix("-p ").unwrap_or(text).trim_start();
+        }
     }
 }
+
+/// How deep groups, conditions and loops are followed.
+const MAX_NESTING: usize = 30;
 
 struct Parser {
     /// The last one is read first.
     tokens: Vec<Token>,
+    depth: usize,
 }
 
 impl Parser {
@@ -204,6 +213,13 @@ impl Parser {
 
     /// Commands up to a word or bracket that ends them.
     fn list(&mut self) -> Option<Vec<Item>> {
+        self.depth += 1;
+        let items = (self.depth <= MAX_NESTING).then(|| self.items())?;
+        self.depth -= 1;
+        items
+    }
+
+    fn items(&mut self) -> Option<Vec<Item>> {
         const ENDS: [&str; 7] = ["then", "elif", "else", "fi", "do", "done", "}"];
         let mut items = Vec::new();
         loop {
