@@ -249,6 +249,8 @@ impl Desk {
                 self.state.arrived(&self.data);
             }
             Err(problem) => {
+                self.is_lost =
+                    self.past.is_none() && matches!(self.reads.ledger(), Err(LedgerError::Gone { .. }));
                 self.data.keep_for(self.state.page());
                 self.state.failed(&problem);
             }

@@ -270,12 +270,13 @@ impl Tasks {
             matches!(Reference::read(Sort::Task, word), Reference::Id(_) | Reference::Number(_))
         };
         let count = 1 + self.ids.iter().skip(1).take_while(is_task).count();
-        let note = match (&self.ids[count..], self.note.as_deref()) {
-            ([], note) => note,
-            ([words], None) => Some(&**words),
-            _ => return Err(Failure::usage("a note is one word of the shell: put it in quotes, once")),
+        let words: Vec<&str> = self.ids[count..].iter().map(|word| &**word).collect();
+        let note = match (words.as_slice(), &self.note) {
+            ([], note) => note.clone(),
+            (words, None) => Some(words.join(" ")),
+            (_, Some(_)) => return Err(Failure::usage("there are two notes: leave one out")),
         };
-        each_of(context, "receipts", &self.ids[..count], |id| run(id, note))
+        each_of(context, "receipts", &self.ids[..count], |id| run(id, note.as_deref()))
     }
 }
 

@@ -90,7 +90,7 @@ async fn a_test_that_is_broken_during_a_run_is_no_failure_on_the_same_content() 
 #[tokio::test]
 async fn new_and_ignored_files_of_a_run_leave_it_as_it_was() {
     let (bench, [owner, other, _]) = scene().await;
-    let script = "mkdir -p src/cache; date +%N >> src/cache/ignored.rs; date +%N >> src/new.rs; cat src/out.rs > src/o; \
+    let script = "set -e; mkdir -p src/cache; date +%N >> src/cache/ignored.rs; date +%N >> src/new.rs; cat src/out.rs > src/o; \
         mv src/o src/out.rs";
     profile(&bench, "writes", script, GLOBS, EXPECTING);
     bench.write(".gitignore", ".hivemind/\ncache/\n");

@@ -359,9 +359,9 @@ fn one_line_takes_and_ends_several_tasks() {
     assert!(told.contains("task updated T1") && told.contains("task updated T2"), "{told}");
     let told = printed(&shell, "s-1", "hm --agent devops task show T1 T2");
     assert_eq!(told.matches("42 tests").count(), 2, "{told}");
-    let line = "hm --agent devops task done T1 all 42";
+    let line = "hm --agent devops task done T1 all 42 --note x";
     let refused = shell.command(line).env("HM_SESSION", "s-1").output().expect("hm runs");
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("put it in quotes"), "{refused:?}");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("two notes"), "{refused:?}");
 }
 
 /// Red before: the way was cut, and so stayed the call of a tool.

@@ -537,8 +537,9 @@ fn esc_over_a_memory_that_went_away_shows_what_there_is() {
     let away = memory.with_extension("away");
     std::fs::rename(&memory, &away).expect("the memory");
     screen.press("\u{1b}");
-    screen.wait_for("q end");
+    screen.wait_for("Needs somebody");
     std::fs::rename(&away, &memory).expect("the memory");
+    screen.wait_for("q end");
     screen.press("q");
     assert_eq!(screen.ended(), Some(0));
     assert!(screen.is_restored());

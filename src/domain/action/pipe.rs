@@ -92,7 +92,7 @@ pub fn piped(line: &str) -> Option<Piped> {
 }
 
 /// Commands that print what they get, and succeed whatever it is.
-const PRINTERS: [&str; 20] = [
+pub(super) const PRINTERS: [&str; 20] = [
     "awk", "cat", "column", "cut", "fmt", "fold", "head", "less", "more", "nl", "paste", "rev", "sed",
     "sort", "tac", "tail", "tee", "tr", "uniq", "wc",
 ];

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use self::tree::{Item, Node, Pipeline, Simple, Turns, parsed};
 use super::normal::{SHELLS, is_assignment, line_for_shell, name};
 use super::pipe::chore::{each_is, executed, is_chore, is_probe, keeps_exit, started};
-use super::pipe::{Hides, Piped, decides};
+use super::pipe::{Hides, PRINTERS, Piped, decides};
 use super::shell::{Joint, VALUE};
 
 /// The most runs of a line that are told apart, and the most turns of a loop.
@@ -21,15 +21,17 @@ const MAX_STEPS: u32 = 20_000;
 const PREPARE: &str = "cd chmod chown clear cp env install kill killall ln mkdir mktemp mv pkill popd pushd rm rmdir seq sleep \
     sync touch tput truncate umask xargs yes";
 /// Programs that give a line to a shell elsewhere.
-const SENDERS: [&str; 12] = [
+const SENDERS: [&str; 14] = [
     "cmd",
     "nix-shell",
     "npm",
+    "npx",
     "parallel",
     "pnpm",
     "powershell",
     "pwsh",
     "runuser",
+    "script",
     "ssh",
     "su",
     "vagrant",
@@ -204,9 +206,15 @@ fn judges(command: &[String]) -> bool {
     }
 }
 
-/// Whether a test says what a text is, rather than what it is not: an empty text may come from a check that broke off.
+/// Whether a test says what a text is: `[ "$(pytest)" = ok ]`. That it is not something, or how much there is of it, may come from
+/// a check that broke off.
 fn says_what_is(command: &[String]) -> bool {
-    !command.iter().any(|word| ["!", "!=", "-eq", "-ne", "-z", "0"].contains(&word.as_str()))
+    let is_equal = |words: &[String]| matches!(words, [_, is, value] if (is == "=" || is == "==") && !value.is_empty() && value != "0");
+    match command {
+        [open, words @ .., close] if open == "[" && close == "]" => is_equal(words),
+        [test, words @ ..] if test == "test" => is_equal(words),
+        _ => false,
+    }
 }
 
 fn is_test(program: &str) -> bool {
@@ -575,6 +583,11 @@ impl Thought<'_> {
             failing.hidden.get_or_insert(failed);
             paths.push(failing);
         }
+        // As the leader of a group it does not wait.
+        let waits = |word: &String| word == "-w" || word == "--wait";
+        if words.first().is_some_and(|word| word == "setsid") && !words.iter().any(waits) {
+            return Err(Hides::Unread);
+        }
         let is_exec =
             matches!(words.as_slice(), [exec, first, ..] if exec == "exec" && !first.starts_with('{'));
         let place = Place { is_condition: place.is_condition && !is_judged, is_judged, ..place };
@@ -715,11 +728,20 @@ impl Thought<'_> {
             _ if place.is_condition && is_probe(command) && (!self.is_strict || place.waits()) => both(path),
             _ => {
                 let is_inverted = place.is_negated && is_probe(command);
+                let before = Path { succeeded: true, ..path.clone() };
                 path.ran |= self.is_strict || place.is_judged || !is_probe(command);
                 let mut failed = path.clone();
                 failed.hidden.get_or_insert(Piped { first: simple.text.clone(), by: place.by() });
                 let (pass, fail) = (!is_inverted, is_inverted);
-                Ok(vec![Path { succeeded: pass, ..path }, Path { succeeded: fail, ..failed }])
+                let mut ends = vec![Path { succeeded: pass, ..path }, Path { succeeded: fail, ..failed }];
+                // It may have nothing to run.
+                let is_optional = |word: &String| {
+                    word.starts_with("-I") || ["-i", "-r", "--no-run-if-empty"].contains(&word.as_str())
+                };
+                if program == "xargs" && arguments.iter().any(is_optional) {
+                    ends.push(before);
+                }
+                Ok(ends)
             }
         }
     }
@@ -754,16 +776,16 @@ impl Thought<'_> {
             let items = parsed(last).ok_or(Hides::Unread)?;
             let inside = Path { errexit: false, ..path.clone() };
             let errexit = path.errexit;
-            let ends = self.below(inside, |path| self.deeper()?.list(&items, path, Place::default()))?;
+            let ignored = Place { is_ignored: place.is_ignored, ..Place::default() };
+            let ends = self.below(inside, |path| self.deeper()?.list(&items, path, ignored))?;
             Ok(ends.into_iter().map(|end| Path { errexit, ..end }).collect())
         })
     }
 
     /// Whether a chore counts as a check, because the line has no other.
     fn is_telling(self, program: &str, command: &[String]) -> bool {
-        self.is_strict
-            && !command.iter().all(|word| is_assignment(word))
-            && !PREPARE.split(' ').any(|it| it == program)
+        let prepares = PREPARE.split(' ').any(|it| it == program) || PRINTERS.contains(&program);
+        self.is_strict && !prepares && !command.iter().all(|word| is_assignment(word))
     }
 
     fn deeper(self) -> Result<Self, Hides> {

@@ -222,6 +222,9 @@ fn waiting(
             let args = run.args.iter().map(|(name, value)| format!("{name}={value}"));
             without["args"] = args.collect();
         }
+        if let Some(prediction) = run.prediction.filter(|it| *it != Prediction::Passes) {
+            without["prediction"] = json!(prediction);
+        }
         let without = way::call("run_experiment", &without);
         let challenge = json!({ "claim_id": claim_id, "reason": way::REASON });
         let challenge = way::call("challenge", &challenge);

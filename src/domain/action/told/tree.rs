@@ -123,6 +123,10 @@ fn tokens(steps: &[Step]) -> Option<Vec<Token>> {
                     tokens.push(Token::Joined(*before));
                 }
                 let rest = words(&mut tokens, text.trim())?;
+                // What is read from another command: `done < <(git ls-files)`.
+                if !rest.is_empty() && matches!(tokens.last(), Some(Token::Word("fi" | "done" | "}"))) {
+                    return None;
+                }
                 if rest.is_empty()
                     && !needs_joint(&tokens)
                     && matches!(after, Joint::Else | Joint::Pipe | Joint::Aside)
