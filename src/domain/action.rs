@@ -26,7 +26,7 @@ pub use error::{
 pub use looks::{is_reading_tool, only_looks};
 pub use normal::{NormalCommand, bare, inside_shell, makes_commits, normalise};
 pub use own::{is_broken_own_call, is_own_call};
-pub use pipe::{Hides, Piped, piped, printed};
+pub use pipe::{Hides, Piped, fails_alone, piped, printed};
 pub use reads::without_reading;
 pub use record::record;
 pub use sight::{

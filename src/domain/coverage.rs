@@ -85,6 +85,12 @@ pub fn cannot_settle(check: Check<'_>, scopes: &[Scope], prediction: Prediction)
             "profile `{profile}` does not tell a check that failed from a tool that is missing: its [expect] needs `fails` or `ran`"
         ));
     }
+    if prediction == Prediction::Fails && !expect.tells_ran() && action::fails_alone(argv) {
+        return Some(format!(
+            "the line of profile `{profile}` may fail before a check of it ran, so a failure shows nothing: add to its [expect] \
+             `ran`, what a check prints that ran"
+        ));
+    }
     if globs.is_empty() {
         return Some(format!("profile `{profile}` names no scopes"));
     }

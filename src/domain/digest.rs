@@ -47,6 +47,30 @@ const DEFECTS: [&str; 21] = [
     "regressions",
     "trap",
 ];
+/// Words of a statement that says that something fails.
+const FAILURES: [&str; 14] = [
+    "breaks",
+    "bug",
+    "bugs",
+    "corrupts",
+    "crashes",
+    "deadlocks",
+    "defect",
+    "fail",
+    "fails",
+    "hangs",
+    "leak",
+    "leaks",
+    "panics",
+    "regression",
+];
+/// Words that say the same after `is`. Before a noun they only name it: `the flaky suite passes`.
+const FAILING: [&str; 4] = ["broken", "failing", "flaky", "unstable"];
+/// Words before one of these.
+const IS: [&str; 7] = ["are", "is", "now", "remains", "stays", "still", "very"];
+/// What a check does that holds, after a negation: `does not pass`.
+const PASSES: [&str; 9] =
+    ["build", "compile", "hold", "pass", "run", "start", "succeed", "terminate", "work"];
 /// Words of a label that announce a finding without a defect: what was mended, and what was looked at.
 const ASSESSMENTS: [&str; 9] =
     ["fix", "fixed", "fixes", "mend", "mended", "pitfall", "review", "reviewed", "reviews"];
@@ -237,6 +261,31 @@ pub fn reports_defect(statement: &str) -> bool {
     label(statement) == Some(Label::Defect)
 }
 
+/// Whether a statement says that something fails: which outcome of a check shows it, its author knows.
+pub fn says_failure(statement: &str) -> bool {
+    let words: Vec<String> = words(statement).collect();
+    let is_in = |at: usize, these: &[&str]| words.get(at).is_some_and(|word| these.contains(&word.as_str()));
+    let denied = |at: usize| NEGATIONS.iter().any(|no| words[at] == *no) || words[at].ends_with("n't");
+    reports_failure(&words) || (0..words.len()).any(|at| denied(at) && is_in(at + 1, &PASSES))
+}
+
+/// Whether one of these words reports a failure: no condition, not denied, of something (`leaks no connection`), and not what
+/// another sentence is about (`a write that fails`).
+fn reports_failure(words: &[String]) -> bool {
+    let says = |words: &[String], these: &[&str]| words.iter().any(|word| these.contains(&word.as_str()));
+    words.iter().enumerate().any(|(at, word)| {
+        let before = &words[at.saturating_sub(NEAR_WORDS)..at];
+        let after = &words[at + 1..words.len().min(at + 2)];
+        let last = &before[before.len().saturating_sub(1)..];
+        let is_failing = FAILING.contains(&word.as_str()) && says(last, &IS);
+        (is_failing || FAILURES.contains(&word.as_str()))
+            && [&CONDITIONS[..], &NEGATIONS, &NONE_OF].iter().all(|these| !says(before, these))
+            && !says(last, &["that", "which"])
+            && !says(after, &NEGATIONS)
+            && !says(after, &NONE_OF)
+    })
+}
+
 /// The part of a text that proposes a mend, from its label on: `Mend: only a begun load protects its entry`.
 pub fn says_mend(text: &str) -> Option<&str> {
     let is_label = |label: &str| words(label).last().is_some_and(|word| MEND.contains(&word.as_str()));
@@ -346,10 +395,40 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::{
-        Part, asks_for_mend, demands, forbids, measured, reports_defect, says_amends_of, says_instead,
-        says_mend, says_mended, says_mended_of, says_withdrawn_of, tells_why,
+        Part, asks_for_mend, demands, forbids, measured, reports_defect, says_amends_of, says_failure,
+        says_instead, says_mend, says_mended, says_mended_of, says_withdrawn_of, tells_why,
     };
     use crate::domain::claim::{ClaimType, Status};
+
+    /// Red before: a pass by another agent proved that a check does not pass.
+    #[test]
+    fn a_statement_says_that_something_fails() {
+        for says in [
+            "check.sh does not pass",
+            "the flaky suite doesn't pass",
+            "pool::take leaks a connection",
+            "the build is broken on aarch64",
+            "test_evict fails under load",
+            "there is a bug in Cache.evict: it drops the newest entry",
+            "the parser hangs on an empty file",
+            "cargo build cannot compile: it does not build on 1.80",
+        ] {
+            assert!(says_failure(says), "{says}");
+        }
+        for other in [
+            "check.sh passes",
+            "the flaky suite passes",
+            "a broken pipe ends the reader",
+            "the pool leaks no connection",
+            "Cache.evict never breaks the order of keys",
+            "the retry starts when a request fails",
+            "take() returns None and does not block",
+            "the tests cover a write that fails",
+            "the bound is inclusive",
+        ] {
+            assert!(!says_failure(other), "{other}");
+        }
+    }
 
     #[test]
     fn a_mend_that_is_proposed_makes_a_statement_a_defect() {

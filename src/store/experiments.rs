@@ -359,8 +359,8 @@ impl Reader {
         passed.unwrap_or(false)
     }
 
-    /// The last run by its owner or the operator that says something about a claim, if it predicted a failure.
-    pub fn failure_predicted(&self, claim: ClaimId) -> Option<RunId> {
+    /// The last run by its owner or the operator that says something about a claim, and what it predicted.
+    pub fn last_prediction(&self, claim: ClaimId) -> Option<(RunId, Prediction)> {
         let sql = "SELECT r.id, r.prediction = 'fails' FROM experiments r JOIN claims c ON c.id = r.claim_id \
                    WHERE r.claim_id = ?1 AND r.requested_by IN (c.owner, ?2) \
                    AND EXISTS (SELECT 1 FROM claim_evidence e WHERE e.claim_id = ?1 AND e.run_id = r.id \
@@ -368,7 +368,8 @@ impl Reader {
         let asked = params![claim, AgentId::operator()];
         let both = |row: &Row<'_>| Ok((row.get(0)?, row.get::<_, Option<bool>>(1)?));
         let last = self.db.prepare_cached(sql).and_then(|mut last| last.query_row(asked, both));
-        last.ok().filter(|(_, fails)| *fails == Some(true)).map(|(id, _)| id)
+        let (id, fails) = last.ok()?;
+        Some((id, if fails == Some(true) { Prediction::Fails } else { Prediction::Passes }))
     }
 
     /// Whether the team agreed to a claim after this run contradicted it.

@@ -7,6 +7,8 @@ use super::state::Page;
 use crate::config::Config;
 use crate::domain::claim::{SearchMode, Status};
 use crate::domain::clean;
+use crate::domain::digest::says_failure;
+use crate::domain::experiment::Prediction;
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::names::Sort;
 use crate::domain::rejection::Rejection;
@@ -124,9 +126,14 @@ pub(super) fn fitting(
     let id = ClaimId::from_uuid(id);
     let (found, _) = reads.ask(system::now(), |store| store.claim(id)).map_err(|error| error.to_string())?;
     let found = found.flatten().ok_or("the claim is gone")?.summary;
+    let (said, _) =
+        reads.ask(system::now(), |store| Ok(store.last_prediction(id))).map_err(|error| error.to_string())?;
+    let of_statement = if says_failure(&found.statement) { Prediction::Fails } else { Prediction::Passes };
+    let prediction = said.flatten().map_or(of_statement, |(_, prediction)| prediction);
     let scopes: Vec<Scope> = found.scopes.iter().filter_map(|scope| scope.parse().ok()).collect();
     let catalog = Catalog::load(&workspace.marker_dir(), &workspace.trusted_profiles());
-    let settling = Fitting::of(workspace.root(), catalog).settling(id, found.claim_type, &scopes);
+    let settling =
+        Fitting::of(workspace.root(), catalog).settling((id, found.claim_type), &scopes, prediction);
     let none = || format!("no profile can settle {claim} here: hm profile list shows what each is about");
     let step = in_shell(&settling.ok_or_else(none)?.run).trim_matches('`').to_owned();
     let line = views::shortened(reads, &step).into_owned();

@@ -222,9 +222,10 @@ pub(super) fn naming_the_run(
         // queued a run.
         && decision.events.iter().any(|event| contests(event, claim))
         && !decision.events.iter().any(|event| matches!(event, Event::ExperimentQueued(_)))
+        && let said = decide::predicted(state, (*claim_id, claim), None)
         // A pass shows nothing to the owner that holds that a failure does.
-        && decide::predicted(state, (*claim_id, claim), None) != Some(Prediction::Fails)
-        && let Some(settling) = profiles.settling(*claim_id, claim.claim_type, &claim.scopes)
+        && said != Some(Prediction::Fails)
+        && let Some(settling) = profiles.settling((*claim_id, claim), said)
     {
         let instead = decision.events.iter().find_map(|event| {
             let Event::PositionTaken(taken) = event else { return None };

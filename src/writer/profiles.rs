@@ -6,7 +6,6 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::domain::agent::{AgentId, Roster};
-use crate::domain::claim::ClaimType;
 use crate::domain::command::{RunExperiment, SpawnResearcher};
 use crate::domain::decide::Mission;
 use crate::domain::event::ExperimentQueued;
@@ -14,7 +13,7 @@ use crate::domain::experiment::{Environment, Plan, Prediction, ProfileName};
 use crate::domain::ids::{ClaimId, SessionId};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
-use crate::domain::state::{Researcher, Run};
+use crate::domain::state::{Claim, Researcher, Run};
 use crate::domain::text::Worktree;
 use crate::domain::way;
 use crate::runner::profile::{
@@ -249,12 +248,27 @@ impl Profiles {
 
     /// A hint that names the run which would settle a dispute about these scopes; `None` when no profile can settle
     /// it.
-    pub(super) fn settling(&self, id: ClaimId, claim_type: ClaimType, scopes: &[Scope]) -> Option<String> {
-        let Settling { run, others } =
-            Fitting::of(self.workspace.root(), self.catalog()).settling(id, claim_type, scopes)?;
+    pub(super) fn settling(
+        &self,
+        (id, claim): (ClaimId, &Claim),
+        said: Option<Prediction>,
+    ) -> Option<String> {
+        // Of a claim that something fails, only its owner knows which outcome shows it.
+        let is_unsaid = said.is_none() && claim.is_of_failure();
+        let prediction = if is_unsaid { Prediction::Fails } else { Prediction::Passes };
+        let Settling { run, others } = Fitting::of(self.workspace.root(), self.catalog()).settling(
+            (id, claim.claim_type),
+            &claim.scopes,
+            prediction,
+        )?;
         let others =
             if others.is_empty() { String::new() } else { format!(" (or by {})", others.join(", ")) };
-        Some(format!("or settle it by a run: {run}{others}"))
+        Some(if is_unsaid {
+            let owner = &claim.owner;
+            format!("or {owner} says by a run which outcome shows it, as with {run}{others}")
+        } else {
+            format!("or settle it by a run: {run}{others}")
+        })
     }
 }
 

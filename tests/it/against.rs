@@ -172,7 +172,8 @@ async fn the_outcome_that_a_claim_predicts_does_not_hinder_its_proof() {
         let seen = run(&other, json!({ "profile": "no" })).await;
         let attach = json!({ "run_id": seen.field("run_id"), "claim_id": id });
         bench.accepted(&other, "attach_experiment", attach).await;
-        assert_eq!(shown(&owner, &id).await["evidence_items"][0]["relation"], "contradicts");
+        // Nobody said yet which outcome shows it.
+        assert_eq!(shown(&owner, &id).await["evidence_items"][0]["relation"], "mentions");
         let proof = json!({ "profile": "no", "claim_id": id, "blocking": true, "prediction": "fails" });
         run(&owner, proof).await;
         is_proved(&owner, &id).await;

@@ -323,7 +323,7 @@ fn the_warning_of_a_dead_end_says_the_doubt_of_its_proof() {
     for line in [
         "hm --agent devops claim create \"int sums lose cents\" --type negative --scope calc.py --trigger-command \"make sums\"",
         "hm --agent analyst claim challenge C2 \"they do not\"",
-        "hm --agent devops experiment run suite --claim C2 --blocking",
+        "hm --agent devops experiment run suite --claim C2 --blocking --prediction passes",
     ] {
         assert!(shell.run(line).status.success(), "{line}");
     }

@@ -1,5 +1,6 @@
 //! Lines for a shell, against real shells: where `hm` says that the exit code tells of each check, no run of the line ends with
-//! 0 after a check failed, or without a check, whichever of them fail.
+//! 0 after a check failed, or without a check, whichever of them fail; and where `hm` says that it fails by a check alone, none
+//! fails without one.
 //!
 //! ```text
 //! cargo test --test it lines
@@ -10,7 +11,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command as Process, Stdio};
 
-use hivemind::domain::action::printed;
+use hivemind::domain::action::{fails_alone, printed};
 
 use crate::harness::{Dice, long, seed};
 
@@ -22,6 +23,23 @@ const CHORES: [&str; 10] =
     ["rm -f out", "echo ok", "cat log", "touch ok", "cd .", "mkdir -p out", "A=1", "export A=1", "true", ":"];
 const LOOKS: [&str; 3] = ["[ -f x ]", "test -f x", "! [ -f x ]"];
 const ENDS: [&str; 8] = ["code=$?", "rc=$?", "exit $code", "exit $rc", "exit 1", "exit", "exit $?", "exit 0"];
+/// Variables that keep whether a check failed, and tests of them.
+const KEEPS: [&str; 14] = [
+    "ok=1",
+    "ok=0",
+    "failed=",
+    "failed=\"$failed a\"",
+    "[ $ok = 1 ]",
+    "[ \"$ok\" != 0 ]",
+    "[ $ok -ne 0 ]",
+    "[ $rc -gt 0 ]",
+    "[ $ok == 0 ]",
+    "[[ $ok == 1 ]]",
+    "[ -z \"$failed\" ]",
+    "[ -z $failed ]",
+    "[ -n $failed ]",
+    "[ \"$failed\" ]",
+];
 const SETS: [&str; 8] = ["", "", "", "", "set -e; ", "set -e; ", "set -e\n", "set -e; "];
 
 struct Lines {
@@ -44,7 +62,10 @@ impl Lines {
             0..50 => self.check(),
             50..68 => self.pick(&CHORES),
             68..76 => self.pick(&LOOKS),
-            76..88 => self.pick(&ENDS),
+            76..84 => self.pick(&ENDS),
+            84..86 => self.pick(&KEEPS),
+            86..87 => format!("{} || ok=0", self.check()),
+            87..88 => format!("if {}; then rc=0; else rc=$?; fi", self.check()),
             88..90 => format!("! {}", self.check()),
             90..92 => format!("out=$({})", self.check()),
             92..94 => format!("bash -c \"{}\"", self.check()),
@@ -118,7 +139,18 @@ fn a_line_that_settles_hides_no_failure() {
     let (mut made, mut settling) = (0, 0);
     while made < wanted {
         lines.checks = 0;
-        let line = lines.pick(&SETS) + &lines.list(2, 4);
+        let mut line = lines.pick(&SETS);
+        // A third keeps in a variable whether a check failed.
+        if lines.dice.below(3) == 0 {
+            line += &lines.pick(&["ok=1; ", "failed=; ", "rc=0; "]);
+            line += &lines.list(1, 2);
+            line += &lines.pick(&[" || ok=0; ", " || failed=\"$failed a\"; ", " || rc=1; ", "; rc=$?; "]);
+            line += &(lines.list(1, 1) + &lines.pick(&[" || ok=0; ", " || rc=$?; ", "; "]));
+            line +=
+                &(lines.pick(&KEEPS) + &lines.pick(&["", " && exit 0; exit 1", " || exit 1", " && exit 1"]));
+        } else {
+            line += &lines.list(2, 4);
+        }
         if !(1..=3).contains(&lines.checks) {
             continue;
         }
@@ -128,6 +160,8 @@ fn a_line_that_settles_hides_no_failure() {
             continue;
         }
         settling += 1;
+        let alone = |shell: &str| fails_alone(&[shell, "-c", &line].map(str::to_owned));
+        let is_alone = alone("bash") || alone("sh");
         let checks: Vec<&str> =
             ["a", "b", "c"].into_iter().filter(|it| line.contains(&format!("pytest {it}"))).collect();
         for failing in 0..1_usize << checks.len() {
@@ -145,6 +179,10 @@ fn a_line_that_settles_hides_no_failure() {
                     assert!(
                         !hides,
                         "{shell}: {line:?} ends with 0, {failing:?} fail, x: {has_file}, checks: {told:?}"
+                    );
+                    assert!(
+                        is_alone || code == 0 || !told.is_empty(),
+                        "{shell}: {line:?} ends with {code} without a check, x: {has_file}"
                     );
                 }
             }

@@ -332,7 +332,7 @@ fn a_run_about_a_file_that_is_not_there_says_so() {
 #[test]
 fn one_outcome_under_both_predictions_decides_nothing() {
     let shell = scene();
-    told(&shell, "hm claim create \"the pool leaks\" --scope src/a.rs --agent devops");
+    told(&shell, "hm claim create \"the pool is full\" --scope src/a.rs --agent devops");
     let run = "hm experiment run chk --arg file=no.sh --claim C1";
     let receipt = told(&shell, &format!("{run} --prediction fails --agent devops"));
     assert!(receipt.contains("supports claim C1 (observed)"), "{receipt}");
@@ -353,7 +353,7 @@ fn one_outcome_under_both_predictions_decides_nothing() {
 #[test]
 fn the_operator_says_what_a_claim_predicts() {
     let shell = scene();
-    told(&shell, "hm claim create \"the pool leaks\" --scope src/a.rs --agent devops");
+    told(&shell, "hm claim create \"the pool is full\" --scope src/a.rs --agent devops");
     let run = "hm experiment run chk --arg file=no.sh --claim C1";
     let receipt = told(&shell, &format!("{run} --agent analyst"));
     assert!(receipt.contains("contradicts claim C1"), "{receipt}");
@@ -369,6 +369,76 @@ fn the_operator_says_what_a_claim_predicts() {
     assert!(proved.status.success(), "{proved:?}");
     let page = told(&shell, "hm claim show C1");
     assert!(page.contains("# confirmed (proved by R3"), "{page}");
+}
+
+/// Red before: the receipt of a challenge printed the run under the default prediction, and a pass by the challenger proved that
+/// the check does not pass. The owner proved so too, without a word on what it predicts.
+#[test]
+fn the_owner_of_a_claim_that_something_fails_says_what_shows_it() {
+    let shell = scene();
+    std::fs::write(shell.workspace().root().join("ok.sh"), "exit 0\n").expect("a script");
+    told(&shell, "hm claim create \"the suite of the pool does not pass\" --scope src/a.rs --agent devops");
+    let receipt = told(&shell, "hm claim challenge C1 --reason \"it does\" --agent analyst");
+    let fails = "devops says by a run which outcome shows it, as with `hm experiment run chk --arg 'file=FILE' --claim C1 \
+                 --blocking --prediction fails`";
+    assert!(receipt.contains(fails), "{receipt}");
+    let needs = told(&shell, "hm attention --all");
+    assert!(needs.contains(fails), "{needs}");
+    let run = "hm experiment run chk --arg file=ok.sh --claim C1 --blocking";
+    for (line, why) in [
+        (
+            format!("{run} --agent analyst"),
+            "this run would settle nothing: claim C1 says that something fails",
+        ),
+        (
+            format!("{run} --agent devops"),
+            "claim C1 says that something fails: say which outcome of this check shows it",
+        ),
+    ] {
+        let refused = shell.run(&line);
+        assert!(!refused.status.success() && said(&refused).contains(why), "{line}: {refused:?}");
+    }
+    let receipt = told(&shell, &format!("{run} --prediction fails --agent devops"));
+    assert!(receipt.contains("it contradicts claim C1"), "{receipt}");
+    assert!(told(&shell, "hm claim list").contains("contested"));
+    // Once the owner has said it, its word counts for the runs of others.
+    let failing =
+        told(&shell, "hm experiment run chk --arg file=no.sh --claim C1 --prediction fails --agent devops");
+    assert!(failing.contains("it supports claim C1"), "{failing}");
+}
+
+/// Red before: a line that only wraps the check that failed proved by one pass, and `cd x` without `x` proved that a check fails.
+#[test]
+fn a_line_with_a_check_that_failed_does_not_prove_by_one_pass() {
+    let shell = scene();
+    let count = shell.state_home().join("count").display().to_string();
+    let (flaky, line) = (format!("test -e {count} && exit 0; : > {count}; exit 1\n"), "sh flaky.sh");
+    std::fs::write(shell.workspace().root().join("flaky.sh"), flaky).expect("a script");
+    let profile = |name: &str, line: &str| {
+        let argv = serde_json::json!(["bash", "-c", line]);
+        let text = format!(
+            "description = \"a test\"\nargv = {argv}\nscopes = [\"src/**\"]\ntimeout_ms = 60000\n[expect]\nexit = 0\nfails = [1]\n"
+        );
+        std::fs::write(shell.workspace().marker_dir().join(format!("profiles/{name}.toml")), text)
+            .expect("a profile");
+        let trusted = by_a_human(&shell.command(&format!("hm profile trust {name} --yes")));
+        assert!(trusted.status.success(), "{trusted:?}");
+    };
+    profile("plain", line);
+    profile("wrapped", &format!("mkdir -p out; {line} > out/log 2>&1 || {{ cat out/log; exit 1; }}"));
+    profile("there", &format!("cd out && {line}"));
+    contested(&shell, "src/a.rs");
+    let receipt = told(&shell, "hm experiment run plain --claim C1 --blocking --agent devops");
+    assert!(receipt.contains("it contradicts claim C1"), "{receipt}");
+    told(&shell, "hm claim create \"the suite of the pool passes\" --scope src/a.rs --agent devops");
+    told(&shell, "hm claim challenge C2 --reason \"it does not\" --agent analyst");
+    told(&shell, "hm experiment run wrapped --claim C2 --blocking --agent devops");
+    let page = told(&shell, "hm claim show C2");
+    assert!(page.contains("one run proves nothing, because run R1 of the same check"), "{page}");
+    let refused =
+        shell.run("hm experiment run there --claim C2 --blocking --prediction fails --agent devops");
+    let why = "the line of profile `there` may fail before a check of it ran, so a failure shows nothing";
+    assert!(said(&refused).contains(why), "{refused:?}");
 }
 
 /// Red before: the run that had no outcome, because its tool was missing or because the check broke off, kept every later one

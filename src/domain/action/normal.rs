@@ -4,6 +4,8 @@ use std::fmt;
 
 use super::globals;
 use super::looks::OF_COMMANDS;
+use super::pipe::chore::{is_chore, is_probe};
+use super::pipe::printed;
 use super::shell::{Joint, Step, VALUE, cut};
 use super::volatile::{Place, absolute, below, is_port_option, masked, port, word};
 use super::written::written_by;
@@ -40,7 +42,8 @@ pub(super) const SHELLS: [&str; 8] = ["sh", "bash", "zsh", "dash", "ksh", "mksh"
 /// Words of the shell that stand before a command.
 const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "while", "until", "do", "{", "!"];
 /// Other words that the shell handles itself. None of them is a program.
-const RESERVED: [&str; 10] = ["case", "cd", "done", "esac", "eval", "fi", "for", "function", "popd", "pushd"];
+const RESERVED: [&str; 11] =
+    ["case", "cd", "done", "esac", "eval", "fi", "for", "function", "popd", "pushd", "}"];
 /// Commands that only prepare or print. They never decide whether an action meets a dead end.
 pub(super) const SETUP: [&str; 20] = [
     ".", ":", "alias", "echo", "exit", "export", "false", "printf", "pwd", "return", "set", "shopt", "sleep",
@@ -376,21 +379,29 @@ pub fn makes_commits(line: &str) -> bool {
         })
 }
 
-/// The command of a line that a shell gets as an argument, as in `sh -c './check.sh'` and `eval ./check.sh`, run in `dir`
-/// below the root.
-/// `None` without such a line, and where it runs several commands or turns their outcome around.
-pub fn inside_shell(words: &[String], dir: &str) -> Option<NormalCommand> {
+/// The checks of a line that a shell gets as an argument, as in `sh -c './check.sh; rm -f log'` and `eval ./check.sh`, run in
+/// `dir` below the root. Where nothing else is in the line, what only prepares, tidies or looks.
+/// `None` without such a line, and where it may turn the outcome of a check around.
+pub fn inside_shell(words: &[String], dir: &str) -> Option<Vec<NormalCommand>> {
     let [program, arguments @ ..] = words else { return None };
     let line = match program.as_str() {
         "eval" => arguments.join(" "),
         program => line_for_shell(arguments).filter(|_| SHELLS.contains(&name(program)))?.to_owned(),
     };
     // `! check` fails where the check passes.
-    if line.split_whitespace().any(|word| word == "!") {
+    if line.split_whitespace().any(|word| word == "!") && printed(words).is_some() {
         return None;
     }
-    let mut commands = normalise(&line, &format!("/{dir}"), "/").into_iter();
-    commands.next().filter(|_| commands.next().is_none())
+    let found = normalise(&line, &format!("/{dir}"), "/");
+    let looks = |command: &&NormalCommand| is_chore(command.words()) || is_probe(command.words());
+    let mut checks: Vec<NormalCommand> = Vec::new();
+    for check in found.iter().filter(|command| !looks(command)) {
+        if !checks.contains(check) {
+            checks.push(check.clone());
+        }
+    }
+    let checks = if checks.is_empty() { found } else { checks };
+    (!checks.is_empty()).then_some(checks)
 }
 
 /// The script that a shell runs, and its arguments. `None` without a script.

@@ -125,6 +125,11 @@ pub fn printed(argv: &[String]) -> Option<Piped> {
     told::untold(argv, MAX_DEPTH)
 }
 
+/// Whether a command for a shell may fail before a check of it ran.
+pub fn fails_alone(argv: &[String]) -> bool {
+    told::fails_alone(argv, MAX_DEPTH)
+}
+
 /// The words before a command of which the shell passes over a failure, or which leave it to a condition.
 const CONDITIONAL: [&str; 8] = ["!", "do", "elif", "else", "if", "then", "until", "while"];
 

@@ -1,15 +1,22 @@
 //! Whether the exit code of a line for a shell tells of each check in it. The line is run in thought, with every command
 //! passing and failing: none of these runs may end with 0 after a check failed or was left out.
 
+mod command;
+mod known;
 mod tree;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
+use self::command::{
+    CHANGE, PREPARE, SENDERS, SUCCEED, first_check, has_kill, inner, is_plain, is_test, judges, looks,
+    says_what_is, words,
+};
+use self::known::{Value, of_code, of_test, of_word};
 use self::tree::{Item, Node, Pipeline, Simple, Turns, parsed};
-use super::normal::{SHELLS, is_assignment, line_for_shell, name};
+use super::normal::{SHELLS, is_assignment, name};
 use super::pipe::chore::{each_is, executed, is_chore, is_probe, keeps_exit, started};
-use super::pipe::{Hides, PRINTERS, Piped, decides};
+use super::pipe::{Hides, PRINTERS, Piped};
 use super::shell::{Joint, VALUE};
 
 /// The most runs of a line that are told apart, and the most turns of a loop.
@@ -17,40 +24,20 @@ const MAX_PATHS: usize = 200;
 const MAX_TURNS: usize = 3;
 /// The most commands that are run in thought for one line.
 const MAX_STEPS: u32 = 20_000;
-/// Chores that tell nothing, even where nothing else is in a line.
-const PREPARE: &str = "cd chmod chown clear cp env install kill killall ln mkdir mktemp mv pkill popd pushd rm rmdir seq sleep \
-    sync touch tput truncate umask xargs yes";
-/// Programs that give a line to a shell elsewhere.
-const SENDERS: [&str; 14] = [
-    "cmd",
-    "nix-shell",
-    "npm",
-    "npx",
-    "parallel",
-    "pnpm",
-    "powershell",
-    "pwsh",
-    "runuser",
-    "script",
-    "ssh",
-    "su",
-    "vagrant",
-    "watch",
-];
-/// Commands that succeed whatever was before them.
-const SUCCEED: [&str; 8] = [":", "date", "echo", "printf", "shopt", "true", "umask", "wait"];
-/// Commands that change variables.
-const CHANGE: [&str; 9] =
-    ["declare", "export", "let", "local", "printf", "read", "readonly", "typeset", "unset"];
-
 /// The first check of a command whose failure its exit code may not tell. A line for a shell that is unclear tells nothing.
 pub(super) fn untold(argv: &[String], depth: usize) -> Option<Piped> {
     let command = Simple { text: shell_words::join(argv), within: Vec::new() };
     let lines = inner(started(argv)).and_then(|(_, line)| first_check(&parsed(line)?, depth));
     let steps = Cell::new(MAX_STEPS);
     // Where nothing else checks, what looks and what prints does.
-    let thought =
-        Thought { depth, is_strict: lines.is_none(), is_service: false, has_nullglob: false, steps: &steps };
+    let thought = Thought {
+        depth,
+        is_strict: lines.is_none(),
+        is_service: false,
+        has_nullglob: false,
+        is_posix: false,
+        steps: &steps,
+    };
     let path = Path { succeeded: true, ..Path::default() };
     let ends = match thought.simple(&command, path, Place::default()) {
         Ok(ends) => ends,
@@ -62,6 +49,26 @@ pub(super) fn untold(argv: &[String], depth: usize) -> Option<Piped> {
     }
     let first = lines?;
     passes().any(|path| !path.ran).then_some(Piped { first, by: Hides::Choice })
+}
+
+/// Whether a line for a shell may fail before a check of it ran, as `cd a && pytest` does without `a`.
+pub(super) fn fails_alone(argv: &[String], depth: usize) -> bool {
+    let Some((_, line)) = inner(started(argv)) else { return false };
+    if parsed(line).and_then(|items| first_check(&items, depth)).is_none() {
+        return false;
+    }
+    let steps = Cell::new(MAX_STEPS);
+    let thought = Thought {
+        depth,
+        is_strict: false,
+        is_service: false,
+        has_nullglob: false,
+        is_posix: false,
+        steps: &steps,
+    };
+    let command = Simple { text: shell_words::join(argv), within: Vec::new() };
+    let ends = thought.simple(&command, Path { succeeded: true, ..Path::default() }, Place::default());
+    ends.is_ok_and(|ends| ends.iter().any(|end| !end.succeeded && !end.ran))
 }
 
 /// What hides the result of an unclear line.
@@ -82,6 +89,10 @@ pub(super) fn is_errexit(word: &str) -> bool {
 fn take_options(words: &[String], path: &mut Path) {
     let mut words = words.iter();
     while let Some(word) = words.next() {
+        // A long option of a shell.
+        if word.len() > 2 && word.starts_with("--") {
+            continue;
+        }
         let Some(flags) = word.strip_prefix(['-', '+']).filter(|flags| !flags.starts_with('-')) else {
             return;
         };
@@ -99,134 +110,6 @@ fn take_options(words: &[String], path: &mut Path) {
     }
 }
 
-/// Whether a line is one simple command.
-fn is_plain(items: &[Item]) -> bool {
-    let [Item { pipelines, is_aside: false }] = items else { return false };
-    let [(_, Pipeline { is_negated: false, commands })] = pipelines.as_slice() else { return false };
-    matches!(commands.as_slice(), [Node::Simple(simple)] if !simple.text.starts_with("not "))
-}
-
-/// Whether a command of a line ends others: what runs in the background is a service.
-fn has_kill(items: &[Item]) -> bool {
-    each_simple(items, &mut |simple| {
-        words(simple).is_some_and(|words| words.first().is_some_and(|it| it == "kill"))
-    })
-}
-
-fn words(simple: &Simple) -> Option<Vec<String>> {
-    shell_words::split(&simple.text).ok()
-}
-
-/// Whether this holds of any simple command.
-fn each_simple(items: &[Item], holds: &mut dyn FnMut(&Simple) -> bool) -> bool {
-    let nodes = items.iter().flat_map(|item| &item.pipelines).flat_map(|(_, pipeline)| &pipeline.commands);
-    { nodes }.any(|node| match node {
-        Node::Simple(simple) => holds(simple),
-        Node::Group(items) | Node::Subshell(items) | Node::For(_, items) => each_simple(items, holds),
-        Node::If(branches, otherwise) => {
-            branches.iter().any(|(condition, then)| each_simple(condition, holds) || each_simple(then, holds))
-                || each_simple(otherwise, holds)
-        }
-        Node::Loop { condition, body, .. } => each_simple(condition, holds) || each_simple(body, holds),
-    })
-}
-
-/// The first check of a line.
-fn first_check(items: &[Item], depth: usize) -> Option<String> {
-    let mut first = None;
-    each_simple(items, &mut |simple| {
-        if is_check(simple, depth) {
-            first = Some(simple.text.clone());
-        }
-        first.is_some()
-    });
-    first
-}
-
-/// Whether a simple command, or what it starts, checks something.
-fn is_check(simple: &Simple, depth: usize) -> bool {
-    let Some(depth) = depth.checked_sub(1) else { return true };
-    let Some(words) = words(simple) else { return true };
-    let within = || simple.within.iter().any(|line| !each_is(line, depth, &looks));
-    if words.iter().all(|word| is_assignment(word)) {
-        return within();
-    }
-    let command = started(&words);
-    if let Some((shell, line)) = inner(command) {
-        return parsed(line).is_none_or(|items| first_check(&items, depth).is_some()) || shell > 0;
-    }
-    let Some(program) = command.first() else { return within() };
-    if let [eval, arguments @ ..] = command
-        && eval == "eval"
-    {
-        let line = arguments.join(" ");
-        return line.trim() != VALUE
-            && parsed(&line).is_none_or(|items| first_check(&items, depth).is_some());
-    }
-    if let [find, arguments @ ..] = command
-        && name(find) == "find"
-    {
-        return executed(arguments).any(|(inner, _)| !is_chore(started(inner)));
-    }
-    let is_own = OWN.contains(&name(program)) || SUCCEED.contains(&name(program));
-    !is_own && !looks(command) || within()
-}
-
-/// Commands of the shell itself whose effect is followed.
-const OWN: [&str; 13] = [
-    "break", "continue", "eval", "exit", "false", "read", "return", "set", "source", "trap", ".", "declare",
-    "let",
-];
-
-fn looks(command: &[String]) -> bool {
-    is_chore(command) || is_probe(command)
-}
-
-/// Whether a command at the end of a pipe decides by what it reads: `grep -q passed`, `sort -c`, `diff - expected`. A pattern that
-/// fits whatever the outcome is only shortens.
-fn judges(command: &[String]) -> bool {
-    let [program, arguments @ ..] = command else { return false };
-    let has = |wanted: &str| arguments.iter().any(|word| word == wanted);
-    match name(program) {
-        "grep" => {
-            let is_flag = |word: &&String| word.starts_with('-') && word.len() > 1;
-            let is_inverted = arguments
-                .iter()
-                .filter(is_flag)
-                .any(|word| word == "--invert-match" || !word.starts_with("--") && word.contains('v'));
-            let mut texts = arguments.iter().filter(|word| !is_flag(word));
-            !is_inverted
-                && texts
-                    .any(|text| !text.contains('|') && !["", ".", ".*", "^", "$"].contains(&text.as_str()))
-                && !arguments.iter().any(|word| word.contains('|'))
-        }
-        "diff" | "cmp" => has("-"),
-        "jq" | "yq" => has("-e") || has("--exit-status"),
-        program => arguments.iter().any(|word| decides(program, word)),
-    }
-}
-
-/// Whether a test says what a text is: `[ "$(pytest)" = ok ]`. That it is not something, or how much there is of it, may come from
-/// a check that broke off.
-fn says_what_is(command: &[String]) -> bool {
-    let is_equal = |words: &[String]| matches!(words, [_, is, value] if (is == "=" || is == "==") && !value.is_empty() && value != "0");
-    match command {
-        [open, words @ .., close] if open == "[" && close == "]" => is_equal(words),
-        [test, words @ ..] if test == "test" => is_equal(words),
-        _ => false,
-    }
-}
-
-fn is_test(program: &str) -> bool {
-    ["[", "[[", "test"].contains(&program)
-}
-
-/// The place of a shell in a command, and the line that it runs: `bash -c LINE`, also behind a program that starts it.
-fn inner(command: &[String]) -> Option<(usize, &str)> {
-    let shells = command.iter().enumerate().filter(|(_, word)| SHELLS.contains(&name(word)));
-    { shells }.find_map(|(at, _)| Some((at, line_for_shell(&command[at + 1..])?)))
-}
-
 /// One run of a line up to a place in it.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Path {
@@ -236,8 +119,8 @@ struct Path {
     hidden: Option<Piped>,
     /// Whether a check ran.
     ran: bool,
-    /// The variables that keep an exit code, and whether it is 0.
-    kept: BTreeMap<String, bool>,
+    /// What is known of the variables.
+    kept: BTreeMap<String, Value>,
     errexit: bool,
     pipefail: bool,
     flow: Flow,
@@ -296,6 +179,8 @@ struct Thought<'t> {
     is_service: bool,
     /// Whether a pattern without a match stands for nothing.
     has_nullglob: bool,
+    /// Whether the shell may know nothing beyond POSIX.
+    is_posix: bool,
 }
 
 impl Thought<'_> {
@@ -303,8 +188,8 @@ impl Thought<'_> {
     fn line(self, (shell, options): (&str, &[String]), line: &str) -> Paths {
         let depth = self.depth.checked_sub(1).ok_or(Hides::Unread)?;
         // `&>` of bash puts a command into the background of these; and a line that only a shell knows may be anything.
-        let is_posix = ["sh", "dash", "ash"].contains(&shell) && line.contains("&>");
-        if is_posix || line.trim_start().starts_with('$') || line.trim() == VALUE {
+        let is_posix = ["sh", "dash", "ash"].contains(&shell);
+        if is_posix && line.contains("&>") || line.trim_start().starts_with('$') || line.trim() == VALUE {
             return Err(Hides::Unread);
         }
         let items = parsed(line).ok_or_else(|| unread(line))?;
@@ -315,7 +200,7 @@ impl Thought<'_> {
         let end = options.iter().position(|word| word == line).unwrap_or(options.len());
         take_options(&options[..end], &mut path);
         let has_nullglob = line.contains("nullglob");
-        Self { depth, is_service: has_kill(&items), has_nullglob, ..self }.list(
+        Self { depth, is_service: has_kill(&items), has_nullglob, is_posix, ..self }.list(
             &items,
             path,
             Place::default(),
@@ -471,11 +356,9 @@ impl Thought<'_> {
                     open = next;
                 }
                 for path in open {
-                    ends.extend(self.list(
-                        otherwise,
-                        Path { succeeded: true, is_chore: false, ..path },
-                        place,
-                    )?);
+                    // Its first command finds the exit code of the condition.
+                    let succeeded = otherwise.is_empty();
+                    ends.extend(self.list(otherwise, Path { succeeded, is_chore: false, ..path }, place)?);
                 }
                 kept(ends)
             }
@@ -613,8 +496,9 @@ impl Thought<'_> {
         if CHANGE.contains(&program) && (program != "printf" || arguments.iter().any(|word| word == "-v")) {
             path.kept.retain(|variable, _| !arguments.iter().any(|word| word.starts_with(variable)));
         }
-        // Arithmetic may set any variable.
-        if simple.text.contains(VALUE) && simple.within.is_empty() {
+        // Arithmetic may set any variable, and so may a file.
+        let reads = program == "." || program == "source";
+        if reads || simple.text.contains(VALUE) && simple.within.is_empty() {
             path.kept.clear();
         }
         let both = |path: Path| {
@@ -676,8 +560,7 @@ impl Thought<'_> {
                 }
                 kept(ends)
             }
-            _ if inner(command).is_some() => {
-                let Some((at, line)) = inner(command) else { return Ok(vec![path]) };
+            _ if let Some((at, line)) = inner(command) => {
                 let mut ends = Vec::new();
                 for inner in self.line((name(&command[at]), &command[at + 1..]), line)? {
                     let mut end = path.clone();
@@ -713,8 +596,10 @@ impl Thought<'_> {
             _ if !looks(command) && command.last().is_some_and(|last| SHELLS.contains(&last.as_str())) => {
                 Err(Hides::Unread)
             }
-            program if is_test(program) && of_test(arguments, &path).is_some() => {
-                let succeeded = of_test(arguments, &path).unwrap_or_default();
+            program
+                if is_test(program)
+                    && let Some(succeeded) = self.tested(simple, arguments, &path) =>
+            {
                 Ok(vec![Path { succeeded, ..path }])
             }
             program if SUCCEED.contains(&program) => Ok(vec![Path { succeeded: true, ..path }]),
@@ -754,9 +639,9 @@ impl Thought<'_> {
             path.kept.clear();
         }
         for (variable, value) in words.iter().filter_map(|word| word.split_once('=')) {
-            let code = of_code(value, &Path { succeeded: before, ..path.clone() });
-            match code.filter(|_| !variable.ends_with('+') && (within.is_empty() || value != "$?")) {
-                Some(succeeded) => drop(path.kept.insert(variable.to_owned(), succeeded)),
+            let known = of_word(value, &Path { succeeded: before, ..path.clone() });
+            match known.filter(|_| !variable.ends_with('+') && (within.is_empty() || !value.contains('?'))) {
+                Some(known) => drop(path.kept.insert(variable.to_owned(), known)),
                 None => drop(path.kept.remove(variable.trim_end_matches('+'))),
             }
         }
@@ -782,6 +667,18 @@ impl Thought<'_> {
         })
     }
 
+    /// What a test says whose values are known.
+    fn tested(self, simple: &Simple, arguments: &[String], path: &Path) -> Option<bool> {
+        let is_own = simple.text.starts_with("[[ ");
+        // Without quotes a value that is empty or has a space is another test; and `==` is one of bash.
+        let has_quotes = |at: usize| simple.text[..at].ends_with('"');
+        let is_quoted = is_own || simple.text.match_indices('$').all(|(at, _)| has_quotes(at));
+        if self.is_posix && arguments.iter().any(|word| word == "==") {
+            return None;
+        }
+        of_test(arguments, path, is_quoted)
+    }
+
     /// Whether a chore counts as a check, because the line has no other.
     fn is_telling(self, program: &str, command: &[String]) -> bool {
         let prepares = PREPARE.split(' ').any(|it| it == program) || PRINTERS.contains(&program);
@@ -791,33 +688,6 @@ impl Thought<'_> {
     fn deeper(self) -> Result<Self, Hides> {
         Ok(Self { depth: self.depth.checked_sub(1).ok_or(Hides::Unread)?, ..self })
     }
-}
-
-/// What a test of an exit code against 0 says: `[ $? -ne 0 ]`, `test $rc -eq 0`.
-fn of_test(arguments: &[String], path: &Path) -> Option<bool> {
-    let (code, operator) = match arguments {
-        [code, operator, zero] | [code, operator, zero, _] if zero == "0" => (code, operator.as_str()),
-        _ => return None,
-    };
-    let is_zero = of_code(code, path).filter(|_| code.starts_with('$'))?;
-    match operator {
-        "-eq" | "=" | "==" => Some(is_zero),
-        "-ne" | "!=" => Some(!is_zero),
-        _ => None,
-    }
-}
-
-/// Whether a written exit code is 0; `None` where it is not known.
-fn of_code(code: &str, path: &Path) -> Option<bool> {
-    if code == "$?" {
-        return Some(path.succeeded);
-    }
-    if let Some(variable) = code.strip_prefix('$') {
-        let variable = variable.strip_prefix('{').and_then(|it| it.strip_suffix('}')).unwrap_or(variable);
-        return path.kept.get(variable).copied();
-    }
-    // A shell takes the last eight bits.
-    code.parse::<i64>().ok().map(|code| code.rem_euclid(256) == 0)
 }
 
 /// Runs what comes next on each path that goes on.

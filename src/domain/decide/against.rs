@@ -7,7 +7,7 @@ use super::apart;
 use super::quorum::Policy;
 use crate::domain::action::only_looks;
 use crate::domain::agent::AgentId;
-use crate::domain::claim::{ClaimType, Position, Relation};
+use crate::domain::claim::{Position, Relation};
 use crate::domain::experiment::{Expect, Kinship, Plan, Prediction, Reach, RunState, Tally, are_one_command};
 use crate::domain::ids::{ClaimId, EventId, RunId};
 use crate::domain::scope::Scope;
@@ -275,7 +275,7 @@ pub(super) fn rival<'a>(
         }
     };
     let others = others.filter_map(|(id, run)| Some(Rival { id, run, how: how(run)? }));
-    let is_for_failure = prediction == Prediction::Fails && claim.claim_type != ClaimType::Negative;
+    let is_for_failure = prediction == Prediction::Fails && !claim.is_of_failure();
     let cited = cited_failures(state, claim).filter(|(_, other)| {
         is_for_failure
             && other.claim != Some(claim_id)
@@ -298,7 +298,7 @@ fn is_under_other_prediction(
     prediction: Prediction,
 ) -> bool {
     let is_held = || {
-        claim.claim_type != ClaimType::Negative
+        !claim.is_of_failure()
             && claim.positions.get(&other.requested_by) == Some(&Position::Challenge)
             && !has_operator_said((state, claim_id), other, prediction)
     };

@@ -71,6 +71,16 @@ pub(super) fn run(
         *agent == AgentId::operator() || claim.is_some_and(|(_, claim)| state.owns(agent, session, claim));
     let foreign = claim.zip(prediction).filter(|_| !has_say);
     let check = plan.check();
+    if let Some((id, claim)) = claim
+        && has_say
+        && run.prediction.is_none()
+        && claim.is_of_failure()
+        && planned.cannot_settle(&claim.scopes, Prediction::Passes).is_none()
+        && planned.unfit.is_none()
+        && against::predicted(state, (id, claim), Some(&check)).is_none()
+    {
+        return Err(without_prediction(run, (id, claim)));
+    }
     let foreign = foreign.and_then(|(claim, prediction)| unsaid(state, claim, (&check, prediction)));
     let reason_of = |why: &Option<String>| why.as_deref().and_then(Reason::cut);
     let ids = std::iter::once(run.run_id).chain(further_runs.iter().copied());
@@ -195,7 +205,7 @@ fn waiting(
         return Err(Rejection::new(
             Code::NotAllowed,
             format!("this run would settle nothing: {foreign}"),
-            if prediction == Prediction::Passes && claim.claim_type != ClaimType::Negative {
+            if prediction == Prediction::Passes && !claim.is_of_failure() {
                 format!(
                     "ask {owner} to run it; or leave out blocking: while you challenge the claim, no run of this check by \
                      {owner} decides on that content then, but one by the operator"
@@ -260,12 +270,40 @@ fn unsaid(
         None if prediction == Prediction::Fails => Some(format!(
             "claim {id} is {owner}'s: only its owner and the operator say that it predicts a failure of a run"
         )),
-        None if claim.claim_type == ClaimType::Negative => Some(format!(
-            "claim {id} is a dead end: a pass may show it or refute it, and {owner} says which by a run of its own, with \
-             --prediction"
+        None if claim.is_of_failure() => Some(format!(
+            "claim {id} {}: a pass may show it or refute it, and {owner} says which by a run of its own, with --prediction",
+            of_failure(claim)
         )),
         None => None,
     }
+}
+
+/// The refusal of the first run about a claim that something fails, whose owner does not say which outcome shows it.
+fn without_prediction(run: &RunExperiment, (id, claim): (ClaimId, &Claim)) -> Rejection {
+    let way = |prediction| {
+        let mut again = json!({ "profile": run.profile, "claim_id": id, "prediction": prediction });
+        if !run.args.is_empty() {
+            let args = run.args.iter().map(|(name, value)| format!("{name}={value}"));
+            again["args"] = args.collect();
+        }
+        if run.blocking {
+            again["blocking"] = json!(true);
+        }
+        if let Some(repeat) = run.repeat {
+            again["repeat"] = json!(repeat);
+        }
+        way::call("run_experiment", &again)
+    };
+    Rejection::new(
+        Code::InvalidArgument,
+        format!("claim {id} {}: say which outcome of this check shows it", of_failure(claim)),
+        format!(
+            "if a failure shows it: {}; if a pass does: {}",
+            way(Prediction::Fails),
+            way(Prediction::Passes)
+        ),
+    )
+    .with("argument", "prediction")
 }
 
 /// Why a run that was not queued for a claim says nothing about it: the claim predicts a failure of it, or it is a dead end
@@ -276,10 +314,23 @@ fn unsaid_of_an_attached(state: &State, (id, claim): (ClaimId, &Claim), run: &Ru
     }
     let why = match against::predicted(state, (id, claim), run.check.as_deref()) {
         Some(Prediction::Fails) => "predicts a failure, by the last run about it of one who has a say in it",
-        None if claim.claim_type == ClaimType::Negative => "is a dead end: a pass may show it or refute it",
+        None if claim.is_of_failure() => {
+            return Some(format!(
+                "claim {id} {}: a pass may show it or refute it; a run about the claim says what it predicts",
+                of_failure(claim)
+            ));
+        }
         Some(Prediction::Passes) | None => return None,
     };
     Some(format!("claim {id} {why}; a run about the claim says what it predicts"))
+}
+
+/// What makes it unknown which outcome of a check shows a claim, after its name.
+fn of_failure(claim: &Claim) -> &'static str {
+    match claim.claim_type {
+        ClaimType::Negative => "is a dead end",
+        ClaimType::Fact | ClaimType::Decision | ClaimType::Hypothesis => "says that something fails",
+    }
 }
 
 fn about_deprecated(state: &State, id: ClaimId) -> Rejection {

@@ -147,7 +147,7 @@ pub(super) fn take_position(
 fn unlike((id, claim): (ClaimId, &Claim), run: &Run) -> &'static str {
     let predicts_failure = run.claim == Some(id) && run.prediction == Some(Prediction::Fails);
     match run.state {
-        RunState::Failed if claim.claim_type != ClaimType::Negative && !predicts_failure => {
+        RunState::Failed if !claim.is_of_failure() && !predicts_failure => {
             ", and a failed run does not support a claim: your support stands on your word alone"
         }
         RunState::Succeeded if predicts_failure => {

@@ -44,9 +44,16 @@ const OF_XARGS: [&str; 8] = ["-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s"];
 const INTERPRETERS: [&str; 11] =
     [".", "bash", "dash", "ksh", "node", "perl", "php", "ruby", "sh", "source", "zsh"];
 
-/// What a check reaches.
+/// What the checks of a command reach: one, or those of a line for a shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reach {
+    /// Never empty.
+    checks: Vec<Check>,
+}
+
+/// What one check reaches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Check {
     program: String,
     /// The first word of a program of [`WITH_TASKS`].
     task: Option<String>,
@@ -99,11 +106,50 @@ impl Reach {
         }
         let words = bare(words);
         if let Some(inner) = inside_shell(&words, dir) {
-            return Self::of(inner.words(), inner.dir().unwrap_or_default());
+            let each = inner.iter().map(|check| Self::of(check.words(), check.dir().unwrap_or_default()));
+            let each: Option<Vec<Self>> = each.collect();
+            return Some(Self { checks: each?.into_iter().flat_map(|reach| reach.checks).collect() });
         }
+        Some(Self { checks: vec![Check::of(&words, dir)?] })
+    }
+
+    /// Whether it runs tests by pytest, and nothing else.
+    pub fn is_pytest(&self) -> bool {
+        self.checks.iter().all(|check| check.program == "pytest")
+    }
+
+    /// How this check, which failed, relates to another one. None if they are known to be apart.
+    pub fn kinship(&self, other: &Self) -> Option<Kinship> {
+        self.pairs(other).any(|(one, other)| one.is_kin(other)).then(|| {
+            match (self.includes(other), other.includes(self)) {
+                (true, true) => Kinship::Same,
+                (true, false) => Kinship::Wider,
+                (false, true) => Kinship::Narrower,
+                (false, false) => Kinship::Alike,
+            }
+        })
+    }
+
+    /// Whether both have one program and reach nothing in common.
+    pub fn is_apart(&self, other: &Self) -> bool {
+        self.pairs(other).all(|(one, other)| one.program == other.program && !one.is_kin(other))
+    }
+
+    /// Whether a run of this check is also a run of the other one.
+    pub fn includes(&self, other: &Self) -> bool {
+        other.checks.iter().all(|inner| self.checks.iter().any(|outer| outer.includes(inner)))
+    }
+
+    fn pairs<'r>(&'r self, other: &'r Self) -> impl Iterator<Item = (&'r Check, &'r Check)> {
+        self.checks.iter().flat_map(|one| other.checks.iter().map(move |other| (one, other)))
+    }
+}
+
+impl Check {
+    fn of(words: &[String], dir: &str) -> Option<Self> {
         let is_of_python =
             words.first().is_some_and(|first| is_python(first.rsplit('/').next().unwrap_or(first)));
-        let words = if is_of_python { apart(&words) } else { words };
+        let words = if is_of_python { apart(words) } else { words.to_vec() };
         let (program, rest) = program(&words, dir)?;
         let (task, rest) = task(&program, rest);
         // A directory of Go is that one alone, and what the first target of a Makefile does is unknown.
@@ -138,36 +184,14 @@ impl Reach {
         Some(Self { program, task, options, targets })
     }
 
-    /// Whether it runs tests by pytest.
-    pub fn is_pytest(&self) -> bool {
-        self.program == "pytest"
-    }
-
-    /// How this check, which failed, relates to another one. None if they are known to be apart.
-    pub fn kinship(&self, other: &Self) -> Option<Kinship> {
+    /// Whether both may fail by the same.
+    fn is_kin(&self, other: &Self) -> bool {
         let are_tasks_apart = self.task.is_some() && other.task.is_some() && self.task != other.task;
-        if self.program != other.program || are_tasks_apart {
-            return None;
-        }
         let overlaps = |one: &Target| other.targets.iter().any(|other| self.may_share(one, other));
-        if !self.targets.iter().any(overlaps) {
-            return None;
-        }
-        Some(match (self.includes(other), other.includes(self)) {
-            (true, true) => Kinship::Same,
-            (true, false) => Kinship::Wider,
-            (false, true) => Kinship::Narrower,
-            (false, false) => Kinship::Alike,
-        })
+        self.program == other.program && !are_tasks_apart && self.targets.iter().any(overlaps)
     }
 
-    /// Whether both have one program and reach nothing in common.
-    pub fn is_apart(&self, other: &Self) -> bool {
-        self.program == other.program && self.kinship(other).is_none()
-    }
-
-    /// Whether a run of this check is also a run of the other one.
-    pub fn includes(&self, other: &Self) -> bool {
+    fn includes(&self, other: &Self) -> bool {
         let is_in = |inner: &Target, outer: &Target| {
             let is_it = inner.path == outer.path && (outer.is_deep || !inner.is_deep);
             is_it || outer.is_deep && is_within(&inner.path, &outer.path)
@@ -431,5 +455,37 @@ mod tests {
             assert_eq!(reach(failed).kinship(&reach(other)), None, "{failed} | {other}");
             assert_eq!(reach(other).kinship(&reach(failed)), None, "{other} | {failed}");
         }
+    }
+
+    /// Red before: a line of a shell with more than its check in it was another check.
+    #[test]
+    fn a_check_is_the_same_in_a_line_that_prepares_tidies_and_tells() {
+        for line in [
+            "sh t; rc=$?; exit $rc",
+            "sh t; rc=$?; echo \"code $rc\"; exit $rc",
+            "sh t > out.log 2>&1; rc=$?; cat out.log; exit $rc",
+            "sh t > out.log 2>&1 || { cat out.log; exit 1; }",
+            "sh t || { echo bad; exit 1; }",
+            "sh t; if [ $? -ne 0 ]; then exit 1; fi",
+            "set -e; mkdir -p out; sh t; rm -rf out",
+            "if [ -d src ]; then sh t; else exit 1; fi",
+            "if ! sh t; then exit 1; fi",
+            "{ sh t; }",
+            "(sh t)",
+            "[ -d src ] || exit 1; sh t",
+            "sh t; rc=$?; rm -f out.log; exit $rc",
+            "sh t && sh t",
+            "if grep -q b a; then sh t; else exit 1; fi",
+            "for n in 1 2 3; do sh t || exit 1; done",
+            "out=$(sh t) || { echo \"$out\"; exit 1; }",
+        ] {
+            let wrapped = reach(&shell_words::join(["bash", "-c", line]));
+            assert_eq!(wrapped.kinship(&reach("sh t")), Some(Kinship::Same), "{line}");
+        }
+        let both = reach("sh -c 'sh t && make lint'");
+        assert_eq!(both.kinship(&reach("sh t")), Some(Kinship::Wider));
+        assert_eq!(reach("sh t").kinship(&both), Some(Kinship::Narrower));
+        assert_eq!(both.kinship(&reach("sh u")), None);
+        assert_eq!(reach("sh -c '! sh t'").kinship(&reach("sh t")), None);
     }
 }

@@ -8,6 +8,7 @@ use super::{Deed, State};
 use crate::domain::agent::AgentId;
 use crate::domain::candidates::Candidates;
 use crate::domain::claim::{ClaimType, Outcome, Override, Position, Relation, Share, Status, Trigger};
+use crate::domain::digest::says_failure;
 use crate::domain::event::{
     ClaimCreated, ClaimSuperseded, EvidenceAdded, EvidenceRetracted, OverrideProposed, PositionTaken,
     Recorded, StatusChanged,
@@ -92,6 +93,11 @@ impl Claim {
     /// The statement in the owner's words.
     pub fn statement(&self) -> &str {
         &self.statement
+    }
+
+    /// Whether only its owner knows which outcome of a check shows it: a dead end, or a claim that something fails.
+    pub fn is_of_failure(&self) -> bool {
+        self.claim_type == ClaimType::Negative || says_failure(&self.statement)
     }
 
     /// The actions that a dead end warns about. None for other claims.

@@ -60,7 +60,12 @@ impl<'r> Fitting<'r> {
     }
 
     /// The run that would settle a dispute about a claim; `None` when no profile can settle it.
-    pub fn settling(&self, id: ClaimId, claim_type: ClaimType, scopes: &[Scope]) -> Option<Settling> {
+    pub fn settling(
+        &self,
+        (id, claim_type): (ClaimId, ClaimType),
+        scopes: &[Scope],
+        prediction: Prediction,
+    ) -> Option<Settling> {
         // A claim that waits for a run about files which are not there is refused.
         let mut paths = scopes.iter().filter(|scope| scope.is_path()).peekable();
         let is_missing = |scope: &Scope| scope.looks_like_file() && !self.root.join(scope.as_str()).exists();
@@ -69,11 +74,14 @@ impl<'r> Fitting<'r> {
         if has_no_file || matches!(claim_type, ClaimType::Decision | ClaimType::Negative) {
             return None;
         }
-        let fitting = self.names(scopes, Prediction::Passes);
+        let fitting = self.names(scopes, prediction);
         let ((first, args), others) = fitting.split_first()?;
         let mut run = json!({ "profile": first, "claim_id": id, "blocking": true });
         if !args.is_empty() {
             run["args"] = json!(args);
+        }
+        if prediction != Prediction::Passes {
+            run["prediction"] = json!(prediction);
         }
         let others = others.iter().map(|(name, _)| name.clone()).collect();
         Some(Settling { run: way::call("run_experiment", &run), others })

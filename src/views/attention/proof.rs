@@ -10,6 +10,7 @@ use crate::domain::claim::{ClaimType, Position, Status};
 use crate::domain::decide::{
     NEITHER_DECIDES, NO_PREDICTION, NOT_TOLD_APART, ONE_PROVES_NOTHING, REPEATS_AFTER_A_TOUCH,
 };
+use crate::domain::digest::says_failure;
 use crate::domain::event::{Event, PositionTaken};
 use crate::domain::experiment::{Prediction, RunState};
 use crate::domain::ids::ClaimId;
@@ -141,9 +142,19 @@ pub(super) fn proof_of(
     if !scopes.iter().any(Scope::is_path) {
         return None;
     }
-    let fitting = profiles.settling(claim, claim_type?, &scopes)?;
-    let Some(run) = store.failure_predicted(claim) else {
-        return Some(format!("a run may decide instead: {}", fitting.run));
+    let said = store.last_prediction(claim);
+    let Some((run, _)) = said.filter(|(_, prediction)| *prediction == Prediction::Fails) else {
+        let of_failure =
+            || store.claim(claim).ok().flatten().filter(|claim| says_failure(&claim.summary.statement));
+        let unsaid = if said.is_none() { of_failure() } else { None };
+        let prediction = if unsaid.is_some() { Prediction::Fails } else { Prediction::Passes };
+        let run = profiles.settling((claim, claim_type?), &scopes, prediction)?.run;
+        return Some(match unsaid {
+            Some(unsaid) => {
+                format!("{} says by a run which outcome shows it, as with {run}", name(&unsaid.summary.owner))
+            }
+            None => format!("a run may decide instead: {run}"),
+        });
     };
     let run = store.experiment(run).ok()??;
     let names = profiles.names(&scopes, Prediction::Fails);

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use super::{piped, printed};
+use super::{fails_alone, piped, printed};
 
 #[test]
 fn the_end_of_a_pipe_that_only_prints_is_told_from_one_that_decides() {
@@ -201,6 +201,12 @@ fn a_line_tells_only_of_the_checks_that_reach_its_exit_code() {
         "pytest a || (exit 1); pytest b",
         "pytest a || exit 1 & pytest b",
         // What ends otherwise than it says.
+        "ok=1; pytest a || ok=0; [ $ok = 0 ]",
+        "ok=1; pytest a || ok=0; . ./env; [ $ok = 1 ]",
+        "ok=1; pytest a || ok=0; [ $ok = 1 ] || echo bad",
+        "failed=; pytest a || failed=\"$failed a\"; [ -n \"$failed\" ]",
+        "failed=; pytest a || failed=\"$failed a\"; [ -n $failed ] && exit 1; exit 0",
+        "if pytest a; then rc=0; else echo bad; rc=$?; fi; exit $rc",
         "! pytest a || exit 1",
         "set -e; ! pytest a || exit 1",
         "! pytest a || exit 1; rm -f out",
@@ -686,4 +692,46 @@ fn what_is_no_pipe_or_tells_of_its_failures_hides_nothing() {
     ] {
         assert_eq!(piped(line), None, "{line}");
     }
+}
+
+#[test]
+fn a_line_tells_by_a_variable_that_keeps_whether_a_check_failed() {
+    for line in [
+        "ok=1; pytest a || ok=0; pytest b || ok=0; [ $ok = 1 ]",
+        "ok=1; pytest a || ok=0; if [ $ok -ne 1 ]; then exit 1; fi",
+        "ok=yes; pytest a || ok=no; test \"$ok\" = yes",
+        "failed=; pytest a || failed=\"$failed a\"; pytest b || failed=\"$failed b\"; [ -z \"$failed\" ]",
+        "failed=\"\"; pytest a || failed=\"$failed a\"; if [ -n \"$failed\" ]; then echo \"$failed\"; exit 1; fi",
+        "if pytest a; then rc=0; else rc=$?; fi; rm -f out; exit $rc",
+        "pytest a; rc=$?; rm -f out; exit ${rc}",
+        "pytest a; rc=$?; [ $rc -gt 0 ] && exit $rc; exit 0",
+    ] {
+        assert_eq!(printed(&["bash", "-c", line].map(str::to_owned)), None, "{line}");
+    }
+    let line = "pytest a; rm -f out; pytest b";
+    assert_eq!(printed(&["bash", "--norc", "-ec", line].map(str::to_owned)), None);
+}
+
+/// Red before: `cd x` without `x` proved that the tests fail.
+#[test]
+fn a_line_that_may_fail_without_its_check_is_known() {
+    let alone = |line: &str| fails_alone(&["bash", "-c", line].map(str::to_owned));
+    for line in [
+        "cd x && pytest",
+        "[ -f Makefile ] && make test",
+        "set -e; mkdir out; pytest",
+        "git pull; cd a || exit 1; pytest",
+    ] {
+        assert!(alone(line), "{line}");
+    }
+    for line in [
+        "pytest",
+        "mkdir -p out; pytest",
+        "pytest && rm -rf out",
+        "pytest a || { cat log; exit 1; }",
+        "cd a; pytest",
+    ] {
+        assert!(!alone(line), "{line}");
+    }
+    assert!(!fails_alone(&["pytest".to_owned()]));
 }
