@@ -1,6 +1,6 @@
 //! Playbooks: sequences of steps that ended well more than once, mined from what hooks saw. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -44,7 +44,7 @@ const DAY_MS: i64 = 24 * 3_600_000;
 const NAME_CHARS: usize = 48;
 
 /// One step.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
     /// A command in normal form. It ended without a failure.
@@ -255,7 +255,7 @@ fn supports(ends: &[(u32, u32)]) -> usize {
 /// The playbooks in what was tried: closed sequences that ended well often enough. None of them is like another one, or
 /// like one in `known`.
 pub fn mine(tried: &[Tried], known: &[Vec<Step>]) -> Vec<Found> {
-    let mut numbers: BTreeMap<&Step, u32> = BTreeMap::new();
+    let mut numbers: HashMap<&Step, u32> = HashMap::new();
     let mut steps: Vec<&Step> = Vec::new();
     let sequences: Vec<Sequence> = tried
         .iter()

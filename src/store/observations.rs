@@ -1,8 +1,8 @@
 //! Observations: what hooks saw agents do, in a form that can be counted. Miners read them.
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
-use super::rows::{Json, bound, json, only};
+use super::rows::{Columns, InOrder, Json, bound, only};
 use super::{Reader, StoreError};
 use crate::domain::event::{CommandRan, FileEdited, Recorded, ToolUsed};
 use crate::domain::ids::{SessionId, TaskId};
@@ -172,7 +172,7 @@ fn keep_bounded(db: &Connection, newest: i64, now_ms: i64, max_kept: i64) -> Res
 const OBSERVATION: &str = "SELECT n, seq, at, agent, session, task, worktree, kind, action, exit_code, failed, error, \
      output_sha256 FROM observations";
 
-fn observation(row: &Row<'_>) -> Result<Observation, StoreError> {
+fn observation(row: &InOrder<'_, '_>) -> Result<Observation, StoreError> {
     let task: Option<String> = row.get("task")?;
     Ok(Observation {
         n: row.get("n")?,
@@ -182,8 +182,8 @@ fn observation(row: &Row<'_>) -> Result<Observation, StoreError> {
         session: row.get("session")?,
         task: task.map(|id| id.parse()).transpose().map_err(super::rows::malformed)?,
         worktree: row.get("worktree")?,
-        kind: ObservedKind::of(&row.get::<_, String>("kind")?)?,
-        action: json(row, "action")?,
+        kind: ObservedKind::of(&row.get::<String>("kind")?)?,
+        action: row.json("action")?,
         exit_code: row.get("exit_code")?,
         failed: row.get("failed")?,
         error: row.get("error")?,
@@ -201,14 +201,16 @@ impl Reader {
     /// Observations with higher numbers than `after`, oldest first, at most `limit`.
     pub fn observations(&self, after: u64, limit: usize) -> Result<Vec<Observation>, StoreError> {
         let mut found = self.db.prepare_cached(&format!("{OBSERVATION} WHERE n > ?1 ORDER BY n LIMIT ?2"))?;
-        self.kept_of(found.query(params![bound(after), bound(limit)])?, observation)
+        let columns = Columns::default();
+        self.kept_of(found.query(params![bound(after), bound(limit)])?, |row| observation(&columns.of(row)))
     }
 
     /// The observations of a task in their order, at most `limit`.
     pub fn observations_of(&self, task: TaskId, limit: usize) -> Result<Vec<Observation>, StoreError> {
         let sql = format!("{OBSERVATION} WHERE task = ?1 ORDER BY n LIMIT ?2");
         let mut found = self.db.prepare_cached(&sql)?;
-        self.kept_of(found.query(params![task, bound(limit)])?, observation)
+        let columns = Columns::default();
+        self.kept_of(found.query(params![task, bound(limit)])?, |row| observation(&columns.of(row)))
     }
 }
 
@@ -216,7 +218,7 @@ impl Reader {
 mod tests {
     use rusqlite::Connection;
 
-    use super::{KEPT_MS, OBSERVATION, command_ran, keep_bounded, observation};
+    use super::{Columns, KEPT_MS, OBSERVATION, command_ran, keep_bounded, observation};
     use crate::domain::agent::AgentId;
     use crate::domain::event::{Event, Recorded};
     use crate::domain::ids::{CommandId, EventId};
@@ -259,7 +261,9 @@ mod tests {
             };
             let db = fold::empty().expect("read models");
             command_ran(&db, &at, ran).expect("a row");
-            let seen = db.query_row(OBSERVATION, [], |row| Ok(observation(row))).expect("a row");
+            let seen = db
+                .query_row(OBSERVATION, [], |row| Ok(observation(&Columns::default().of(row))))
+                .expect("a row");
             let expected = if runs.is_empty() { vec![message] } else { runs };
             assert_eq!(seen.expect("an observation").action, expected);
         }
