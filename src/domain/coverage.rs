@@ -52,7 +52,7 @@ pub fn hidden(argv: &[String], expect: Option<&Expect>) -> Option<String> {
             "begin the line with `set -e;` or put `|| exit 1` behind each check, and let nothing pass over a failure, or put \
              the steps into a script whose exit code tells"
         }
-        Hides::Compound("find") => "end its -exec with + instead of ;, or let xargs run the check",
+        Hides::Compound("find") => "let xargs without -r run the check",
         Hides::Compound("trap") => "leave the exit code out of the trap",
         Hides::Compound(_) => "let the check be its last command, with && before it",
     };
@@ -85,10 +85,10 @@ pub fn cannot_settle(check: Check<'_>, scopes: &[Scope], prediction: Prediction)
             "profile `{profile}` does not tell a check that failed from a tool that is missing: its [expect] needs `fails` or `ran`"
         ));
     }
-    if prediction == Prediction::Fails && !expect.tells_ran() && action::fails_alone(argv) {
+    if prediction == Prediction::Fails && expect.failed.is_none() && action::fails_alone(argv) {
         return Some(format!(
-            "the line of profile `{profile}` may fail before a check of it ran, so a failure shows nothing: add to its [expect] \
-             `ran`, what a check prints that ran"
+            "the line of profile `{profile}` may fail though its check did not, so a failure shows nothing: add to its [expect] \
+             `failed`, what a check prints that failed"
         ));
     }
     if globs.is_empty() {

@@ -103,11 +103,6 @@ impl Expect {
         !self.fails.is_empty() || self.ran.is_some()
     }
 
-    /// Whether the output tells that the check ran, or that it failed.
-    pub fn tells_ran(&self) -> bool {
-        self.ran.is_some() || self.failed.is_some()
-    }
-
     /// Whether a run with this exit code or signal can have an outcome. A shell reports a signal as an exit code
     /// above 128.
     pub fn is_outcome(&self, code: Option<i32>, signal: Option<i32>) -> bool {

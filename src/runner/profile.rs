@@ -92,7 +92,7 @@ enum Piece {
 }
 
 impl Element {
-    /// Splits a text at `{name}`; other braces are text.
+    /// Splits a text at `{name}`; other braces are text, also those of `${name}`, a variable of a shell.
     fn parse(text: &str) -> Self {
         let mut pieces = Vec::new();
         let mut plain = String::new();
@@ -100,7 +100,7 @@ impl Element {
         while let Some(open) = rest.find('{') {
             let (before, from) = rest.split_at(open);
             plain.push_str(before);
-            match from[1..].split_once('}').filter(|(name, _)| is_param_name(name)) {
+            match from[1..].split_once('}').filter(|(name, _)| is_param_name(name) && !plain.ends_with('$')) {
                 Some((name, after)) => {
                     if !plain.is_empty() {
                         pieces.push(Piece::Text(std::mem::take(&mut plain)));

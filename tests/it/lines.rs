@@ -24,7 +24,7 @@ const CHORES: [&str; 10] =
 const LOOKS: [&str; 3] = ["[ -f x ]", "test -f x", "! [ -f x ]"];
 const ENDS: [&str; 8] = ["code=$?", "rc=$?", "exit $code", "exit $rc", "exit 1", "exit", "exit $?", "exit 0"];
 /// Variables that keep whether a check failed, and tests of them.
-const KEEPS: [&str; 14] = [
+const KEEPS: [&str; 22] = [
     "ok=1",
     "ok=0",
     "failed=",
@@ -35,6 +35,14 @@ const KEEPS: [&str; 14] = [
     "[ $rc -gt 0 ]",
     "[ $ok == 0 ]",
     "[[ $ok == 1 ]]",
+    "[[ $ok = 0 ]]",
+    "[[ -n $failed ]]",
+    "[ '$ok' = 1 ]",
+    "[ ! -z \"$failed\" ]",
+    "[ ! $ok -eq 0 ]",
+    "[ \"$failed\" != \"\" ]",
+    "failed=\"$failed,a\"",
+    "wait $!",
     "[ -z \"$failed\" ]",
     "[ -z $failed ]",
     "[ -n $failed ]",
@@ -69,8 +77,9 @@ impl Lines {
             88..90 => format!("! {}", self.check()),
             90..92 => format!("out=$({})", self.check()),
             92..94 => format!("bash -c \"{}\"", self.check()),
-            94..96 => format!("eval {}", self.check()),
-            96..97 => format!("{} > log", self.check()),
+            94..95 => format!("eval {}", self.check()),
+            95..96 => format!("{} > log", self.check()),
+            96..97 => format!("{} & wait $!", self.check()),
             97..98 => format!("if [ $? -ne 0 ]; then {}; fi", self.pick(&["exit 1", "cat log", "exit 0"])),
             _ => "> log".to_owned(),
         }
@@ -92,7 +101,8 @@ impl Lines {
                     self.list(depth, 1)
                 )
             }
-            91..93 => format!("for i in 1 2; do {}; done", self.list(depth, 2)),
+            91..92 => format!("for i in 1 2; do {}; done", self.list(depth, 2)),
+            92..93 => format!("for i in 1 2; do {} || failed=\"$failed $i\"; done", self.check()),
             93..94 => format!("while [ -f x ]; do rm -f x; {}; done", self.list(depth, 1)),
             94..98 => {
                 let end = self.pick(&["tail -1", "cat", "grep ok", "tee log"]);

@@ -437,7 +437,7 @@ fn a_line_with_a_check_that_failed_does_not_prove_by_one_pass() {
     assert!(page.contains("one run proves nothing, because run R1 of the same check"), "{page}");
     let refused =
         shell.run("hm experiment run there --claim C2 --blocking --prediction fails --agent devops");
-    let why = "the line of profile `there` may fail before a check of it ran, so a failure shows nothing";
+    let why = "the line of profile `there` may fail though its check did not, so a failure shows nothing";
     assert!(said(&refused).contains(why), "{refused:?}");
 }
 

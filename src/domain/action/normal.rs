@@ -392,7 +392,9 @@ pub fn inside_shell(words: &[String], dir: &str) -> Option<Vec<NormalCommand>> {
     if line.split_whitespace().any(|word| word == "!") && printed(words).is_some() {
         return None;
     }
-    let found = normalise(&line, &format!("/{dir}"), "/");
+    let Reading { mut found, somewhere, .. } = read(&line, &format!("/{dir}"), "/");
+    // Of a directory that only the shell knows, the root is as good as any.
+    found.extend(somewhere);
     let looks = |command: &&NormalCommand| is_chore(command.words()) || is_probe(command.words());
     let mut checks: Vec<NormalCommand> = Vec::new();
     for check in found.iter().filter(|command| !looks(command)) {

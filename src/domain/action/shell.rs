@@ -111,6 +111,9 @@ struct Cutter<'l> {
     steps: Vec<Step>,
 }
 
+/// The most here-documents that begin on one line.
+const MAX_DOCUMENTS: usize = 16;
+
 /// The here-documents that are passed over. A line with another one is unclear from there on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Documents {
@@ -410,6 +413,9 @@ impl<'l> Cutter<'l> {
                 self.text = command;
                 let word = &self.line[first..self.at];
                 let [end] = shell_words::split(word).ok()?.try_into().ok()?;
+                if self.documents.len() == MAX_DOCUMENTS {
+                    return None;
+                }
                 self.documents.push(Document { end, is_quoted: word.contains(['\'', '"', '\\']), has_tabs });
                 self.text.push(' ');
                 return Some(());

@@ -9,11 +9,11 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use self::command::{
-    CHANGE, PREPARE, SENDERS, SUCCEED, first_check, has_kill, inner, is_plain, is_test, judges, looks,
-    says_what_is, words,
+    CHANGE, PREPARE, SENDERS, SUCCEED, checks, first_check, has_kill, inner, is_optional, is_plain, is_test,
+    judges, looks, never_fails, says_what_is, words,
 };
-use self::known::{Value, of_code, of_test, of_word};
-use self::tree::{Item, Node, Pipeline, Simple, Turns, parsed};
+use self::known::{Value, has_plain_dollar, of_code, of_test, of_word};
+use self::tree::{Item, Node, Over, Pipeline, Simple, parsed};
 use super::normal::{SHELLS, is_assignment, name};
 use super::pipe::chore::{each_is, executed, is_chore, is_probe, keeps_exit, started};
 use super::pipe::{Hides, PRINTERS, Piped};
@@ -22,6 +22,8 @@ use super::shell::{Joint, VALUE};
 /// The most runs of a line that are told apart, and the most turns of a loop.
 const MAX_PATHS: usize = 200;
 const MAX_TURNS: usize = 3;
+/// The most turns of a loop after which its runs are still new.
+const MAX_ROUNDS: usize = 16;
 /// The most commands that are run in thought for one line.
 const MAX_STEPS: u32 = 20_000;
 /// The first check of a command whose failure its exit code may not tell. A line for a shell that is unclear tells nothing.
@@ -30,14 +32,7 @@ pub(super) fn untold(argv: &[String], depth: usize) -> Option<Piped> {
     let lines = inner(started(argv)).and_then(|(_, line)| first_check(&parsed(line)?, depth));
     let steps = Cell::new(MAX_STEPS);
     // Where nothing else checks, what looks and what prints does.
-    let thought = Thought {
-        depth,
-        is_strict: lines.is_none(),
-        is_service: false,
-        has_nullglob: false,
-        is_posix: false,
-        steps: &steps,
-    };
+    let thought = Thought::of(depth, lines.is_none(), &steps);
     let path = Path { succeeded: true, ..Path::default() };
     let ends = match thought.simple(&command, path, Place::default()) {
         Ok(ends) => ends,
@@ -51,24 +46,33 @@ pub(super) fn untold(argv: &[String], depth: usize) -> Option<Piped> {
     passes().any(|path| !path.ran).then_some(Piped { first, by: Hides::Choice })
 }
 
-/// Whether a line for a shell may fail before a check of it ran, as `cd a && pytest` does without `a`.
+/// Whether a line for a shell may fail though its check did not: before it, as `cd a && pytest` without `a`, after it, or by
+/// another one of its checks.
 pub(super) fn fails_alone(argv: &[String], depth: usize) -> bool {
     let Some((_, line)) = inner(started(argv)) else { return false };
-    if parsed(line).and_then(|items| first_check(&items, depth)).is_none() {
+    let Some(items) = parsed(line) else { return false };
+    let checks = checks(&items, depth);
+    if checks.is_empty() {
         return false;
     }
+    // A file that is read or written is missing, or its directory.
+    let is_missing = line.replace("<<", "").contains('<') || line.split('>').skip(1).any(writes_below);
+    if checks.len() > 1 || is_missing || line.contains("trap ") {
+        return true;
+    }
     let steps = Cell::new(MAX_STEPS);
-    let thought = Thought {
-        depth,
-        is_strict: false,
-        is_service: false,
-        has_nullglob: false,
-        is_posix: false,
-        steps: &steps,
-    };
+    let thought = Thought::of(depth, false, &steps);
     let command = Simple { text: shell_words::join(argv), within: Vec::new() };
     let ends = thought.simple(&command, Path { succeeded: true, ..Path::default() }, Place::default());
-    ends.is_ok_and(|ends| ends.iter().any(|end| !end.succeeded && !end.ran))
+    ends.is_ok_and(|ends| ends.iter().any(|end| !end.succeeded && !end.failed))
+}
+
+/// Whether what follows `>` is a file in a directory that may be missing.
+fn writes_below(after: &str) -> bool {
+    let file = after.trim_start_matches(['|', '>', ' ']);
+    let file = &file[..file.find(|c: char| c.is_whitespace() || ";|&)".contains(c)).unwrap_or(file.len())];
+    file.contains('/')
+        && !["/dev/", "/tmp/", "./"].iter().any(|known| file.trim_matches(['"', '\'']).starts_with(known))
 }
 
 /// What hides the result of an unclear line.
@@ -86,17 +90,26 @@ pub(super) fn is_errexit(word: &str) -> bool {
 }
 
 /// Takes the options of `set` or of a shell, up to its first other word.
-fn take_options(words: &[String], path: &mut Path) {
+fn take_options(words: &[String], path: &mut Path) -> Result<(), Hides> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
-        // A long option of a shell.
+        // A long option of a shell. Some of them run nothing.
         if word.len() > 2 && word.starts_with("--") {
-            continue;
+            if ["--norc", "--noprofile", "--login", "--posix", "--rcfile", "--init-file"]
+                .contains(&word.as_str())
+            {
+                continue;
+            }
+            return Err(Hides::Unread);
         }
         let Some(flags) = word.strip_prefix(['-', '+']).filter(|flags| !flags.starts_with('-')) else {
-            return;
+            break;
         };
         let is_on = word.starts_with('-');
+        // It reads its line, and runs nothing.
+        if is_on && flags.contains(['n', 'D']) && !flags.contains('o') {
+            return Err(Hides::Unread);
+        }
         if flags.contains('e') {
             path.errexit = is_on;
         }
@@ -104,10 +117,12 @@ fn take_options(words: &[String], path: &mut Path) {
             match words.next().map(String::as_str) {
                 Some("errexit") => path.errexit = is_on,
                 Some("pipefail") => path.pipefail = is_on,
+                Some("noexec") => return Err(Hides::Unread),
                 _ => {}
             }
         }
     }
+    Ok(())
 }
 
 /// One run of a line up to a place in it.
@@ -119,6 +134,10 @@ struct Path {
     hidden: Option<Piped>,
     /// Whether a check ran.
     ran: bool,
+    /// Whether a check failed.
+    failed: bool,
+    /// Whether it is in another directory than the line says.
+    is_astray: bool,
     /// What is known of the variables.
     kept: BTreeMap<String, Value>,
     errexit: bool,
@@ -183,13 +202,23 @@ struct Thought<'t> {
     is_posix: bool,
 }
 
-impl Thought<'_> {
+impl<'t> Thought<'t> {
+    /// Outside of a shell.
+    const fn of(depth: usize, is_strict: bool, steps: &'t Cell<u32>) -> Self {
+        Self { depth, is_strict, steps, is_service: false, has_nullglob: false, is_posix: false }
+    }
+
     /// The ends of all runs of a line for a shell, which has the options before the line.
     fn line(self, (shell, options): (&str, &[String]), line: &str) -> Paths {
         let depth = self.depth.checked_sub(1).ok_or(Hides::Unread)?;
         // `&>` of bash puts a command into the background of these; and a line that only a shell knows may be anything.
         let is_posix = ["sh", "dash", "ash"].contains(&shell);
-        if is_posix && line.contains("&>") || line.trim_start().starts_with('$') || line.trim() == VALUE {
+        let is_odd = line.contains("nocasematch") || line.contains("$'") && line.contains("\\'");
+        if is_odd
+            || is_posix && line.contains("&>")
+            || line.trim_start().starts_with('$')
+            || line.trim() == VALUE
+        {
             return Err(Hides::Unread);
         }
         let items = parsed(line).ok_or_else(|| unread(line))?;
@@ -198,7 +227,7 @@ impl Thought<'_> {
         }
         let mut path = Path { succeeded: true, ..Path::default() };
         let end = options.iter().position(|word| word == line).unwrap_or(options.len());
-        take_options(&options[..end], &mut path);
+        take_options(&options[..end], &mut path)?;
         let has_nullglob = line.contains("nullglob");
         Self { depth, is_service: has_kill(&items), has_nullglob, is_posix, ..self }.list(
             &items,
@@ -368,8 +397,16 @@ impl Thought<'_> {
                 let asked = Place { is_ignored: true, is_condition: true, ..inside };
                 // The runs before a turn, and how the last turn ended.
                 let mut open = vec![(path, true)];
-                let mut ends = Vec::new();
-                for _ in 0..=MAX_TURNS {
+                let (mut ends, mut seen) = (Vec::new(), Vec::new());
+                for turn in 0.. {
+                    open.retain(|one| !seen.contains(one));
+                    if open.is_empty() {
+                        break;
+                    }
+                    if turn > MAX_ROUNDS || seen.len() > MAX_PATHS {
+                        return Err(Hides::Compound(word));
+                    }
+                    seen.extend(open.iter().cloned());
                     let mut next = Vec::new();
                     for (path, last) in open {
                         for end in self.list(condition, path, asked)? {
@@ -392,30 +429,22 @@ impl Thought<'_> {
                             }
                         }
                     }
-                    let (mut kept_open, mut seen): (Vec<(Path, bool)>, usize) = (Vec::new(), 0);
-                    for one in next {
-                        seen += 1;
-                        if !kept_open.contains(&one) {
-                            kept_open.push(one);
-                        }
-                    }
-                    if seen > MAX_PATHS * MAX_TURNS {
-                        return Err(Hides::Compound(word));
-                    }
-                    open = kept_open;
+                    open = next;
                 }
                 kept(ends)
             }
-            Node::For(Turns { least, is_open }, body) => {
+            Node::For(Over { variable, least, is_open }, body) => {
                 let inside = Place { within: Some("for"), is_negated: false, ..place };
-                // Its variable may be the one that keeps an exit code.
-                let mut open = vec![Path { succeeded: true, is_chore: false, kept: BTreeMap::new(), ..path }];
+                let mut open = vec![Path { succeeded: true, is_chore: false, ..path }];
                 let least = if self.has_nullglob { 0 } else { (*least).min(MAX_TURNS) };
                 let turns = if *is_open || self.has_nullglob { MAX_TURNS } else { least };
                 let mut ends = Vec::new();
                 for turn in 0..turns {
                     if turn >= least {
                         ends.extend(open.iter().cloned());
+                    }
+                    for path in &mut open {
+                        path.kept.remove(variable);
                     }
                     let mut next = Vec::new();
                     for turned in on(open, |path| self.list(body, path, inside))? {
@@ -447,7 +476,7 @@ impl Thought<'_> {
         self.steps.set(left);
         let words = words(simple).ok_or(Hides::Unread)?;
         if words.iter().all(|word| is_assignment(word)) {
-            return self.assigned(&words, &simple.within, path, place);
+            return self.assigned(simple, &words, path, place);
         }
         let command = started(&words);
         let Some((program, arguments)) = command.split_first() else {
@@ -493,11 +522,18 @@ impl Thought<'_> {
         place: Place,
     ) -> Paths {
         path.is_chore = false;
-        if CHANGE.contains(&program) && (program != "printf" || arguments.iter().any(|word| word == "-v")) {
-            path.kept.retain(|variable, _| !arguments.iter().any(|word| word.starts_with(variable)));
+        if CHANGE.contains(&program)
+            && (program != "printf" || arguments.iter().any(|word| word.starts_with("-v")))
+        {
+            let is_open =
+                |word: &String| word.contains(['$', '{', '[']) || word.starts_with("-v") && word.len() > 2;
+            let open = arguments.iter().any(is_open);
+            path.kept.retain(|variable, _| !open && !arguments.iter().any(|word| word.starts_with(variable)));
         }
         // Arithmetic may set any variable, and so may a file.
-        let reads = program == "." || program == "source";
+        let reads = matches!(program, "." | "source")
+            || simple.text.contains("$[")
+            || program == "eval" && arguments == [VALUE];
         if reads || simple.text.contains(VALUE) && simple.within.is_empty() {
             path.kept.clear();
         }
@@ -520,17 +556,22 @@ impl Thought<'_> {
                     None => both(path),
                 }
             }
-            "break" | "continue" if !arguments.is_empty() => Err(Hides::Unread),
+            "break" | "continue" if !arguments.is_empty() || place.within.is_none() => Err(Hides::Unread),
+            // It has the exit code of what it waits for.
+            "wait" if !arguments.is_empty() => both(path),
             "break" | "continue" => {
                 let flow = if program == "break" { Flow::Out } else { Flow::Next };
                 Ok(vec![Path { flow, succeeded: true, ..path }])
             }
             "set" => {
-                take_options(arguments, &mut path);
+                take_options(arguments, &mut path)?;
                 Ok(vec![Path { succeeded: true, ..path }])
             }
             "trap" => {
-                let changes = arguments.iter().any(|word| word.split_whitespace().any(|word| word == "set"));
+                let changes = arguments.iter().any(|word| word.split_whitespace().any(|word| word == "set"))
+                    || arguments
+                        .iter()
+                        .any(|word| ["DEBUG", "RETURN", "USR1", "USR2"].contains(&word.as_str()));
                 if !keeps_exit(arguments) || changes {
                     return Err(Hides::Compound("trap"));
                 }
@@ -546,7 +587,8 @@ impl Thought<'_> {
             }
             "false" => Ok(vec![Path { succeeded: false, ..path }]),
             "find" if executed(arguments).any(|(inner, _)| !is_chore(started(inner))) => {
-                let mut ends = Vec::new();
+                // It may find nothing.
+                let mut ends = vec![Path { succeeded: true, ..path.clone() }];
                 for (inner, is_each) in executed(arguments).filter(|(inner, _)| !is_chore(started(inner))) {
                     let text = shell_words::join(inner);
                     let one = Simple { text: text.clone(), within: Vec::new() };
@@ -566,6 +608,7 @@ impl Thought<'_> {
                     let mut end = path.clone();
                     end.succeeded = inner.succeeded;
                     end.ran |= inner.ran;
+                    end.failed |= inner.failed;
                     let failed = || Piped { first: simple.text.clone(), by: place.by() };
                     let hidden = if inner.succeeded { inner.hidden } else { inner.hidden.map(|_| failed()) };
                     end.hidden = end.hidden.or(hidden);
@@ -585,7 +628,7 @@ impl Thought<'_> {
             {
                 Err(Hides::Unread)
             }
-            program if program.starts_with('-') => Err(Hides::Unread),
+            program if program.starts_with('-') || program == "[[" && self.is_posix => Err(Hides::Unread),
             program
                 if SENDERS.contains(&program)
                     && arguments.iter().any(|word| word.contains([';', '|', '&', '\n'])) =>
@@ -606,8 +649,17 @@ impl Thought<'_> {
             _ if (is_chore(command) || program == "." || program == "source")
                 && !self.is_telling(program, command) =>
             {
-                let failed = Path { succeeded: false, is_chore: true, ..path.clone() };
-                Ok(vec![Path { succeeded: true, ..path }, failed])
+                let goes = matches!(program, "cd" | "pushd" | "popd");
+                let failed = Path {
+                    succeeded: false,
+                    is_chore: true,
+                    is_astray: path.is_astray || goes,
+                    ..path.clone()
+                };
+                let never = never_fails(program, arguments);
+                Ok(std::iter::once(Path { succeeded: true, ..path })
+                    .chain((!never).then_some(failed))
+                    .collect())
             }
             _ if program == "read" && place.is_condition => both(path),
             _ if place.is_condition && is_probe(command) && (!self.is_strict || place.waits()) => both(path),
@@ -617,12 +669,11 @@ impl Thought<'_> {
                 path.ran |= self.is_strict || place.is_judged || !is_probe(command);
                 let mut failed = path.clone();
                 failed.hidden.get_or_insert(Piped { first: simple.text.clone(), by: place.by() });
+                // What looks, and what judges the output of another one, may miss something else.
+                failed.failed |= !path.is_astray && !is_probe(command);
                 let (pass, fail) = (!is_inverted, is_inverted);
                 let mut ends = vec![Path { succeeded: pass, ..path }, Path { succeeded: fail, ..failed }];
                 // It may have nothing to run.
-                let is_optional = |word: &String| {
-                    word.starts_with("-I") || ["-i", "-r", "--no-run-if-empty"].contains(&word.as_str())
-                };
                 if program == "xargs" && arguments.iter().any(is_optional) {
                     ends.push(before);
                 }
@@ -632,15 +683,19 @@ impl Thought<'_> {
     }
 
     /// `a=1`, `code=$?` and `out=$(pytest)`: the last one has the exit code of its substitution.
-    fn assigned(self, words: &[String], within: &[String], mut path: Path, place: Place) -> Paths {
+    fn assigned(self, simple: &Simple, words: &[String], mut path: Path, place: Place) -> Paths {
+        let Simple { text, within } = simple;
         let before = path.succeeded;
+        let is_plain = has_plain_dollar(text);
         // Arithmetic may set any variable.
         if within.is_empty() && words.iter().any(|word| word.contains(VALUE)) {
             path.kept.clear();
         }
         for (variable, value) in words.iter().filter_map(|word| word.split_once('=')) {
             let known = of_word(value, &Path { succeeded: before, ..path.clone() });
-            match known.filter(|_| !variable.ends_with('+') && (within.is_empty() || !value.contains('?'))) {
+            match known.filter(|_| {
+                !is_plain && !variable.ends_with('+') && (within.is_empty() || !value.contains('?'))
+            }) {
                 Some(known) => drop(path.kept.insert(variable.to_owned(), known)),
                 None => drop(path.kept.remove(variable.trim_end_matches('+'))),
             }
@@ -673,7 +728,7 @@ impl Thought<'_> {
         // Without quotes a value that is empty or has a space is another test; and `==` is one of bash.
         let has_quotes = |at: usize| simple.text[..at].ends_with('"');
         let is_quoted = is_own || simple.text.match_indices('$').all(|(at, _)| has_quotes(at));
-        if self.is_posix && arguments.iter().any(|word| word == "==") {
+        if has_plain_dollar(&simple.text) || self.is_posix && arguments.iter().any(|word| word == "==") {
             return None;
         }
         of_test(arguments, path, is_quoted)

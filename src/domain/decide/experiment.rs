@@ -286,11 +286,15 @@ fn without_prediction(run: &RunExperiment, (id, claim): (ClaimId, &Claim)) -> Re
             let args = run.args.iter().map(|(name, value)| format!("{name}={value}"));
             again["args"] = args.collect();
         }
-        if run.blocking {
-            again["blocking"] = json!(true);
-        }
-        if let Some(repeat) = run.repeat {
-            again["repeat"] = json!(repeat);
+        let rest = [
+            ("blocking", run.blocking.then(|| json!(true))),
+            ("repeat", run.repeat.map(|repeat| json!(repeat))),
+            ("cwd", run.cwd.as_ref().map(|cwd| json!(cwd))),
+        ];
+        for (name, value) in rest {
+            if let Some(value) = value {
+                again[name] = value;
+            }
         }
         way::call("run_experiment", &again)
     };

@@ -140,8 +140,13 @@ impl Reach {
         other.checks.iter().all(|inner| self.checks.iter().any(|outer| outer.includes(inner)))
     }
 
+    /// Each pair of checks of which at least one is the last of its line: two lines that begin alike are no kin by that.
     fn pairs<'r>(&'r self, other: &'r Self) -> impl Iterator<Item = (&'r Check, &'r Check)> {
-        self.checks.iter().flat_map(|one| other.checks.iter().map(move |other| (one, other)))
+        let ends = |reach: &'r Self, check: &Check| {
+            reach.checks.last().is_some_and(|last| std::ptr::eq(last, check))
+        };
+        let pairs = self.checks.iter().flat_map(|one| other.checks.iter().map(move |other| (one, other)));
+        pairs.filter(move |(one, another)| ends(self, one) || ends(other, another))
     }
 }
 
@@ -186,6 +191,10 @@ impl Check {
 
     /// Whether both may fail by the same.
     fn is_kin(&self, other: &Self) -> bool {
+        // What only the shell knows may be any check.
+        if self.program.contains(['$', '*']) || other.program.contains(['$', '*']) {
+            return true;
+        }
         let are_tasks_apart = self.task.is_some() && other.task.is_some() && self.task != other.task;
         let overlaps = |one: &Target| other.targets.iter().any(|other| self.may_share(one, other));
         self.program == other.program && !are_tasks_apart && self.targets.iter().any(overlaps)
@@ -476,12 +485,20 @@ mod tests {
             "sh t; rc=$?; rm -f out.log; exit $rc",
             "sh t && sh t",
             "if grep -q b a; then sh t; else exit 1; fi",
+            "set -e; cd \"$(git rev-parse --show-toplevel)\"; sh t",
             "for n in 1 2 3; do sh t || exit 1; done",
             "out=$(sh t) || { echo \"$out\"; exit 1; }",
         ] {
             let wrapped = reach(&shell_words::join(["bash", "-c", line]));
             assert_eq!(wrapped.kinship(&reach("sh t")), Some(Kinship::Same), "{line}");
         }
+        for line in ["for f in t; do sh $f || exit 1; done", "CMD=\"sh t\"; $CMD", "sh *.sh", "sh \"$PWD/t\""]
+        {
+            let open = reach(&shell_words::join(["bash", "-c", line]));
+            assert_eq!(open.kinship(&reach("sh t")), Some(Kinship::Alike), "{line}");
+        }
+        let (build, other) = (reach("sh -c 'sh build && sh t'"), reach("sh -c 'sh build && make lint'"));
+        assert_eq!(build.kinship(&other), None);
         let both = reach("sh -c 'sh t && make lint'");
         assert_eq!(both.kinship(&reach("sh t")), Some(Kinship::Wider));
         assert_eq!(reach("sh t").kinship(&both), Some(Kinship::Narrower));

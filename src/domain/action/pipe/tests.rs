@@ -179,6 +179,8 @@ fn a_line_that_ends_in_a_chore_tells_nothing_of_the_checks_before_it() {
 fn a_line_tells_only_of_the_checks_that_reach_its_exit_code() {
     let is_hidden = |line: &str| printed(&["bash", "-c", line].map(str::to_owned)).is_some();
     let shown: Vec<&str> = [
+        "find . -name '*_t.py' -exec sh -c 'pytest \"$@\"; true' sh {} +",
+        "find . -name '*_t.py' -exec sh -c 'pytest \"$@\"' sh {} +",
         "pytest a; pytest b",
         // What is left out by a command that fails, or by a condition.
         "set -e; cd a && pytest; echo ok",
@@ -346,7 +348,6 @@ fn a_line_tells_only_of_the_checks_that_reach_its_exit_code() {
         "pytest a; code=$?; exit $other",
         "pytest || { cat log; exit 0; }; cat log",
         "pytest || { cat log; }; cat log",
-        "find . -name '*_t.py' -exec sh -c 'pytest \"$@\"; true' sh {} +",
     ]
     .into_iter()
     .filter(|line| !is_hidden(line))
@@ -412,7 +413,6 @@ fn a_line_tells_only_of_the_checks_that_reach_its_exit_code() {
         "export A=1\ncd sub\npytest -q\n",
         "mkdir -p out; exec pytest",
         "[ -f x ] || exit 1; pytest",
-        "find . -name '*_t.py' -exec sh -c 'pytest \"$@\"' sh {} +",
     ]
     .into_iter()
     .filter(|line| is_hidden(line))
@@ -712,24 +712,39 @@ fn a_line_tells_by_a_variable_that_keeps_whether_a_check_failed() {
     assert_eq!(printed(&["bash", "--norc", "-ec", line].map(str::to_owned)), None);
 }
 
-/// Red before: `cd x` without `x` proved that the tests fail.
+/// Red before: `cd x` without `x`, or a report that could not be copied after the tests had passed, proved that the tests fail.
 #[test]
 fn a_line_that_may_fail_without_its_check_is_known() {
     let alone = |line: &str| fails_alone(&["bash", "-c", line].map(str::to_owned));
     for line in [
         "cd x && pytest",
+        "cd a; pytest",
         "[ -f Makefile ] && make test",
         "set -e; mkdir out; pytest",
         "git pull; cd a || exit 1; pytest",
+        "set -e; pytest; cp report.xml /tmp",
+        "pytest; rc=$?; [ $rc -ne 0 ] && exit $rc",
+        "pytest && [ -f report.xml ]",
+        "pytest; exit 1",
+        "set -e; trap 'rm out' EXIT; pytest",
+        "pytest > build/check.log",
+        "pytest < input.txt",
+        "out=$(pytest < input.txt) || exit 1",
+        "npm ci && pytest",
+        "set -o pipefail; pytest | grep -v PASS",
     ] {
         assert!(alone(line), "{line}");
     }
     for line in [
         "pytest",
         "mkdir -p out; pytest",
-        "pytest && rm -rf out",
-        "pytest a || { cat log; exit 1; }",
-        "cd a; pytest",
+        "pytest || exit 1; rm -rf out",
+        "pytest a > log 2>&1 || { cat log; exit 1; }",
+        "pytest > /dev/null 2>&1",
+        "set -e; export A=1; pytest",
+        "rm -f log && pytest",
+        "set -o pipefail; pytest | tee log",
+        "pytest; rc=$?; rm -f out; exit $rc",
     ] {
         assert!(!alone(line), "{line}");
     }

@@ -10,21 +10,36 @@ use super::tree::{Item, Node, Pipeline, Simple, parsed};
 pub(super) const PREPARE: &str = "cd chmod chown clear cp env install kill killall ln mkdir mktemp mv pkill popd pushd rm rmdir seq sleep \
     sync touch tput truncate umask xargs yes";
 /// Programs that give a line to a shell elsewhere.
-pub(super) const SENDERS: [&str; 14] = [
+pub(super) const SENDERS: [&str; 29] = [
+    "chroot",
     "cmd",
+    "concurrently",
+    "csh",
+    "elvish",
+    "hyperfine",
+    "ksh93",
+    "lksh",
     "nix-shell",
     "npm",
     "npx",
+    "nu",
+    "oksh",
+    "osh",
     "parallel",
     "pnpm",
     "powershell",
     "pwsh",
+    "rbash",
     "runuser",
     "script",
+    "sg",
     "ssh",
     "su",
+    "tcsh",
     "vagrant",
     "watch",
+    "xonsh",
+    "yash",
 ];
 /// Commands that succeed whatever was before them.
 pub(super) const SUCCEED: [&str; 8] = [":", "date", "echo", "printf", "shopt", "true", "umask", "wait"];
@@ -48,7 +63,7 @@ pub(super) const CHANGE: [&str; 12] = [
 pub(super) fn is_plain(items: &[Item]) -> bool {
     let [Item { pipelines, is_aside: false }] = items else { return false };
     let [(_, Pipeline { is_negated: false, commands })] = pipelines.as_slice() else { return false };
-    matches!(commands.as_slice(), [Node::Simple(simple)] if !simple.text.starts_with("not "))
+    matches!(commands.as_slice(), [Node::Simple(simple)] if !["not ", "or ", "and ", "begin ", "builtin "].iter().any(|word| simple.text.starts_with(word)))
 }
 
 /// Whether a command of a line ends others: what runs in the background is a service.
@@ -78,14 +93,40 @@ pub(super) fn each_simple(items: &[Item], holds: &mut dyn FnMut(&Simple) -> bool
 
 /// The first check of a line.
 pub(super) fn first_check(items: &[Item], depth: usize) -> Option<String> {
-    let mut first = None;
+    checks(items, depth).into_iter().next()
+}
+
+/// The checks of a line, each once.
+pub(super) fn checks(items: &[Item], depth: usize) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
     each_simple(items, &mut |simple| {
-        if is_check(simple, depth) {
-            first = Some(simple.text.clone());
+        if is_check(simple, depth) && !found.contains(&simple.text) {
+            found.push(simple.text.clone());
         }
-        first.is_some()
+        false
     });
-    first
+    found
+}
+
+/// Whether a chore succeeds whatever is there: `rm -f log`, `export A=1`.
+pub(super) fn never_fails(program: &str, arguments: &[String]) -> bool {
+    match program {
+        "declare" | "export" | "typeset" => !arguments.iter().any(|word| word.contains(VALUE)),
+        "tee" => true,
+        "rm" => arguments.first().is_some_and(|word| word.starts_with('-') && word.contains('f')),
+        _ => false,
+    }
+}
+
+/// Whether `xargs` may have nothing to run, as with `-r`, `-0r` and `-I {}`.
+pub(super) fn is_optional(word: &String) -> bool {
+    let short = word.strip_prefix('-').filter(|flags| !flags.starts_with('-'));
+    word.starts_with("--no-run")
+        || word.starts_with("--replace")
+        || short.is_some_and(|flags| {
+            let with_value = flags.find(['a', 'd', 'E', 'L', 'n', 'P', 's']).unwrap_or(flags.len());
+            flags[..with_value].contains(['I', 'i', 'r'])
+        })
 }
 
 /// Whether a simple command, or what it starts, checks something.

@@ -33,6 +33,12 @@ pub(super) fn of_test(arguments: &[String], path: &Path, is_quoted: bool) -> Opt
         Value::Fails | Value::Filled => Some(false),
     };
     match words {
+        [not, rest @ ..]
+            if not == "!"
+                && (rest.len() == 3 || rest.first().is_some_and(|word| word.starts_with(['-', '$']))) =>
+        {
+            of_test(rest, path, is_quoted).map(|is| !is)
+        }
         [value] if value.starts_with('$') => is_empty(value).map(|is_empty| !is_empty),
         [option, value] if option == "-n" => is_empty(value).map(|is_empty| !is_empty),
         [option, value] if option == "-z" => is_empty(value),
@@ -48,6 +54,13 @@ pub(super) fn of_test(arguments: &[String], path: &Path, is_quoted: bool) -> Opt
             };
             match (value(one)?, value(other)?) {
                 (Value::Fails, Value::Text(zero)) if zero == "0" => is(Ordering::Greater),
+                (Value::Fails | Value::Filled, Value::Text(empty)) if empty.is_empty() => {
+                    match operator.as_str() {
+                        "=" | "==" => Some(false),
+                        "!=" => Some(true),
+                        _ => None,
+                    }
+                }
                 (Value::Text(one), Value::Text(other)) => {
                     let numbers = one.parse::<i64>().ok().zip(other.parse::<i64>().ok());
                     let is_text = operator.contains('=') || numbers.is_none();
@@ -78,10 +91,9 @@ pub(super) fn of_word(word: &str, path: &Path) -> Option<Value> {
     if word.contains(VALUE) {
         return None;
     }
-    // With a letter of its own it is never empty: `$failed a`.
+    // With a text of its own it is never empty: `$failed a`, `$errors,a`.
     if word.contains('$') {
-        let last = word.rsplit(' ').next().unwrap_or_default();
-        return (!last.is_empty() && !last.contains('$')).then_some(Value::Filled);
+        return has_own_text(word).then_some(Value::Filled);
     }
     let is_plain = |c: char| c.is_alphanumeric() || "._-/:, ".contains(c);
     word.chars().all(is_plain).then(|| Value::Text(word.to_owned()))
@@ -95,4 +107,36 @@ pub(super) fn of_code(code: &str, path: &Path) -> Option<bool> {
         Value::Text(code) => code.parse::<i64>().ok().map(|code| code.rem_euclid(256) == 0),
         Value::Filled => None,
     }
+}
+
+/// Whether anything but variables is in a word.
+fn has_own_text(word: &str) -> bool {
+    let mut parts = word.split('$');
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    !parts.next().unwrap_or_default().trim().is_empty()
+        || parts.any(|part| {
+            let rest = match part.strip_prefix('{') {
+                Some(braced) => braced.split_once('}').map_or("", |(_, rest)| rest),
+                None => part.trim_start_matches(is_name),
+            };
+            !rest.trim().is_empty()
+        })
+}
+
+/// Whether a dollar in a command stands for itself: behind a backslash, or in single quotes.
+pub(super) fn has_plain_dollar(text: &str) -> bool {
+    let (mut quote, mut is_escaped) = (None, false);
+    text.chars().any(|c| {
+        if std::mem::take(&mut is_escaped) {
+            return c == '$';
+        }
+        match (c, quote) {
+            ('\\', None | Some('"')) => is_escaped = true,
+            ('\'' | '"', None) => quote = Some(c),
+            (c, Some(open)) if c == open => quote = None,
+            ('$', Some('\'')) => return true,
+            _ => {}
+        }
+        false
+    })
 }

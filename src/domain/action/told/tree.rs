@@ -19,12 +19,13 @@ pub(super) enum Node {
         body: Vec<Item>,
     },
     /// A loop over words.
-    For(Turns, Vec<Item>),
+    For(Over, Vec<Item>),
 }
 
-/// How many turns a loop over words has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Turns {
+/// The variable of a loop over words, and how many turns it has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Over {
+    pub(super) variable: String,
     pub(super) least: usize,
     /// Whether it may have more.
     pub(super) is_open: bool,
@@ -58,7 +59,7 @@ enum Token {
     Open,
     Close,
     Word(&'static str),
-    Over(Turns),
+    Over(Over),
     Command(Simple),
     Joined(Joint),
 }
@@ -165,16 +166,16 @@ fn words<'t>(tokens: &mut Vec<Token>, mut text: &'t str) -> Option<&'t str> {
         match first {
             "for" | "select" => {
                 let words: Vec<&str> = text.split_whitespace().collect();
-                let ["for", _, "in", over @ ..] = words.as_slice() else { return None };
+                let ["for", variable, "in", over @ ..] = words.as_slice() else { return None };
                 // A pattern without a match stands for itself.
                 let is_pattern = |word: &str| word.contains(['*', '?', '[', '{']);
                 let is_value = |word: &str| word.contains('$') || word.contains(VALUE);
                 let least = over.iter().filter(|word| !is_value(word)).count();
                 let is_open = over.iter().any(|word| is_pattern(word) || is_value(word));
-                tokens.push(Token::Over(Turns { least, is_open }));
+                tokens.push(Token::Over(Over { variable: (*variable).to_owned(), least, is_open }));
                 return Some("");
             }
-            "case" | "esac" | "function" | "coproc" | "end" => return None,
+            "case" | "esac" | "function" | "coproc" | "end" | "foreach" | "repeat" => return None,
             _ => {}
         }
         let Some(word) = WORDS.into_iter().find(|word| *word == first) else { return Some(text) };
