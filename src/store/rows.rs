@@ -153,11 +153,20 @@ pub(super) struct InOrder<'r, 's> {
 
 impl InOrder<'_, '_> {
     pub(super) fn get<T: FromSql>(&self, name: &'static str) -> rusqlite::Result<T> {
+        self.row.get(self.place(name)?)
+    }
+
+    /// A text that is not copied.
+    pub(super) fn text(&self, name: &'static str) -> Result<&str, StoreError> {
+        self.row.get_ref(self.place(name)?)?.as_str().map_err(malformed)
+    }
+
+    fn place(&self, name: &'static str) -> rusqlite::Result<usize> {
         let nth = self.next.replace(self.next.get() + 1);
         let known = self.columns.0.borrow().get(nth).copied();
         // The same address is the same name.
         if let Some((_, place)) = known.filter(|(known, _)| std::ptr::eq(*known, name)) {
-            return self.row.get(place);
+            return Ok(place);
         }
         let columns: &rusqlite::Statement<'_> = self.row.as_ref();
         let place = columns.column_index(name)?;
@@ -166,7 +175,7 @@ impl InOrder<'_, '_> {
         if known.len() == nth {
             known.push((name, place));
         }
-        self.row.get(place)
+        Ok(place)
     }
 
     /// Reads a column with JSON.

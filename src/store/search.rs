@@ -4,13 +4,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::str::FromStr;
 
-use rusqlite::{OptionalExtension, Row, params_from_iter};
+use rusqlite::{OptionalExtension, params_from_iter};
 use serde::Serialize;
 
 use super::claims::{ClaimFilter, ClaimSummary};
 use super::index::Around;
 use super::model_vectors::ByModel;
-use super::rows::{Json, Select, bound, made_at, malformed, only};
+use super::rows::{Columns, InOrder, Json, Select, bound, made_at, malformed, only};
 use super::vectors::{Alike, in_order};
 use super::why_found::{Grounds, Why};
 use super::{Reader, StoreError};
@@ -268,8 +268,11 @@ impl Reader {
         ranked.truncate(search.filter.limit);
         let mut hits = Vec::with_capacity(ranked.len());
         let mut seen = search.seen.clone();
+        let ids: Vec<ClaimId> = ranked.iter().map(|(id, _)| *id).collect();
+        let mut claims: HashMap<ClaimId, ClaimSummary> =
+            self.summaries(&ids)?.into_iter().map(|claim| (claim.id, claim)).collect();
         for (id, mut credit) in ranked {
-            let Some(claim) = self.claim_summary(id)? else { continue };
+            let Some(claim) = claims.remove(&id) else { continue };
             seen.0.insert(credit.seq);
             credit.through.sort_by(|a, b| ranking::better((a.0, a.1, &a.2), (b.0, b.1, &b.2)));
             let why =
@@ -364,12 +367,12 @@ impl Reader {
         let (sql, select) = candidates_sql(search, expression, wanted, self.expired_ids());
         let mut statement = self.db.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(select.values))?;
-        let mut candidates = Vec::new();
+        let (mut candidates, columns) = (Vec::new(), Columns::default());
         while let Some(row) = rows.next()? {
             if candidates.len() == CANDIDATES {
                 return Ok(None);
             }
-            candidates.extend(self.kept(row, |row| candidate(row, question))?);
+            candidates.extend(self.kept(row, |row| candidate(&columns.of(row), question))?);
         }
         Ok(Some(candidates))
     }
@@ -450,7 +453,8 @@ impl Reader {
     fn texts_at(&self, seqs: &[u64], question: &Question) -> Result<Vec<Candidate>, StoreError> {
         let mut statement = self.db.prepare_cached(TEXTS)?;
         let rows = statement.query([Json(&seqs)])?;
-        self.kept_of(rows, |row| candidate(row, question))
+        let columns = Columns::default();
+        self.kept_of(rows, |row| candidate(&columns.of(row), question))
     }
 
     /// Credits the claims that may be shown, nearest first, until no other can be among the best. A
@@ -459,12 +463,12 @@ impl Reader {
         // One more than is shown says whether there is a next page.
         let wanted = search.filter.limit + search.seen.0.len() + 1;
         let mut credits = Credits::default();
-        let mut ends = HashMap::new();
+        let (mut ends, columns) = (HashMap::new(), Columns::default());
         for (near, seq) in nearest {
             if credits.has_better(ranking::ceiling(near), wanted) {
                 break;
             }
-            let Some(hit) = self.found(seq, near)? else { continue };
+            let Some(hit) = self.found(seq, near, &columns)? else { continue };
             let current = match self.current(&hit, &mut ends)? {
                 Some(id) => self.shown_seq(search, id)?.map(|seq| (id, seq)),
                 None => None,
@@ -479,10 +483,11 @@ impl Reader {
         Ok(credits)
     }
 
-    /// The claim created at `seq`, scored.
-    fn found(&self, seq: u64, near: f64) -> Result<Option<Found>, StoreError> {
+    /// The claim created at `seq`, scored. `columns` are those of all such reads.
+    fn found(&self, seq: u64, near: f64, columns: &Columns) -> Result<Option<Found>, StoreError> {
         let mut statement = self.db.prepare_cached(FOUND)?;
         self.kept_one(statement.query([bound(seq)])?, |row| {
+            let row = columns.of(row);
             let trust = Standing {
                 base: row.get("confidence")?,
                 supports: row.get("supports")?,
@@ -491,7 +496,7 @@ impl Reader {
             }
             .undecayed();
             let id: ClaimId = row.get("id")?;
-            let stands = row.get_ref("status")?.as_str().map_err(malformed)?.parse().map_err(malformed)?;
+            let stands = row.text("status")?.parse().map_err(malformed)?;
             Ok::<_, StoreError>(Found {
                 status: self.status_of(id, stands),
                 id,
@@ -530,9 +535,8 @@ impl Reader {
 }
 
 /// A candidate from a row, not compared by meaning yet.
-fn candidate(row: &Row<'_>, question: &Question) -> Result<Candidate, StoreError> {
-    let tokens = row.get_ref("tokens")?.as_str().map_err(malformed)?;
-    let relevance = question.relevance(tokens.split(' '));
+fn candidate(row: &InOrder<'_, '_>, question: &Question) -> Result<Candidate, StoreError> {
+    let relevance = question.relevance(row.text("tokens")?.split(' '));
     Ok(Candidate { seq: row.get("created_seq")?, previous: row.get("previous")?, relevance, cosine: 0.0 })
 }
 

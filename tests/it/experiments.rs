@@ -94,7 +94,7 @@ async fn a_run_settles_a_contested_claim() {
         ("too-long", "timed_out", "inconclusive: timed_out"),
         ("not-there", "aborted", "inconclusive: aborted"),
     ] {
-        let id = contested(&owner, &other, &bench, &format!("it holds, and then is {state}")).await;
+        let id = contested(&owner, &other, &bench, &format!("it holds ({})", state.len())).await;
         let answer = run(&owner, profile, &id, true).await;
         assert_eq!(answer.body["run_state"], state, "{}", answer.text);
         let claim = json_of(&other, &format!("hivemind://claims/{id}")).await;
