@@ -674,7 +674,7 @@ impl<'t> Thought<'t> {
                 let (pass, fail) = (!is_inverted, is_inverted);
                 let mut ends = vec![Path { succeeded: pass, ..path }, Path { succeeded: fail, ..failed }];
                 // It may have nothing to run.
-                if program == "xargs" && arguments.iter().any(is_optional) {
+                if program == "xargs" && arguments.iter().any(|word| is_optional(word)) {
                     ends.push(before);
                 }
                 Ok(ends)

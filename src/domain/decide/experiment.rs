@@ -287,7 +287,7 @@ fn without_prediction(run: &RunExperiment, (id, claim): (ClaimId, &Claim)) -> Re
             again["args"] = args.collect();
         }
         let rest = [
-            ("blocking", run.blocking.then(|| json!(true))),
+            ("blocking", run.blocking.then_some(json!(true))),
             ("repeat", run.repeat.map(|repeat| json!(repeat))),
             ("cwd", run.cwd.as_ref().map(|cwd| json!(cwd))),
         ];

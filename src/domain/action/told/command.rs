@@ -119,7 +119,7 @@ pub(super) fn never_fails(program: &str, arguments: &[String]) -> bool {
 }
 
 /// Whether `xargs` may have nothing to run, as with `-r`, `-0r` and `-I {}`.
-pub(super) fn is_optional(word: &String) -> bool {
+pub(super) fn is_optional(word: &str) -> bool {
     let short = word.strip_prefix('-').filter(|flags| !flags.starts_with('-'));
     word.starts_with("--no-run")
         || word.starts_with("--replace")
