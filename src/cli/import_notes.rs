@@ -24,6 +24,7 @@ use crate::domain::text::folded;
 use crate::store::{ClaimFilter, ClaimSummary};
 use crate::system;
 use crate::versions::text_of;
+use crate::workspace::MARKER;
 use crate::writer::Front;
 
 /// Help text below the arguments.
@@ -148,6 +149,9 @@ impl ImportNotes {
 fn read(context: &Context, path: &str) -> Result<File, (Code, String)> {
     let refused = |why: String| (Code::InvalidArgument, why);
     let path = context.workspace.scope_in(&context.here, path).map_err(|bad| refused(bad.to_string()))?;
+    if path.as_str().split('/').any(|part| part == ".git" || part == MARKER) {
+        return Err(refused("it belongs to git or to hm, and is no file of notes".to_owned()));
+    }
     let text = match text_of(context.workspace.root(), &path) {
         Ok(Some(text)) => text,
         Ok(None) => return Err(refused("there is no such file".to_owned())),

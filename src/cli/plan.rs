@@ -167,7 +167,7 @@ pub(super) struct Tasks {
 
 #[derive(Debug, Args)]
 pub(super) struct Add {
-    /// Title of the task
+    /// Title of the task, at most 200 characters; more goes into --description
     title: String,
     /// Details beyond the title
     #[arg(long, value_name = "TEXT")]

@@ -73,6 +73,11 @@ impl Subject {
         let about: String = about.trim().chars().take(CommandLine::MAX_CHARS).collect();
         Self { kind, session: session.cloned(), about: about.trim_end().to_owned() }
     }
+
+    /// Whether both are loops of the same commands, in any session.
+    fn is_like(&self, other: &Self) -> bool {
+        self.kind == PatternKind::Loop && other.kind == PatternKind::Loop && self.about == other.about
+    }
 }
 
 /// A pattern that a detector found.
@@ -152,7 +157,7 @@ struct Book {
     open: BTreeMap<Subject, u32>,
     /// The number of the last episode of each subject.
     episodes: BTreeMap<Subject, u32>,
-    dismissed: BTreeMap<Subject, Timestamp>,
+    dismissed: BTreeMap<Subject, (Timestamp, Vec<AgentId>)>,
     steps: Vec<Step>,
     recorded: BTreeMap<PatternId, OpenPattern>,
 }
@@ -169,8 +174,13 @@ impl Book {
     /// Opens an episode, if none is open.
     fn open(&mut self, found: Found) {
         let subject = &found.subject;
-        let is_dismissed = |at: &Timestamp| at.is_within(DISMISSED_FOR, found.at);
-        if self.is_open(subject) || self.dismissed.get(subject).is_some_and(is_dismissed) {
+        // The next session of an agent that does it on purpose is no news.
+        let is_dismissed = |(other, (at, agents)): (&Subject, &(Timestamp, Vec<AgentId>))| {
+            let is_it = other == subject
+                || other.is_like(subject) && agents.iter().any(|agent| found.agents.contains(agent));
+            is_it && at.is_within(DISMISSED_FOR, found.at)
+        };
+        if self.is_open(subject) || self.dismissed.iter().any(is_dismissed) {
             return;
         }
         let episode = self.episodes.entry(subject.clone()).or_insert(0);
@@ -235,8 +245,8 @@ impl Book {
         let Some(open) = self.recorded.remove(&id) else { return };
         self.open.remove(&open.subject);
         self.steps.retain(|step| !matches!(step, Step::Close(subject, _, _, _) if *subject == open.subject));
-        self.dismissed.retain(|_, dismissed| dismissed.is_within(DISMISSED_FOR, at));
-        self.dismissed.insert(open.subject, at);
+        self.dismissed.retain(|_, (dismissed, _)| dismissed.is_within(DISMISSED_FOR, at));
+        self.dismissed.insert(open.subject, (at, open.agents));
     }
 }
 

@@ -121,18 +121,38 @@ pub fn one_line(field: &'static str, text: &str, max_chars: usize) -> Result<Str
     Ok(text)
 }
 
+/// Whether a word may be a unit: `Mb/s`, `GB`, `m`.
+fn is_unit(word: &str) -> bool {
+    let unit = word.trim_end_matches(['.', ',', ';', ':']);
+    let unit = unit.strip_suffix("/s").unwrap_or(unit);
+    (1..=3).contains(&unit.len()) && unit.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
+
+/// Whether a unit is written onto a number: `10Mb/s`.
+fn has_unit(word: &str) -> bool {
+    let unit = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == ',');
+    unit.len() < word.len() && is_unit(unit)
+}
+
 /// The form in which statements are compared: NFKC, case folded, white space collapsed.
 pub fn folded(text: &str) -> String {
     if text.is_ascii() {
         // Fast path without Unicode tables: most statements are ASCII.
         let mut folded = String::with_capacity(text.len());
+        let mut is_after_number = false;
         for word in text.split_ascii_whitespace() {
             if !folded.is_empty() {
                 folded.push(' ');
             }
+            let start = folded.len();
             folded.push_str(word);
+            // Mb and MB are two units, as m and M are.
+            let is_number = word.starts_with(|c: char| c.is_ascii_digit());
+            if !(is_after_number && is_unit(word)) && !(is_number && has_unit(word)) {
+                folded[start..].make_ascii_lowercase();
+            }
+            is_after_number = is_number;
         }
-        folded.make_ascii_lowercase();
         return folded;
     }
     let normal: String = text.nfkc().flat_map(char::to_lowercase).collect();

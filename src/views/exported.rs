@@ -82,7 +82,12 @@ fn entry(claim: ClaimSummary) -> Entry {
         .filter(|scope| scope.parse::<Scope>().is_ok_and(|scope| scope.is_path() && !scope.is_whole()));
     Entry {
         name: claim.name.clone().unwrap_or_else(|| claim.id.to_string()),
-        kind: claim.claim_type.as_str(),
+        // A sentence that agents agreed to, in the words of a file that anybody may have written.
+        kind: if claim.scopes.iter().any(|scope| notes::is_tag(scope)) {
+            "imported note"
+        } else {
+            claim.claim_type.as_str()
+        },
         places: places.cloned().collect(),
         doubt: claim.doubt(),
         statement: claim.statement,

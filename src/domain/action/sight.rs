@@ -7,6 +7,15 @@ use crate::domain::claim::Trigger;
 use crate::domain::scope::Scope;
 use crate::domain::text::CommandLine;
 
+/// Programs, and their verbs that change files of the work tree. An install is none: in a loop of a recorded trace it goes into
+/// another environment each time.
+const CHANGERS: [(&str, &str); 4] = [
+    ("cargo", "fix fmt"),
+    ("git", "am apply checkout cherry-pick merge pull rebase reset restore revert stash switch"),
+    ("go", "generate"),
+    ("patch", "-p0 -p1 -p2"),
+];
+
 /// The first scope with a file that one of these lines names. The lines run in the root of the workspace.
 pub fn scope_named<'s>(lines: &[CommandLine], scopes: &'s [Scope]) -> Option<&'s Scope> {
     let named: Vec<Scope> = commands(lines).iter().flat_map(paths).collect();
@@ -37,11 +46,25 @@ pub fn run_of<'a>(
 pub fn writes_at(line: &CommandLine, runs: &[CommandLine], path: &str) -> bool {
     let Ok(path) = path.parse::<Scope>() else { return false };
     let mut lines = std::iter::once(line).chain(runs);
-    lines.any(|line| {
-        let attempt = Attempt { command: Some(line.as_str()), ..Attempt::default() };
-        let written = Action::of(attempt, SOME_WORKSPACE, SOME_WORKSPACE).paths;
-        written.iter().any(|file| path.covers(file) || path == *file)
-    })
+    lines.any(|line| written(line.as_str()).iter().any(|file| path.covers(file) || path == *file))
+}
+
+/// The files that a line writes, moves or deletes.
+fn written(line: &str) -> Vec<Scope> {
+    let attempt = Attempt { command: Some(line), ..Attempt::default() };
+    Action::of(attempt, SOME_WORKSPACE, SOME_WORKSPACE).paths
+}
+
+/// Whether a line changes what a later command of it may see: it writes a file, or brings another state of the
+/// repository.
+pub fn changes_files(line: &str) -> bool {
+    !written(line).is_empty()
+        || normalise(line, SOME_WORKSPACE, SOME_WORKSPACE).iter().any(|command| {
+            let [program, verb, ..] = command.words() else { return false };
+            CHANGERS
+                .iter()
+                .any(|(known, verbs)| *known == name(program) && verbs.split(' ').any(|it| it == verb))
+        })
 }
 
 /// The files of the workspace that these commands name.

@@ -256,6 +256,7 @@ impl Session {
             answer: used.answer_sha256.clone(),
             tail: None,
             error: None,
+            changes: false,
             after_other: self.is_interrupted,
         };
         self.add(recorded, id, ran, book);
@@ -425,7 +426,7 @@ impl Session {
                     Some(false) => break,
                     None => {}
                 },
-                Act::Ran(_) => {}
+                Act::Ran(ran) => between.last_mut()?.has_changed |= ran.changes,
             }
         }
         // What happened after the last of these runs and before the first does not lie between them.
@@ -568,12 +569,14 @@ impl Session {
 struct Between<'a> {
     /// The files of each edit.
     edited: Vec<&'a [Scope]>,
+    /// Whether a command changed files.
+    has_changed: bool,
 }
 
 impl Between<'_> {
-    /// Whether the agent tried something: it changed a file.
+    /// Whether the agent tried something: it changed a file, by a tool or by a command.
     fn is_try(&self) -> bool {
-        !self.edited.is_empty()
+        !self.edited.is_empty() || self.has_changed
     }
 }
 

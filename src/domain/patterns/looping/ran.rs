@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::polls::searches;
-use crate::domain::action::{error_in, only_looks, record, steady};
+use crate::domain::action::{changes_files, error_in, only_looks, record, steady};
 use crate::domain::event::{CommandRan, Recorded};
 use crate::domain::text::{CommandLine, ErrorSignature};
 use crate::domain::time::Timestamp;
@@ -32,6 +32,8 @@ pub(super) struct Ran {
     pub(super) answer: Option<String>,
     pub(super) tail: Option<String>,
     pub(super) error: Option<ErrorSignature>,
+    /// Whether it passed and changed files.
+    pub(super) changes: bool,
     /// Whether something else happened before it.
     pub(super) after_other: bool,
 }
@@ -57,6 +59,7 @@ impl Ran {
             answer: answer.cloned(),
             tail: ran.tail.as_ref().map(|tail| tail.as_str().to_owned()),
             error: ran.error_signature.clone(),
+            changes: !ran.failed && changes_files(line),
             after_other,
         }
     }

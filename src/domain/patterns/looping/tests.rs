@@ -18,6 +18,7 @@ fn ran(line: &str, exit: Option<i32>, tail: &str) -> Ran {
         answer: Some(tail.to_owned()),
         tail: Some(tail.to_owned()),
         error: None,
+        changes: false,
         after_other: false,
     }
 }

@@ -59,6 +59,25 @@ fn the_same_search_in_a_pipe_is_a_loop() {
     assert_eq!(team.mine(), ["loop cat a.yml | grep redis"]);
 }
 
+/// Red before: only a tool that edits was a change, and three equal failures after one by a command were told.
+#[test]
+fn a_command_that_changes_files_is_a_try() {
+    for (change, runs) in [
+        ("sed -i s/a/b/ src/net.rs", "sed -i s/a/b/ src/net.rs"),
+        ("cp /tmp/net.rs src/net.rs", "cp {tmp}.rs src/net.rs"),
+        ("git pull --rebase", "git pull --rebase"),
+        ("patch -p1 < fix.diff", "patch -p1"),
+    ] {
+        let mut team = Team::default();
+        for round in 1..=6 {
+            team.says("ana", "command.ran", ran(change, &[runs], 0, &format!("change {round}")));
+            team.says("ana", "command.ran", ran("cargo test", &["cargo test"], 101, "error: timed out"));
+            let wanted = if round == 6 { 1 } else { 0 };
+            assert_eq!(team.mine().len(), wanted, "{change}, round {round}");
+        }
+    }
+}
+
 #[test]
 fn steps_of_a_bisection_are_no_loop() {
     let mut team = Team::default();
