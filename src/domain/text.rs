@@ -148,7 +148,8 @@ pub fn folded(text: &str) -> String {
             folded.push_str(word);
             // Mb and MB are two units, as m and M are.
             let is_number = word.starts_with(|c: char| c.is_ascii_digit());
-            if !(is_after_number && is_unit(word)) && !(is_number && has_unit(word)) {
+            let keeps_case = is_after_number && is_unit(word) || is_number && has_unit(word);
+            if !keeps_case {
                 folded[start..].make_ascii_lowercase();
             }
             is_after_number = is_number;
