@@ -9,8 +9,8 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use self::command::{
-    CHANGE, PREPARE, SENDERS, SUCCEED, checks, first_check, has_kill, inner, is_optional, is_plain, is_test,
-    judges, looks, never_fails, says_what_is, words,
+    CHANGE, PREPARE, SENDERS, SUCCEED, first_check, has_kill, has_other_check, inner, is_optional, is_plain,
+    is_test, judges, looks, never_fails, says_what_is, words,
 };
 use self::known::{Value, has_plain_dollar, of_code, of_test, of_word};
 use self::tree::{Item, Node, Over, Pipeline, Simple, parsed};
@@ -51,13 +51,10 @@ pub(super) fn untold(argv: &[String], depth: usize) -> Option<Piped> {
 pub(super) fn fails_alone(argv: &[String], depth: usize) -> bool {
     let Some((_, line)) = inner(started(argv)) else { return false };
     let Some(items) = parsed(line) else { return false };
-    let checks = checks(&items, depth);
-    if checks.is_empty() {
-        return false;
-    }
+    let Some(first) = first_check(&items, depth) else { return false };
     // A file that is read or written is missing, or its directory.
     let is_missing = line.replace("<<", "").contains('<') || line.split('>').skip(1).any(writes_below);
-    if checks.len() > 1 || is_missing || line.contains("trap ") {
+    if has_other_check(&items, depth, &first) || is_missing || line.contains("trap ") {
         return true;
     }
     let steps = Cell::new(MAX_STEPS);

@@ -93,19 +93,19 @@ pub(super) fn each_simple(items: &[Item], holds: &mut dyn FnMut(&Simple) -> bool
 
 /// The first check of a line.
 pub(super) fn first_check(items: &[Item], depth: usize) -> Option<String> {
-    checks(items, depth).into_iter().next()
+    let mut first = None;
+    each_simple(items, &mut |simple| {
+        if is_check(simple, depth) {
+            first = Some(simple.text.clone());
+        }
+        first.is_some()
+    });
+    first
 }
 
-/// The checks of a line, each once.
-pub(super) fn checks(items: &[Item], depth: usize) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    each_simple(items, &mut |simple| {
-        if is_check(simple, depth) && !found.contains(&simple.text) {
-            found.push(simple.text.clone());
-        }
-        false
-    });
-    found
+/// Whether a line has another check than this one.
+pub(super) fn has_other_check(items: &[Item], depth: usize, check: &str) -> bool {
+    each_simple(items, &mut |simple| simple.text != check && is_check(simple, depth))
 }
 
 /// Whether a chore succeeds whatever is there: `rm -f log`, `export A=1`.
