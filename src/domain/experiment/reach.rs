@@ -40,6 +40,8 @@ const STARTERS: [(&str, &str); 9] = [
 const FETCHERS: [&str; 3] = ["bunx", "npx", "uvx"];
 /// Options of `xargs` with a value.
 const OF_XARGS: [&str; 8] = ["-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s"];
+/// Shells, whose lines may be anything where they are not followed.
+const SHELLS: [&str; 5] = ["bash", "dash", "ksh", "sh", "zsh"];
 /// Programs that run a script.
 const INTERPRETERS: [&str; 11] =
     [".", "bash", "dash", "ksh", "node", "perl", "php", "ruby", "sh", "source", "zsh"];
@@ -191,8 +193,7 @@ impl Check {
 
     /// Whether both may fail by the same.
     fn is_kin(&self, other: &Self) -> bool {
-        // What only the shell knows may be any check.
-        if self.program.contains(['$', '*']) || other.program.contains(['$', '*']) {
+        if is_open_program(&self.program) || is_open_program(&other.program) {
             return true;
         }
         let are_tasks_apart = self.task.is_some() && other.task.is_some() && self.task != other.task;
@@ -234,6 +235,13 @@ fn as_path(program: &str, word: &str) -> String {
         module if program == "unittest" && !module.contains('/') => module.replace('.', "/"),
         word => word.to_owned(),
     }
+}
+
+/// Whether only the shell knows what a program is, so that it may be any check: `$CMD`, the script `*.sh`, a line that is not
+/// followed.
+fn is_open_program(program: &str) -> bool {
+    let of_shell = program.split_once(' ').is_none_or(|(first, _)| SHELLS.contains(&first));
+    of_shell && program.contains(['$', '*'])
 }
 
 /// Whether a word stands for more than itself.
@@ -496,6 +504,11 @@ mod tests {
         {
             let open = reach(&shell_words::join(["bash", "-c", line]));
             assert_eq!(open.kinship(&reach("sh t")), Some(Kinship::Alike), "{line}");
+        }
+        // A pattern of a search or of a program in the line is no open check.
+        for line in ["grep -rn 'a*' src", "python3 -c 'assert 2 * 2 == 4'", "git diff --exit-code -- '*.rs'"]
+        {
+            assert_eq!(reach(line).kinship(&reach("sh t")), None, "{line}");
         }
         let (build, other) = (reach("sh -c 'sh build && sh t'"), reach("sh -c 'sh build && make lint'"));
         assert_eq!(build.kinship(&other), None);
