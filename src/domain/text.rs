@@ -134,7 +134,8 @@ fn has_unit(word: &str) -> bool {
     unit.len() < word.len() && is_unit(unit)
 }
 
-/// The form in which statements are compared: NFKC, case folded, white space collapsed.
+/// The form in which statements are compared: NFKC, case folded, white space collapsed. In ASCII a unit behind a number keeps
+/// its case.
 pub fn folded(text: &str) -> String {
     if text.is_ascii() {
         // Fast path without Unicode tables: most statements are ASCII.

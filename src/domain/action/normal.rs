@@ -4,9 +4,9 @@ use std::fmt;
 
 use super::globals;
 use super::looks::OF_COMMANDS;
-use super::pipe::chore::{is_chore, is_probe};
 use super::pipe::printed;
 use super::shell::{Joint, Step, VALUE, cut};
+use super::told::looks;
 use super::volatile::{Place, absolute, below, is_port_option, masked, port, word};
 use super::written::written_by;
 
@@ -395,9 +395,8 @@ pub fn inside_shell(words: &[String], dir: &str) -> Option<Vec<NormalCommand>> {
     let Reading { mut found, somewhere, .. } = read(&line, &format!("/{dir}"), "/");
     // Of a directory that only the shell knows, the root is as good as any.
     found.extend(somewhere);
-    let looks = |command: &&NormalCommand| is_chore(command.words()) || is_probe(command.words());
     let mut checks: Vec<NormalCommand> = Vec::new();
-    for check in found.iter().filter(|command| !looks(command)) {
+    for check in found.iter().filter(|command| !looks(command.words())) {
         if !checks.contains(check) {
             checks.push(check.clone());
         }

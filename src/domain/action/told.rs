@@ -8,9 +8,10 @@ mod tree;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
+pub(super) use self::command::looks;
 use self::command::{
     CHANGE, PREPARE, SENDERS, SUCCEED, first_check, has_kill, has_other_check, inner, is_optional, is_plain,
-    is_test, judges, looks, never_fails, says_what_is, words,
+    is_test, judges, never_fails, says_what_is, words,
 };
 use self::known::{Value, has_plain_dollar, of_code, of_test, of_word};
 use self::tree::{Item, Node, Over, Pipeline, Simple, parsed};

@@ -164,7 +164,8 @@ pub(super) const OWN: [&str; 13] = [
     "let",
 ];
 
-pub(super) fn looks(command: &[String]) -> bool {
+/// Whether a command only prepares, tidies or looks.
+pub(in crate::domain::action) fn looks(command: &[String]) -> bool {
     is_chore(command) || is_probe(command)
 }
 
