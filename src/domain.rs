@@ -2,6 +2,7 @@
 
 pub mod action;
 pub mod agent;
+pub mod aliases;
 pub mod amendment;
 mod antonyms;
 pub mod backfill;

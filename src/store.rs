@@ -108,6 +108,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row, Rows};
 
 use self::kept_vectors::KeptVectors;
+use self::search::Frequencies;
 use crate::domain::claim::{ClaimType, Status};
 use crate::domain::ids::ClaimId;
 use crate::domain::ranking::Vectors;
@@ -215,6 +216,8 @@ pub struct Reader {
     vectors: Cell<Vectors>,
     /// The vectors in memory. `None` for a reader of few searches.
     kept_vectors: Option<RefCell<KeptVectors>>,
+    /// For [`Reader::question`].
+    frequencies: RefCell<Frequencies>,
 }
 
 /// The values that all queries of a snapshot share.
@@ -277,6 +280,7 @@ impl Reader {
                 user: None,
                 vectors: Cell::default(),
                 kept_vectors: None,
+                frequencies: RefCell::default(),
             })),
             Ordering::Greater => Err(StoreError::Newer { path: shown(), by: sqlite::written_by(&db) }),
         }
@@ -294,6 +298,7 @@ impl Reader {
             user: None,
             vectors: Cell::default(),
             kept_vectors: None,
+            frequencies: RefCell::default(),
         })
     }
 

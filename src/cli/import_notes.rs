@@ -1,6 +1,6 @@
 //! `hm import-notes`: makes proposed claims of the statements in files of notes. A second run adds nothing.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::Context;
 use super::output::{self, Failure};
-use crate::domain::claim::{ClaimType, Relation, Share};
+use crate::domain::claim::{ClaimType, Relation, SearchMode, Share};
 use crate::domain::clean;
 use crate::domain::command::{AddEvidence, Command, CreateClaim, RecordDecision};
 use crate::domain::evidence::EvidenceName;
@@ -21,7 +21,7 @@ use crate::domain::receipt::{Acceptance, Receipt};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::{Mentioned, Scope};
 use crate::domain::text::folded;
-use crate::store::{ClaimFilter, ClaimSummary};
+use crate::store::{ClaimFilter, ClaimSummary, Search, Seen};
 use crate::system;
 use crate::versions::text_of;
 use crate::workspace::MARKER;
@@ -33,23 +33,28 @@ Each list item and each paragraph that states something becomes one proposed cla
 an accepted decision record (one title, and below it a status and a decision) becomes one decision. Nothing is confirmed
 by it, an instruction in a file is only quoted, and contexts mark the claims as imported. A claim is about the files that
 its text names, or else about the file of notes; all claims of a file: hm claim list --scope tag:imported:claude.md
-A second run adds nothing. An edited line replaces the proposal that held its earlier text. What is too long, no UTF-8, a
-secret, or out of the project is refused with its line, and the rest is imported.
+A second run adds nothing, nor does a copy of the file beside it. An edited line replaces the proposal that held its
+earlier text. What is too long, no UTF-8, a secret, or out of the project is refused with its line, and the rest is
+imported.
 
 Examples:
   hm import-notes CLAUDE.md AGENTS.md --dry-run
-  hm import-notes docs/decisions/*.md";
+  hm import-notes .cursor/rules docs/decisions";
 
+/// How the names of files of notes end in a directory: Markdown, and the rules of Cursor.
+const ENDINGS: [&str; 3] = ["md", "mdc", "markdown"];
 /// Claims in one read.
 const CHUNK: usize = 500;
 /// The most files that a claim is about.
 const MAX_FILES: usize = 8;
+/// The hits among which the same statement of another file is looked for.
+const MAX_TWINS: usize = 10;
 /// Characters of a statement in a list.
 const SHOWN_CHARS: usize = 200;
 
 #[derive(Debug, Args)]
 pub(super) struct ImportNotes {
-    /// Files of notes in Markdown
+    /// Files of notes in Markdown, or directories of them
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// List the statements and what would become of each, and add nothing
@@ -129,7 +134,7 @@ impl ImportNotes {
         let (lines, left_out) = Default::default();
         let mut pass = Pass { context, front: context.front()?, dry_run: self.dry_run, lines, left_out };
         let mut is_refused = true;
-        for path in &self.files {
+        for path in self.files.iter().flat_map(|path| notes_in(path)) {
             let shown = path.display().to_string();
             match read(context, &shown) {
                 Ok(file) => {
@@ -143,6 +148,19 @@ impl ImportNotes {
         // Each file is refused, and said so.
         if is_refused { Err(Failure::Broken) } else { Ok(()) }
     }
+}
+
+/// The files of notes that an argument names: itself, or the files in a directory with an ending of [`ENDINGS`], in the
+/// order of their names. Directories in it and links are left out.
+fn notes_in(path: &Path) -> Vec<PathBuf> {
+    let is_notes = |file: &PathBuf| {
+        let ends = file.extension().is_some_and(|end| ENDINGS.iter().any(|ending| end == *ending));
+        ends && file.symlink_metadata().is_ok_and(|found| found.is_file())
+    };
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = entries.filter(is_notes).collect();
+    files.sort_unstable();
+    if files.is_empty() { vec![path.to_owned()] } else { files }
 }
 
 /// Reads a file of notes inside the project.
@@ -204,6 +222,29 @@ impl Pass<'_> {
         Ok(known.collect())
     }
 
+    /// The claim in force of another file in the same directory that states the same: teams keep copies of one file for
+    /// several clients, and rename it.
+    fn beside(&self, file: &File, note: &Note) -> Result<Option<ClaimId>, Failure> {
+        let search = Search {
+            query: note.text.clone(),
+            mode: SearchMode::Strict,
+            filter: ClaimFilter { limit: MAX_TWINS, ..ClaimFilter::default() },
+            seen: Seen::default(),
+            explain: false,
+        };
+        let found = self.context.models()?.ask(system::now(), |store| store.search_by_words(&search))?.0;
+        let directory = |tag: &str| tag.rsplit_once('/').map(|(directory, _)| directory.to_owned());
+        let is_beside =
+            |scope: &String| notes::is_tag(scope) && directory(scope) == directory(file.tag.as_str());
+        let is_twin = |claim: &ClaimSummary| {
+            claim.claim_type == note.claim_type
+                && folded(&claim.statement) == folded(&note.text)
+                && claim.scopes.iter().any(is_beside)
+        };
+        let hits = found.unwrap_or_default().hits.into_iter().map(|hit| hit.claim);
+        Ok(hits.into_iter().find(is_twin).map(|twin| twin.id))
+    }
+
     /// What becomes of one statement.
     fn line(
         &mut self,
@@ -218,7 +259,13 @@ impl Pass<'_> {
             Step::Known(claim_id) => {
                 return Ok(Line { claim_id: *claim_id, ..Line::of(shown, Became::Known) });
             }
-            Step::Propose(instead_of) => *instead_of,
+            Step::Propose(None) => match self.beside(file, note)? {
+                Some(twin) => {
+                    return Ok(Line { claim_id: Some(twin), ..Line::of(shown, Became::Known) });
+                }
+                None => None,
+            },
+            Step::Propose(Some(old)) => Some(*old),
         };
         let owner = instead_of.and_then(|old| known.iter().find(|known| known.claim_id == old));
         let key = key_of(&file.path, note, instead_of, known);

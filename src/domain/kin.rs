@@ -104,6 +104,7 @@ impl<'q> Kin<'q> {
                 seq: member.seq,
                 previous: member.previous,
                 relevance,
+                named: 0.0,
                 cosine: 0.0,
             })
             .collect();

@@ -34,6 +34,11 @@ pub(super) fn words(text: &str) -> Vec<String> {
     read(text, Form::Words)
 }
 
+/// The joined forms of the identifiers in a text, as [`tokens`] gives them. Words of prose with a hyphen are none.
+pub fn identifiers(text: &str) -> Vec<String> {
+    read(text, Form::Joined)
+}
+
 fn read(text: &str, form: Form) -> Vec<String> {
     // Fast path without Unicode tables: most statements are ASCII.
     let chars: Vec<char> = if text.is_ascii() { text.chars().collect() } else { unaccented(text).collect() };
@@ -136,6 +141,8 @@ enum Form {
     Stems,
     /// The word itself.
     Words,
+    /// The joined form of an identifier, and nothing else.
+    Joined,
 }
 
 struct Tokens {
@@ -148,6 +155,9 @@ impl Tokens {
     /// Reads a run of a script without spaces as pairs of characters; returns its length.
     fn unspaced(&mut self, chars: &[char]) -> usize {
         let length = chars.iter().take_while(|c| is_unspaced(**c)).count();
+        if self.form == Form::Joined {
+            return length;
+        }
         if length == 1 || self.form == Form::Words {
             self.tokens.extend(chars[..length].iter().map(char::to_string));
         }
@@ -181,10 +191,17 @@ impl Tokens {
             }
             at += 1;
         }
-        for part in &parts {
-            self.word(part);
+        let is_prose = || chars[..at].iter().all(|c| c.is_lowercase() || *c == '-');
+        let has_joined = parts.len() > 1
+            && match self.form {
+                Form::Stems => true,
+                Form::Words => false,
+                Form::Joined => !is_prose(),
+            };
+        if self.form != Form::Joined {
+            parts.iter().for_each(|part| self.word(part));
         }
-        if parts.len() > 1 && self.form == Form::Stems {
+        if has_joined {
             self.word(&parts.concat());
         }
         at
@@ -195,7 +212,7 @@ impl Tokens {
             return;
         }
         let word: String = word.chars().take(MAX_TOKEN_CHARS).collect();
-        let has_stem = self.form == Form::Stems
+        let has_stem = self.form != Form::Words
             && word.len() >= MIN_STEMMED_CHARS
             && word.bytes().all(|byte| byte.is_ascii_lowercase());
         self.tokens.push(if has_stem { self.stemmer.stem(&word).into_owned() } else { word });
@@ -208,7 +225,13 @@ mod tests {
     use proptest::prelude::*;
     use proptest::test_runner::RngSeed;
 
-    use super::tokens;
+    use super::{identifiers, tokens};
+
+    #[test]
+    fn identifiers_are_what_prose_does_not_write() {
+        let text = "a read-only getUserById of kafka-consumer-2 in x86_64 or v2, MAX_SIZE and 接続 well-known ERR-42";
+        assert_eq!(identifiers(text), ["getuserbyid", "kafkaconsumer2", "x8664", "v2", "maxsiz", "err42"]);
+    }
 
     fn check(texts: &[&str], expected: Expect) {
         let lines: Vec<String> =

@@ -81,20 +81,18 @@ impl Meaning {
     }
 }
 
-/// The sum of the products of two vectors' numbers. Eight sums side by side are what processors add up at once: a third of
-/// the time of one.
+/// The sum of the products of two vectors' numbers. Products of two bytes fit into 16 bits, and of so many at a time
+/// processors multiply and add several at once: a third of the time of one at a time.
 #[inline]
 fn product_of(one: &[i8], stored: &[u8]) -> i32 {
-    const LANES: usize = 8;
-    let times = |(one, other): (&i8, &u8)| i32::from(*one) * i32::from(i8::from_le_bytes([*other]));
-    let ((ones, last), (others, last_stored)) = (one.as_chunks::<LANES>(), stored.as_chunks::<LANES>());
-    let mut sums = [0; LANES];
-    for (ones, others) in ones.iter().zip(others) {
-        for (sum, pair) in sums.iter_mut().zip(ones.iter().zip(others)) {
-            *sum += times(pair);
-        }
-    }
-    sums.iter().sum::<i32>() + last.iter().zip(last_stored).map(times).sum::<i32>()
+    const AT_A_TIME: usize = 32;
+    let product =
+        |(one, other): (&i8, &u8)| i32::from(i16::from(*one) * i16::from(i8::from_le_bytes([*other])));
+    let ((ones, last), (others, last_stored)) =
+        (one.as_chunks::<AT_A_TIME>(), stored.as_chunks::<AT_A_TIME>());
+    let whole =
+        ones.iter().zip(others).map(|(ones, others)| ones.iter().zip(others).map(product).sum::<i32>());
+    whole.sum::<i32>() + last.iter().zip(last_stored).map(product).sum::<i32>()
 }
 
 /// The cosine of a product of two vectors.

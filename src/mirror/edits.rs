@@ -185,7 +185,11 @@ pub(super) fn set_aside(mirror: &mut Mirror, work: &Work) -> Result<Option<Strin
         let file = work.dir.as_deref().unwrap_or(Path::new("")).join(path);
         let content = match private::read(&file) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            read => Some(read.map_err(at(&file))?),
+            // Of a link, what it leads to is kept, as git does.
+            read => match std::fs::read_link(&file) {
+                Ok(target) => Some(target.into_os_string().into_encoded_bytes()),
+                Err(_) => Some(read.map_err(at(&file))?),
+            },
         };
         files.push((path.clone(), content));
     }

@@ -44,6 +44,9 @@ pub struct Question {
     /// Whether the agent challenged the superseded claim.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ended_challenge: bool,
+    /// Whether the superseded claim was merged into this one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_merged: bool,
     /// Whether the agent challenges the claim, and is asked if it still means the challenge.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_challenged: bool,
@@ -71,7 +74,9 @@ impl Reader {
         let sql = format!(
             "SELECT q.claim_id, q.agent, q.instead_of, q.asked_at, c.objection_until, o.id AS would_replace, \
              EXISTS (SELECT 1 FROM consensus WHERE claim_id = q.claim_id AND agent = q.agent \
-             AND position = 'challenge') AS is_challenged FROM questions q \
+             AND position = 'challenge') AS is_challenged, \
+             EXISTS (SELECT 1 FROM merges WHERE left_claim = min(q.claim_id, q.instead_of) \
+             AND right_claim = max(q.claim_id, q.instead_of) AND status = 'accepted') AS is_merged FROM questions q \
              JOIN claims c ON c.id = q.claim_id \
              LEFT JOIN claims o ON o.id = c.proposes_to_supersede AND o.owner = q.agent AND o.status <> 'deprecated' \
              WHERE {of_agent} AND NOT (q.instead_of IS NULL AND c.objection_until IS NULL AND EXISTS \
@@ -84,7 +89,7 @@ impl Reader {
         let asked = self.kept_of(statement.query(params![agent, bound(limit)])?, asked)?;
         let mut questions = Vec::new();
         for asked in asked {
-            let Asked { claim, agent, instead_of, is_challenged, .. } = asked;
+            let Asked { claim, agent, instead_of, is_challenged, is_merged, .. } = asked;
             let Asked { would_replace, asked_at, until, .. } = asked;
             // The claim may have expired.
             let summary = self.claim_summary(claim)?.filter(|claim| claim.status != Status::Deprecated);
@@ -121,6 +126,7 @@ impl Reader {
                 instead_of,
                 amended,
                 ended_challenge,
+                is_merged,
                 is_challenged,
                 would_replace,
                 asked_at,
@@ -240,6 +246,7 @@ struct Asked {
     instead_of: Option<ClaimId>,
     would_replace: Option<ClaimId>,
     is_challenged: bool,
+    is_merged: bool,
     asked_at: i64,
     until: Option<i64>,
 }
@@ -253,6 +260,7 @@ fn asked(row: &Row<'_>) -> rusqlite::Result<Asked> {
         until: row.get("objection_until")?,
         would_replace: row.get("would_replace")?,
         is_challenged: row.get("is_challenged")?,
+        is_merged: row.get("is_merged")?,
     })
 }
 

@@ -14,11 +14,12 @@ use super::rows::{Columns, InOrder, Json, Select, bound, made_at, malformed, onl
 use super::vectors::{Alike, in_order};
 use super::why_found::{Grounds, Why};
 use super::{Reader, StoreError};
+use crate::domain::aliases::aliases;
 use crate::domain::claim::{SearchMode, Status};
 use crate::domain::confidence::Standing;
 use crate::domain::ids::ClaimId;
 use crate::domain::ranking::{self, Candidate, Corpus, Question, Vectors, Weights};
-use crate::domain::tokens::tokens;
+use crate::domain::tokens::{identifiers, tokens};
 use crate::domain::vectors::{Vector, cosine, product, vector};
 
 /// What is read of a question; as long as a statement may be.
@@ -35,10 +36,13 @@ const ALIKE: usize = 100;
 /// an answer is lost.
 const LEAST: i32 = product(0.33);
 const LEAST_BY_MODEL: i32 = product(0.4);
+/// The most tokens whose counts are kept.
+const MOST_COUNTED: usize = 10_000;
 /// The most alike claims that are looked at if a filter that is not in the index may leave out most of them.
 const LOOKED_AT: usize = 4_000;
 
 const CORPUS: &str = "SELECT claims, tokens FROM projection WHERE id = 1";
+const NEWEST: &str = "SELECT max(created_seq) FROM claims";
 const CLAIMS_WITH: &str = "SELECT doc FROM claim_vocabulary WHERE term = ?1 AND col = 't'";
 const TEXT_OF_CLAIM: &str = "SELECT c.tokens, c.statement, EXISTS (SELECT 1 FROM claims o WHERE o.superseded_by = c.id) AS is_successor FROM claims c WHERE c.id = ?1";
 
@@ -138,6 +142,25 @@ pub struct SearchPage {
     pub note: Option<String>,
 }
 
+/// The numbers of claims that hold a token. To count them, FTS5 goes through all of these claims, so they are kept until a
+/// claim is added, or its text is taken off.
+#[derive(Debug, Default)]
+pub(super) struct Frequencies {
+    corpus: Corpus,
+    /// Ledger position of the newest claim.
+    newest: u64,
+    with: HashMap<String, u64>,
+}
+
+impl Frequencies {
+    fn of(&mut self, corpus: Corpus, newest: u64) -> &mut HashMap<String, u64> {
+        if (self.corpus, self.newest) != (corpus, newest) || self.with.len() > MOST_COUNTED {
+            *self = Self { corpus, newest, with: HashMap::new() };
+        }
+        &mut self.with
+    }
+}
+
 /// A candidate's claim: what its score and whether it is shown depend on.
 struct Found {
     id: ClaimId,
@@ -188,16 +211,19 @@ impl Search {
         self.query.chars().take(MAX_QUERY_CHARS).collect()
     }
 
-    /// The words of the question.
+    /// The words of the question, then other names of what they name.
     pub(super) fn tokens(&self) -> Vec<String> {
         let mut known = HashSet::new();
-        tokens(&self.text())
+        let mut asked: Vec<String> = tokens(&self.text())
             .into_iter()
             .take_while(|token| {
                 known.insert(token.clone());
                 known.len() <= MAX_QUERY_TOKENS
             })
-            .collect()
+            .collect();
+        let others: Vec<String> = asked.iter().flat_map(|token| aliases(token)).cloned().collect();
+        asked.extend(others.into_iter().filter(|other| known.insert(other.clone())));
+        asked
     }
 
     /// Whether a claim with this status may be shown.
@@ -217,9 +243,13 @@ impl Search {
 
     /// The question as FTS5 reads it: quoted words only, so that no text can be a syntax error.
     /// `around` is what the scope it is limited to is looked up by.
-    fn expression(&self, words: &[String], around: &Around) -> String {
-        let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
-        let words = format!("t : ({})", words.join(" OR "));
+    /// A claim must hold a word of each part.
+    fn expression(&self, parts: &[&[String]], around: &Around) -> String {
+        let any = |words: &&[String]| {
+            let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+            format!("({})", words.join(" OR "))
+        };
+        let words = format!("t : ({})", parts.iter().map(any).collect::<Vec<_>>().join(" AND "));
         match self.filter.limits(around) {
             Some(limits) => format!("{words} AND {limits}"),
             None => words,
@@ -253,7 +283,7 @@ impl Reader {
     }
 
     fn found_by(&self, search: &Search, meanings: Meanings<'_>) -> Result<SearchPage, StoreError> {
-        let question = self.question(&search.tokens())?;
+        let question = self.question(&search.tokens())?.naming(identifiers(&search.text()));
         let (candidates, weights) = self.scored(search, &question, meanings)?;
         let is_answered = candidates.iter().any(|candidate| candidate.relevance > 0.0);
         let beside = self.beside(search, is_answered)?;
@@ -318,13 +348,15 @@ impl Reader {
             .db
             .prepare_cached(CORPUS)?
             .query_row([], |row| {
-                // Counts that cannot be read weigh no word.
+                // Frequencies that cannot be read weigh no word.
                 let count = |column| row.get(column).unwrap_or_default();
                 Ok(Corpus { claims: count("claims"), tokens: count("tokens") })
             })
             .optional()?
             .unwrap_or_default();
-        let mut counts: HashMap<String, u64> = HashMap::new();
+        let mut counts = self.frequencies.borrow_mut();
+        let newest: Option<u64> = self.db.prepare_cached(NEWEST)?.query_row([], only)?;
+        let counts = counts.of(corpus, newest.unwrap_or(0));
         let mut count = self.db.prepare_cached(CLAIMS_WITH)?;
         for token in tokens {
             if !counts.contains_key(token) {
@@ -332,28 +364,31 @@ impl Reader {
                 counts.insert(token.clone(), claims.unwrap_or(0));
             }
         }
-        Ok(Question::new(tokens, &counts, corpus))
+        Ok(Question::new(tokens, counts, corpus))
     }
 
     /// The claims most like the question.
     fn candidates(&self, search: &Search, question: &Question) -> Result<Vec<Candidate>, StoreError> {
         let around = self.around_of(&search.filter)?;
-        let expression = search.expression(question.words(), &around);
+        let any = search.expression(&[question.words()], &around);
         // With a filter few claims pass, so the best need not be chosen here. FTS5 would score every claim that
         // contains a word, whatever the filter.
-        if search.filter.limits(&around).is_some() {
-            if let Some(all) = self.matches(search, question, &expression, Wanted::All)? {
-                return Ok(all);
-            }
-        } else if question.sought().len() < question.words().len() {
-            let expression = search.expression(question.sought(), &around);
+        if search.filter.limits(&around).is_some()
+            && let Some(all) = self.matches(search, question, &any, Wanted::All)?
+        {
+            return Ok(all);
+        }
+        let halves = question.halves().map(|[one, other]| vec![one.as_slice(), other.as_slice()]);
+        let sought = (question.sought().len() < question.words().len()).then(|| vec![question.sought()]);
+        for fewer in [halves, sought].into_iter().flatten() {
+            let expression = search.expression(&fewer, &around);
             let found = self.matches(search, question, &expression, Wanted::Best)?.unwrap_or_default();
-            // A filter that is not in the index may leave out most of them.
+            // A filter may leave out most of them.
             if found.len() >= ranking::ENOUGH {
                 return Ok(found);
             }
         }
-        Ok(self.matches(search, question, &expression, Wanted::Best)?.unwrap_or_default())
+        Ok(self.matches(search, question, &any, Wanted::Best)?.unwrap_or_default())
     }
 
     /// Claims that hold a word of the question; none when all are wanted and there are more than are scored.
@@ -536,8 +571,15 @@ impl Reader {
 
 /// A candidate from a row, not compared by meaning yet.
 fn candidate(row: &InOrder<'_, '_>, question: &Question) -> Result<Candidate, StoreError> {
-    let relevance = question.relevance(row.text("tokens")?.split(' '));
-    Ok(Candidate { seq: row.get("created_seq")?, previous: row.get("previous")?, relevance, cosine: 0.0 })
+    let tokens = row.text("tokens")?.split(' ');
+    let (named, relevance) = (question.named(tokens.clone()), question.relevance(tokens));
+    Ok(Candidate {
+        seq: row.get("created_seq")?,
+        previous: row.get("previous")?,
+        relevance,
+        named,
+        cosine: 0.0,
+    })
 }
 
 /// Which of the claims that hold a word of the question.

@@ -27,6 +27,8 @@ pub struct Why {
     /// How alike its meaning is to that of the question, from -1 to 1. `None` if meanings were not compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cosine: Option<f64>,
+    /// What the identifiers of the question in its text add.
+    pub identifiers: f64,
     /// What the better one of its neighbours adds: the claims that its author made before and after it in that session.
     pub neighbours: f64,
     /// What its fate adds, if the question names one, such as `bug`.
@@ -45,6 +47,7 @@ pub struct Why {
 struct Parts {
     words: f64,
     cosine: f64,
+    named: f64,
     own: f64,
 }
 
@@ -72,8 +75,10 @@ impl<'a> Grounds<'a> {
         let words = shares(candidates.iter().map(|candidate| candidate.relevance).collect());
         let own = own_nearness(candidates, weights);
         let parts = candidates.iter().zip(words.into_iter().zip(own));
-        let parts = parts
-            .map(|(candidate, (words, own))| (candidate.seq, Parts { words, cosine: candidate.cosine, own }));
+        let parts = parts.map(|(candidate, (words, own))| {
+            let (named, cosine) = (candidate.gain_by_name(), candidate.cosine);
+            (candidate.seq, Parts { words, cosine, named, own })
+        });
         let by_seq = |near: &[(f64, u64)]| near.iter().map(|(near, seq)| (*seq, *near)).collect();
         Self { search, question, weights, parts: parts.collect(), near: by_seq(near), all: by_seq(all) }
     }
@@ -103,6 +108,7 @@ impl<'a> Grounds<'a> {
             words: words.cloned().collect(),
             by_words: thousandths(parts.words),
             cosine: self.weights.compares_meanings().then(|| thousandths(parts.cosine)),
+            identifiers: thousandths(parts.named),
             neighbours: thousandths(near - parts.own),
             fate: thousandths(all - near),
             scopes: self.matching(&scopes),

@@ -528,6 +528,9 @@ fn question(question: &Question) -> Need {
         };
         what = vec![match &question.amended {
             Some(change) => format!("{} amended {old}, which {yours}: {change}", claim.owner),
+            None if question.is_merged => {
+                format!("{old} was merged into {}'s claim: {}", claim.owner, claim.statement)
+            }
             None => {
                 format!("{} replaced a claim that {yours}. The new one: {}", claim.owner, claim.statement)
             }

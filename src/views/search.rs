@@ -113,7 +113,7 @@ fn because(hit: &Hit, why: &Why) -> String {
         words => format!("{} {:.2}", words.join(" "), why.by_words),
     });
     parts.extend(why.cosine.map(|cosine| format!("meaning {cosine:.2}")));
-    let more = [("neighbours", why.neighbours), ("fate", why.fate)];
+    let more = [("identifiers", why.identifiers), ("neighbours", why.neighbours), ("fate", why.fate)];
     parts
         .extend(more.iter().filter(|(_, gain)| *gain > 0.0).map(|(name, gain)| format!("{name} +{gain:.2}")));
     parts.extend((!why.scopes.is_empty()).then(|| why.scopes.join(", ")));

@@ -66,6 +66,43 @@ fn notes_become_proposed_claims_once() {
     assert_eq!(bench.events().len(), before, "the second import writes nothing");
 }
 
+/// Red before: a copy of the notes for another client, or the file under a new name, made every claim again.
+#[test]
+fn a_copy_beside_a_file_of_notes_adds_nothing_and_one_elsewhere_does() {
+    let bench = Bench::new();
+    let notes = "# Notes\n\n- The pool holds 20 connections\n- The tests need a database\n";
+    bench.write("CLAUDE.md", notes);
+    assert_eq!(counts(&import(&bench, "devops", &["CLAUDE.md"])), [2, 0, 0]);
+    bench.write("AGENTS.md", &format!("{notes}- The port is 8443 in every environment\n"));
+    let copy = import(&bench, "analyst", &["AGENTS.md"]);
+    assert_eq!(counts(&copy), [1, 2, 0], "{copy}");
+    assert_eq!(copy["items"][0]["claim_id"], claims(&bench, "claude.md")[0]["id"], "{copy}");
+    bench.write("web/AGENTS.md", notes);
+    assert_eq!(
+        counts(&import(&bench, "devops", &["web/AGENTS.md"])),
+        [2, 0, 0],
+        "another part of the project"
+    );
+    assert_eq!(counts(&import(&bench, "devops", &["web/AGENTS.md", "AGENTS.md", "CLAUDE.md"])), [0, 7, 0]);
+}
+
+/// Red before: `.cursor/rules` and `docs/decisions` were refused as no files.
+#[test]
+fn the_notes_in_a_directory_are_imported_in_the_order_of_their_names() {
+    let bench = Bench::new();
+    bench.write(".cursor/rules/db.mdc", "---\nalwaysApply: true\n---\n- The pool holds 20 connections\n");
+    bench.write(".cursor/rules/api.md", "- The port is 8443 in tests\n");
+    bench.write(".cursor/rules/list.py", "- no notes at all\n");
+    bench.write(".cursor/rules/below/more.md", "- another directory has these\n");
+    std::os::unix::fs::symlink("../../NOTES.md", bench.root().join(".cursor/rules/link.md")).expect("a link");
+    bench.write("NOTES.md", "- the notes of the project itself\n");
+    let said = import(&bench, "devops", &[".cursor/rules"]);
+    let places: Vec<&str> =
+        said["items"].as_array().expect("a list").iter().filter_map(|item| item["place"].as_str()).collect();
+    assert_eq!(places, [".cursor/rules/api.md:1", ".cursor/rules/db.mdc:4"], "{said}");
+    assert_eq!(counts(&said), [2, 0, 0], "{said}");
+}
+
 #[test]
 fn an_instruction_in_a_file_stays_a_quotation_in_a_context() {
     let bench = Bench::new();

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use hivemind::domain::claim::{ClaimType, Position, Status};
-use hivemind::domain::command::{AcceptMerge, Command, DeclineMerge, Submission};
+use hivemind::domain::claim::{ClaimType, Position, Relation, Share, Status};
+use hivemind::domain::command::{AcceptMerge, AddEvidence, Command, DeclineMerge, Submission};
 use hivemind::domain::decide::Policy;
 use hivemind::domain::event::Event;
 use hivemind::domain::ids::ClaimId;
@@ -204,6 +204,39 @@ fn equal_support_keeps_the_older_and_its_reader_is_asked() {
     let (merged, kept, asks) = asked.expect("a supersession");
     assert_eq!((merged, kept), (newer, older));
     assert_eq!(asks.iter().map(ToString::to_string).collect::<Vec<_>>(), ["analyst"], "its owner alone");
+}
+
+/// Red before: the claim that stays got the reasons of the other as support, and attention named its owner as who merged.
+#[test]
+fn reasons_against_the_merged_claim_support_nothing_and_a_merge_is_told_as_one() {
+    let bench = Bench::new();
+    let mut committer = Committer::open(bench.workspace(), Policy::default(), fixed_sources(7))
+        .expect("a workspace to write in");
+    let older = state(&mut committer, "devops", &[TWINS[0].to_owned()])[0];
+    let newer = state(&mut committer, "analyst", &[TWINS[1].to_owned()])[0];
+    let third = state(&mut committer, "reviewer", &["the parser reads its configuration once".to_owned()])[0];
+    let against = AddEvidence {
+        claim_id: newer,
+        evidence_ref: third.creation_event().into(),
+        relation: Relation::Contradicts,
+        weight: Share::FULL,
+        note: None,
+    };
+    does(&mut committer, request("reviewer", Command::AddEvidence(against)));
+    assert_eq!(propose(&mut committer, Miner::Merges).expect("mined"), 1);
+    let accept = Command::AcceptMerge(AcceptMerge { claim_id: newer, other: older });
+    outcome(&mut committer, "architect", accept).expect("accepted");
+    drop(committer);
+    let text = |arguments: &[&str]| {
+        let output = bench.hm(arguments);
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        let text = String::from_utf8(output.stdout).expect("text");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let kept = text(&["claim", "show", "C1"]);
+    assert!(kept.contains("event `C2` mentions (asserted, by architect)"), "{kept}");
+    let asked = text(&["attention", "--agent", "analyst"]);
+    assert!(asked.contains(&format!("C2 was merged into devops's claim: {}", TWINS[0])), "{asked}");
 }
 
 #[test]

@@ -598,6 +598,24 @@ fn a_file_of_any_name_is_set_aside() {
     assert_whole(&dir);
 }
 
+/// Red before: a link in the place of a page ended the run, and every later one.
+#[cfg(unix)]
+#[test]
+fn a_link_in_the_place_of_a_page_is_set_aside() {
+    let workspace = with_claims(2);
+    let (_kept, dir) = place();
+    ran(&workspace, &to(&dir));
+    let name = relative(&dir, "C1");
+    let page = dir.join(&name);
+    fs::remove_file(&page).expect("a page");
+    std::os::unix::fs::symlink("../elsewhere.md", &page).expect("a link");
+    let wish = Wish { set_aside: true, ..Wish::default() };
+    let aside = mirror::run(&workspace, &to(&dir), wish, || false).expect("a run").aside.expect("a branch");
+    assert_eq!(git(&dir, &["show", &format!("{aside}:{name}")]), "../elsewhere.md", "where it led");
+    assert!(fs::symlink_metadata(&page).expect("a page").is_file());
+    assert_whole(&dir);
+}
+
 /// Red before: the first refused edit ended the verb.
 #[test]
 fn a_refused_edit_keeps_no_other_from_being_proposed() {

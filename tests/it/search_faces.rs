@@ -120,7 +120,8 @@ fn a_search_says_why_and_compares_words_only_where_the_team_wants_it() {
     let explained = shell.json("hm --json claim search photo size --explain");
     let why = explained["hits"][0]["why"].as_object().expect("grounds");
     let keys: Vec<&str> = why.keys().map(String::as_str).collect();
-    expect!["by_words compared confidence cosine evidence fate neighbours words"].assert_eq(&keys.join(" "));
+    expect!["by_words compared confidence cosine evidence fate identifiers neighbours words"]
+        .assert_eq(&keys.join(" "));
     std::fs::write(&config, "").expect("a configuration");
     shell.check(
         &["hm claim search photo size --explain"],

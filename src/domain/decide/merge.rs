@@ -116,20 +116,23 @@ pub(super) fn accept(
         ClaimSuperseded { claim_id: merged_id, superseded_by: kept_id, mends: false, asks }.into(),
         transition(merged_id, merged.status, Status::Deprecated, &format!("merged into {kept_id}")),
     ];
-    events.extend(evidence_of(state, session, (kept_id, kept), merged_id, (versions, now))?);
+    events.extend(evidence_of(state, session, (kept_id, kept), (merged_id, merged), (versions, now))?);
     Ok(Accepted { events, ..Accepted::default() })
 }
 
-/// The link by which the reasons of the merged claim are found from the one that stays.
+/// The link by which the reasons of the merged claim are found from the one that stays. It supports that one unless some
+/// of them contradict.
 fn evidence_of(
     state: &State,
     session: Option<&SessionId>,
     (claim_id, kept): (ClaimId, &Claim),
-    merged: ClaimId,
+    (merged_id, merged): (ClaimId, &Claim),
     (versions, now): (&Versions, Timestamp),
 ) -> Result<Option<Event>, Rejection> {
-    let evidence_ref = merged.creation_event();
-    if kept.evidence.contains(&(evidence_ref, Relation::Supports)) {
+    let evidence_ref = merged_id.creation_event();
+    let is_doubted = merged.evidence.iter().any(|(_, relation)| *relation == Relation::Contradicts);
+    let relation = if is_doubted { Relation::Mentions } else { Relation::Supports };
+    if kept.evidence.contains(&(evidence_ref, relation)) {
         return Ok(None);
     }
     let about = About {
@@ -143,7 +146,7 @@ fn evidence_of(
     let added = EvidenceAdded {
         claim_id,
         evidence_ref,
-        relation: Relation::Supports,
+        relation,
         weight: Share::FULL,
         note: None,
         grade: said.grade,

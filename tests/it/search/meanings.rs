@@ -60,6 +60,54 @@ fn other_words_for_the_same_thing_find_a_claim() {
     }
 }
 
+/// Red before: nothing was found, as the table knows of these names hardly more than that they are technical.
+#[test]
+fn another_name_of_the_same_thing_finds_a_claim() {
+    let mut library = Library::of(&[
+        line("build", "the release binaries are built for aarch64 on the runner in the cellar"),
+        line("deploy", "every deployment to Kubernetes waits for the schema"),
+        line("rows", "a database row of a parcel is never deleted"),
+    ]);
+    for vectors in [Vectors::Off, Vectors::Static] {
+        library.vectors = vectors;
+        for (question, key) in
+            [("arm", "build"), ("ARM64 support", "build"), ("k8s", "deploy"), ("db", "rows")]
+        {
+            assert_eq!(library.found(&ask(question)).first(), Some(&key), "{question}");
+        }
+    }
+}
+
+/// Red before with meanings: the claim with the words of the identifier was first.
+#[test]
+fn a_claim_with_the_identifier_comes_before_one_with_its_words() {
+    let mut library = Library::of(&[
+        line("get", "getUserById caches for 5 seconds"),
+        line("users", "users are fetched by their id and the user is cached by the id"),
+        line("scan", "dedupe_scan runs in the ingest worker"),
+        line(
+            "scans",
+            "scanning duplicates again makes the duplicate scans detection remove each duplicate scan",
+        ),
+        line("dsn", "the variable COURIER_DSN names the database"),
+        line(
+            "string",
+            "the database connection string of the courier service is read from the environment at start",
+        ),
+    ]);
+    for vectors in [Vectors::Off, Vectors::Static] {
+        library.vectors = vectors;
+        for (question, key) in [
+            ("getUserById", "get"),
+            ("are users cached by get_user_by_id", "get"),
+            ("how does dedupe_scan find duplicate scans", "scan"),
+            ("which database connection string is in COURIER_DSN at start", "dsn"),
+        ] {
+            assert_eq!(library.found(&ask(question)).first(), Some(&key), "{question}");
+        }
+    }
+}
+
 #[test]
 fn filters_hold_for_claims_that_are_found_by_their_meaning() {
     let mut library = library();
