@@ -211,18 +211,27 @@ impl Search {
         self.query.chars().take(MAX_QUERY_CHARS).collect()
     }
 
-    /// The words of the question, then other names of what they name.
+    /// The words of the question.
     pub(super) fn tokens(&self) -> Vec<String> {
         let mut known = HashSet::new();
-        let mut asked: Vec<String> = tokens(&self.text())
+        tokens(&self.text())
             .into_iter()
             .take_while(|token| {
                 known.insert(token.clone());
                 known.len() <= MAX_QUERY_TOKENS
             })
-            .collect();
+            .collect()
+    }
+
+    /// The words of the question, then other names of what they name.
+    fn names(&self) -> Vec<String> {
+        let mut asked = self.tokens();
         let others: Vec<String> = asked.iter().flat_map(|token| aliases(token)).cloned().collect();
-        asked.extend(others.into_iter().filter(|other| known.insert(other.clone())));
+        for other in others {
+            if !asked.contains(&other) {
+                asked.push(other);
+            }
+        }
         asked
     }
 
@@ -283,7 +292,7 @@ impl Reader {
     }
 
     fn found_by(&self, search: &Search, meanings: Meanings<'_>) -> Result<SearchPage, StoreError> {
-        let question = self.question(&search.tokens())?.naming(identifiers(&search.text()));
+        let question = self.question(&search.names())?.naming(identifiers(&search.text()));
         let (candidates, weights) = self.scored(search, &question, meanings)?;
         let is_answered = candidates.iter().any(|candidate| candidate.relevance > 0.0);
         let beside = self.beside(search, is_answered)?;
@@ -321,7 +330,7 @@ impl Reader {
     pub fn may_answer(&self, search: &Search, id: ClaimId) -> Result<bool, StoreError> {
         let filter = ClaimFilter { id: Some(id), status: Vec::new(), in_force: false, ..search.shown() };
         let Some(claim) = self.claims(&filter)?.claims.pop() else { return Ok(false) };
-        let asked = search.tokens();
+        let asked = search.names();
         let meaning = self.meaning(search);
         let text: Option<(String, String, bool)> = self
             .db
