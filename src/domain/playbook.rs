@@ -156,13 +156,15 @@ pub fn lower_bound(good: usize, all: usize) -> f64 {
 
 /// The ledger positions of `steps` in `of`, with at most [`MAX_BETWEEN`] other steps between two of them.
 pub fn followed(steps: &[Step], of: &[(Step, u64)]) -> Option<Vec<u64>> {
-    places(steps, of).map(|places| places.into_iter().map(|at| of[at].1).collect())
+    let taken: Vec<&Step> = of.iter().map(|(step, _)| step).collect();
+    let steps: Vec<&Step> = steps.iter().collect();
+    places(&steps, &taken).map(|places| places.into_iter().map(|at| of[at].1).collect())
 }
 
-fn places(steps: &[Step], of: &[(Step, u64)]) -> Option<Vec<usize>> {
-    fn from(steps: &[Step], of: &[(Step, u64)], at: usize) -> Option<Vec<usize>> {
+fn places<S: PartialEq>(steps: &[S], of: &[S]) -> Option<Vec<usize>> {
+    fn from<S: PartialEq>(steps: &[S], of: &[S], at: usize) -> Option<Vec<usize>> {
         let [first, rest @ ..] = steps else { return Some(Vec::new()) };
-        if of.get(at)?.0 != *first {
+        if of.get(at)? != first {
             return None;
         }
         if rest.is_empty() {
@@ -193,7 +195,7 @@ pub fn changes(steps: &[Step], places: &[Scope]) -> bool {
 }
 
 /// Whether two sequences are about the same: at least half of the steps of the shorter one are in the other.
-pub fn are_alike(one: &[Step], other: &[Step]) -> bool {
+pub fn are_alike<S: PartialEq>(one: &[S], other: &[S]) -> bool {
     let shared = one.iter().filter(|step| other.contains(step)).count();
     shared * 2 >= one.len().min(other.len())
 }
@@ -284,24 +286,29 @@ pub fn mine(tried: &[Tried], known: &[Vec<Step>]) -> Vec<Found> {
             mining.grow(&mut vec![step], &ends);
         }
     }
-    let mut found: Vec<(usize, Found)> = closed(mining.found)
+    let mut found: Vec<(usize, Sequence, Found)> = closed(mining.found)
         .into_iter()
-        .map(|(sequence, tasks)| {
-            let sequence = sequence.iter().map(|number| steps[*number as usize].clone()).collect();
-            (sequence, tasks.into_iter().map(|task| &tried[task as usize]).collect::<Vec<_>>())
+        .filter_map(|(sequence, tasks)| {
+            let tasks = tasks.into_iter().map(|task| task as usize);
+            let tasks: Vec<_> = tasks.map(|task| (&tried[task], sequences[task].as_slice())).collect();
+            let (between, found) = judged(&sequence, &steps, &tasks)?;
+            Some((between, sequence, found))
         })
-        .filter_map(|(steps, tasks)| judged(steps, &tasks))
         .collect();
     // The best come first: many tasks, many steps, and little between the steps.
-    found.sort_by_cached_key(|(between, one)| {
+    found.sort_by_cached_key(|(between, _, one)| {
         (std::cmp::Reverse(one.tasks.len() * one.steps.len()), *between, one.steps.clone())
     });
+    // Steps of known ones that no task took are none of a new one.
+    let mut taken: Vec<Sequence> = known
+        .iter()
+        .map(|known| known.iter().map(|step| numbers.get(step).copied().unwrap_or(u32::MAX)).collect())
+        .collect();
     let mut chosen: Vec<Found> = Vec::new();
-    for (_, one) in found {
-        let mut others =
-            known.iter().map(Vec::as_slice).chain(chosen.iter().map(|other| other.steps.as_slice()));
-        if !others.any(|other| are_alike(&one.steps, other)) {
+    for (_, sequence, one) in found {
+        if !taken.iter().any(|other| are_alike(&sequence, other)) {
             chosen.push(one);
+            taken.push(sequence);
         }
     }
     chosen
@@ -332,22 +339,23 @@ fn is_part(part: &[u32], of: &[u32]) -> bool {
     part.iter().all(|step| rest.any(|other| other == step))
 }
 
-/// The sequence as a playbook, if its tasks are enough and ended well. At least one step is a command. Also returns
-/// how many other steps are between.
-fn judged(steps: Vec<Step>, tasks: &[&Tried]) -> Option<(usize, Found)> {
-    let done: Vec<&&Tried> = tasks.iter().filter(|tried| tried.is_done).collect();
-    let sessions: BTreeSet<&String> = done.iter().flat_map(|tried| &tried.sessions).collect();
-    let days: BTreeSet<i64> = done.iter().map(|tried| tried.ended_at.div_euclid(DAY_MS)).collect();
+/// The sequence as a playbook, if its tasks are enough and ended well. `steps` are those of all numbers, and each task has
+/// its own. At least one step is a command. Also returns how many other steps are between.
+fn judged(sequence: &[u32], steps: &[&Step], tasks: &[(&Tried, &[u32])]) -> Option<(usize, Found)> {
+    let done: Vec<&(&Tried, &[u32])> = tasks.iter().filter(|(tried, _)| tried.is_done).collect();
+    let sessions: BTreeSet<&String> = done.iter().flat_map(|(tried, _)| &tried.sessions).collect();
+    let days: BTreeSet<i64> = done.iter().map(|(tried, _)| tried.ended_at.div_euclid(DAY_MS)).collect();
     let is_enough = done.len() >= MIN_TASKS && sessions.len() >= MIN_SESSIONS && days.len() >= MIN_DAYS;
     let is_good = done.len() as f64 / tasks.len() as f64 >= MIN_SHARE
         && lower_bound(done.len(), tasks.len()) >= MIN_BOUND;
+    let steps: Vec<&Step> = sequence.iter().map(|number| steps[*number as usize]).collect();
     let does_something = steps.iter().any(|step| matches!(step, Step::Run(_)));
     if !(is_enough && is_good && does_something) {
         return None;
     }
     let (mut between, mut evidence) = (0, Vec::new());
-    for tried in &done {
-        let places = places(&steps, &tried.steps)?;
+    for (tried, taken) in &done {
+        let places = places(sequence, taken)?;
         between += places.last()? - places.first()?;
         evidence.extend(places.into_iter().map(|at| tried.steps[at].1));
     }
@@ -356,11 +364,11 @@ fn judged(steps: Vec<Step>, tasks: &[&Tried]) -> Option<(usize, Found)> {
     evidence.dedup();
     let found = Found {
         evidence,
-        tasks: done.iter().map(|tried| tried.task).collect(),
+        tasks: done.iter().map(|(tried, _)| tried.task).collect(),
         of: tasks.len() as u64,
         sessions: sessions.len() as u64,
         days: days.len() as u64,
-        steps,
+        steps: steps.into_iter().cloned().collect(),
     };
     Some((between, found))
 }
