@@ -3,6 +3,7 @@
 
 mod advice;
 mod error;
+mod fault;
 mod globals;
 mod looks;
 mod normal;
@@ -20,9 +21,9 @@ mod written;
 
 pub use advice::{DeadEnd, MAX_TOLD, advise, age, edited_since, first_line, quoted};
 pub use error::{
-    ErrorLine, Phrase, error_in, error_signature, fault, from_root, says_little, tells_errors_apart,
-    without_masks,
+    ErrorLine, Phrase, error_in, error_signature, from_root, says_little, tells_errors_apart, without_masks,
 };
+pub use fault::fault;
 pub use looks::{is_reading_tool, only_looks};
 pub use normal::{NormalCommand, bare, inside_shell, makes_commits, normalise};
 pub use own::{is_broken_own_call, is_own_call};
