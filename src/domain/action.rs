@@ -2,6 +2,7 @@
 //! nothing.
 
 mod advice;
+mod ended;
 mod error;
 mod fault;
 mod globals;
@@ -20,8 +21,10 @@ mod volatile;
 mod written;
 
 pub use advice::{DeadEnd, MAX_TOLD, advise, age, edited_since, first_line, quoted};
+pub use ended::{End, end_of};
 pub use error::{
-    ErrorLine, Phrase, error_in, error_signature, from_root, says_little, tells_errors_apart, without_masks,
+    ErrorLine, Phrase, error_in, error_signature, from_root, says_little,
+    tells_errors_apart, without_masks,
 };
 pub use fault::fault;
 pub use looks::{is_reading_tool, only_looks};
@@ -31,8 +34,8 @@ pub use pipe::{Hides, Piped, fails_alone, piped, printed};
 pub use reads::without_reading;
 pub use record::record;
 pub use sight::{
-    changes_files, files_named, is_named_in, is_same_tool, run_of, scope_named, targets_of, trigger_run,
-    writes_at,
+    changes_files, files_named, is_named_in, is_same_tool, run_of, scope_named, targets_of,
+    trigger_run, writes_at,
 };
 pub use steady::steady;
 
