@@ -2,6 +2,7 @@
 //! nothing.
 
 mod advice;
+mod document;
 mod ended;
 mod error;
 mod fault;
