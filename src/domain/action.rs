@@ -24,7 +24,7 @@ mod written;
 pub use advice::{DeadEnd, MAX_TOLD, advise, age, edited_since, first_line, quoted};
 pub use ended::{End, end_of};
 pub use error::{
-    ErrorLine, Phrase, error_in, error_signature, from_root, says_little,
+    ErrorLine, Phrase, error_in, error_signature, for_people, from_root, printed_error, says_little,
     tells_errors_apart, without_masks,
 };
 pub use fault::fault;
@@ -146,6 +146,14 @@ impl Action {
 }
 
 impl Action {
+    /// What met a trigger, as people read it: the line of an error as it was printed, and not its signature.
+    pub fn shown(&self, kind: Kind, met: &str) -> String {
+        let is_it =
+            |line: &&ErrorLine| error_signature(line.as_str()).is_some_and(|error| error.as_str() == met);
+        let printed = self.errors.iter().find(is_it).filter(|_| kind == Kind::Error);
+        printed.map_or_else(|| error::for_people(met), |line| line.as_str().trim().to_owned())
+    }
+
     /// Whether one of its errors says a text and names the same.
     fn tells(&self, text: &str) -> bool {
         let text = Phrase::of(text);

@@ -274,6 +274,17 @@ pub fn without_masks(signature: &str) -> String {
     words.map(|word| word.trim_start_matches(|c: char| !c.is_alphanumeric())).collect::<Vec<_>>().join(" ")
 }
 
+/// A signature as people read it: what a mask stands for is left open.
+pub fn for_people(signature: &str) -> String {
+    MASKS.iter().fold(signature.to_owned(), |text, mask| text.replace(mask, "…"))
+}
+
+/// The line of an output whose signature this is, as it was printed.
+pub fn printed_error(output: &str, signature: &str) -> Option<String> {
+    let is_it = |line: &&str| error_signature(line).is_some_and(|error| error.as_str() == signature);
+    output.lines().find(is_it).map(|line| line.trim().to_owned())
+}
+
 /// The words of a text in lower case, without masks.
 fn words(text: &str) -> Vec<String> {
     let text = MASKS.iter().fold(masked_whole(&clean(head(text))), |text, mask| text.replace(mask, " "));
