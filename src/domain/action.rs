@@ -35,7 +35,7 @@ pub use pipe::{Hides, Piped, fails_alone, piped, printed};
 pub use reads::without_reading;
 pub use record::record;
 pub use sight::{
-    changes_files, files_named, is_named_in, is_same_tool, run_of, scope_named, targets_of,
+    changes_files, files_named, is_named_in, is_same_tool, may_mend, run_of, scope_named, targets_of,
     trigger_run, writes_at,
 };
 pub use steady::steady;

@@ -222,7 +222,7 @@ mod tests {
             assert!(may_hold_secret(line), "{line}");
         }
         for line in [
-            "cargo add tokio-stream",
+            "cargo add serde-json",
             "apt-get install -y libpq-dev zlib1g-dev",
             "createuser pooluser",
             "./scripts/renew-token.sh",
