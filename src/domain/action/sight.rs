@@ -10,7 +10,7 @@ use crate::domain::text::CommandLine;
 /// Programs, and their verbs that change files of the work tree. An install is none: in a loop of a recorded trace it goes into
 /// another environment each time.
 const CHANGERS: [(&str, &str); 4] = [
-    ("cargo", "fix fmt"),
+    ("cargo", "add fix fmt remove update"),
     ("git", "am apply checkout cherry-pick merge pull rebase reset restore revert stash switch"),
     ("go", "generate"),
     ("patch", "-p0 -p1 -p2"),

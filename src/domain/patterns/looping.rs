@@ -119,7 +119,10 @@ impl Act {
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Ran(one), Self::Ran(other)) => {
-                one.command == other.command && one.answer.is_some() && one.answers_like(other) == Some(true)
+                one.command == other.command
+                    && one.answer.is_some()
+                    && one.answers_like(other) == Some(true)
+                    && !one.saw_other_files_than(other)
             }
             (Self::Edit(one), Self::Edit(other)) => one.is_like(other),
             _ => false,
@@ -490,14 +493,24 @@ impl Session {
 
     /// A round of two to four commands and edits, three times, with nothing between.
     fn periodic(&self) -> Option<Round> {
-        let is_own = |act: &&Act| match act {
+        let is_own = |act: &Act| match act {
             Act::Edit(edit) => !edit.is_merged,
             Act::Ran(_) => true,
             Act::OfOthers => false,
         };
-        let records: Vec<&Act> = self.records.iter().filter(is_own).collect();
+        // Each own record, with the number of changes by others before it.
+        let mut others = 0;
+        let mut records: Vec<(&Act, usize)> = Vec::new();
+        for act in &self.records {
+            others += usize::from(matches!(act, Act::OfOthers));
+            records.extend(is_own(act).then_some((act, others)));
+        }
         (2..=MAX_PERIOD).find_map(|period| {
             let acts = records.get(records.len().checked_sub(period * REPEATS)?..)?;
+            if others - acts.first()?.1 >= REPEATS - 1 {
+                return None;
+            }
+            let acts: Vec<&Act> = acts.iter().map(|(act, _)| *act).collect();
             let is_whole = acts.iter().skip(1).all(|act| act.ran().is_none_or(|ran| !ran.after_other));
             let repeats = || acts.iter().zip(acts.iter().skip(period)).all(|(one, other)| one.is_like(other));
             let differ = || acts.iter().take(period).any(|act| !act.is_like(acts[0]));

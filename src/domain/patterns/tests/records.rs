@@ -67,6 +67,7 @@ fn a_command_that_changes_files_is_a_try() {
         ("cp /tmp/net.rs src/net.rs", "cp {tmp}.rs src/net.rs"),
         ("git pull --rebase", "git pull --rebase"),
         ("patch -p1 < fix.diff", "patch -p1"),
+        ("cargo add serde", "cargo add serde"),
     ] {
         let mut team = Team::default();
         for round in 1..=6 {
@@ -210,5 +211,29 @@ fn a_change_by_others_is_a_change() {
             }
         }
         assert_eq!(told, Some(expected), "{what}");
+    }
+}
+
+/// Red before: a round of a command and a failing test was told although the command brought other files each time.
+#[test]
+fn a_round_after_which_files_differ_is_no_round() {
+    for (what, expected) in [("files", None), ("others", None), ("nothing", Some(3))] {
+        let mut team = Team::default();
+        let mut told = None;
+        for round in 1..=4 {
+            team.says("ana", "command.ran", ran("make generate", &["make generate"], 0, "ok"));
+            let mut fails = ran("cargo test", &["cargo test"], 101, "error: timed out");
+            if what == "files" {
+                fails["files_sha256"] = format!("{round}").into();
+            }
+            team.says("ana", "command.ran", fails);
+            if what == "others" {
+                team.says("bo", "file.edited", json!({ "paths": ["src/net.rs"] }));
+            }
+            if told.is_none() && !team.mine().is_empty() {
+                told = Some(round);
+            }
+        }
+        assert_eq!(told, expected, "{what}");
     }
 }
