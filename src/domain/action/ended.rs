@@ -52,11 +52,8 @@ pub fn end_of(
     let is_sure = is_sure_to_run(&runs[..=at], tail);
     if let Some(inner) = line_within(&runs[at].0) {
         let is_end = at + 1 == runs.len();
-        return match end_of(&inner, tail, is_it, (failed, is_hidden || !is_end)) {
-            _ if !is_sure => End::Unclear,
-            End::Failed | End::Passed if !is_end => End::Ran,
-            end => end,
-        };
+        let end = end_of(&inner, tail, is_it, (failed, is_hidden || !is_end));
+        return if is_sure { end } else { End::Unclear };
     }
     // Behind `||` stands what runs where it failed.
     let decides = runs.get(at + 1).is_none_or(|(_, before)| *before == Joint::Else);

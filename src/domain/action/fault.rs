@@ -89,14 +89,17 @@ fn named_around(text: &str) -> Vec<String> {
 /// The numbers of a line by which errors differ: codes and versions. `of_any` asks for all numbers.
 fn numbers(line: &str, of_any: bool) -> Vec<String> {
     static CODE: LazyLock<Regex> = LazyLock::new(|| {
-        regex(
-            r"(?i:\b(?:status|code|exit|exited|errno|error|signal|http(?:/[\d.]+)?)\b[^\d\n;]{0,12}(\d{1,5})\b)|\b[A-Z]{2,}-(\d+)\b|(?i:\b(?:version|python|node|java|v) ?|\w(?:==|>=|<=|~=|@))(\d+(?:\.\d+)*)",
-        )
+        regex(concat!(
+            r"(?i-u:\b(?:status|code|exit|exited|errno|error|signal|http(?:/[0-9.]+)?)\b[ -/:<-~]{0,12}([0-9]{1,5})\b)",
+            r"|(?-u:\b[A-Z]{2,}-([0-9]+)\b)",
+            r"|(?i-u:\b(?:version|python|node|java|v) ?|\w(?:==|>=|<=|~=|@))([0-9]+(?:\.[0-9]+)*)",
+        ))
     });
-    static NUMBER: LazyLock<Regex> = LazyLock::new(|| regex(r"\b\d+(?:\.\d+)*\b"));
+    static NUMBER: LazyLock<Regex> = LazyLock::new(|| regex(r"(?-u:\b[0-9]+(?:\.[0-9]+)*\b)"));
     // A place in a file moves with each edit.
-    static LINE: LazyLock<Regex> =
-        LazyLock::new(|| regex(r"[:(]\d+(?:[:,]\d+)*\)?|(?i)\b(?:line|column|col|pid|process|thread) \d+"));
+    static LINE: LazyLock<Regex> = LazyLock::new(|| {
+        regex(r"[:(][0-9]+(?:[:,][0-9]+)*\)?|(?i-u:\b(?:line|column|col|pid|process|thread) [0-9]+)")
+    });
     let line = LINE.replace_all(line, " ");
     if of_any {
         return NUMBER.find_iter(&line).map(|found| found.as_str().to_owned()).collect();
