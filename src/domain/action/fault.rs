@@ -9,9 +9,9 @@ use super::error::{ERROR, QUOTED, clean, error_signature, from_checkout, lines, 
 use super::steady::{steady, steady_line};
 use crate::domain::text::OutputTail;
 
-/// The key of an error by which two failures are the same: its signature, and what the tail of the output says about it.
-/// That are the words of its error lines, what the lines around them quote, their files, tests and codes. Line numbers,
-/// times, hashes, ids of processes and temporary files say nothing.
+/// The key of an error by which two failures are the same: its signature, and what the tail of the output says about it
+/// (the words of its error lines, what the lines around them quote, their files, tests and codes). Line numbers, times,
+/// hashes, ids of processes and temporary files say nothing.
 pub fn fault(signature: &str, tail: Option<&str>) -> String {
     let tail = tail.unwrap_or_default();
     // The beginning of a full tail is cut somewhere in a line.
