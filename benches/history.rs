@@ -128,6 +128,7 @@ pub(crate) fn ran(session: &str, line: &str, error: Option<&str>) -> Submission 
         tail: None,
         output_sha256: None,
         answer_sha256: None,
+        files_sha256: None,
         took_ms: None,
         subagent: None,
         checkout: Checkout::default(),

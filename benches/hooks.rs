@@ -139,6 +139,7 @@ fn observation(number: usize) -> Submission {
         tail: None,
         output_sha256: None,
         answer_sha256: None,
+        files_sha256: None,
         took_ms: None,
         subagent: None,
         checkout: Checkout::default(),

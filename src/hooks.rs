@@ -126,6 +126,8 @@ pub struct ToolOutcome {
     pub failed: bool,
     /// Whether its end is unknown: it runs on in the background, or was interrupted.
     pub unseen: bool,
+    /// Whether the tool never ran, because the human or the client refused it.
+    pub refused: bool,
     /// Whether the client does not tell how it ended: Codex reports no exit code.
     pub untold: bool,
     /// How long it took in milliseconds, where the client tells.

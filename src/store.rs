@@ -69,7 +69,7 @@ pub use decisions::{
 pub use digest::{NamedOver, Said, Supported};
 pub use experiments::{Attachment, ExperimentFilter, ExperimentPage, ExperimentView};
 pub use facets::ClaimCount;
-pub use failures::Fix;
+pub use failures::{Cure, Fix};
 pub use fold::{FOLD_VERSION, Projection};
 pub use guards::{AskingGuard, FiringView, GuardView, LookedAt, Suggestion};
 pub use integrity::{ClaimNamed, TABLES_ABOUT_CLAIMS};

@@ -2,7 +2,10 @@
 //! nothing.
 
 mod advice;
+mod document;
+mod ended;
 mod error;
+mod fault;
 mod globals;
 mod looks;
 mod normal;
@@ -19,10 +22,12 @@ mod volatile;
 mod written;
 
 pub use advice::{DeadEnd, MAX_TOLD, advise, age, edited_since, first_line, quoted};
+pub use ended::{End, end_of};
 pub use error::{
-    ErrorLine, Phrase, error_in, error_signature, fault, from_root, says_little, tells_errors_apart,
-    without_masks,
+    ErrorLine, Phrase, error_in, error_signature, for_people, from_root, printed_error, says_little,
+    tells_errors_apart, without_masks,
 };
+pub use fault::fault;
 pub use looks::{is_reading_tool, only_looks};
 pub use normal::{NormalCommand, bare, inside_shell, makes_commits, normalise};
 pub use own::{is_broken_own_call, is_own_call};
@@ -30,8 +35,8 @@ pub use pipe::{Hides, Piped, fails_alone, piped, printed};
 pub use reads::without_reading;
 pub use record::record;
 pub use sight::{
-    changes_files, files_named, is_named_in, is_same_tool, run_of, scope_named, targets_of, trigger_run,
-    writes_at,
+    changes_files, files_named, is_named_in, is_same_tool, may_mend, run_of, scope_named, targets_of,
+    trigger_run, writes_at,
 };
 pub use steady::steady;
 
@@ -141,6 +146,14 @@ impl Action {
 }
 
 impl Action {
+    /// What met a trigger, as people read it: the line of an error as it was printed, and not its signature.
+    pub fn shown(&self, kind: Kind, met: &str) -> String {
+        let is_it =
+            |line: &&ErrorLine| error_signature(line.as_str()).is_some_and(|error| error.as_str() == met);
+        let printed = self.errors.iter().find(is_it).filter(|_| kind == Kind::Error);
+        printed.map_or_else(|| error::for_people(met), |line| line.as_str().trim().to_owned())
+    }
+
     /// Whether one of its errors says a text and names the same.
     fn tells(&self, text: &str) -> bool {
         let text = Phrase::of(text);

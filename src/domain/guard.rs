@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::action::{self, Action, Kind, NormalCommand};
+use crate::domain::action::{self, Action, End, Kind, NormalCommand};
 use crate::domain::claim::{ClaimType, Status, Trigger, word};
 use crate::domain::event::{CommandRan, Event};
 use crate::domain::experiment::ProfileName;
@@ -10,7 +10,7 @@ use crate::domain::ids::{ClaimId, GuardId};
 use crate::domain::pattern::PatternKind;
 use crate::domain::scope::Scope;
 use crate::domain::session::Role;
-use crate::domain::text::{Advice, CommandLine, ErrorSignature, Phrase};
+use crate::domain::text::{Advice, CommandLine, ErrorSignature, OutputTail, Phrase};
 use crate::domain::time::Timestamp;
 
 /// The most guards that speak in one turn of a session. More warnings are read past.
@@ -50,6 +50,8 @@ word!(
         ProvedWrong = "proved_wrong",
         /// The action happened and failed.
         ProvedRight = "proved_right",
+        /// Nothing shows whether the action happened. It counts for nothing.
+        Unclear = "unclear",
     }
 );
 
@@ -385,13 +387,12 @@ pub fn outcome(firing: &Firing, event: &Event) -> Option<Outcome> {
             Kind::Command => {
                 let trigger = Trigger { commands: vec![firing.did.clone()], ..Trigger::default() };
                 action::trigger_run(lines, &trigger)?;
-                Some(match (ran.unseen || ran.of_last, ran.failed) {
-                    (true, _) => Outcome::Ignored,
-                    (false, true) => Outcome::ProvedRight,
-                    (false, false) => Outcome::ProvedWrong,
-                })
+                Some(of_command(ran, &trigger))
             }
-            Kind::Path => action::writes_at(&ran.command, &ran.runs, did).then_some(Outcome::Ignored),
+            // A line that failed may have ended before it wrote. What it changed is an edit.
+            Kind::Path => {
+                (!ran.failed && action::writes_at(&ran.command, &ran.runs, did)).then_some(Outcome::Ignored)
+            }
             Kind::Symbol | Kind::Write => None,
         };
     }
@@ -417,6 +418,20 @@ pub fn outcome(firing: &Firing, event: &Event) -> Option<Outcome> {
     // An error comes again in a later turn, too, and a session that ends shows nothing about its advice.
     let is_over = (ends_turn || matches!(event, Event::SessionEnded(_))) && firing.kind != Kind::Error;
     is_over.then_some(if is_write { Outcome::Ignored } else { Outcome::Followed })
+}
+
+/// The outcome that a line gives to a firing about a command which it names.
+fn of_command(ran: &CommandRan, trigger: &Trigger) -> Outcome {
+    let is_it = |text: &str| {
+        text.parse().is_ok_and(|text: CommandLine| action::trigger_run(&[text], trigger).is_some())
+    };
+    let tail = ran.tail.as_ref().map(OutputTail::as_str);
+    match action::end_of(ran.command.as_str(), tail, &is_it, (ran.failed, ran.unseen || ran.of_last)) {
+        End::Passed => Outcome::ProvedWrong,
+        End::Failed => Outcome::ProvedRight,
+        End::Ran => Outcome::Ignored,
+        End::Unclear => Outcome::Unclear,
+    }
 }
 
 /// Whether an event can decide an outcome.
@@ -461,6 +476,7 @@ impl Counts {
             Outcome::Ignored => &mut self.ignored,
             Outcome::ProvedWrong => &mut self.proved_wrong,
             Outcome::ProvedRight => &mut self.proved_right,
+            Outcome::Unclear => return,
         };
         *count += 1;
         let (is_ignored, is_wrong) =

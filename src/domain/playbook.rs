@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::action::only_looks;
 use crate::domain::clean::cleaned;
 use crate::domain::ids::TaskId;
+use crate::domain::privacy::may_hold_secret;
 use crate::domain::scope::Scope;
 use crate::domain::text::CommandLine;
 
@@ -54,10 +55,10 @@ pub enum Step {
 }
 
 impl Step {
-    /// The step of a command in normal form. `None` if it only looks, and if it has several lines: no list of steps shows
-    /// it as it ran.
+    /// The step of a command in normal form. `None` if it only looks, if it may hold a secret, and if it has several lines: no
+    /// list of steps shows it as it ran.
     pub fn run(command: &str) -> Option<Self> {
-        if only_looks(command) && !is_git_write(command) {
+        if only_looks(command) && !is_git_write(command) || may_hold_secret(command) {
             return None;
         }
         let command = general(command);
@@ -551,6 +552,7 @@ mod tests {
     fn lines_that_only_look_are_no_steps_and_commits_are_alike() {
         assert_eq!(Step::run("ls src"), None);
         assert_eq!(Step::run("git status"), None);
+        assert_eq!(Step::run("unzip -P sunshine a.zip"), None, "it may hold a secret");
         assert_eq!(Step::run("git commit -m one"), Step::run("git commit -m 'two words'"));
         for (path, glob) in [
             ("README", "README"),

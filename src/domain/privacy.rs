@@ -7,6 +7,7 @@
 
 mod assignment;
 mod chosen;
+mod commands;
 mod folded;
 mod formats;
 mod gate;
@@ -17,6 +18,7 @@ mod random;
 
 use std::ops::Range;
 
+pub use commands::may_hold_secret;
 pub use gate::{Denial, deny, deny_texts};
 pub use known::Known;
 pub use own::{BadPattern, Own};

@@ -33,6 +33,19 @@ const INPUT_FIELDS: [&str; 3] = ["tool_input", "toolArgs", "args"];
 const EDITS_FIELDS: [&str; 2] = ["edits", "replacements"];
 /// The fields in which clients put the working directory of a tool.
 const DIR_FIELDS: [&str; 5] = ["workdir", "working_directory", "dir_path", "directory", "cwd"];
+/// How clients begin to say that a tool did not run because the human or a rule refused it, in lower case.
+const REFUSALS: [&str; 10] = [
+    "[operation cancelled]",
+    "[request interrupted by user for tool use]",
+    "exec command rejected",
+    "permission to use",
+    "the user doesn't want to",
+    "the user rejected",
+    "tool execution denied",
+    "user cancelled",
+    "user denied",
+    "user rejected",
+];
 /// Tools that change a file although their payload brings no text for it, in lower case.
 const DELETING: [&str; 2] = ["delete", "delete_file"];
 
@@ -259,11 +272,16 @@ fn outcome(client: Client, event: &str, payload: &Value) -> ToolOutcome {
     let input = payload.get("tool_input").unwrap_or(payload);
     let is_aside = ["run_in_background", "is_background"].iter().any(|field| flag(input, field));
     let unseen = is_interrupted || is_aside;
+    let is_refusal = |said: &String| {
+        let said = said.trim_start().to_lowercase();
+        REFUSALS.iter().any(|words| said.starts_with(words))
+    };
     let is_failure =
         event.ends_with("Failure") || error.is_some() || is_error || exit.is_some_and(|exit| exit != 0);
     ToolOutcome {
         exit: exit.filter(|_| !unseen),
         unseen,
+        refused: exit.is_none() && (is_failure || is_interrupted) && said.iter().any(is_refusal),
         untold: client == Client::Codex && exit.is_none() && !unseen && !is_failure,
         took_ms: took_ms(payload, response),
         answered: given.is_some() || error.is_some(),

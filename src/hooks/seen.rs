@@ -73,6 +73,7 @@ pub fn seen(
                 tail,
                 output_sha256,
                 answer_sha256,
+                files_sha256: None,
                 took_ms: outcome.took_ms,
                 subagent: subagent.clone(),
                 checkout: Checkout::default(),

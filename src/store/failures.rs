@@ -24,6 +24,13 @@ pub(super) fn ran(db: &Connection, at: &Recorded, body: &CommandRan) -> Result<(
         Some(error) if body.failed => {
             let fault = action::fault(error.as_str(), body.tail.as_ref().map(OutputTail::as_str));
             for target in targets {
+                // What its session took for a fix did not hold.
+                db.prepare_cached(
+                    "UPDATE failures SET fix_seq = NULL, fix_id = NULL, fix_agent = NULL, fix_session = NULL, \
+                     fix_command = NULL, fix_at = NULL, fix_path = NULL \
+                     WHERE signature = ?1 AND target = ?2 AND fix_session = ?3",
+                )?
+                .execute(params![fault, target, session])?;
                 db.prepare_cached(
                     "INSERT INTO failures (signature, target, session, seq) VALUES (?1, ?2, ?3, ?4) \
                      ON CONFLICT (signature, target, session) DO UPDATE SET seq = ?4 WHERE fix_seq IS NULL",
@@ -94,10 +101,19 @@ pub struct Fix {
     pub command: String,
     /// The file that its session changed between the failure and the success.
     pub path: Option<String>,
-    /// Without such a file, the command that its session ran between them, if it did more than look.
-    pub cure: Option<String>,
+    /// Without such a file, the command that its session ran between them, if it may have mended something.
+    pub cure: Option<Cure>,
     /// When it succeeded, epoch ms.
     pub at: i64,
+}
+
+/// A command after which another one succeeded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cure {
+    /// Ledger position of its event.
+    pub seq: u64,
+    /// Its commands in normal form.
+    pub line: String,
 }
 
 impl Reader {
@@ -133,23 +149,25 @@ impl Reader {
         Ok(Some(fix))
     }
 
-    /// The last command of a session between a failure and the success after it which passed, did more than look, and is
-    /// another tool than the one that succeeded.
+    /// The last command of a session between a failure and the success after it which passed, may have mended something, and
+    /// is another tool than the one that succeeded.
     fn cure(
         &self,
         error: &str,
         (failed, passed, session): (u64, u64, String),
         command: &str,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Option<Cure>, StoreError> {
         let mut between = self.db.prepare_cached(
-            "SELECT o.action FROM observations o, (SELECT max(n) AS n FROM observations WHERE error = ?1 AND seq = ?2) f \
+            "SELECT o.action, o.seq FROM observations o, \
+             (SELECT max(n) AS n FROM observations WHERE error = ?1 AND seq = ?2) f \
              WHERE o.n > f.n AND o.n < f.n + 1000 AND o.seq < ?3 AND o.session = ?4 AND o.kind = 'command' \
              AND o.failed = 0 ORDER BY o.n DESC LIMIT 50",
         )?;
         let ran = between.query(params![error, bound(failed), bound(passed), session])?;
-        let ran: Vec<Vec<String>> = self.kept_of(ran, |row| json(row, "action"))?;
-        let lines = ran.into_iter().map(|action| action.join(" && "));
-        Ok(lines.filter(|line| !action::only_looks(line)).find(|line| !action::is_same_tool(line, command)))
+        let ran: Vec<(Vec<String>, u64)> =
+            self.kept_of(ran, |row| Ok::<_, StoreError>((json(row, "action")?, row.get("seq")?)))?;
+        let mut cures = ran.into_iter().map(|(action, seq)| Cure { seq, line: action.join(" && ") });
+        Ok(cures.find(|cure| action::may_mend(&cure.line) && !action::is_same_tool(&cure.line, command)))
     }
 
     /// Whether a session was told what is known of an error.

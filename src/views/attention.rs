@@ -267,6 +267,10 @@ fn needs_of(asked: &Asked<'_>, agent: Option<&AgentId>) -> Result<Vec<Need>, Sto
         changed.or_else(|| undecidable(store, (claim, claim_type, scopes))).or(run)
     };
     let mut needs = needs(store, now, rejected, &settles, &is_changed)?;
+    let suggested = needs.iter_mut().filter(|need| need.kind == Kind::Suggestion);
+    for need in suggested.filter(|need| need.what.iter().any(|what| what.contains('…'))) {
+        need.what.extend(asked.files().and_then(|files| guards::last_of(files, &need.ids)));
+    }
     needs.extend(faults(runs));
     let silences = store.silences(MAX_LIMIT)?;
     needs.extend(

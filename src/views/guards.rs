@@ -8,7 +8,7 @@ use serde_json::json;
 use super::asking::Asking;
 use super::markdown::inline;
 use super::{Answer, MAX_LIMIT, ViewError, to_json};
-use crate::domain::action::{Action, Attempt, age};
+use crate::domain::action::{Action, Attempt, age, for_people};
 use crate::domain::event::{Event, Guard};
 use crate::domain::guard::{Condition, Counts, MAX_A_TURN, Subject};
 use crate::domain::names::{Named, Sort};
@@ -56,7 +56,7 @@ pub(super) fn one(asking: &mut Asking<'_>, id: &str) -> Result<Answer, ViewError
             for firing in &firings {
                 let outcome = firing.outcome.as_deref().unwrap_or("open");
                 let at = age(Timestamp::from_ms(firing.at), asked.now);
-                let (agent, matched) = (inline(&firing.agent, 40), inline(&firing.matched, 120));
+                let (agent, matched) = (inline(&firing.agent, 40), inline(&for_people(&firing.matched), 120));
                 let _ = writeln!(text, "  - {at} {agent}: `{matched}`: {}", outcome.replace('_', " "));
             }
             text
@@ -157,7 +157,7 @@ fn condition(guard: &GuardView) -> String {
         add("symbol", listed(guard.symbols.iter().map(ToString::to_string).collect()));
     }
     let one = [
-        ("error", error_signature.as_ref().map(ToString::to_string)),
+        ("error", error_signature.as_ref().map(|error| for_people(error.as_str()))),
         ("scope", scope.as_ref().map(ToString::to_string)),
         ("claim type", claim_type.map(|of| of.to_string())),
         ("status", status.map(|of| of.to_string())),

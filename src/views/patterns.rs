@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::asking::Asking;
 use super::markdown::{LIST_FIELD_CHARS, age, inline, name};
 use super::{Answer, DEFAULT_LIMIT, MAX_LIMIT, ViewError, to_json};
-use crate::domain::action::{is_whole, says_little, tells_errors_apart, too_bare, without_masks};
+use crate::domain::action::{for_people, is_whole, says_little, tells_errors_apart, too_bare, without_masks};
 use crate::domain::agent::AgentId;
 use crate::domain::event::Event;
 use crate::domain::ids::PatternId;
@@ -136,8 +136,9 @@ fn said(found: &PatternView) -> String {
     });
     let task = task.unwrap_or_else(|| "its work".to_owned());
     let error = found.repeats.error.as_ref();
-    let error =
-        error.map(|error| format!(": {}", inline(error.as_str(), LIST_FIELD_CHARS))).unwrap_or_default();
+    let error = error
+        .map(|error| format!(": {}", inline(&for_people(error.as_str()), LIST_FIELD_CHARS)))
+        .unwrap_or_default();
     match found.kind {
         PatternKind::Loop if found.repeats.period.is_some() => {
             format!("{agents} went {count} times through the same round with the same answers: {commands}")

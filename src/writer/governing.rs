@@ -59,6 +59,7 @@ impl Governing {
                 }
                 committer.guards_block = committer.workspace.blocks(&config);
                 committer.secrets.own = config.own_secrets;
+                committer.watching = config.patterns;
                 committer.policy =
                     committer.workspace.rules_in_force(config.policy, &committer.state.policy());
                 committer.memory_policy = config.memory;

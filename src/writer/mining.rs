@@ -8,7 +8,7 @@ use super::background::{CLOSED, Found};
 use super::commit::Committer;
 use super::error::WriterError;
 use crate::config::Config;
-use crate::domain::action::error_signature;
+use crate::domain::action::printed_error;
 use crate::domain::agent::AgentId;
 use crate::domain::decide::{self, Mined};
 use crate::domain::event::Event;
@@ -237,9 +237,7 @@ fn for_errors(workspace: &Workspace, cursor: u64, stop: &AtomicBool) -> Result<L
 fn said(ledger: &ledger::Reader, cluster: &Cluster) -> Option<String> {
     let last = ledger.event_at(*cluster.failures.last()?).ok()??.recorded().ok()?;
     let Some(Event::CommandRan(ran)) = last.event else { return None };
-    let tail = ran.tail?;
-    let is_it = |line: &&str| error_signature(line).is_some_and(|error| error.as_str() == cluster.error);
-    tail.as_str().lines().find(is_it).map(|line| line.trim().to_owned())
+    printed_error(ran.tail?.as_str(), &cluster.error)
 }
 
 /// Compares claims in force that changed with all others. The cursor is the ledger position before the search.

@@ -17,13 +17,18 @@ fn accept(shell: &Shell, condition: &str) -> Value {
     made
 }
 
-fn prompt(session: &Session<'_>, shell: &Shell) {
+pub(crate) fn prompt(session: &Session<'_>, shell: &Shell) {
     session.prompt("go on");
     spool_is_empty(shell);
 }
 
 /// The client runs a command, from the warning before it to the observation after it.
-fn runs(session: &Session<'_>, shell: &Shell, line: &str, failure: Option<&str>) -> (String, String) {
+pub(crate) fn runs(
+    session: &Session<'_>,
+    shell: &Shell,
+    line: &str,
+    failure: Option<&str>,
+) -> (String, String) {
     let before = session.about_to_run(line);
     spool_is_empty(shell);
     let after = ran(session, shell, line, failure);
@@ -31,7 +36,7 @@ fn runs(session: &Session<'_>, shell: &Shell, line: &str, failure: Option<&str>)
 }
 
 /// The client reports the end of a command.
-fn ran(session: &Session<'_>, shell: &Shell, line: &str, failure: Option<&str>) -> String {
+pub(crate) fn ran(session: &Session<'_>, shell: &Shell, line: &str, failure: Option<&str>) -> String {
     let mut payload = json!({ "tool_name": "Bash", "tool_input": { "command": line } });
     let told = match failure {
         Some(error) => {
@@ -51,7 +56,7 @@ fn guard(shell: &Shell, name: &str) -> Value {
     shell.json(&format!("hm --json guard show {name}"))
 }
 
-fn outcomes(shell: &Shell, name: &str) -> Vec<String> {
+pub(crate) fn outcomes(shell: &Shell, name: &str) -> Vec<String> {
     let shown = guard(shell, name);
     let firings = shown["firings"].as_array().expect("firings").iter().rev();
     firings.map(|firing| firing["outcome"].as_str().unwrap_or("open").to_owned()).collect()
@@ -62,7 +67,7 @@ fn attention(shell: &Shell, kind: &str) -> Vec<Value> {
     all["needs"].as_array().expect("needs").iter().filter(|need| need["kind"] == kind).cloned().collect()
 }
 
-fn started<'s>(shell: &'s Shell, id: &'static str, agent: &'static str) -> Session<'s> {
+pub(crate) fn started<'s>(shell: &'s Shell, id: &'static str, agent: &'static str) -> Session<'s> {
     let session = claude(shell, id, agent);
     session.start();
     prompt(&session, shell);

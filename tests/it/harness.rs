@@ -111,6 +111,7 @@ pub(crate) fn ran(line: &str) -> CommandRan {
         tail: None,
         output_sha256: None,
         answer_sha256: None,
+        files_sha256: None,
         took_ms: None,
         subagent: None,
         checkout: Checkout::default(),

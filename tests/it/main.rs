@@ -1,6 +1,7 @@
 //! Everything that is tested through the public face: real files, real processes, real MCP clients.
 
 mod actions;
+mod advised;
 mod against;
 mod akin;
 mod amended;

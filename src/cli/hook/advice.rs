@@ -7,7 +7,7 @@ use crate::domain::action::{
     Action, Kind, MAX_TOLD, advise, age, edited_since, fault, is_own_call, quoted, targets_of,
 };
 use crate::domain::command::{Command, RecordFiring};
-use crate::domain::event::Guard;
+use crate::domain::event::{Event, Guard};
 use crate::domain::guard::{Effect, MAX_A_TURN, Rule, Subject};
 use crate::domain::lock::{MACHINE, Notice, is_same_thing};
 use crate::domain::privacy;
@@ -103,7 +103,7 @@ impl Hooked {
         if let Some((rule, kind, met, is_fresh)) = refusal {
             let firing = self.firing(Guard::Rule(rule.id), (kind, &met), action);
             return Ok((
-                Answer::Deny(refusal_of(&rule, &met)),
+                Answer::Deny(refusal_of(&rule, &action.shown(kind, &met))),
                 firing.filter(|_| is_fresh).into_iter().collect(),
             ));
         }
@@ -120,7 +120,11 @@ impl Hooked {
             let guard = Guard::Claim(dead_end.claim_id);
             firings.extend(self.firing(guard, (dead_end.kind, &dead_end.met), action));
         }
-        let mut said: String = rules.iter().map(|(rule, _, met)| line_of(rule, met) + "\n").collect();
+        for dead_end in &mut dead_ends {
+            dead_end.met = action.shown(dead_end.kind, &dead_end.met);
+        }
+        let lines = rules.iter().map(|(rule, kind, met)| line_of(rule, &action.shown(*kind, met)) + "\n");
+        let mut said: String = lines.collect();
         said.push_str(&advise(&dead_ends, now));
         said.truncate(said.trim_end().len());
         let mut fired: Vec<(Guard, String)> = Vec::new();
@@ -193,10 +197,26 @@ impl Hooked {
             }
             store.fix_of(&fault, &targets, session.as_str())
         })?;
-        Ok(fix.flatten().map(|fix| {
-            let record = RecordFiring::told(Guard::Fix(fix.id), matched);
-            (line_of_fix(&fix, system::now()), Command::RecordFiring(record))
-        }))
+        // Another agent is told no command that may hold a secret.
+        let Some(mut fix) = fix.flatten().filter(|fix| !privacy::may_hold_secret(&fix.command)) else {
+            return Ok(None);
+        };
+        if let Some(cure) = &mut fix.cure {
+            // As it was typed: `./fix.sh` is no program of the search path.
+            match self.typed(cure.seq) {
+                Some(line) if !privacy::may_hold_secret(&line) => cure.line = line,
+                _ => fix.cure = None,
+            }
+        }
+        let record = RecordFiring::told(Guard::Fix(fix.id), matched);
+        Ok(Some((line_of_fix(&fix, system::now()), Command::RecordFiring(record))))
+    }
+
+    /// The line of a command that a hook saw, as it was typed. Only the ledger has it.
+    fn typed(&mut self, seq: u64) -> Option<String> {
+        let stored = self.reads.readable_ledger()?.event_at(seq).ok()??;
+        let Event::CommandRan(ran) = stored.recorded().ok()?.event? else { return None };
+        Some(ran.command.into())
     }
 
     /// Whether a command will load the machine. After a command the lock comes too late, and a notice would use up
@@ -271,7 +291,7 @@ fn refusal_of(rule: &Rule, met: &str) -> String {
 /// The line about the command that succeeded where this one failed.
 fn line_of_fix(fix: &Fix, now: Timestamp) -> String {
     let changed = fix.path.as_deref().map(|path| format!(" after a change of {}", quoted(path, 120)));
-    let cured = || fix.cure.as_deref().map(|line| format!(" after `{}`", quoted(line, 120)));
+    let cured = || fix.cure.as_ref().map(|cure| format!(" after `{}`", quoted(&cure.line, 120)));
     format!(
         "hivemind: the same error was here before, and then `{}` succeeded{} ({}, {}).",
         quoted(&fix.command, 160),

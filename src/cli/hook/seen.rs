@@ -3,14 +3,20 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use sha2::{Digest, Sha256};
+
 use super::Hooked;
 use crate::domain::action::{Action, is_own_call, without_reading};
-use crate::domain::command::{Command, Observe};
+use crate::domain::command::{Command, Observe, Seen};
 use crate::domain::ids::EventId;
 use crate::domain::scope::Scope;
 use crate::domain::text::Branch;
 use crate::hooks::{self, Changed, ToolCall, ToolOutcome};
 use crate::system;
+
+/// Directories in which tools keep what they make.
+const WRITTEN_BY_TOOLS: [&str; 8] =
+    [".git", ".hivemind", "__pycache__", "build", "dist", "node_modules", "out", "target"];
 
 impl Hooked {
     /// The observation of the hook, without secrets. The ledger already has the effects of a call of `hm`.
@@ -21,10 +27,38 @@ impl Hooked {
         action: Option<&Action>,
     ) -> Vec<Command> {
         let changed = self.apart(tool, self.changed_by(tool));
-        let seen = hooks::seen(tool, outcome, action, changed, &self.context.secrets());
+        let mut seen = hooks::seen(tool, outcome, action, changed, &self.context.secrets());
+        for seen in &mut seen {
+            if let Seen::Command(ran) = seen
+                && let Some(tail) = ran.tail.as_ref().filter(|_| ran.failed)
+            {
+                ran.files_sha256 = self.files_told(tail.as_str(), tool);
+            }
+        }
         let observe =
             |seen| Command::Observe(Observe { event_id: EventId::from_uuid(system::new_id()), seen });
         seen.into_iter().map(observe).collect()
+    }
+
+    /// When the files were saved that an output names, as a hash: another one at the next failure tells that a human, a script or
+    /// another agent changed them. What tools write themselves says nothing. `None` without such a file.
+    fn files_told(&self, output: &str, tool: &ToolCall) -> Option<String> {
+        let here = PathBuf::from(self.call.cwd.as_deref()?).join(tool.dir.as_deref().unwrap_or_default());
+        let root = self.context.workspace.root();
+        let is_written = |name: &str| {
+            WRITTEN_BY_TOOLS.iter().any(|dir| name.split('/').any(|part| part == *dir))
+                || name.ends_with(".log")
+        };
+        let files =
+            hooks::files_named(output).into_iter().filter(|name| !is_written(name)).filter_map(|name| {
+                let scope = self.context.workspace.scope_in(&here, name).ok().filter(Scope::is_path)?;
+                // Paths below the root are told from there.
+                let path = [here.join(name), root.join(name)].into_iter().find(|path| path.is_file())?;
+                Some((scope, path))
+            });
+        let stamps = stamped(&files.collect::<Vec<_>>());
+        let told: Vec<String> = stamps.iter().map(|(file, at)| format!("{file} {at}")).collect();
+        (!told.is_empty()).then(|| hex::encode(Sha256::digest(told.join("\n"))))
     }
 
     /// Changed files, those apart that git brought: their content is that of a commit, so an agent wrote it before.

@@ -42,7 +42,7 @@ impl Hooked {
         if let Some(news) = self.news() {
             news.end_call(&called(tool));
         }
-        if !is_our_own(tool) {
+        if !is_our_own(tool) && !outcome.refused {
             let action = self.action();
             commands = self.observed(tool, outcome, action.as_ref());
             // The observation is recorded even if the advice fails.

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::{Regex, RegexSet};
 
-use crate::domain::text::{ErrorSignature, OutputTail};
+use crate::domain::text::ErrorSignature;
 
 /// Lines of an output that are searched. A failed command reports its error at the beginning, or in no useful
 /// place.
@@ -13,7 +13,7 @@ const MAX_LINES: usize = 2_000;
 const MAX_LINE_BYTES: usize = 2_000;
 
 /// Patterns for the first line of an error, for the tools that agents run.
-static ERROR: LazyLock<RegexSet> = LazyLock::new(|| {
+pub(super) static ERROR: LazyLock<RegexSet> = LazyLock::new(|| {
     RegexSet::new([
         // Without a place: rustc, git, cargo, docker, gcc, GNU make, npm.
         r"^(?i:error|fatal|panic|failure)(?:\[[A-Z]*\d+\])?:",
@@ -46,7 +46,7 @@ static BEGINNING: LazyLock<Regex> = LazyLock::new(|| {
         r"^(?:\s*(?:[✗✖✕×●]|E {2,}|(?:\S+?[:(]\d+(?:[:,]\d+)*\)?:? )|(?i:npm (?:err!|error) )|(?i:(?:uncaught|unhandled|fatal|error|panic|failure|caused by)(?:\[[a-z]*\d+\])?: )|Exception in thread \S+ |thread '[^']*' (?:\(\d+\) )?panicked at (?:\S+:\d+:\d+:? )?))+",
     )
 });
-static QUOTED: LazyLock<Regex> =
+pub(super) static QUOTED: LazyLock<Regex> =
     LazyLock::new(|| regex(r#"(^|[\s(\[=:,])(?:'[^']*'|‘[^’]*’)|"[^"]*"|`[^`]*`|“[^”]*”"#));
 static PATH: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"(^|[\s(\[=,:])(?:[a-z]+://[^\s)\],]+|[\w.@~$-]*/[^\s:)\],]*|[A-Z]:\\[^\s:)\],]*)")
@@ -56,7 +56,7 @@ static HEX: LazyLock<Regex> = LazyLock::new(|| {
 });
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| regex(r"\b\d[\d.,:]*(?:ms|s|m|h|[kKMG]i?B|%)?(?:\b|$)"));
 
-fn regex(pattern: &str) -> Regex {
+pub(super) fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a pattern of our own, used by the tests below")
 }
 
@@ -197,7 +197,7 @@ pub(super) fn has_words(line: &str, text: &str) -> bool {
 }
 
 /// A path without its beginning: another checkout of the same project begins elsewhere. Other texts as they are.
-fn from_checkout(path: &str) -> String {
+pub(super) fn from_checkout(path: &str) -> String {
     let parts: Vec<&str> = path.rsplit('/').take(2).collect();
     let is_placed = path.starts_with(['/', '~']) || path.starts_with("./");
     match parts.as_slice() {
@@ -229,7 +229,7 @@ pub fn from_root(text: &str, root: &str) -> String {
 }
 
 /// What a text names: in quotes, as a path, a host or a port. Masks and temporary paths name nothing.
-fn names(text: &str) -> Vec<String> {
+pub(super) fn names(text: &str) -> Vec<String> {
     static HOST: LazyLock<Regex> = LazyLock::new(|| {
         regex(
             r"\b(?:\d{1,3}(?:\.\d{1,3}){3}|localhost)(?::\d+)?\b|\b(?i:port) \d+\b|(?:^|[\s(@/])([a-z][\w.-]*:\d{3,5})\b",
@@ -261,46 +261,6 @@ fn names(text: &str) -> Vec<String> {
     all.filter(|name| !name.is_empty() && !is_of_one_run(name)).collect()
 }
 
-/// The key of an error by which two failures are the same: its signature, and all that the lines of the tail name in
-/// quotes, as a file, a host or a test. Numbers, hashes and temporary files name nothing.
-pub fn fault(signature: &str, tail: Option<&str>) -> String {
-    let tail = tail.unwrap_or_default();
-    // The beginning of a full tail is cut somewhere in a line.
-    let is_cut = tail.chars().count() >= OutputTail::MAX_CHARS;
-    let whole = tail.split_once('\n').filter(|_| is_cut).map_or(tail, |(_, whole)| whole);
-    // Where the line of the error is not in the tail, only the same tail names the same.
-    let is_there =
-        lines(whole).iter().any(|line| error_signature(line).is_some_and(|own| own.as_str() == signature));
-    if is_cut && !is_there {
-        return format!("{signature}\n{whole}");
-    }
-    let named: std::collections::BTreeSet<String> =
-        lines(whole).iter().flat_map(|line| names(line).into_iter().chain(named_besides(line))).collect();
-    std::iter::once(signature.to_owned()).chain(named).collect::<Vec<_>>().join("\n")
-}
-
-/// What a line of an error names besides [`names`]: the texts in quotes and the files at its beginning, the files with
-/// their lines, and the tests.
-fn named_besides(line: &str) -> Vec<String> {
-    static TEST: LazyLock<Regex> =
-        LazyLock::new(|| regex(r"[\w.\[\]-]+(?:::[\w\[\]-]+)+|\bFAIL: (\w\S*)|^FAIL(?:ED)?:? +(\S+)"));
-    static PLACE: LazyLock<Regex> = LazyLock::new(|| regex(r"([\w.@~$/-]+\.[A-Za-z]{1,5})[:(]\d"));
-    let quoted = QUOTED
-        .find_iter(line)
-        .map(|found| found.as_str().trim_matches(|c: char| c.is_whitespace() || "\"'`‘’“”([=:,".contains(c)));
-    let tests = TEST.captures_iter(line).filter_map(|found| {
-        let test = found.get(1).or_else(|| found.get(2)).or_else(|| found.get(0))?;
-        Some(test.as_str())
-    });
-    let places = PLACE.captures_iter(line).filter_map(|found| Some(found.get(1)?.as_str()));
-    let all = quoted
-        .chain(tests)
-        .chain(places)
-        .map(|name| HEX.replace_all(&from_checkout(name), "{hex}").into_owned());
-    let is_of_one_run = |name: &str| ["{", "tmp/", "_logs/"].iter().any(|part| name.contains(part));
-    all.filter(|name| name.contains(char::is_alphabetic) && !is_of_one_run(name)).collect()
-}
-
 /// The words that stand for what differs between runs.
 const MASKS: [&str; 4] = ["{quoted}", "{path}", "{hex}", "{n}"];
 
@@ -312,6 +272,17 @@ pub fn without_masks(signature: &str) -> String {
     let text = MASKS.iter().fold(signature.to_owned(), |text, mask| text.replace(mask, " "));
     let words = text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric));
     words.map(|word| word.trim_start_matches(|c: char| !c.is_alphanumeric())).collect::<Vec<_>>().join(" ")
+}
+
+/// A signature as people read it: what a mask stands for is left open.
+pub fn for_people(signature: &str) -> String {
+    MASKS.iter().fold(signature.to_owned(), |text, mask| text.replace(mask, "…"))
+}
+
+/// The line of an output whose signature this is, as it was printed.
+pub fn printed_error(output: &str, signature: &str) -> Option<String> {
+    let is_it = |line: &&str| error_signature(line).is_some_and(|error| error.as_str() == signature);
+    output.lines().find(is_it).map(|line| line.trim().to_owned())
 }
 
 /// The words of a text in lower case, without masks.
@@ -357,7 +328,7 @@ pub fn tells_errors_apart(text: &str) -> bool {
 /// Letters of a word that says enough alone.
 const LONG_WORD_CHARS: usize = 8;
 /// Words that tools print around any failure.
-const OF_TOOLS: [&str; 44] = [
+const OF_TOOLS: [&str; 47] = [
     "a",
     "aborted",
     "aborting",
@@ -372,6 +343,7 @@ const OF_TOOLS: [&str; 44] = [
     "could",
     "due",
     "elifecycle",
+    "emitted",
     "err",
     "error",
     "errors",
@@ -400,6 +372,8 @@ const OF_TOOLS: [&str; 44] = [
     "test",
     "tests",
     "to",
+    "warning",
+    "warnings",
     "with",
     "zero",
 ];
@@ -410,7 +384,7 @@ pub fn says_little(signature: &str) -> bool {
 }
 
 /// A line without control characters and without blanks at its end.
-fn clean(line: &str) -> String {
+pub(super) fn clean(line: &str) -> String {
     let line: String = line.chars().filter(|c| !c.is_control()).collect();
     line.trim_end().to_owned()
 }
@@ -464,81 +438,10 @@ mod tests {
     use proptest::prelude::*;
     use proptest::test_runner::RngSeed;
 
-    use super::{ErrorLine, Phrase, error_signature, fault, from_root, tells_errors_apart};
+    use super::{ErrorLine, Phrase, error_signature, tells_errors_apart};
 
     fn says(line: &str, text: &str) -> bool {
         Phrase::of(text).is_said_by(&ErrorLine::of(line))
-    }
-
-    /// Red before: errors with the same signature were the same, whatever they named.
-    #[test]
-    fn two_errors_are_the_same_fault_if_they_name_the_same() {
-        let of = |output: &str| fault(error_signature(output).expect("an error").as_str(), Some(output));
-        let test = |name: &str, line: u32, what: &str| {
-            format!(
-                "E       AssertionError: assert {what}\n\ntests/test_{name}.py:{line}: AssertionError\n\
-                 FAILED tests/test_{name}.py::test_{name} - AssertionError: assert {what}\n1 failed in 0.0{line}s"
-            )
-        };
-        for (one, other, is_same) in [
-            (test("pool", 3, "2 == 1"), test("pool", 5, "7 == 1"), true),
-            (test("pool", 3, "2 == 1"), test("auth", 3, "401 == 200"), false),
-            ("E   KeyError: 'user'".to_owned(), "E   KeyError: 'price'".to_owned(), false),
-            (
-                "src/a.ts(3,5): error TS2322: Type 'string' is not assignable to type 'number'.".to_owned(),
-                "src/a.ts(9,1): error TS2322: Type 'string' is not assignable to type 'number'.".to_owned(),
-                true,
-            ),
-            (
-                "src/a.ts(3,5): error TS2322: Type 'string' is not assignable to type 'number'.".to_owned(),
-                "src/b.ts(3,5): error TS2322: Type 'string' is not assignable to type 'number'.".to_owned(),
-                false,
-            ),
-            (
-                "/home/ana/shop/src/a.c:3:5: error: expected ';'".to_owned(),
-                "/srv/bo/shop-2/src/a.c:9:1: error: expected ';'".to_owned(),
-                true,
-            ),
-            ("--- FAIL: TestPool (0.01s)".to_owned(), "--- FAIL: TestCart (0.02s)".to_owned(), false),
-            (
-                "cannot open '/tmp/x1/a.db': timed out".to_owned(),
-                "cannot open '/tmp/y2/b.db': timed out".to_owned(),
-                true,
-            ),
-        ] {
-            assert_eq!(of(&one) == of(&other), is_same, "{one} | {other}");
-        }
-        assert_eq!(fault("exit {n}", None), fault("exit {n}", Some("ok")));
-    }
-
-    /// Red before: a file in the root of a work tree was named by the directory of the work tree.
-    #[test]
-    fn a_file_is_the_same_in_each_work_tree() {
-        let of = |output: &str, root: &str| {
-            fault(error_signature(output).expect("an error").as_str(), Some(&from_root(output, root)))
-        };
-        for (one, other, is_same) in [
-            ("cannot open '/home/ana/shop/pool.toml'", "cannot open '/srv/shop-2/pool.toml'", true),
-            ("cannot open '/home/ana/shop/pool.toml'", "cannot open '/srv/shop-2/cart.toml'", false),
-            ("/home/ana/shop/a.c:3:5: error: expected ';'", "/srv/shop-2/a.c:9:1: error: expected ';'", true),
-            (
-                "/home/ana/shop/a.c:3:5: error: expected ';'",
-                "/srv/shop-2/b.c:9:1: error: expected ';'",
-                false,
-            ),
-            ("cannot open '/home/ana/shop/conf/a.db'", "cannot open '/srv/shop-2/conf/a.db'", true),
-            ("cannot open '/home/ana/shop/conf/a.db'", "cannot open '/srv/shop-2/a.db'", false),
-        ] {
-            assert_eq!(of(one, "/home/ana/shop") == of(other, "/srv/shop-2"), is_same, "{one} | {other}");
-        }
-        for (text, relative) in [
-            ("at file:///srv/shop-2/a.js:3 and /srv/shop-2/b.js", "at ./a.js:3 and ./b.js"),
-            ("/mnt/srv/shop-2/a.js", "/mnt/srv/shop-2/a.js"),
-            ("/srv/shop-22/a.js", "/srv/shop-22/a.js"),
-        ] {
-            assert_eq!(from_root(text, "/srv/shop-2/"), relative);
-        }
-        assert_eq!(from_root("/a.js", "/"), "/a.js");
     }
 
     #[test]

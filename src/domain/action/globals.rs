@@ -1,4 +1,5 @@
-//! Options that a program takes before its subcommand, such as those of `git -C web push`. Pure.
+//! Options that a program takes before its subcommand, such as those of `git -C web push`, and other words around the ones
+//! that a trigger names. Pure.
 
 use super::normal::name;
 
@@ -88,15 +89,99 @@ const DOES_NOTHING_IN: [(&str, &str); 3] = [("apt", "-s"), ("apt-get", "-s"), ("
 /// Options of git that name the repository.
 const OF_REPOSITORY: [&str; 3] = ["-C", "--git-dir", "--work-tree"];
 
+/// Programs that run another command in an environment of the project, and their own words before it.
+const RUNNERS: [(&str, &str, usize); 10] = [
+    ("bundle", "exec", 0),
+    ("direnv", "exec", 1),
+    ("hatch", "run", 0),
+    ("mise", "exec", 0),
+    ("pdm", "run", 0),
+    ("pipenv", "run", 0),
+    ("poetry", "run", 0),
+    ("rustup", "run", 1),
+    ("rye", "run", 0),
+    ("uv", "run", 0),
+];
+/// Options of these programs that take the next word as their value.
+const OF_RUNNERS: [&str; 10] = [
+    "--directory",
+    "--env-file",
+    "--extra",
+    "--group",
+    "--package",
+    "--project",
+    "--python",
+    "--with",
+    "-p",
+    "--only-group",
+];
+/// Programs whose arguments are goals, each of which they reach.
+const OF_GOALS: [&str; 7] = ["gmake", "gradle", "gradlew", "make", "mvn", "ninja", "rake"];
+
+/// The program of a command below the home directory, where programs are installed, by its name. Others as they are.
+pub(super) fn installed(program: &str) -> &str {
+    if program.starts_with("~/") || program.starts_with("$HOME/") { name(program) } else { program }
+}
+
+/// Other words for a command in normal form, by which a trigger may name it: without options before its subcommand, without
+/// a program that only runs it in an environment, and each of several goals alone.
+pub(super) fn spellings(words: &[String]) -> Vec<Vec<String>> {
+    let mut all: Vec<Vec<String>> = inside(words).into_iter().map(<[String]>::to_vec).collect();
+    let bare: Vec<_> =
+        std::iter::once(words).chain(all.iter().map(Vec::as_slice)).filter_map(without).collect();
+    all.extend(bare);
+    let goals: Vec<_> = std::iter::once(words).chain(all.iter().map(Vec::as_slice)).flat_map(goals).collect();
+    all.extend(goals);
+    all
+}
+
+/// The command that a program runs in an environment: of `uv run pytest` the part from `pytest` on.
+fn inside(words: &[String]) -> Option<&[String]> {
+    let [program, verb, rest @ ..] = words else { return None };
+    let (.., own) = RUNNERS.iter().find(|(known, of, _)| *known == name(program) && of == verb)?;
+    let mut rest = rest;
+    while let Some(option) = rest.first().filter(|word| word.starts_with('-') && *word != "--") {
+        rest = rest.get(if OF_RUNNERS.contains(&option.as_str()) { 2 } else { 1 }..)?;
+    }
+    let rest = rest.get(*own..)?;
+    let rest = rest.strip_prefix(&["--".to_owned()]).unwrap_or(rest);
+    (!rest.is_empty()).then_some(rest)
+}
+
+/// The goals of a command after the first, each as a command of its own.
+fn goals(words: &[String]) -> Vec<Vec<String>> {
+    let [program, first, rest @ ..] = words else { return Vec::new() };
+    let is_idle = |word: &String| DOES_NOTHING.contains(&word.as_str());
+    if !OF_GOALS.contains(&name(program)) || first.starts_with('-') || rest.iter().any(is_idle) {
+        return Vec::new();
+    }
+    let is_goal = |word: &str| !word.starts_with('-') && !word.contains('=');
+    let mut before = first;
+    let mut found = Vec::new();
+    for word in rest {
+        // The word after an option may be its value.
+        if is_goal(word) && is_goal(before) {
+            found.push(vec![program.clone(), word.clone()]);
+        }
+        before = word;
+    }
+    found
+}
+
 /// The words of a command in normal form without the options before its subcommand. `None` if there are none, and where
 /// they make another command of it: a question for help, a dry run, or a repository outside of the workspace.
-pub(super) fn without(words: &[String]) -> Option<Vec<String>> {
+fn without(words: &[String]) -> Option<Vec<String>> {
     let (program, rest) = words.split_first()?;
     let (_, with_value) = WITH_VALUE.iter().find(|(known, _)| *known == name(program))?;
     let is_idle = |word: &String| DOES_NOTHING_IN.contains(&(name(program), word.as_str()));
     if rest.iter().take_while(|word| word.starts_with('-')).any(is_idle) {
         return None;
     }
+    // `cargo +nightly` runs cargo of another toolchain.
+    let rest = match rest {
+        [toolchain, rest @ ..] if name(program) == "cargo" && toolchain.starts_with('+') => rest,
+        rest => rest,
+    };
     let mut bare = vec![program.clone()];
     let mut rest = skipped(rest, with_value)?;
     if matches!(name(program), "docker" | "podman") && rest.first().is_some_and(|word| word == "compose") {
@@ -158,6 +243,23 @@ mod tests {
             ("npm publish", "npm --prefix web publish"),
             ("make deploy", "make -C web -j4 deploy"),
             ("terraform destroy", "terraform -chdir=prod destroy"),
+            // Red before: other spellings of the same command passed every guard.
+            ("cargo publish", "cargo +nightly publish"),
+            ("cargo publish", "cargo +1.80 --locked publish"),
+            ("cargo publish", "~/.cargo/bin/cargo publish"),
+            ("cargo publish", "\"$HOME/.cargo/bin/cargo\" publish"),
+            ("cargo publish", "rustup run nightly cargo publish"),
+            ("make deploy", "make lint deploy"),
+            ("make deploy", "make -j4 lint test deploy ENV=prod"),
+            ("make deploy", "uv run make deploy"),
+            ("make deploy", "uv run --with x make lint deploy"),
+            ("make deploy", "mise exec -- make deploy"),
+            ("uv run make", "uv run make deploy"),
+            ("make deploy", "eval \"make deploy\""),
+            ("make deploy", "eval make deploy"),
+            ("make deploy", "bash <<EOF\nmake deploy\nEOF"),
+            ("make deploy", "sudo bash -es <<'END' && echo done\ncd web\nmake deploy\nEND"),
+            ("make deploy", "sh <<-EOF\n\tls\n\tEOF\nmake deploy"),
         ] {
             assert!(meets(trigger, line), "{trigger}: {line}");
         }
@@ -167,11 +269,20 @@ mod tests {
             ("git push", "git --help push"),
             ("git push", "git -C /elsewhere push"),
             ("make deploy", "make -n deploy"),
-            ("cargo publish", "cargo +nightly publish"),
             ("git", "git --no-pager push"),
             ("python -m pytest", "python -u -m pytest"),
             ("kubectl delete", "kubectl -n delete get pods"),
             ("git -C web push", "git push"),
+            ("cargo publish", "cargo help publish"),
+            ("cargo +nightly publish", "cargo publish"),
+            ("make deploy", "make lint -n deploy"),
+            ("make deploy", "make -C deploy lint"),
+            ("make deploy", "make lint -f deploy"),
+            ("make deploy", "uv run deploy"),
+            ("make deploy", "cat <<EOF\nmake deploy\nEOF"),
+            ("make deploy", "python3 <<EOF\nmake deploy\nEOF"),
+            ("make deploy", "bash x.sh <<EOF\nmake deploy\nEOF"),
+            ("npm run deploy", "npm run lint deploy"),
         ] {
             assert!(!meets(trigger, line), "{trigger}: {line}");
         }

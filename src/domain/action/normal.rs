@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use super::globals;
 use super::looks::OF_COMMANDS;
 use super::pipe::printed;
-use super::shell::{Joint, Step, VALUE, cut};
+use super::shell::{Joint, Step, VALUE, read_with_rest};
 use super::told::looks;
 use super::volatile::{Place, absolute, below, is_port_option, masked, port, word};
 use super::written::written_by;
+use super::{document, globals};
 
 /// The longest line that is parsed, in bytes. Longer lines are generated and not typed.
 const MAX_LINE_BYTES: usize = 64 * 1024;
@@ -90,19 +90,19 @@ impl NormalCommand {
     /// workspace by its absolute path. Without the workspace such a path looks like a temporary file.
     pub fn keys_of_triggers(&self) -> Vec<String> {
         let mut keys = keys_of(&self.words);
-        keys.extend(globals::without(&self.words).iter().flat_map(|words| keys_of(words)));
+        keys.extend(globals::spellings(&self.words).iter().flat_map(|words| keys_of(words)));
         keys
     }
 
-    /// Whether a trigger with this command matches `action`: the words are equal, and `action` may have more, also options
-    /// before its subcommand. The name of a program alone must equal the whole action if its first argument is the
+    /// Whether a trigger with this command matches `action`: the words are equal, and `action` may have more, also around them:
+    /// see [`globals::spellings`]. The name of a program alone must equal the whole action if its first argument is the
     /// command. A trigger without a directory matches in any directory of the workspace.
     pub fn covers(&self, action: &Self) -> bool {
         let same_words = if self.is_bare_program() {
             self.words == action.words
         } else {
             action.words.starts_with(&self.words)
-                || globals::without(&action.words).is_some_and(|words| words.starts_with(&self.words))
+                || globals::spellings(&action.words).iter().any(|words| words.starts_with(&self.words))
         };
         let same_dir = match &self.dir {
             None => action.dir.as_ref().is_none_or(|dir| !dir.starts_with(['/', '{'])),
@@ -184,7 +184,8 @@ impl Reading<'_> {
         let mut outside = Vec::new();
         let mut compounds = 0_usize;
         let mut after_cd = false;
-        for step in cut(line) {
+        let (steps, rest) = read_with_rest(line);
+        for step in steps {
             match step {
                 Step::Enter => outside.push(cwd.clone()),
                 Step::Leave => cwd = outside.pop().flatten(),
@@ -194,10 +195,7 @@ impl Reading<'_> {
                         self.writes(&file, cwd);
                     }
                 }
-                Step::Within(line) => match &cwd {
-                    Some(cwd) => self.line(&line, cwd, depth - 1),
-                    None => self.somewhere(|there| there.line(&line, there.root, depth - 1)),
-                },
+                Step::Within(line) => self.within(&line, cwd.as_deref(), depth),
                 Step::Run { text, before, after } => {
                     let Ok(words) = shell_words::split(&text) else { return };
                     let mut words = words.as_slice();
@@ -232,6 +230,18 @@ impl Reading<'_> {
                 }
             }
         }
+        if let Some((document, after)) = rest.as_deref().and_then(document::for_shell) {
+            self.within(&document, cwd.as_deref(), depth);
+            self.within(&after, cwd.as_deref(), depth);
+        }
+    }
+
+    /// Reads a line inside of another one.
+    fn within(&mut self, line: &str, cwd: Option<&str>, depth: usize) {
+        match cwd {
+            Some(cwd) => self.line(line, cwd, depth - 1),
+            None => self.somewhere(|there| there.line(line, there.root, depth - 1)),
+        }
     }
 
     /// Reads commands whose directory is unknown. Which files they write is unknown too.
@@ -252,6 +262,7 @@ impl Reading<'_> {
     fn command(&mut self, words: &[String], before: Joint, cwd: &str, depth: usize) {
         let Some(words) = unwrapped(words) else { return };
         let [program, arguments @ ..] = words else { return };
+        let program = globals::installed(program);
         self.writes(&written_by(name(program), arguments), cwd);
         if program.contains(['$', '=', '[', ']', '*']) || program.contains(VALUE) || program.starts_with('-')
         {
@@ -267,6 +278,9 @@ impl Reading<'_> {
             && let Some(line) = line_for_shell(arguments)
         {
             return self.line(line, cwd, depth - 1);
+        }
+        if program == "eval" {
+            return self.line(&arguments.join(" "), cwd, depth - 1);
         }
         if SETUP.contains(&program.as_str())
             || KEYWORDS.contains(&program.as_str())
@@ -464,227 +478,4 @@ fn enter(words: &[String], cwd: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use expect_test::{Expect, expect};
-    use proptest::prelude::*;
-    use proptest::test_runner::RngSeed;
-
-    use super::normalise;
-
-    fn check(lines: &[&str], expected: Expect) {
-        let told: Vec<String> = lines
-            .iter()
-            .map(|line| {
-                let commands: Vec<String> =
-                    normalise(line, "/ws/web", "/ws").iter().map(ToString::to_string).collect();
-                format!("{line} -> {}", commands.join(" | "))
-            })
-            .collect();
-        expected.assert_eq(&told.join("\n"));
-    }
-
-    #[test]
-    fn what_only_runs_a_command_is_dropped() {
-        check(
-            &[
-                "FOO=1 BAR='a b' npm test",
-                "sudo -u postgres psql -c 'select 1'",
-                "sudo -E env PATH=/x:$PATH nice -n 5 timeout -s KILL 5m cargo test pool",
-                "time -p nohup make -j4 &",
-                "env",
-                "env -S 'a b'",
-                "command -v cargo",
-                "bash -lc 'cd .. && cargo vendor --locked | tail -3'",
-                "bash scripts/run.sh -c x",
-                "sh -c",
-                "/usr/local/bin/cargo build",
-                "./node_modules/.bin/tsc -p .",
-                "../gradlew build",
-                "./run.sh",
-                "xargs rm",
-            ],
-            expect![[r#"
-                FOO=1 BAR='a b' npm test -> cd web && npm test
-                sudo -u postgres psql -c 'select 1' -> cd web && psql -c 'select 1'
-                sudo -E env PATH=/x:$PATH nice -n 5 timeout -s KILL 5m cargo test pool -> cd web && cargo test pool
-                time -p nohup make -j4 & -> cd web && make -j4
-                env -> 
-                env -S 'a b' -> 
-                command -v cargo -> 
-                bash -lc 'cd .. && cargo vendor --locked | tail -3' -> cargo vendor --locked
-                bash scripts/run.sh -c x -> bash web/scripts/run.sh -c x
-                sh -c -> cd web && sh -c
-                /usr/local/bin/cargo build -> cd web && cargo build
-                ./node_modules/.bin/tsc -p . -> tsc -p web
-                ../gradlew build -> gradlew build
-                ./run.sh -> web/run.sh
-                xargs rm -> cd web && xargs rm"#]],
-        );
-    }
-
-    #[test]
-    fn the_directory_is_part_of_a_command_unless_its_words_say_it() {
-        check(
-            &[
-                "npm test",
-                "cd .. && npm test",
-                "cd /ws/api; npm test",
-                "cd ../api && node src/main.js && cd .. && node main.js",
-                "(cd ../api && npm ci) && npm ci",
-                "cd api | npm test",
-                "cd nowhere || npm test; npm ci",
-                "cd \"$DIR\" && npm test",
-                "cd .. && cd - && npm test",
-                "cd && npm test",
-                "if cd ..; then npm test; fi; npm test",
-                "for d in a b; do (cd $d && npm test); done; npm ci",
-                "cd /tmp/x1 && python bench.py",
-                "cd /tmp/x1 && cargo test",
-                "cd /elsewhere && cargo test",
-                "pushd .. && npm test && popd && npm test",
-            ],
-            expect![[r#"
-                npm test -> cd web && npm test
-                cd .. && npm test -> npm test
-                cd /ws/api; npm test -> cd api && npm test
-                cd ../api && node src/main.js && cd .. && node main.js -> node api/src/main.js | node main.js
-                (cd ../api && npm ci) && npm ci -> cd api && npm ci | cd web && npm ci
-                cd api | npm test -> cd web && npm test
-                cd nowhere || npm test; npm ci -> cd web/nowhere && npm ci
-                cd "$DIR" && npm test -> 
-                cd .. && cd - && npm test -> 
-                cd && npm test -> 
-                if cd ..; then npm test; fi; npm test -> 
-                for d in a b; do (cd $d && npm test); done; npm ci -> cd web && npm ci
-                cd /tmp/x1 && python bench.py -> python {tmp}/bench.py
-                cd /tmp/x1 && cargo test -> cd {tmp} && cargo test
-                cd /elsewhere && cargo test -> cd /elsewhere && cargo test
-                pushd .. && npm test && popd && npm test -> npm test"#]],
-        );
-    }
-
-    #[test]
-    fn what_cannot_be_told_is_left_out() {
-        check(
-            &[
-                "$CMD test && npm test",
-                "$(which npm) test",
-                "out=$(npm test 2>&1) && echo $out",
-                "git checkout $(git merge-base main HEAD)",
-                "npm test && echo 'open",
-                "cat > a <<EOF\nnpm test\nEOF\nnpm ci",
-                "eval \"npm test\"",
-                "[[ -f a && -d b ]] && npm test",
-                "case a in a) npm test;; esac",
-                "while ! nc -z localhost 5432; do sleep 1; done",
-                "",
-                "   ",
-                "# only this",
-            ],
-            expect![[r#"
-                $CMD test && npm test -> cd web && npm test
-                $(which npm) test -> cd web && which npm
-                out=$(npm test 2>&1) && echo $out -> cd web && npm test
-                git checkout $(git merge-base main HEAD) -> cd web && git merge-base main HEAD | cd web && git checkout {value}
-                npm test && echo 'open -> cd web && npm test
-                cat > a <<EOF
-                npm test
-                EOF
-                npm ci -> cd web && cat | cd web && npm ci
-                eval "npm test" -> 
-                [[ -f a && -d b ]] && npm test -> cd web && npm test
-                case a in a) npm test;; esac -> 
-                while ! nc -z localhost 5432; do sleep 1; done -> cd web && nc -z localhost 5432
-                 -> 
-                    -> 
-                # only this -> "#]],
-        );
-    }
-
-    /// Lines made of pieces that people type, and of pieces with typical mistakes.
-    fn lines() -> impl Strategy<Value = String> {
-        let pieces = prop::sample::select(vec![
-            "cargo",
-            "test",
-            "cd",
-            "..",
-            "web",
-            "/ws/web/a.ts",
-            "./b.sh",
-            "../ws/x",
-            "/tmp/q/y.py",
-            "/tmp/z",
-            "&&",
-            "||",
-            ";",
-            "|",
-            "&",
-            "\n",
-            "(",
-            ")",
-            "{",
-            "}",
-            "'",
-            "\"",
-            "`",
-            "$(",
-            "${",
-            "$X",
-            "\\",
-            ">",
-            "2>&1",
-            "<<",
-            "<<<",
-            "<(",
-            "#",
-            "FOO=1",
-            "sudo",
-            "-u",
-            "env",
-            "bash",
-            "-c",
-            "-lc",
-            "'a b'",
-            "kill",
-            "1234567",
-            "1a2b3c4d5e",
-            "--port",
-            "3000",
-            "localhost:80",
-            "2026-11-20T10:00:00Z",
-            "if",
-            "then",
-            "fi",
-            "for",
-            "done",
-            "é",
-            "--x=./y",
-            "a.rs::b",
-            "{tmp}",
-            "{value}",
-            "~",
-            "=",
-            "*",
-        ]);
-        prop::collection::vec((pieces, prop::bool::weighted(0.8)), 0..24).prop_map(|pieces| {
-            pieces
-                .into_iter()
-                .map(|(piece, spaced)| piece.to_owned() + if spaced { " " } else { "" })
-                .collect()
-        })
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
-
-        #[test]
-        fn a_normal_form_is_its_own_normal_form(line in prop_oneof![lines(), any::<String>()]) {
-            for command in normalise(&line, "/ws/web", "/ws") {
-                let again = normalise(&command.to_string(), "/ws", "/ws");
-                prop_assert_eq!(again, vec![command.clone()], "{}", command);
-                prop_assert!(command.covers(&command));
-                prop_assert!(command.keys_of_triggers().contains(&command.key()));
-            }
-        }
-    }
-}
+mod tests;

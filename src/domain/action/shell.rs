@@ -44,19 +44,14 @@ pub(super) enum Step {
     Leave,
 }
 
-/// Splits a line. Nothing is returned from the first unclear part on (an open quote, a function), because a shell may read the
-/// rest differently.
-pub(super) fn cut(line: &str) -> Vec<Step> {
-    read(line).0
-}
-
-/// Like [`cut`], and tells whether the whole line was understood.
+/// Splits a line, and tells whether the whole line was understood. Nothing is returned from the first unclear part on (an open
+/// quote, a function), because a shell may read the rest differently.
 pub(super) fn read(line: &str) -> (Vec<Step>, bool) {
     let (steps, rest) = read_with_rest(line);
     (steps, rest.is_none())
 }
 
-/// Like [`cut`], with the text that was not understood, from the beginning of its command on.
+/// Like [`read`], with the text that was not understood, from the beginning of its command on.
 pub(super) fn read_with_rest(line: &str) -> (Vec<Step>, Option<String>) {
     let mut cutter = Cutter::of(line);
     // `None` keeps the steps that were understood before.
@@ -71,7 +66,7 @@ pub(super) fn read_without_documents(line: &str) -> (Vec<Step>, bool) {
     (cutter.steps, is_whole)
 }
 
-/// Like [`cut`] of a line that is understood as a whole, with every here-document passed over. Besides, an operator at the end
+/// Like [`read`] of a line that is understood as a whole, with every here-document passed over. Besides, an operator at the end
 /// that no command follows.
 pub(super) fn read_whole(line: &str) -> Option<(Vec<Step>, Option<Joint>)> {
     let mut cutter = Cutter { follows: Documents::All, ..Cutter::of(line) };
@@ -484,13 +479,13 @@ fn is_name(text: &str) -> bool {
 mod tests {
     use expect_test::{Expect, expect};
 
-    use super::{Step, cut};
+    use super::{Step, read};
 
     fn check(lines: &[&str], expected: Expect) {
         let mut told = String::new();
         for line in lines {
             told.push_str(&format!("{line:?}\n"));
-            for step in cut(line) {
+            for step in read(line).0 {
                 told.push_str(&match step {
                     Step::Run { text, before, after } => format!("    {before:?} [{text}] {after:?}\n"),
                     Step::Within(line) => format!("    within [{line}]\n"),

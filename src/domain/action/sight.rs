@@ -10,11 +10,16 @@ use crate::domain::text::CommandLine;
 /// Programs, and their verbs that change files of the work tree. An install is none: in a loop of a recorded trace it goes into
 /// another environment each time.
 const CHANGERS: [(&str, &str); 4] = [
-    ("cargo", "fix fmt"),
+    ("cargo", "add fix fmt remove update"),
     ("git", "am apply checkout cherry-pick merge pull rebase reset restore revert stash switch"),
     ("go", "generate"),
     ("patch", "-p0 -p1 -p2"),
 ];
+
+/// Programs that delete files.
+const DELETING: [&str; 4] = ["rm", "rmdir", "shred", "truncate"];
+/// Programs that put files in place, and change none that is there.
+const BRINGING: [&str; 5] = ["chmod", "cp", "ln", "mkdir", "touch"];
 
 /// The first scope with a file that one of these lines names. The lines run in the root of the workspace.
 pub fn scope_named<'s>(lines: &[CommandLine], scopes: &'s [Scope]) -> Option<&'s Scope> {
@@ -65,6 +70,24 @@ pub fn changes_files(line: &str) -> bool {
                 .iter()
                 .any(|(known, verbs)| *known == name(program) && verbs.split(' ').any(|it| it == verb))
         })
+}
+
+/// Whether a line may have mended what failed before it: it does more than look, brings files or another state of the
+/// repository, or sets a variable. No advice names what deletes.
+pub fn may_mend(line: &str) -> bool {
+    let commands = normalise(line, SOME_WORKSPACE, SOME_WORKSPACE);
+    let runs = |programs: &[&str]| {
+        commands
+            .iter()
+            .any(|command| programs.contains(&name(command.words().first().map_or("", |word| word))))
+    };
+    if runs(&DELETING) {
+        return false;
+    }
+    let is_set = line.split_once('=').is_some_and(|(before, value)| {
+        before.strip_prefix("export ").is_some_and(|name| !name.trim().contains(' ')) && !value.is_empty()
+    });
+    !only_looks(line) || is_set || runs(&BRINGING) || changes_files(line)
 }
 
 /// The files of the workspace that these commands name.

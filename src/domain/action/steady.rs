@@ -71,7 +71,7 @@ pub fn steady(output: &str) -> String {
 }
 
 /// One line of an output without the parts that vary.
-fn steady_line(line: &str) -> String {
+pub(super) fn steady_line(line: &str) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
     let mut kept: Vec<String> = Vec::with_capacity(words.len());
     let mut at = 0;

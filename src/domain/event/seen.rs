@@ -106,6 +106,10 @@ pub struct CommandRan {
     /// SHA-256 of the steady part of that output, hex. Two runs with the same answer have the same hash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_sha256: Option<String>,
+    /// SHA-256, hex, of when the files were saved that the output of a failed command names: another one tells that somebody
+    /// changed such a file. None where it names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files_sha256: Option<String>,
     /// The duration in milliseconds, if the client reported it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took_ms: Option<u64>,

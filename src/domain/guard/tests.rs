@@ -84,6 +84,35 @@ fn a_command_gives_the_outcome_of_the_firing_it_repeats() {
     }
 }
 
+/// Red before: a failure before the command, or after it, proved the guard right.
+#[test]
+fn a_line_that_may_not_have_run_the_command_gives_no_outcome() {
+    for (line, failed, tail, expected) in [
+        (
+            "cd nowhere && make migrate",
+            true,
+            "bash: cd: nowhere: No such file or directory",
+            Outcome::Unclear,
+        ),
+        ("make lint && make migrate", true, "make: *** [lint] Error 1", Outcome::Unclear),
+        ("make migrate && pytest", true, "1 failed", Outcome::Ignored),
+        ("cd db && make migrate", true, "make: *** [migrate] Error 1", Outcome::ProvedRight),
+        ("make migrate && pytest", false, "1 passed", Outcome::ProvedWrong),
+    ] {
+        let body = serde_json::json!({
+            "command": line, "failed": failed, "tail": tail, "runs": line.split(" && ").collect::<Vec<_>>()
+        });
+        assert_eq!(
+            outcome_of(Kind::Command, "make migrate", ("command.ran", body)),
+            Some(expected),
+            "{line}"
+        );
+    }
+    let mut counts = Counts::default();
+    counts.add(Outcome::Unclear);
+    assert_eq!(counts, Counts::default());
+}
+
 /// Red before: an agent that ignored the advice had followed it, and one that did what it said had ignored it.
 #[test]
 fn advice_about_an_error_is_followed_by_what_it_names_and_by_the_pass_of_the_failed_command() {

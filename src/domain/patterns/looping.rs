@@ -16,7 +16,7 @@ use crate::domain::plan::TaskStatus;
 use crate::domain::scope::Scope;
 use crate::domain::session::Role;
 use crate::domain::state::State;
-use crate::domain::text::{CommandLine, Subagent};
+use crate::domain::text::{CommandLine, Subagent, Worktree};
 use crate::domain::time::{Hours, Timestamp};
 use crate::domain::versions::Versions;
 
@@ -60,6 +60,8 @@ struct Session {
     is_interrupted: bool,
     /// When a command was last started in the background.
     child_at: Option<Timestamp>,
+    /// The work tree of its last command or edit.
+    worktree: Option<Worktree>,
     last: Timestamp,
 }
 
@@ -76,6 +78,8 @@ struct Open {
 enum Act {
     Edit(Box<Edit>),
     Ran(Box<Ran>),
+    /// Others changed files of the work tree.
+    OfOthers,
 }
 
 /// Files that changed.
@@ -115,7 +119,10 @@ impl Act {
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Ran(one), Self::Ran(other)) => {
-                one.command == other.command && one.answer.is_some() && one.answers_like(other) == Some(true)
+                one.command == other.command
+                    && one.answer.is_some()
+                    && one.answers_like(other) == Some(true)
+                    && !one.saw_other_files_than(other)
             }
             (Self::Edit(one), Self::Edit(other)) => one.is_like(other),
             _ => false,
@@ -144,17 +151,36 @@ impl Looping {
         let Some(id) = &recorded.session else { return };
         match event {
             Event::CommandRan(ran) => {
-                self.of((id, ran.subagent.as_ref()), recorded, book).ran(state, recorded, ran, (id, book));
+                let session = self.of((id, ran.subagent.as_ref()), recorded, book);
+                session.worktree.clone_from(&ran.checkout.worktree);
+                session.ran(state, recorded, ran, (id, book));
+                let last = session.records.back().and_then(Act::ran);
+                if last.is_some_and(|last| last.seq == recorded.seq && last.changes) {
+                    let actor = (id.clone(), ran.subagent.clone());
+                    self.changed(ran.checkout.worktree.as_ref(), |other| *other != actor);
+                }
             }
             Event::ToolUsed(used) => {
                 self.of((id, used.subagent.as_ref()), recorded, book).used(recorded, used, (id, book));
             }
             _ => {
-                if matches!(event, Event::FileEdited(_)) {
-                    self.of((id, None), recorded, book);
+                if let Event::FileEdited(edited) = event {
+                    let worktree = &edited.checkout.worktree;
+                    self.of((id, None), recorded, book).worktree.clone_from(worktree);
+                    self.changed(worktree.as_ref(), |(other, _)| other != id);
                 }
                 let here = self.sessions.iter_mut().filter(|((of, _), _)| of == id);
                 here.for_each(|(_, session)| session.meanwhile(recorded, event, book));
+            }
+        }
+    }
+
+    /// Files of a work tree changed by others than these actors, who work there too.
+    fn changed(&mut self, worktree: Option<&Worktree>, is_other: impl Fn(&Actor) -> bool) {
+        for (actor, session) in &mut self.sessions {
+            let is_last = matches!(session.records.back(), None | Some(Act::OfOthers));
+            if session.worktree.as_ref() == worktree && is_other(actor) && !is_last {
+                session.records.push_back(Act::OfOthers);
             }
         }
     }
@@ -180,6 +206,7 @@ impl Looping {
             open: BTreeMap::new(),
             is_interrupted: false,
             child_at: None,
+            worktree: None,
             last: recorded.at,
         });
         session.heard(recorded);
@@ -213,7 +240,7 @@ impl Session {
 
     fn keep(&mut self, act: Act) {
         self.records.push_back(act);
-        while self.records.len() > WINDOW {
+        while self.records.iter().filter(|act| !matches!(act, Act::OfOthers)).count() > WINDOW {
             self.records.pop_front();
         }
         self.is_interrupted = false;
@@ -257,6 +284,7 @@ impl Session {
             tail: None,
             error: None,
             changes: false,
+            files_sha256: None,
             after_other: self.is_interrupted,
         };
         self.add(recorded, id, ran, book);
@@ -418,8 +446,12 @@ impl Session {
         for act in self.records.iter().rev() {
             match act {
                 Act::Edit(edit) => between.iter_mut().last()?.edited.push(&edit.paths),
+                Act::OfOthers => between.last_mut()?.has_changed = true,
                 Act::Ran(ran) if ran.command == last.command => match last.answers_like(ran) {
                     Some(true) => {
+                        // What its output names was saved since, whoever did it.
+                        let was_saved = |later: &&Ran| ran.saw_other_files_than(later);
+                        between.last_mut()?.has_changed |= acts.last().is_some_and(was_saved);
                         acts.push(ran);
                         between.push(Between::default());
                     }
@@ -461,10 +493,24 @@ impl Session {
 
     /// A round of two to four commands and edits, three times, with nothing between.
     fn periodic(&self) -> Option<Round> {
-        let is_own = |act: &&Act| !matches!(act, Act::Edit(edit) if edit.is_merged);
-        let records: Vec<&Act> = self.records.iter().filter(is_own).collect();
+        let is_own = |act: &Act| match act {
+            Act::Edit(edit) => !edit.is_merged,
+            Act::Ran(_) => true,
+            Act::OfOthers => false,
+        };
+        // Each own record, with the number of changes by others before it.
+        let mut others = 0;
+        let mut records: Vec<(&Act, usize)> = Vec::new();
+        for act in &self.records {
+            others += usize::from(matches!(act, Act::OfOthers));
+            records.extend(is_own(act).then_some((act, others)));
+        }
         (2..=MAX_PERIOD).find_map(|period| {
             let acts = records.get(records.len().checked_sub(period * REPEATS)?..)?;
+            if others - acts.first()?.1 >= REPEATS - 1 {
+                return None;
+            }
+            let acts: Vec<&Act> = acts.iter().map(|(act, _)| *act).collect();
             let is_whole = acts.iter().skip(1).all(|act| act.ran().is_none_or(|ran| !ran.after_other));
             let repeats = || acts.iter().zip(acts.iter().skip(period)).all(|(one, other)| one.is_like(other));
             let differ = || acts.iter().take(period).any(|act| !act.is_like(acts[0]));
@@ -500,7 +546,7 @@ impl Session {
                     Some(false) => break,
                     None => {}
                 },
-                Act::Ran(_) => {}
+                Act::Ran(_) | Act::OfOthers => {}
             }
         }
         acts.truncate(REPEATS);
@@ -529,7 +575,7 @@ impl Session {
                     between.push(Between::default());
                 }
                 Act::Ran(ran) if acts.iter().any(|act| act.command == ran.command) => break,
-                Act::Ran(_) => {}
+                Act::Ran(_) | Act::OfOthers => {}
             }
         }
         between.pop();
@@ -569,12 +615,12 @@ impl Session {
 struct Between<'a> {
     /// The files of each edit.
     edited: Vec<&'a [Scope]>,
-    /// Whether a command changed files.
+    /// Whether a command changed files, or others did.
     has_changed: bool,
 }
 
 impl Between<'_> {
-    /// Whether the agent tried something: it changed a file, by a tool or by a command.
+    /// Whether something changed: a file by a tool or by a command, of the agent or of others.
     fn is_try(&self) -> bool {
         !self.edited.is_empty() || self.has_changed
     }

@@ -76,6 +76,9 @@ const ASKING: [&str; 6] = ["curl", "wget", "http", "nc", "dig", "telnet"];
 /// Programs that search, and fail where they find nothing.
 const SEARCHING: [&str; 8] = ["[", "cmp", "diff", "egrep", "grep", "rg", "test", "wc"];
 
+/// Programs that look whether a file is there or how long it is: an agent that waits for another program looks so by hand.
+const LOOKING_AT_A_FILE: [&str; 5] = ["[", "[[", "stat", "test", "wc"];
+
 /// Whether a command only waits for something outside to change. `line` is the line as typed, `command` its normal form.
 pub(super) fn is_poll(line: &str, command: &str) -> bool {
     let typed: Vec<&str> = line.split(|c: char| c.is_whitespace() || ";|&()".contains(c)).collect();
@@ -108,6 +111,7 @@ fn is_poll_alone(command: &str) -> bool {
     };
     let reads_a_log = || only_looks(command) && arguments.iter().any(|word| is_log(word));
     PROGRAMS.contains(&program)
+        || LOOKING_AT_A_FILE.contains(&program)
         || reads_a_log()
         || says(program)
         || arguments.iter().any(|word| beside.is_some_and(|words| words.contains(word)))
@@ -175,6 +179,11 @@ mod tests {
             "make logs",
             "journalctl status",
             "terraform show",
+            // Red before: who looked for the end of a job by hand was in a loop.
+            "test -f target/done",
+            "[ -e target/done ]",
+            "wc -l out.csv",
+            "stat out.csv",
         ] {
             assert!(is_poll(line, line), "{line}");
         }

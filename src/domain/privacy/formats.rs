@@ -253,6 +253,36 @@ pub(super) static FORMATS: &[Format] = &[
         r"(?:redis-cli[\t -~]*[\t ][\x22'`]?(?:-a|--pass|auth|requirepass)|(?:[0-9]{4,5}|redis)> ?auth)[\t =]",
         r#"(?:redis-cli(?:[\t ][\t -%\x27-:<-{}~]{0,160}?)?[\t ]["'`]?(?:-a|--pass|auth|requirepass)|(?:[0-9]{4,5}|redis)> ?auth)[\t =]+["'`]?([!#-&(-;=?-_a-~]{4,128})"#,
     ),
+    pattern(
+        "option-password",
+        &["zip", "ldap", "openssl"],
+        r"(?:zip|ldap[a-z]+|openssl)[\t -~]*[\t ]-(?:p|w|k)",
+        r#"(?:(?:un)?zip(?:[\t ][\t -%\x27-:<-{}~]{0,160}?)?[\t ](?-i:-P)|ldap(?:search|add|modify|delete|passwd|whoami)(?:[\t ][\t -%\x27-:<-{}~]{0,160}?)?[\t ](?-i:-w)|openssl[\t ](?:[\t -%\x27-:<-{}~]{0,160}?[\t ])?-k[\t ])[\t ]*["'`]?([!#-&(-;=?-_a-~]{4,128})"#,
+    ),
+    pattern(
+        "option-password",
+        &["openssl"],
+        r"openssl[\t -~]*pass:",
+        r#"openssl[\t ](?:[\t -%\x27-:<-{}~]{0,160}?[\t ])?-pass(?:in|out)?[\t ]+["'`]?pass:([!#-&(-;=?-_a-~]{4,128})"#,
+    ),
+    pattern(
+        "option-password",
+        &["htpasswd"],
+        r"htpasswd[\t ]+-",
+        r#"htpasswd[\t ]+(?:-[a-z0-9]+[\t ]+){0,2}-[a-z]{0,4}b[a-z]{0,4}[\t ]+(?:-[a-z0-9]+[\t ]+){0,2}(?:[!-~]{1,160}[\t ]+){1,2}["'`]?([!#-&(-;=?-_a-~]{4,128})"#,
+    ),
+    pattern(
+        "option-password",
+        &["smbclient", "rpcclient", "smbget"],
+        r"(?:smbclient|rpcclient|smbget)[\t -~]*%",
+        r#"(?:smbclient|rpcclient|smbget)(?:[\t ][\t -%\x27-:<-{}~]{0,160}?)?[\t ](?:-U|--user)[\t =]*["'`]?[a-z0-9._@/\\-]{1,64}%([!#-&(-;=?-_a-~]{4,128})"#,
+    ),
+    pattern(
+        "piped-password",
+        &["sudo"],
+        r"(?:echo|printf)[\t -~]*\|[\t ]*sudo[\t ]",
+        r#"(?:echo|printf)[\t ]+(?:(?:-[a-z]+|["']?%s(?:\\n)?["']?)[\t ]+){0,2}["'`]?([!#-&(-;=?-_a-~]{4,128})["'`]?[\t ]*\|[\t ]*sudo[\t ]+(?:-[a-z]+[\t ]+){0,3}-[a-z]{0,4}(?-i:S)"#,
+    ),
     // With the name of a user before the password.
     pattern(
         "option-password",

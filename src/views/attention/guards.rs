@@ -2,12 +2,16 @@
 
 use super::moves::{challenge, end_of, move_of};
 use super::{Kind, Need, noted};
-use crate::domain::action::quoted;
+use crate::domain::action::{for_people, printed_error, quoted};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::ClaimType;
+use crate::domain::event::Event;
 use crate::domain::guard::ESCALATES_AFTER;
+use crate::domain::privacy::may_hold_secret;
 use crate::domain::scope::Scope;
+use crate::ledger;
 use crate::store::{AskingGuard, Suggestion};
+use crate::workspace::Workspace;
 
 /// A suggestion leaves the list this long after the last failure, in milliseconds: a week.
 pub(super) const SUGGESTED_FOR_MS: i64 = 7 * 24 * 3_600_000;
@@ -42,18 +46,32 @@ pub(super) fn guard(asking: AskingGuard) -> Need {
     Need::new(Kind::Guard, vec![guard.id], since, moves, what)
 }
 
+/// The last error of a suggested guard, as it was printed. Only the ledger has it.
+pub(super) fn last_of(workspace: &Workspace, ids: &[String]) -> Option<String> {
+    let ledger = ledger::Reader::open(&workspace.ledger()).ok()??;
+    let stored = ledger.event(ids.first()?.parse().ok()?).ok()??;
+    let Event::CommandRan(ran) = stored.recorded().ok()?.event? else { return None };
+    let printed = printed_error(ran.tail?.as_str(), ran.error_signature?.as_str())?;
+    Some(format!("the last one: {}", quoted(&printed, WHAT_CHARS)))
+}
+
 /// A guard that repeated failures suggest, with the command that accepts it. Its trigger is filled in.
 pub(super) fn suggestion(suggested: Suggestion) -> Need {
     let Suggestion { id, signature, what, failures, scopes, since } = suggested;
     let word = |text: &str| shell_words::quote(&text.replace('`', "'")).into_owned();
-    let short = quoted(&what, WHAT_CHARS);
+    // The text of a guard is told to every agent that meets it.
+    let short = if signature.is_some() && may_hold_secret(&what) {
+        quoted(what.split_whitespace().next().unwrap_or_default(), WHAT_CHARS)
+    } else {
+        quoted(&what, WHAT_CHARS)
+    };
     let (accept, says) = match signature {
         Some(error) => {
             let text = format!(
                 "this error came {failures} times: find its cause before the next run; last of: {short}"
             );
             let accept = format!("hm guard accept --error {} --text {}", word(&error), word(&text));
-            (accept, format!("{failures} commands failed with: {error}"))
+            (accept, format!("{failures} commands failed with: {}", for_people(&error)))
         }
         None => {
             let is_place =

@@ -34,6 +34,8 @@ pub(super) struct Ran {
     pub(super) error: Option<ErrorSignature>,
     /// Whether it passed and changed files.
     pub(super) changes: bool,
+    /// The times at which the files were saved that its output names, as a hash.
+    pub(super) files_sha256: Option<String>,
     /// Whether something else happened before it.
     pub(super) after_other: bool,
 }
@@ -60,6 +62,7 @@ impl Ran {
             tail: ran.tail.as_ref().map(|tail| tail.as_str().to_owned()),
             error: ran.error_signature.clone(),
             changes: !ran.failed && changes_files(line),
+            files_sha256: ran.files_sha256.clone(),
             after_other,
         }
     }
@@ -108,6 +111,11 @@ impl Ran {
             return Some(false);
         }
         (self.ending()? == other.ending()?).then_some(true)
+    }
+
+    /// Whether a file that both outputs name was saved between the two runs.
+    pub(super) fn saw_other_files_than(&self, other: &Self) -> bool {
+        self.files_sha256.as_ref().zip(other.files_sha256.as_ref()).is_some_and(|(one, other)| one != other)
     }
 
     /// The last lines of the output without what varies.

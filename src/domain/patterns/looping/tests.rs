@@ -19,6 +19,7 @@ fn ran(line: &str, exit: Option<i32>, tail: &str) -> Ran {
         tail: Some(tail.to_owned()),
         error: None,
         changes: false,
+        files_sha256: None,
         after_other: false,
     }
 }

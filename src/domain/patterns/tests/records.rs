@@ -67,6 +67,7 @@ fn a_command_that_changes_files_is_a_try() {
         ("cp /tmp/net.rs src/net.rs", "cp {tmp}.rs src/net.rs"),
         ("git pull --rebase", "git pull --rebase"),
         ("patch -p1 < fix.diff", "patch -p1"),
+        ("cargo add serde", "cargo add serde"),
     ] {
         let mut team = Team::default();
         for round in 1..=6 {
@@ -178,4 +179,61 @@ fn an_edit_that_is_made_and_taken_back_again_and_again_is_a_loop() {
         circle(&mut other, content);
     }
     assert_eq!(other.mine(), [""; 0], "another edit each time");
+}
+
+/// Red before: only changes by the agent itself were changes, and the third failure after the edits of others was told.
+#[test]
+fn a_change_by_others_is_a_change() {
+    let edited = |worktree: Option<&str>| json!({ "paths": ["src/net.rs"], "worktree": worktree });
+    let fails = |files: Option<String>| {
+        let mut body = ran("cargo test", &["cargo test"], 101, "error: timed out");
+        body["files_sha256"] = files.into();
+        body
+    };
+    for (what, expected) in
+        [("an edit", 6), ("a command", 6), ("a file that was saved", 6), ("elsewhere", 3), ("nothing", 3)]
+    {
+        let mut team = Team::default();
+        let mut told = None;
+        for round in 1..=6 {
+            let files = (what == "a file that was saved").then(|| format!("{round}"));
+            team.says("ana", "command.ran", fails(files));
+            match what {
+                "an edit" => team.says("bo", "file.edited", edited(None)),
+                "elsewhere" => team.says("bo", "file.edited", edited(Some("../other"))),
+                "a command" => {
+                    team.says("bo", "command.ran", ran("git pull", &["git pull"], 0, &format!("ok {round}")))
+                }
+                _ => &mut team,
+            };
+            if told.is_none() && !team.mine().is_empty() {
+                told = Some(round);
+            }
+        }
+        assert_eq!(told, Some(expected), "{what}");
+    }
+}
+
+/// Red before: a round of a command and a failing test was told although the command brought other files each time.
+#[test]
+fn a_round_after_which_files_differ_is_no_round() {
+    for (what, expected) in [("files", None), ("others", None), ("nothing", Some(3))] {
+        let mut team = Team::default();
+        let mut told = None;
+        for round in 1..=4 {
+            team.says("ana", "command.ran", ran("make generate", &["make generate"], 0, "ok"));
+            let mut fails = ran("cargo test", &["cargo test"], 101, "error: timed out");
+            if what == "files" {
+                fails["files_sha256"] = format!("{round}").into();
+            }
+            team.says("ana", "command.ran", fails);
+            if what == "others" {
+                team.says("bo", "file.edited", json!({ "paths": ["src/net.rs"] }));
+            }
+            if told.is_none() && !team.mine().is_empty() {
+                told = Some(round);
+            }
+        }
+        assert_eq!(told, expected, "{what}");
+    }
 }
