@@ -302,7 +302,7 @@ impl Mirror {
     /// Opens a mirror. None if the place is free.
     fn open(workspace: &Workspace, place: &Place, ledger: &str) -> Result<Option<Self>, MirrorError> {
         let (repository, branch) = match place {
-            Place::Dir(dir) => match repository_in(dir, place)? {
+            Place::Dir(dir) => match repository_in(workspace, dir, place)? {
                 Some(repository) => (repository, MAIN.to_owned()),
                 None => return Ok(None),
             },
@@ -360,7 +360,15 @@ impl Mirror {
 
 /// The repository of a directory. None if the directory is missing or empty. A repository without commits and files is
 /// one that a run began.
-fn repository_in(dir: &Path, place: &Place) -> Result<Option<Repository>, MirrorError> {
+fn repository_in(
+    workspace: &Workspace,
+    dir: &Path,
+    place: &Place,
+) -> Result<Option<Repository>, MirrorError> {
+    // A branch of the project with a mirror may be checked out there: its files are those that somebody works on.
+    if workspace.root().canonicalize().is_ok_and(|root| dir.canonicalize().is_ok_and(|dir| dir == root)) {
+        return Err(MirrorError::NotEmpty(place.clone()));
+    }
     let entries = match std::fs::read_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         entries => entries.map_err(at(dir))?,

@@ -134,7 +134,7 @@ impl ImportNotes {
         let (lines, left_out) = Default::default();
         let mut pass = Pass { context, front: context.front()?, dry_run: self.dry_run, lines, left_out };
         let mut is_refused = true;
-        for path in self.files.iter().flat_map(|path| notes_in(path)) {
+        for path in self.files.iter().flat_map(|path| notes_in(&context.here, path)) {
             let shown = path.display().to_string();
             match read(context, &shown) {
                 Ok(file) => {
@@ -152,12 +152,13 @@ impl ImportNotes {
 
 /// The files of notes that an argument names: itself, or the files in a directory with an ending of [`ENDINGS`], in the
 /// order of their names. Directories in it and links are left out.
-fn notes_in(path: &Path) -> Vec<PathBuf> {
+fn notes_in(here: &Path, path: &Path) -> Vec<PathBuf> {
     let is_notes = |file: &PathBuf| {
         let ends = file.extension().is_some_and(|end| ENDINGS.iter().any(|ending| end == *ending));
-        ends && file.symlink_metadata().is_ok_and(|found| found.is_file())
+        ends && here.join(file).symlink_metadata().is_ok_and(|found| found.is_file())
     };
-    let entries = std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    let entries = std::fs::read_dir(here.join(path)).into_iter().flatten().flatten();
+    let entries = entries.map(|entry| path.join(entry.file_name()));
     let mut files: Vec<PathBuf> = entries.filter(is_notes).collect();
     files.sort_unstable();
     if files.is_empty() { vec![path.to_owned()] } else { files }

@@ -206,8 +206,11 @@ pub fn keys(trigger: &Trigger) -> Vec<(Kind, String)> {
 pub fn met(trigger: &Trigger, action: &Action) -> Option<(Kind, String)> {
     let is_run = |line: &&CommandLine| {
         let commands = normalise(line.as_str(), &action.root, &action.root);
+        let does = |run: &NormalCommand, wanted: &NormalCommand| !only_tells(run) || only_tells(wanted);
         !commands.is_empty()
-            && commands.iter().all(|wanted| action.commands.iter().any(|run| wanted.covers(run)))
+            && commands
+                .iter()
+                .all(|wanted| action.commands.iter().any(|run| wanted.covers(run) && does(run, wanted)))
     };
     if !action.commands.is_empty()
         && let Some(line) = trigger.commands.iter().find(is_run)
@@ -225,6 +228,11 @@ pub fn met(trigger: &Trigger, action: &Action) -> Option<(Kind, String)> {
     }
     let path = paths_of(trigger).find(|path| path.covers_any(&action.paths))?;
     Some((Kind::Path, path.to_string()))
+}
+
+/// Whether a program only tells how it is used.
+fn only_tells(command: &NormalCommand) -> bool {
+    command.words().iter().any(|word| ["--help", "-help", "--version"].contains(&word.as_str()))
 }
 
 fn signature(trigger: &Trigger) -> Option<ErrorSignature> {

@@ -420,12 +420,19 @@ pub fn outcome(firing: &Firing, event: &Event) -> Option<Outcome> {
     is_over.then_some(if is_write { Outcome::Ignored } else { Outcome::Followed })
 }
 
+/// Exit codes of shells and of `timeout` for a command that did not run to an end of its own: over time, no permission, not
+/// found, and stopped by a signal (interrupt, kill, termination).
+const SAYS_NOTHING: [i32; 6] = [124, 126, 127, 130, 137, 143];
+
 /// The outcome that a line gives to a firing about a command which it names.
 fn of_command(ran: &CommandRan, trigger: &Trigger) -> Outcome {
     let is_it = |text: &str| {
         text.parse().is_ok_and(|text: CommandLine| action::trigger_run(&[text], trigger).is_some())
     };
     let tail = ran.tail.as_ref().map(OutputTail::as_str);
+    if ran.exit_code.is_some_and(|code| SAYS_NOTHING.contains(&code)) {
+        return Outcome::Unclear;
+    }
     match action::end_of(ran.command.as_str(), tail, &is_it, (ran.failed, ran.unseen || ran.of_last)) {
         End::Passed => Outcome::ProvedWrong,
         End::Failed => Outcome::ProvedRight,

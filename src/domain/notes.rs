@@ -355,6 +355,8 @@ fn statements(markdown: &str) -> Vec<Found> {
 /// without an end goes on to the end of the file, and is reported.
 fn without_own_section(markdown: &str) -> (String, Option<Found>) {
     let (mut kept, mut begun, mut lines) = (String::with_capacity(markdown.len()), None, 0);
+    // Editors on Windows begin a file with the mark of its encoding.
+    let markdown = markdown.strip_prefix('\u{feff}').unwrap_or(markdown);
     for line in markdown.split_inclusive('\n') {
         lines += 1;
         if begun.is_none() && line.trim_ascii() == BEGIN {

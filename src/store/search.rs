@@ -357,7 +357,7 @@ impl Reader {
             .db
             .prepare_cached(CORPUS)?
             .query_row([], |row| {
-                // Frequencies that cannot be read weigh no word.
+                // Counts that cannot be read weigh no word.
                 let count = |column| row.get(column).unwrap_or_default();
                 Ok(Corpus { claims: count("claims"), tokens: count("tokens") })
             })

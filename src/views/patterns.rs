@@ -12,6 +12,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::event::Event;
 use crate::domain::ids::PatternId;
 use crate::domain::pattern::{PatternKind, Repeats, risk};
+use crate::domain::privacy::may_hold_secret;
 use crate::domain::time::Timestamp;
 use crate::domain::way;
 use crate::store::{PatternView, Reader, StoreError};
@@ -126,7 +127,11 @@ fn said(found: &PatternView) -> String {
         .commands
         .iter()
         .take(4)
-        .map(|line| format!("`{}`", inline(line.as_str(), LIST_FIELD_CHARS)))
+        .map(|line| match line.as_str().split_once(' ') {
+            // A password of plain words looks like any argument.
+            Some((program, _)) if may_hold_secret(line.as_str()) => format!("`{} …`", inline(program, 40)),
+            Some(_) | None => format!("`{}`", inline(line.as_str(), LIST_FIELD_CHARS)),
+        })
         .collect();
     let commands = commands.join(", ");
     let scopes = inline(&found.scopes.join(", "), LIST_FIELD_CHARS);
@@ -253,7 +258,10 @@ fn trigger(found: &PatternView) -> Option<LoopTrigger> {
     }
     // A command with a redaction in it never runs.
     let command = commands.iter().find(|line| {
-        is_clean(line.as_str()) && is_whole(line) && too_bare(std::slice::from_ref(line)).is_none()
+        is_clean(line.as_str())
+            && !may_hold_secret(line.as_str())
+            && is_whole(line)
+            && too_bare(std::slice::from_ref(line)).is_none()
     });
     command.map(|line| LoopTrigger::Command(line.to_string())).or_else(|| error.map(LoopTrigger::Error))
 }
@@ -385,6 +393,13 @@ mod tests {
         let told = own_loop(&a_loop("assertionerror: assert {n} == {n}", "pytest -q"), &[]);
         assert!(!told.contains("hm claim search"), "no word of it tells it apart: {told}");
         assert!(told.contains("--trigger-command 'pytest -q'"), "{told}");
+    }
+
+    /// Red before: the text and the printed trigger held the password.
+    #[test]
+    fn a_loop_of_a_command_that_may_hold_a_secret_is_told_by_its_program() {
+        let told = own_loop(&a_loop("error: no such host", "docker login -u bob -p correcthorse reg"), &[]);
+        assert!(told.contains("ran `docker …` 3 times") && !told.contains("correcthorse"), "{told}");
     }
 
     #[test]

@@ -86,6 +86,18 @@ fn a_copy_beside_a_file_of_notes_adds_nothing_and_one_elsewhere_does() {
     assert_eq!(counts(&import(&bench, "devops", &["web/AGENTS.md", "AGENTS.md", "CLAUDE.md"])), [0, 7, 0]);
 }
 
+/// Red before: the mark hid the title, and the record became two facts.
+#[test]
+fn a_byte_order_mark_hides_no_record() {
+    let bench = Bench::new();
+    let record =
+        "\u{feff}# 7. Use Redis for sessions\n\n## Status\n\nAccepted\n\n## Decision\n\nWe use Redis.\n";
+    bench.write("docs/decisions/0007.md", record);
+    let said = import(&bench, "devops", &["docs/decisions"]);
+    assert_eq!(counts(&said), [1, 0, 0], "{said}");
+    assert_eq!(said["items"][0]["type"], "decision", "{said}");
+}
+
 /// Red before: `.cursor/rules` and `docs/decisions` were refused as no files.
 #[test]
 fn the_notes_in_a_directory_are_imported_in_the_order_of_their_names() {

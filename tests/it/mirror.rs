@@ -598,6 +598,22 @@ fn a_file_of_any_name_is_set_aside() {
     assert_whole(&dir);
 }
 
+/// Red before: with a branch of the project that holds a mirror checked out, the mirror was written into it.
+#[test]
+fn the_work_tree_of_the_project_is_no_place_for_a_mirror() {
+    let bench = Bench::in_git();
+    assert!(
+        bench.hm(&["--agent", "devops", "claim", "create", "it is so", "--scope", "src"]).status.success()
+    );
+    let workspace = bench.workspace();
+    git(bench.root(), &["commit", "-q", "--allow-empty", "-m", "begin"]);
+    git(bench.root(), &["switch", "-q", "-c", "work"]);
+    ran(workspace, &Place::Branch("main-mirror".to_owned()));
+    git(bench.root(), &["branch", "-q", "-f", "main", "main-mirror"]);
+    git(bench.root(), &["symbolic-ref", "HEAD", "refs/heads/main"]);
+    assert!(matches!(run(workspace, &to(bench.root())), Err(MirrorError::NotEmpty(_))));
+}
+
 /// Red before: a link in the place of a page ended the run, and every later one.
 #[cfg(unix)]
 #[test]

@@ -245,19 +245,19 @@ fn words_identifiers_and_other_scripts_are_found() {
               0.907760 proposed pool-timeout
               0.395921 proposed pool-leak
             ordered_execution
-              1.419623 proposed ordered-exec
-              0.889246 proposed exec-queue
-              0.797750 proposed migrations-order
+              1.719623 proposed ordered-exec
+              1.039246 proposed exec-queue
+              0.947750 proposed migrations-order
             ordered-execution
               1.119623 proposed ordered-exec
               0.739246 proposed exec-queue
               0.647750 proposed migrations-order
             OrderedExecution
-              1.419623 proposed ordered-exec
-              0.889246 proposed exec-queue
-              0.797750 proposed migrations-order
+              1.719623 proposed ordered-exec
+              1.039246 proposed exec-queue
+              0.947750 proposed migrations-order
             retryWithBackoff jitter
-              1.300000 proposed retry-backoff
+              1.600000 proposed retry-backoff
               0.161085 proposed retry-post
             プールの上限
               1.000000 proposed ja-pool

@@ -205,7 +205,8 @@ impl Hooked {
             // As it was typed: `./fix.sh` is no program of the search path.
             match self.typed(cure.seq) {
                 Some(line) if !privacy::may_hold_secret(&line) => cure.line = line,
-                _ => fix.cure = None,
+                // Without the step that helped, the sentence says nothing.
+                _ => return Ok(None),
             }
         }
         let record = RecordFiring::told(Guard::Fix(fix.id), matched);

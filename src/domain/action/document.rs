@@ -23,3 +23,30 @@ pub(super) fn for_shell(text: &str) -> Option<(String, String)> {
     let after = std::iter::once(after).chain(lines).collect::<Vec<_>>().join("\n");
     (!end.is_empty()).then(|| (document.join("\n"), after.trim_start_matches([' ', ';', '&']).to_owned()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::for_shell;
+
+    #[test]
+    fn the_lines_that_a_shell_reads_end_where_the_shell_ends_them() {
+        let read = |text: &str| for_shell(text).map(|(lines, after)| format!("{lines}|{after}"));
+        for (text, expected) in [
+            ("bash <<EOF\nmake migrate\nEOF\nls", "make migrate|\nls"),
+            ("bash <<EOF; ls\nmake migrate\nEOF", "make migrate|ls\n"),
+            ("sh -s <<-'END'\n\tmake migrate\n\tEND\n", "\tmake migrate|"),
+            ("sh <<\"END\"\nmake\nEND", "make|"),
+            ("sh <<\\END\nmake\nEND", "make|"),
+        ] {
+            assert_eq!(read(text).as_deref().map(str::trim_end), Some(expected.trim_end()), "{text}");
+        }
+        for text in [
+            "cat <<EOF\nmake migrate\nEOF",
+            "bash run.sh <<EOF\nyes\nEOF",
+            "bash -c ls <<EOF\nyes\nEOF",
+            "bash <<EOF",
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+}

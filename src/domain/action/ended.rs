@@ -143,4 +143,16 @@ mod tests {
             assert_eq!(end, expected, "{line}");
         }
     }
+
+    /// A trigger that names a command by its directory does not know the command of a line that enters it.
+    #[test]
+    fn the_only_command_of_a_line_is_meant_where_none_is_recognised() {
+        for (line, expected) in [
+            ("cd web && npm ci", End::Failed),
+            ("npm ci && npm test", End::Unclear),
+            ("cd web", End::Unclear),
+        ] {
+            assert_eq!(end_of(line, None, &|_| false, (true, false)), expected, "{line}");
+        }
+    }
 }

@@ -96,22 +96,26 @@ fn numbers(line: &str, of_any: bool) -> Vec<String> {
         ))
     });
     static NUMBER: LazyLock<Regex> = LazyLock::new(|| regex(r"(?-u:\b[0-9]+(?:\.[0-9]+)*\b)"));
+    // Node and others write a port behind the colons of an address for all.
+    static PORT: LazyLock<Regex> = LazyLock::new(|| regex(r"::([0-9]{2,5})(?-u:\b)"));
+    let ports: Vec<String> = PORT.captures_iter(line).map(|found| found[1].to_owned()).collect();
     // A place in a file moves with each edit.
     static LINE: LazyLock<Regex> = LazyLock::new(|| {
         regex(r"[:(][0-9]+(?:[:,][0-9]+)*\)?|(?i-u:\b(?:line|column|col|pid|process|thread) [0-9]+)")
     });
     let line = LINE.replace_all(line, " ");
     if of_any {
-        return NUMBER.find_iter(&line).map(|found| found.as_str().to_owned()).collect();
+        let numbers = NUMBER.find_iter(&line).map(|found| found.as_str().to_owned());
+        return numbers.chain(ports).collect();
     }
     let codes = CODE.captures_iter(&line).filter_map(|found| found.iter().skip(1).flatten().next());
-    codes.map(|code| code.as_str().to_owned()).collect()
+    codes.map(|code| code.as_str().to_owned()).chain(ports).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::{error_signature, from_root};
-    use super::fault;
+    use super::{fault, unquoted};
 
     fn of(output: &str) -> String {
         let signature = error_signature(output).unwrap_or_else(|| panic!("no error in {output}"));
@@ -184,6 +188,10 @@ mod tests {
                 "Error: container exited with code 137\n".to_owned(),
                 "Error: container exited with code 2\n".to_owned(),
             ),
+            (
+                "Error: listen EADDRINUSE: address already in use :::3000\n".to_owned(),
+                "Error: listen EADDRINUSE: address already in use :::5000\n".to_owned(),
+            ),
             ("error: `api` answered HTTP 503\n".to_owned(), "error: `api` answered HTTP 401\n".to_owned()),
             (
                 "error: a takes 2 arguments, 1 given\n".to_owned(),
@@ -228,6 +236,15 @@ mod tests {
             ),
         ] {
             assert_eq!(of(&one), of(&other));
+        }
+    }
+
+    #[test]
+    fn a_text_is_taken_out_of_its_quotes() {
+        for (quoted, text) in
+            [("`pool`", "pool"), (" 'a b' ", "a b"), ("(\"x\"", "x"), ("=\u{2018}y\u{2019}", "y")]
+        {
+            assert_eq!(unquoted(quoted), text);
         }
     }
 

@@ -18,6 +18,15 @@ const CHANGERS: [(&str, &str); 4] = [
 
 /// Programs that delete files.
 const DELETING: [&str; 4] = ["rm", "rmdir", "shred", "truncate"];
+/// Commands of git that throw away changes which are in no commit, and the words with which they do. Without words, always.
+const GIVING_UP: [(&str, &[&str]); 6] = [
+    ("checkout", &["--", ".", "-f", "--force"]),
+    ("clean", &[]),
+    ("reset", &["--hard", "--merge"]),
+    ("restore", &[]),
+    ("stash", &["drop", "clear"]),
+    ("switch", &["-f", "--force", "--discard-changes"]),
+];
 /// Programs that put files in place, and change none that is there.
 const BRINGING: [&str; 5] = ["chmod", "cp", "ln", "mkdir", "touch"];
 
@@ -81,7 +90,13 @@ pub fn may_mend(line: &str) -> bool {
             .iter()
             .any(|command| programs.contains(&name(command.words().first().map_or("", |word| word))))
     };
-    if runs(&DELETING) {
+    let gives_up_changes = |command: &NormalCommand| {
+        let words: Vec<&str> = command.words().iter().map(String::as_str).collect();
+        matches!(words.as_slice(), ["git", verb, rest @ ..] if GIVING_UP.iter().any(|(known, with)| {
+            known == verb && (with.is_empty() || rest.iter().any(|word| with.contains(word)))
+        }))
+    };
+    if runs(&DELETING) || commands.iter().any(gives_up_changes) {
         return false;
     }
     let is_set = line.split_once('=').is_some_and(|(before, value)| {
@@ -152,13 +167,46 @@ fn paths(command: &NormalCommand) -> impl Iterator<Item = Scope> {
 
 #[cfg(test)]
 mod tests {
-    use super::{scope_named, trigger_run};
+    use super::{may_mend, scope_named, trigger_run};
     use crate::domain::claim::Trigger;
     use crate::domain::scope::Scope;
     use crate::domain::text::CommandLine;
 
     fn lines(line: &str) -> [CommandLine; 1] {
         [line.parse().expect("a command")]
+    }
+
+    /// Red before: `git reset --hard` was told as what had helped, and `terraform apply --help` as an apply.
+    #[test]
+    fn advice_names_what_may_have_mended_and_gives_nothing_up() {
+        for line in [
+            "cp .env.example .env",
+            "git pull",
+            "export X=1",
+            "npm ci",
+            "touch a",
+            "git stash",
+            "git checkout main",
+        ] {
+            assert!(may_mend(line), "{line}");
+        }
+        for line in [
+            "ls src",
+            "export X",
+            "A=1 ls",
+            "rm -rf build",
+            "git reset --hard",
+            "git checkout -- .",
+            "git clean -fdx",
+            "git stash drop",
+        ] {
+            assert!(!may_mend(line), "{line}");
+        }
+        let apply = Trigger { commands: lines("terraform apply").into(), ..Trigger::default() };
+        assert!(trigger_run(&lines("terraform apply -auto-approve"), &apply).is_some());
+        for line in ["terraform apply --help", "terraform apply -help", "terraform --version apply"] {
+            assert!(trigger_run(&lines(line), &apply).is_none(), "{line}");
+        }
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! What conditions are met by, and the outcomes of firings.
 
-use super::{Condition, Counts, Firing, Moment, Mute, Outcome, RETIRES_AFTER, Subject, decides, outcome};
+use super::{
+    Condition, Counts, Effect, Firing, Moment, Mute, Outcome, RETIRES_AFTER, Rule, Subject, decides,
+    has_path, outcome,
+};
 use crate::domain::action::{Action, Attempt, Kind};
 use crate::domain::claim::Status;
 use crate::domain::event::Event;
+use crate::domain::ids::GuardId;
 use crate::domain::pattern::PatternKind;
 use crate::domain::time::Timestamp;
 
@@ -108,6 +112,11 @@ fn a_line_that_may_not_have_run_the_command_gives_no_outcome() {
             "{line}"
         );
     }
+    for (exit, expected) in [(127, Outcome::Unclear), (130, Outcome::Unclear), (2, Outcome::ProvedRight)] {
+        let body = serde_json::json!({ "command": "make migrate", "failed": true, "exit_code": exit, "runs": ["make migrate"] });
+        let outcome = outcome_of(Kind::Command, "make migrate", ("command.ran", body));
+        assert_eq!(outcome, Some(expected), "{exit}");
+    }
     let mut counts = Counts::default();
     counts.add(Outcome::Unclear);
     assert_eq!(counts, Counts::default());
@@ -208,6 +217,54 @@ fn each_field_of_a_condition_excludes() {
         (serde_json::json!({ "error_signature": "pool timed out" }), "error_signature"),
     ] {
         assert_eq!(unmet(json.clone(), publish), expected, "{json}");
+    }
+}
+
+#[test]
+fn only_a_guard_that_blocks_everywhere_meets_a_command_whose_place_the_shell_knows() {
+    let is_met = |effect, condition: serde_json::Value, line: &str| {
+        let rule = Rule {
+            id: GuardId::from_uuid(uuid::Uuid::from_u128(1)),
+            condition: serde_json::from_value(condition).expect("a condition"),
+            effect,
+            text: "not by hand".parse().expect("a text"),
+            claim_id: None,
+            until: None,
+            profile: None,
+        };
+        rule.met(&subject(line)).is_ok()
+    };
+    let anywhere = serde_json::json!({ "commands": ["make deploy"] });
+    let somewhere = "cd \"$DIR\" && make deploy";
+    assert!(is_met(Effect::Block, anywhere.clone(), somewhere));
+    assert!(!is_met(Effect::Warn, anywhere.clone(), somewhere));
+    assert!(!is_met(
+        Effect::Block,
+        serde_json::json!({ "commands": ["make deploy"], "scope": "src" }),
+        somewhere
+    ));
+    assert!(
+        is_met(Effect::Warn, anywhere.clone(), "make deploy")
+            && is_met(Effect::Block, anywhere, "make deploy")
+    );
+}
+
+#[test]
+fn advice_names_a_path_as_a_whole_only() {
+    for text in ["see db.toml", "(db.toml)", "edit `db.toml`, then go on", "db.toml."] {
+        assert!(has_path(text, "db.toml"), "{text}");
+    }
+    for text in [
+        "see conf/db.toml",
+        "mydb.toml",
+        "my-db.toml",
+        ".db.toml",
+        "db.toml2",
+        "db.toml/x",
+        "db.toml_old",
+        "db",
+    ] {
+        assert!(!has_path(text, "db.toml"), "{text}");
     }
 }
 

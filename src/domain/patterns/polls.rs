@@ -79,6 +79,19 @@ const SEARCHING: [&str; 8] = ["[", "cmp", "diff", "egrep", "grep", "rg", "test",
 /// Programs that look whether a file is there or how long it is: an agent that waits for another program looks so by hand.
 const LOOKING_AT_A_FILE: [&str; 5] = ["[", "[[", "stat", "test", "wc"];
 
+/// Commands whose end is the answer to a question, and what they begin with.
+const QUESTIONS: [&str; 9] = [
+    "cmp ",
+    "command -v ",
+    "diff ",
+    "git diff --exit-code",
+    "git diff --quiet",
+    "git merge-base --is-ancestor",
+    "git show-ref --verify",
+    "kill -0 ",
+    "which ",
+];
+
 /// Whether a command only waits for something outside to change. `line` is the line as typed, `command` its normal form.
 pub(super) fn is_poll(line: &str, command: &str) -> bool {
     let typed: Vec<&str> = line.split(|c: char| c.is_whitespace() || ";|&()".contains(c)).collect();
@@ -93,6 +106,9 @@ fn is_poll_alone(command: &str) -> bool {
         return false;
     }
     let command = command.rsplit(" && ").next().unwrap_or(command);
+    if QUESTIONS.iter().any(|question| command.starts_with(question)) {
+        return true;
+    }
     let words: Vec<&str> = command.split_whitespace().take(WORDS_READ).collect();
     let Some((program, arguments)) = words.split_first() else { return false };
     let program = program.rsplit('/').next().unwrap_or(program);
@@ -184,6 +200,9 @@ mod tests {
             "[ -e target/done ]",
             "wc -l out.csv",
             "stat out.csv",
+            "kill -0 4242",
+            "git diff --quiet",
+            "diff a.txt b.txt",
         ] {
             assert!(is_poll(line, line), "{line}");
         }
@@ -194,6 +213,7 @@ mod tests {
             "npm test",
             "git push origin main",
             "git log --oneline",
+            "git diff",
             "npm install left-pad",
             "curl -s http://localhost:8080/api/cart",
             "cat src/status.rs",

@@ -89,6 +89,8 @@ fn a_claim_with_the_identifier_comes_before_one_with_its_words() {
             "scans",
             "scanning duplicates again makes the duplicate scans detection remove each duplicate scan",
         ),
+        line("slow", "slow: getRowByKey"),
+        line("row", "get the row by key from the api when a row is looked up by key"),
         line("dsn", "the variable COURIER_DSN names the database"),
         line(
             "string",
@@ -100,6 +102,7 @@ fn a_claim_with_the_identifier_comes_before_one_with_its_words() {
         for (question, key) in [
             ("getUserById", "get"),
             ("are users cached by get_user_by_id", "get"),
+            ("what does getRowByKey do when a row is looked up by key from the api", "slow"),
             ("how does dedupe_scan find duplicate scans", "scan"),
             ("which database connection string is in COURIER_DSN at start", "dsn"),
         ] {
