@@ -217,6 +217,7 @@ mod tests {
             "snmpwalk -v2c -c sunshine host",
             "sqlplus me/sunshine@db",
             "deploy Qt0k3nQQ11zzABcd",
+            "tool signin me sunshine",
             "login.sh --password [redacted:secret-assignment]",
         ] {
             assert!(may_hold_secret(line), "{line}");
@@ -249,6 +250,8 @@ mod tests {
             "pip install -r requirements.txt",
             "mkdir -p target/tmp && touch target/tmp/a",
             "make tokens",
+            "cat src/login.rs src/pool.rs",
+            "signin",
         ] {
             assert!(!may_hold_secret(line), "{line}");
         }

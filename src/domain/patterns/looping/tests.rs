@@ -1,5 +1,6 @@
 //! What the end and the output of a command say.
 
+use super::bisects;
 use super::ran::{Ran, file};
 use crate::domain::time::Timestamp;
 
@@ -42,6 +43,16 @@ fn a_command_whose_exit_code_is_hidden_fails_by_what_it_says() {
     }
     let piped = Ran { of_last: true, ..ran("cargo test | tail -3", Some(0), "error: pool timed out") };
     assert!(piped.fails());
+}
+
+#[test]
+fn a_step_of_a_bisection_is_told_from_other_commands() {
+    for line in ["git bisect good", "cd src && git bisect run make", "ls ; git bisect skip"] {
+        assert!(bisects(line), "{line}");
+    }
+    for line in ["git bisect log", "git bisect", "npm test run", "git checkout good"] {
+        assert!(!bisects(line), "{line}");
+    }
 }
 
 #[test]
