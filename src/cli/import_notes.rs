@@ -21,6 +21,7 @@ use crate::domain::receipt::{Acceptance, Receipt};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::{Mentioned, Scope};
 use crate::domain::text::folded;
+use crate::reads::Reads;
 use crate::store::{ClaimFilter, ClaimSummary, Search, Seen};
 use crate::system;
 use crate::versions::text_of;
@@ -116,6 +117,7 @@ struct File {
 struct Pass<'c> {
     context: &'c Context,
     front: Front,
+    reads: Reads,
     dry_run: bool,
     lines: Vec<Line>,
     /// The places of lines that state nothing.
@@ -132,7 +134,8 @@ impl ImportNotes {
             context.speaker("import-notes")?;
         }
         let (lines, left_out) = Default::default();
-        let mut pass = Pass { context, front: context.front()?, dry_run: self.dry_run, lines, left_out };
+        let (front, reads) = (context.front()?, context.models()?);
+        let mut pass = Pass { context, front, reads, dry_run: self.dry_run, lines, left_out };
         let mut is_refused = true;
         for path in self.files.iter().flat_map(|path| notes_in(&context.here, path)) {
             let shown = path.display().to_string();
@@ -208,9 +211,9 @@ impl Pass<'_> {
     }
 
     /// The claims that earlier imports made of a file, in force or not.
-    fn known(&self, tag: &Scope) -> Result<Vec<Known>, Failure> {
+    fn known(&mut self, tag: &Scope) -> Result<Vec<Known>, Failure> {
         let filter = ClaimFilter { scope: Some(tag.clone()), limit: CHUNK, ..ClaimFilter::default() };
-        let claims = self.context.models()?.ask(system::now(), |store| store.all_claims(&filter))?.0;
+        let claims = self.reads.ask(system::now(), |store| store.all_claims(&filter))?.0;
         let is_of_file = |claim: &ClaimSummary| claim.scopes.iter().any(|scope| scope == tag.as_str());
         let known = claims.unwrap_or_default().into_iter().filter(is_of_file).map(|claim| Known {
             claim_id: claim.id,
@@ -225,7 +228,7 @@ impl Pass<'_> {
 
     /// The claim in force of another file in the same directory that states the same: teams keep copies of one file for
     /// several clients, and rename it.
-    fn beside(&self, file: &File, note: &Note) -> Result<Option<ClaimId>, Failure> {
+    fn beside(&mut self, file: &File, note: &Note) -> Result<Option<ClaimId>, Failure> {
         let search = Search {
             query: note.text.clone(),
             mode: SearchMode::Strict,
@@ -233,7 +236,7 @@ impl Pass<'_> {
             seen: Seen::default(),
             explain: false,
         };
-        let found = self.context.models()?.ask(system::now(), |store| store.search_by_words(&search))?.0;
+        let found = self.reads.ask(system::now(), |store| store.search_by_words(&search))?.0;
         let directory = |tag: &str| tag.rsplit_once('/').map(|(directory, _)| directory.to_owned());
         let is_beside =
             |scope: &String| notes::is_tag(scope) && directory(scope) == directory(file.tag.as_str());
