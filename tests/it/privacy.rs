@@ -242,10 +242,12 @@ fn ordinary_notes_pass() {
 #[test]
 fn our_own_sources_pass() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // The rules are tested on secrets.
+    let samples = notes::files_below(&root.join("src/domain/privacy"));
     let mut chunks = 0;
     let mut refused = Vec::new();
     for dir in ["src", "tests", "prompts", "migrations", "tool-schemas"] {
-        for text in notes::files_below(&root.join(dir)) {
+        for text in notes::files_below(&root.join(dir)).into_iter().filter(|text| !samples.contains(text)) {
             let chars: Vec<char> = text.chars().collect();
             for chunk in chars.chunks(600) {
                 chunks += 1;

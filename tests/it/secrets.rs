@@ -107,6 +107,9 @@ pub(crate) fn secret(rule: &'static str, r: &mut Random) -> Secret {
             _ => token("1//0", r.run(URL, 60)),
         },
         "digitalocean-token" => token(r.one(&["dop_v1_", "doo_v1_", "dor_v1_"]), r.run(HEX, 64)),
+        "vault-token" if r.below(2) == 0 => {
+            inside("vault login ".to_owned(), format!("{}7k", r.run(ALNUM, 10)), " shop")
+        }
         "vault-token" => token("hvs.", r.run(URL, 90)),
         "terraform-token" => token(&r.run(ALNUM, 14), format!(".atlasv1.{}", r.run(ALNUM, 67))),
         "databricks-token" => token("dapi", r.run(HEX, 32)),
@@ -211,10 +214,17 @@ pub(crate) fn secret(rule: &'static str, r: &mut Random) -> Secret {
                 "redis-cli <<< 'AUTH ",
                 "mongosh -u shop -p ",
                 "sqlcmd -S db -U sa -P ",
-                "vault login ",
                 "gh secret set NAME --body ",
             ]);
             inside(before.to_owned(), format!("{}7k", r.run(ALNUM, 10)), " shop")
+        }
+        "sql-password" => {
+            let before = r.one(&[
+                "psql -c \"ALTER ROLE app WITH PASSWORD '",
+                "mysql -e \"CREATE USER 'app'@'%' IDENTIFIED BY '",
+                "create login app with password = '",
+            ]);
+            inside(before.to_owned(), r.run(&LETTERS[26..], 9), "'")
         }
         "piped-password" => {
             let (before, after) = *r.one(&[
@@ -410,9 +420,17 @@ pub(crate) fn near_misses(rule: &str) -> &'static [&'static str] {
             "redis-cli -a $REDIS_PASSWORD2 ping",
             "the prompt 6379> AUTH <password>",
         ],
+        "sql-password" => &[
+            "alter role app password null",
+            "create user app with password 'password'",
+            "create user app with password '${DB_PASSWORD}'",
+            "the password of a role is set by alter role",
+            "create table users (password text default 'none')",
+        ],
         "piped-password" => &[
             "echo $TOKEN2 | docker login -u me --password-stdin",
-            "echo done | docker login --password-stdin",
+            "echo done | tee login.txt",
+            "echo $PW | sudo -S true",
             "cat token2.txt | gh auth login --with-token",
             "echo ready4 | tee login.txt",
         ],

@@ -26,6 +26,8 @@ const WINDOW: usize = 20;
 const REPEATS: usize = 3;
 /// How often the same must happen where the agent changes a file each time. Mending a test takes up to five tries.
 const TRIES: usize = 6;
+/// How often a failure must come that may pass by itself, such as a refused connection: waiting by hand is no loop. Own choice.
+const WAITS: usize = 10;
 /// How often a command that succeeds and does something must run in a row. Agents repeat a passing test on purpose, in
 /// recorded work up to eight times.
 const PASSES: usize = 10;
@@ -430,6 +432,9 @@ impl Session {
     fn round(&self) -> Option<Round> {
         let ran = self.records.back()?.ran()?;
         if ran.fails() {
+            if ran.may_pass_by_itself() {
+                return self.failing(ran);
+            }
             self.failing(ran)
                 .or_else(|| self.there_and_back(ran))
                 .or_else(|| self.one_error(ran))
@@ -465,7 +470,11 @@ impl Session {
         between.pop();
         let between = between.get(1..).unwrap_or_default();
         acts.reverse();
-        let needed = if between.iter().all(Between::is_try) { TRIES } else { REPEATS };
+        let needed = match last.may_pass_by_itself() {
+            true => WAITS,
+            false if between.iter().all(Between::is_try) => TRIES,
+            false => REPEATS,
+        };
         (acts.len() >= needed && !moves_on(between)).then(|| Round::of(&acts))
     }
 

@@ -57,13 +57,15 @@ const WORDS: [&str; 21] = [
     "progress",
 ];
 /// Words that look at something outside only beside certain programs.
-const OF_PROGRAM: [(&str, &[&str]); 8] = [
+const OF_PROGRAM: [(&str, &[&str]); 10] = [
     ("kubectl", &["get", "describe", "top", "events"]),
     ("gh", &["run", "checks", "view"]),
     ("glab", &["ci", "view"]),
     ("docker", &["inspect", "stats", "events", "top"]),
     ("podman", &["inspect", "stats", "events", "top"]),
-    ("aws", &["describe-stacks", "describe-tasks", "describe-services"]),
+    ("aws", &["describe-stacks", "describe-tasks", "describe-services", "ls"]),
+    ("npm", &["view", "info"]),
+    ("cargo", &["search"]),
     ("terraform", &["show"]),
     ("systemctl", &["is-active", "show"]),
 ];
@@ -80,17 +82,54 @@ const SEARCHING: [&str; 8] = ["[", "cmp", "diff", "egrep", "grep", "rg", "test",
 const LOOKING_AT_A_FILE: [&str; 5] = ["[", "[[", "stat", "test", "wc"];
 
 /// Commands whose end is the answer to a question, and what they begin with.
-const QUESTIONS: [&str; 9] = [
+const QUESTIONS: [&str; 13] = [
     "cmp ",
     "command -v ",
     "diff ",
     "git diff --exit-code",
     "git diff --quiet",
     "git merge-base --is-ancestor",
+    "git rev-parse --verify",
     "git show-ref --verify",
+    "grep -q ",
     "kill -0 ",
+    "rg -q ",
+    "terraform plan -detailed-exitcode",
     "which ",
 ];
+/// What a failure says that may pass while the agent waits: a server that is not up, a network, a lock that somebody
+/// holds, a limit on requests. In lower case.
+const PASSING: [&str; 27] = [
+    "429 too many",
+    "502 bad gateway",
+    "503 service",
+    "504 gateway",
+    "connection refused",
+    "connection reset",
+    "connection timed out",
+    "connectionrefused",
+    "connecttimeout",
+    "could not connect",
+    "could not get lock",
+    "could not resolve host",
+    "error 502",
+    "error 503",
+    "error 504",
+    "index.lock",
+    "is not running",
+    "is starting up",
+    "name resolution",
+    "network is unreachable",
+    "no route to host",
+    "rate limit",
+    "operation timed out",
+    "timed out waiting",
+    "timeout was reached",
+    "toomanyrequests",
+    "waiting for file lock",
+];
+/// Exit codes of programs that ask over the network: no name, no connection, no answer in time.
+const EXITS_OF_ASKING: [i32; 4] = [4, 6, 7, 28];
 
 /// Whether a command only waits for something outside to change. `line` is the line as typed, `command` its normal form.
 pub(super) fn is_poll(line: &str, command: &str) -> bool {
@@ -147,6 +186,17 @@ pub(super) fn searches(command: &str) -> bool {
     command.split_whitespace().next().is_some_and(|program| SEARCHING.contains(&program))
 }
 
+/// Whether a failure may pass without a change by the agent. `said` is the end of the output, `command` the normal form.
+pub(super) fn may_pass_by_itself(line: &str, command: &str, exit: Option<i32>, said: &str) -> bool {
+    let said = said.to_ascii_lowercase();
+    let program = command.rsplit(" && ").next().unwrap_or(command).split_whitespace().next();
+    let is_asking = program.is_some_and(|program| ASKING.contains(&program));
+    PASSING.iter().any(|passing| said.contains(passing))
+        || is_asking && exit.is_some_and(|exit| EXITS_OF_ASKING.contains(&exit))
+        // Who looks at a file that is not there waits for it.
+        || only_looks(line) && said.contains("no such file or directory")
+}
+
 /// Whether a session that waits for a child of its own may run this command again and again.
 pub(super) fn waits_for_a_child(line: &str, command: &str) -> bool {
     let program = command.split_whitespace().next().unwrap_or_default();
@@ -155,7 +205,38 @@ pub(super) fn waits_for_a_child(line: &str, command: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_poll, searches, waits_for_a_child};
+    use super::{is_poll, may_pass_by_itself, searches, waits_for_a_child};
+
+    #[test]
+    fn a_failure_that_may_pass_by_itself_is_told_from_one_of_the_work() {
+        for (line, exit, said) in [
+            ("ssh build01 true", 255, "ssh: connect to host build01 port 22: Connection refused"),
+            ("docker pull reg/img", 1, "Error response from daemon: toomanyrequests: rate limit"),
+            ("apt-get install x", 100, "E: Could not get lock /var/lib/dpkg/lock-frontend"),
+            ("git commit -m x", 128, "fatal: Unable to create '/r/.git/index.lock': File exists."),
+            ("git push", 128, "fatal: unable to access: Could not resolve host: github.com"),
+            ("pip install foo", 1, "ERROR: HTTP error 503 while getting https://pypi.org/"),
+            ("pytest -q", 1, "requests.exceptions.ConnectTimeout"),
+            ("cargo build", 101, "Blocking waiting for file lock on build directory"),
+            ("wget -q http://localhost:1/", 4, ""),
+            ("cd x && curl -s localhost", 7, ""),
+            ("ls out/result.json", 2, "ls: cannot access 'out/result.json': No such file or directory"),
+        ] {
+            assert!(may_pass_by_itself(line, line, Some(exit), said), "{line}");
+        }
+        for (line, exit, said) in [
+            ("cargo build", 101, "error[E0308]: mismatched types"),
+            ("pytest -q", 1, "1 failed, 2 passed"),
+            ("pytest -q", 4, "file or directory not found: tests/x.py"),
+            ("python run.py", 1, "FileNotFoundError: [Errno 2] No such file or directory: 'a.csv'"),
+            ("curl -s localhost", 22, ""),
+            ("make", 7, ""),
+            ("timeout 5 make test", 124, ""),
+            ("pytest -q", 1, "FAILED tests/a.py: Timed out after 5 s"),
+        ] {
+            assert!(!may_pass_by_itself(line, line, Some(exit), said), "{line}");
+        }
+    }
 
     #[test]
     fn searches_and_questions_to_a_server_wait_for_a_child_and_work_does_not() {
@@ -203,6 +284,11 @@ mod tests {
             "kill -0 4242",
             "git diff --quiet",
             "diff a.txt b.txt",
+            "grep -q ready server.log",
+            "git rev-parse --verify x",
+            "npm view foo@2.0.0 version",
+            "aws s3 ls s3://b/x",
+            "terraform plan -detailed-exitcode",
         ] {
             assert!(is_poll(line, line), "{line}");
         }

@@ -11,10 +11,10 @@ use super::{chosen, names};
 
 /// Every secret name contains one of these.
 pub(super) const WORDS: &[&str] =
-    &["passw", "passphrase", "pwd", "secret", "token", "key", "credential", "pat"];
+    &["passw", "passphrase", "_pass", "-pass", "--pw", "pwd", "secret", "token", "key", "credential", "pat"];
 /// A cheap pattern for possible assignments to a secret name.
 pub(super) static HINT: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = r#"(?i-u)(?:passw|passphrase|pwd|secret|token|key|credential|pat)[a-z0-9_.-]*["'`\])]*[\t ]*[:=]|--[a-z-]*(?:passw|passphrase|pwd|secret|token|key)"#;
+    let pattern = r#"(?i-u)(?:passw|passphrase|[_-]pass|pwd|secret|token|key|credential|pat)[a-z0-9_.-]*["'`\])]*[\t ]*[:=]|--[a-z-]*(?:passw|passphrase|pass\b|pw\b|pwd|secret|token|key)"#;
     Regex::new(pattern).expect("a pattern of our own, compiled in the tests")
 });
 
@@ -91,7 +91,7 @@ pub(super) fn find(text: &str, mut found: impl FnMut(Range<usize>)) {
             let (Some(whole), Some(name)) = (hit.get(0), hit.get(1)) else { break };
             // `a: b = c` may be two assignments if the first one does not count.
             at = name.end().max(at + 1);
-            if !names::is_secret(name.as_str()) {
+            if !names::is_secret(name.as_str()) && !names::is_short(name.as_str()) {
                 continue;
             }
             let shown = || {

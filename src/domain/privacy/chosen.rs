@@ -1,5 +1,5 @@
-//! Passwords that a person chose, of letters only or of several words: nothing in them shows that they are some. They
-//! count where a command passes them as an option, or where a variable of the environment has them.
+//! Passwords that a person chose, of a word, of a word and digits or of several words: nothing in them shows that they
+//! are some. They count where a command passes them as an option, or where a variable of the environment has them.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -26,13 +26,11 @@ const OF_SENTENCES: &str = "a also an and are as be because been but can cannot 
 /// The password that starts at a byte, after the name of one.
 pub(super) fn value(text: &str, name: Range<usize>, start: usize) -> Option<Range<usize>> {
     let (before, named, between) = (&text[..name.start], &text[name.clone()], &text[name.end..start]);
-    if !names::is_chosen(named) {
-        return None;
-    }
     // Docker and Kubernetes take the name of a secret by these.
     let names_one = || named == "secret" || named.ends_with("pull-secret");
     let is_option = before.ends_with("--");
-    if is_option && names_one() {
+    let is_password = names::is_chosen(named) || is_option && names::is_short(named);
+    if !is_password || is_option && names_one() {
         return None;
     }
     let is_constant =
@@ -62,30 +60,49 @@ pub(super) fn value(text: &str, name: Range<usize>, start: usize) -> Option<Rang
         };
         return (counts && body[len..].starts_with(quote)).then(|| start + 1..start + 1 + len);
     }
-    let len = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
-    let (value, after) = rest.split_at(len);
+    let len = rest.find(|c: char| !c.is_ascii_alphanumeric() && !"-_!@#%^*?~+".contains(c));
+    let (value, after) = rest.split_at(len.unwrap_or(rest.len()));
     let after = after.strip_prefix(['.', ',']).unwrap_or(after);
     let is_whole =
         after.is_empty() || after.starts_with(|c: char| c.is_whitespace() || "\"'`;|&)".contains(c));
     let is_last = || after.lines().next().is_none_or(|line| line.trim().is_empty());
-    let span = start..start + len;
+    let span = start..start + value.len();
     // `ParserQueue` is the name of something.
     let is_name = || value.bytes().skip(1).any(|byte| byte.is_ascii_uppercase());
     (is_whole
-        && is_word(value)
+        && (is_word(value) || is_word_with_digits(value))
         && !(names::is_fault(value) && is_text())
         && (!is_field || is_last())
         && (!is_apart || !is_name() && !is_sentence(text, name.start..span.end)))
     .then_some(span)
 }
 
-fn is_word(value: &str) -> bool {
+/// Whether the word behind an option or a pipe may be a password of letters, and no word of a sentence.
+pub(super) fn is_given_word(text: &str, span: Range<usize>) -> bool {
+    is_word(&text[span.clone()]) && !is_sentence(text, span)
+}
+
+fn is_word_with_digits(value: &str) -> bool {
+    WORD_CHARS.contains(&value.len())
+        && value.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && value.bytes().any(|byte| byte.is_ascii_alphabetic())
+        && value.bytes().any(|byte| byte.is_ascii_digit())
+        && !is_idle(value)
+        && !is_placeholder(value)
+}
+
+/// Whether a word is one of manuals or a harmless password of examples.
+fn is_idle(value: &str) -> bool {
     let is = |known: &str| known.eq_ignore_ascii_case(value);
+    ORDINARY.split(' ').chain(IDLE_PASSWORDS.iter().copied()).any(is)
+}
+
+fn is_word(value: &str) -> bool {
     // What is all upper case stands for a value, as in the synopsis of a command.
     WORD_CHARS.contains(&value.len())
         && value.bytes().all(|byte| byte.is_ascii_alphabetic())
         && value.bytes().any(|byte| byte.is_ascii_lowercase())
-        && !ORDINARY.split(' ').chain(IDLE_PASSWORDS.iter().copied()).any(is)
+        && !is_idle(value)
         && !is_placeholder(value)
 }
 
@@ -102,7 +119,9 @@ fn is_sentence(text: &str, part: Range<usize>) -> bool {
     const ENDS: [char; 8] = ['\n', '`', ';', '|', '&', '"', '(', ')'];
     let start = text[..part.start].rfind(ENDS).map_or(0, |at| at + 1);
     let end = text[part.end..].find(ENDS).map_or(text.len(), |len| part.end + len);
-    let before = unquoted(&text[start..part.start]);
+    // The part may be the end of a word, as in `pass:word`.
+    let before = text[start..part.start].trim_end_matches(|c: char| !c.is_whitespace());
+    let before = unquoted(before);
     before.split_whitespace().chain(text[part.start..end].split_whitespace()).any(is_of_sentence)
 }
 
@@ -156,6 +175,28 @@ mod tests {
             ("PASSWORD='two words' ./run.sh", "two words"),
             ("psql --password hunter -h db", "hunter"),
             ("deploy --db-password=hunter", "hunter"),
+            // Red before: too short for a random value, and a digit made it no word.
+            ("npm login --password tulip5", "tulip5"),
+            ("npm login --password=tulip-5 -v", "tulip-5"),
+            ("DB_PASSWORD=tulip5 ./run.sh", "tulip5"),
+            ("DB_PASS=tulip ./run.sh", "tulip"),
+            ("ansible-playbook -e ansible_become_pass=tulip5 site.yml", "tulip5"),
+            ("rclone lsd --pass tulip", "tulip"),
+            ("./deploy.sh --pw=tulip5", "tulip5"),
+            ("docker login -u me -p tulip reg.io", "tulip"),
+            ("mysql -uroot -ptulip shop", "tulip"),
+            ("mysqldump -u root -ptulip shop > x.sql", "tulip"),
+            ("redis-cli -h db -a tulip ping", "tulip"),
+            ("sshpass -p tulip ssh host", "tulip"),
+            ("unzip -P tulip a.zip", "tulip"),
+            ("openssl rsa -passin pass:tulip -in k.pem", "tulip"),
+            ("ldapsearch -x -D cn=admin -w tulip", "tulip"),
+            ("htpasswd -b users.txt me tulip", "tulip"),
+            ("echo tulip | sudo -S systemctl restart x", "tulip"),
+            ("echo tulip | docker login -u me --password-stdin", "tulip"),
+            ("psql -c \"ALTER ROLE app PASSWORD 'tulip'\"", "tulip"),
+            ("psql -c \"create user app with login password 'tulip bulb'\"", "tulip bulb"),
+            ("mysql -e \"CREATE USER app IDENTIFIED BY 'tulip5'\"", "tulip5"),
             ("POSTGRES_PASSWORD=hunter docker compose up", "hunter"),
             ("docker run -e db_password=hunter postgres", "hunter"),
             ("env:\n  MYSQL_ROOT_PASSWORD: hunter\n  MYSQL_DATABASE: shop", "hunter"),
@@ -203,6 +244,19 @@ mod tests {
             "psql fails, pass --password again",
             "--password must not be empty",
             "psql --password PASS",
+            "docker login -p is not safe",
+            "we gave docker login -p only once",
+            "mysql -pPASSWORD shop",
+            "docker run -p 8080:80 --name mysql web",
+            "vault login successfully renewed",
+            "create role app with a password",
+            "alter user app password 'password'",
+            "assert --password v1",
+            "tests_pass=many",
+            "first_pass=fast second_pass=slow",
+            "PASS: tulip",
+            "ffmpeg -i a.mp4 --pass 2",
+            "let pass = tulip5",
             "PASSWORD=required",
             "ERR_PASSWORD=invalid",
             "PROMPT_FOR_PASSWORD='type it again'",

@@ -283,6 +283,12 @@ pub(super) static FORMATS: &[Format] = &[
         r"(?:echo|printf)[\t -~]*\|[\t ]*sudo[\t ]",
         r#"(?:echo|printf)[\t ]+(?:(?:-[a-z]+|["']?%s(?:\\n)?["']?)[\t ]+){0,2}["'`]?([!#-&(-;=?-_a-~]{4,128})["'`]?[\t ]*\|[\t ]*sudo[\t ]+(?:-[a-z]+[\t ]+){0,3}-[a-z]{0,4}(?-i:S)"#,
     ),
+    pattern(
+        "sql-password",
+        &["create", "alter"],
+        r"(?:create|alter)[\t ]+(?:role|user|login)[\t -~]*(?:password|identified[\t ]+by)",
+        r#"(?:create|alter)[\t ]+(?:role|user|login)[\t ][\t -~]{0,160}?[\t ](?:password|identified[\t ]+by)[\t ]*=?[\t ]*[\\'"]{1,4}([ !#-&(-\[\]-~]{4,128}?)[\\'"]"#,
+    ),
     // With the name of a user before the password.
     pattern(
         "option-password",
@@ -291,7 +297,7 @@ pub(super) static FORMATS: &[Format] = &[
         r#"(?:redis-cli(?:[\t ][\t -%\x27-:<-{}~]{0,160}?)?[\t ]["'`]?|(?:[0-9]{4,5}|redis)> ?)auth[\t ]+["'`]?[!-:<-{}~]{1,64}[\t ]+["'`]?([!#-&(-;=?-_a-~]{4,128})"#,
     ),
     pattern(
-        "option-password",
+        "vault-token",
         &["vault"],
         r"vault[\t ]+login[\t ]",
         r#"vault[\t ]+login[\t ]+(?:-[!-~]{1,64}[\t ]+){0,4}["'`]?([!#-&(-,.-;?-_a-~][!#-&(-;?-_a-~]{11,128})"#,
@@ -492,8 +498,15 @@ impl Format {
                         && !assignment::has_three_classes(secret)
                         && is_sentence(&text[start..span.start])
                 };
-                !idle && !is_placeholder(secret) && assignment::is_typed(secret) && !is_prose()
+                let is_typed = || assignment::is_typed(secret) && !is_prose();
+                !idle && !is_placeholder(secret) && (is_typed() || chosen::is_given_word(text, span))
             }
+            "vault-token" => {
+                !is_placeholder(secret)
+                    && assignment::is_typed(secret)
+                    && (assignment::has_three_classes(secret) || !is_sentence(&text[start..span.start]))
+            }
+            "sql-password" => !IDLE_PASSWORDS.contains(&secret) && !is_placeholder(secret),
             "npmrc-password" => {
                 let before = &text[..start];
                 let is_name = !before.ends_with(|c: char| c.is_alphanumeric() || "_-.$".contains(c));

@@ -36,6 +36,12 @@ const SECRET_KEYS: &[&str] = &[
     "subscription",
     "webhook",
 ];
+/// Words that make a `pass` secret. One of tests or of a compiler is not.
+const SECRET_PASSES: &[&str] = &[
+    "admin", "auth", "become", "database", "db", "ftp", "key", "keystore", "ldap", "login", "mail", "mongo",
+    "mysql", "pg", "postgres", "proxy", "redis", "root", "smtp", "ssh", "ssl", "store", "sudo", "user",
+    "vault", "wifi",
+];
 /// First words of names whose value may be a text about a password: `ERR_PASSWORD`.
 const OF_TEXTS: &[&str] = &[
     "err", "error", "help", "hint", "invalid", "label", "message", "msg", "prompt", "text", "title",
@@ -61,6 +67,7 @@ pub(super) fn is_secret(name: &str) -> bool {
     };
     match last {
         "key" => words.next().is_some_and(|before| SECRET_KEYS.contains(&before)),
+        "pass" => words.next().is_some_and(|before| SECRET_PASSES.contains(&before)),
         "pat" => true,
         _ => SECRET_WORDS.iter().any(|secret| last.ends_with(secret)),
     }
@@ -69,7 +76,13 @@ pub(super) fn is_secret(name: &str) -> bool {
 /// Whether the name is that of a secret which a person types.
 pub(super) fn is_password(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
-    is_secret(name) && ["passw", "passphrase", "pwd"].iter().any(|word| lower.contains(word))
+    is_secret(name)
+        && ["passw", "passphrase", "pwd", "_pass", "-pass"].iter().any(|word| lower.contains(word))
+}
+
+/// Whether an option of this name alone takes a password: of other names these words are no sign.
+pub(super) fn is_short(option: &str) -> bool {
+    ["pass", "pw"].contains(&option)
 }
 
 /// Whether the name is that of a secret which a person may have chosen: a password, or what is called a secret and no key.
@@ -153,6 +166,8 @@ mod tests {
             "refreshToken",
             "GITHUB_PAT",
             "stripe.secret",
+            "DB_PASS",
+            "ansible_become_pass",
         ];
         let ordinary = [
             "token_budget",
@@ -167,6 +182,8 @@ mod tests {
             "AWS_ACCESS_KEY_ID",
             "path",
             "passed",
+            "first_pass",
+            "pass",
             "2",
         ];
         assert_eq!(secret.iter().filter(|name| !is_secret(name)).collect::<Vec<_>>(), [&""; 0]);

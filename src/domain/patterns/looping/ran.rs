@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::polls::searches;
+use super::super::polls::{may_pass_by_itself, searches};
 use crate::domain::action::{changes_files, error_in, only_looks, record, steady};
 use crate::domain::event::{CommandRan, Recorded};
 use crate::domain::text::{CommandLine, ErrorSignature};
@@ -73,6 +73,12 @@ impl Ran {
         let is_hidden = (self.of_last || self.exit.is_none()) && !only_looks(&self.line);
         let is_told = self.failed && !self.ends_in_search();
         (is_told || is_hidden && self.says_failure()) && !searches(&self.base)
+    }
+
+    /// Whether it failed for a reason that may pass while the agent waits.
+    pub(super) fn may_pass_by_itself(&self) -> bool {
+        let said = self.tail.as_deref().or(self.error.as_ref().map(ErrorSignature::as_str));
+        may_pass_by_itself(&self.line, &self.base, self.exit, said.unwrap_or_default())
     }
 
     /// Whether the line pipes its output into a search, whose exit code says only that it found nothing.
