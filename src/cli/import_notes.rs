@@ -249,6 +249,18 @@ impl Pass<'_> {
         Ok(hits.into_iter().find(is_twin).map(|twin| twin.id))
     }
 
+    /// Whether a dry run would have added the same from a file beside.
+    fn was_added(&self, file: &File, note: &Note) -> bool {
+        let directory =
+            |path: &str| path.rsplit_once('/').map_or_else(String::new, |(dir, _)| dir.to_owned());
+        self.lines.iter().any(|line| {
+            line.became == Became::Added
+                && line.claim_type == Some(note.claim_type)
+                && line.statement.as_deref().is_some_and(|other| folded(other) == folded(&note.text))
+                && directory(&line.place) == directory(&file.path.to_string())
+        })
+    }
+
     /// What becomes of one statement.
     fn line(
         &mut self,
@@ -263,12 +275,13 @@ impl Pass<'_> {
             Step::Known(claim_id) => {
                 return Ok(Line { claim_id: *claim_id, ..Line::of(shown, Became::Known) });
             }
-            Step::Propose(None) => match self.beside(file, note)? {
-                Some(twin) => {
-                    return Ok(Line { claim_id: Some(twin), ..Line::of(shown, Became::Known) });
+            Step::Propose(None) => {
+                let twin = self.beside(file, note)?;
+                if twin.is_some() || self.dry_run && self.was_added(file, note) {
+                    return Ok(Line { claim_id: twin, ..Line::of(shown, Became::Known) });
                 }
-                None => None,
-            },
+                None
+            }
             Step::Propose(Some(old)) => Some(*old),
         };
         let owner = instead_of.and_then(|old| known.iter().find(|known| known.claim_id == old));

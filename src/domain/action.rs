@@ -230,9 +230,12 @@ pub fn met(trigger: &Trigger, action: &Action) -> Option<(Kind, String)> {
     Some((Kind::Path, path.to_string()))
 }
 
-/// Whether a program only tells how it is used.
+/// Whether a program only tells how it is used: by its last word, because `--version 1.2` of an installer is a choice. What
+/// stands behind `run` and `exec` is the option of a program inside.
 fn only_tells(command: &NormalCommand) -> bool {
-    command.words().iter().any(|word| ["--help", "-help", "--version"].contains(&word.as_str()))
+    let Some((last, before)) = command.words().split_last() else { return false };
+    let runs_another = before.iter().rev().skip(1).any(|word| ["exec", "run"].contains(&word.as_str()));
+    ["--help", "-help", "--version"].contains(&last.as_str()) && !runs_another
 }
 
 fn signature(trigger: &Trigger) -> Option<ErrorSignature> {
@@ -279,7 +282,25 @@ pub fn too_plain(trigger: &Trigger) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Action, Attempt, is_whole};
+    use super::{Action, Attempt, is_whole, normalise, only_tells};
+
+    /// Red before: `--version 1.2` of an installer silenced each guard.
+    #[test]
+    fn a_program_that_only_tells_how_it_is_used_is_told_from_one_that_does_it() {
+        let tells = |line: &str| only_tells(&normalise(line, "/w", "/w")[0]);
+        for line in ["cargo publish --help", "docker run --help", "terraform apply -help", "helm --version"] {
+            assert!(tells(line), "{line}");
+        }
+        for line in [
+            "cargo publish",
+            "helm upgrade app ./chart --version 1.2.3",
+            "cargo install mdbook --version 0.4.40",
+            "docker run --rm tool --help",
+            "kubectl exec pod x --version",
+        ] {
+            assert!(!tells(line), "{line}");
+        }
+    }
 
     #[test]
     fn a_record_with_a_variable_or_a_pipe_is_no_whole_trigger() {

@@ -58,11 +58,12 @@ impl Step {
     /// The step of a command in normal form. `None` if it only looks, if it may hold a secret, and if it has several lines: no
     /// list of steps shows it as it ran.
     pub fn run(command: &str) -> Option<Self> {
-        if only_looks(command) && !is_git_write(command) || may_hold_secret(command) {
+        if only_looks(command) && !is_git_write(command) {
             return None;
         }
+        // The message of a commit may speak of tokens.
         let command = general(command);
-        if command.contains(['\n', '\r']) {
+        if may_hold_secret(&command) || command.contains(['\n', '\r']) {
             return None;
         }
         command.parse().ok().map(Self::Run)

@@ -18,7 +18,7 @@ mod random;
 
 use std::ops::Range;
 
-pub use commands::may_hold_secret;
+pub use commands::{may_hold_secret, shown};
 pub use gate::{Denial, deny, deny_texts};
 pub use known::Known;
 pub use own::{BadPattern, Own};

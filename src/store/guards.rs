@@ -105,18 +105,21 @@ pub(super) fn observed(db: &Connection, at: &Recorded, event: &Event) -> Result<
         return Ok(());
     };
     let mut open = db.prepare_cached(
-        "SELECT guard, seq, kind, did FROM firings WHERE session = ?1 AND did IS NOT NULL AND outcome IS NULL",
+        "SELECT guard, seq, kind, did, outcome IS NOT NULL AS is_unclear FROM firings \
+         WHERE session = ?1 AND did IS NOT NULL AND outcome_seq IS NULL",
     )?;
-    type Open = (String, u64, String, CommandLine);
-    let open: Vec<Open> = open
+    type Open<D> = (String, u64, String, bool, D);
+    let open: Vec<Open<CommandLine>> = open
         .query_map([session], |row| {
             let did: String = row.get("did")?;
-            Ok((row.get("guard")?, row.get("seq")?, row.get("kind")?, did))
+            Ok((row.get("guard")?, row.get("seq")?, row.get("kind")?, row.get("is_unclear")?, did))
         })?
         .filter_map(Result::ok)
-        .filter_map(|(guard, seq, kind, did)| Some((guard, seq, kind, did.parse().ok()?)))
+        .filter_map(|(guard, seq, kind, is_unclear, did)| {
+            Some((guard, seq, kind, is_unclear, did.parse().ok()?))
+        })
         .collect();
-    for (id, seq, kind, did) in open {
+    for (id, seq, kind, is_unclear, did) in open {
         let kind: Kind = kind.parse().map_err(malformed)?;
         let (advice, places) = if kind == Kind::Error {
             (advice_of(db, &id)?, places_of(db, session, did.as_str(), seq)?)
@@ -126,13 +129,18 @@ pub(super) fn observed(db: &Connection, at: &Recorded, event: &Event) -> Result<
         let Some(mut outcome) = guard::outcome(&Firing { kind, did, advice, places }, event) else {
             continue;
         };
+        // What may have run was not left alone. A later run may show more, until the turn ends.
+        let is_open = outcome == Outcome::Unclear;
+        if is_unclear && outcome == Outcome::Followed {
+            outcome = Outcome::Unclear;
+        }
         if outcome == Outcome::ProvedWrong && !claims(db, &id)? {
             outcome = Outcome::Ignored;
         }
         db.prepare_cached(
             "UPDATE firings SET outcome = ?4, outcome_seq = ?5 WHERE session = ?1 AND guard = ?2 AND seq = ?3",
         )?
-        .execute(params![session, id, seq, outcome.as_str(), at.seq])?;
+        .execute(params![session, id, seq, outcome.as_str(), (!is_open).then_some(at.seq)])?;
         let (mut counts, mut escalated) = counts_of(db, &id)?.unwrap_or_default();
         counts.add(outcome);
         if outcome.escalates() && times_ignored(db, session, &id)? == ESCALATES_AFTER {

@@ -292,7 +292,7 @@ impl Reader {
     }
 
     fn found_by(&self, search: &Search, meanings: Meanings<'_>) -> Result<SearchPage, StoreError> {
-        let question = self.question(&search.names())?.naming(identifiers(&search.text()));
+        let question = self.question(&search.tokens())?.naming(identifiers(&search.text()));
         let (candidates, weights) = self.scored(search, &question, meanings)?;
         let is_answered = candidates.iter().any(|candidate| candidate.relevance > 0.0);
         let beside = self.beside(search, is_answered)?;
@@ -351,7 +351,7 @@ impl Reader {
         }))
     }
 
-    /// The question, weighed against what is known.
+    /// The question, weighed against what is known, with other names of what its words name.
     pub(super) fn question(&self, tokens: &[String]) -> Result<Question, StoreError> {
         let corpus = self
             .db
@@ -367,13 +367,13 @@ impl Reader {
         let newest: Option<u64> = self.db.prepare_cached(NEWEST)?.query_row([], only)?;
         let counts = counts.of(corpus, newest.unwrap_or(0));
         let mut count = self.db.prepare_cached(CLAIMS_WITH)?;
-        for token in tokens {
+        for token in tokens.iter().flat_map(|token| std::iter::once(token).chain(aliases(token))) {
             if !counts.contains_key(token) {
                 let claims = count.query_row([token], only).optional()?;
                 counts.insert(token.clone(), claims.unwrap_or(0));
             }
         }
-        Ok(Question::new(tokens, counts, corpus))
+        Ok(Question::with_names(tokens, aliases, counts, corpus))
     }
 
     /// The claims most like the question.

@@ -12,7 +12,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::event::Event;
 use crate::domain::ids::PatternId;
 use crate::domain::pattern::{PatternKind, Repeats, risk};
-use crate::domain::privacy::may_hold_secret;
+use crate::domain::privacy::{self, may_hold_secret};
 use crate::domain::time::Timestamp;
 use crate::domain::way;
 use crate::store::{PatternView, Reader, StoreError};
@@ -127,11 +127,8 @@ fn said(found: &PatternView) -> String {
         .commands
         .iter()
         .take(4)
-        .map(|line| match line.as_str().split_once(' ') {
-            // A password of plain words looks like any argument.
-            Some((program, _)) if may_hold_secret(line.as_str()) => format!("`{} …`", inline(program, 40)),
-            Some(_) | None => format!("`{}`", inline(line.as_str(), LIST_FIELD_CHARS)),
-        })
+        // A password of plain words looks like any argument.
+        .map(|line| format!("`{}`", inline(&privacy::shown(line.as_str()), LIST_FIELD_CHARS)))
         .collect();
     let commands = commands.join(", ");
     let scopes = inline(&found.scopes.join(", "), LIST_FIELD_CHARS);

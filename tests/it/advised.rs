@@ -105,6 +105,13 @@ fn a_command_that_did_not_run_for_sure_gives_no_outcome() {
         prompt(&session, &shell);
         assert_eq!(outcomes(&shell, "C1").last().map(String::as_str), Some(expected), "{line}");
     }
+    // Red before: the unclear line ended the firing, and the run after it counted for nothing.
+    assert!(session.about_to_run("cd nowhere && make migrate").contains("staging tables"));
+    spool_is_empty(&shell);
+    ran(&session, &shell, "cd nowhere && make migrate", Some("bash: cd: nowhere: No such file or directory"));
+    ran(&session, &shell, "make migrate", Some("make: *** [migrate] Error 1"));
+    assert_eq!(outcomes(&shell, "C1").last().map(String::as_str), Some("proved_right"));
+    shell.assert_rebuilds_to_the_same();
 }
 
 /// Red before: people read `{quoted}` and `{n}`.

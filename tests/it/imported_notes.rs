@@ -33,6 +33,18 @@ fn claims(bench: &Bench, file: &str) -> Vec<Value> {
     claims.as_array().expect("a list").clone()
 }
 
+/// Red before: a dry run counted the statements of a copy as new.
+#[test]
+fn a_dry_run_of_two_copies_counts_each_statement_once() {
+    let bench = Bench::new();
+    bench.write("CLAUDE.md", NOTES);
+    bench.write("AGENTS.md", NOTES);
+    for by in [&["--dry-run"][..], &[]] {
+        let said = import(&bench, "devops", &[&["CLAUDE.md", "AGENTS.md"], by].concat());
+        assert_eq!(counts(&said), [3, 3, 0], "{said}");
+    }
+}
+
 #[test]
 fn notes_become_proposed_claims_once() {
     let bench = Bench::new();

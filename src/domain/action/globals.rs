@@ -118,9 +118,12 @@ const OF_RUNNERS: [&str; 10] = [
 /// Programs whose arguments are goals, each of which they reach.
 const OF_GOALS: [&str; 7] = ["gmake", "gradle", "gradlew", "make", "mvn", "ninja", "rake"];
 
-/// The program of a command below the home directory, where programs are installed, by its name. Others as they are.
+/// The program of a command in a `bin` below the home directory, where programs are installed, by its name. Others as they
+/// are: `~/elsewhere/deploy.sh` is a script of another project.
 pub(super) fn installed(program: &str) -> &str {
-    if program.starts_with("~/") || program.starts_with("$HOME/") { name(program) } else { program }
+    let is_at_home = program.starts_with("~/") || program.starts_with("$HOME/");
+    let is_in_bin = program.rsplit('/').nth(1) == Some("bin");
+    if is_at_home && is_in_bin { name(program) } else { program }
 }
 
 /// Other words for a command in normal form, by which a trigger may name it: without options before its subcommand, without
@@ -274,6 +277,7 @@ mod tests {
             ("kubectl delete", "kubectl -n delete get pods"),
             ("git -C web push", "git push"),
             ("cargo publish", "cargo help publish"),
+            ("deploy.sh", "~/elsewhere/deploy.sh"),
             ("cargo +nightly publish", "cargo publish"),
             ("make deploy", "make lint -n deploy"),
             ("make deploy", "make -C deploy lint"),

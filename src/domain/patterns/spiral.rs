@@ -175,7 +175,7 @@ impl Spiral {
         open.retain(|(guard, firing)| {
             let outcome = guard::outcome(firing, event);
             ignored.extend(outcome.filter(|outcome| outcome.escalates()).map(|_| *guard));
-            outcome.is_none()
+            outcome.is_none_or(|outcome| outcome == guard::Outcome::Unclear)
         });
         ignored.retain(|guard| {
             let times = self.ignored.entry((session.clone(), guard.uuid())).or_default();

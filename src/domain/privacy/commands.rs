@@ -3,18 +3,30 @@
 //! The other rules find a secret and mask it. This one only says that a line is one to keep to oneself: a password of
 //! ordinary words looks like any argument. It judges what is advised to other agents, so in doubt it says yes.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::random::is_placeholder;
 
-/// Words for a secret: as an option, a name, a key of a text or of an address. What follows may be the secret.
-static SAID: LazyLock<Regex> = LazyLock::new(|| {
+/// Words for a secret with a value behind `=` or `:`: a variable, a key of a text or of an address. A few stand at the end of
+/// longer names too: `dbPassword`, `PGPASSWORD`, `DBPIN`.
+static SET: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
-        r#"(?i)(?:^|[\s"'`?&;,:{(<=_-])(?:[a-z0-9]*[_-])*(?:pass|passwd|password|passphrase|passin|passout|passwort|pwd|pw|pin|otp|mfa"#,
-        r"|secrets?|tokens?|api[_-]?key|(?:access|account|master|private|secret|signing|license)[_-]?key|key|sig|signature",
-        r#"|creds?|credentials?|authorization|auth|bearer|cookie|identified[\t ]+by)[a-z0-9_-]*["'`]*(?:[\t ]*[:=]|[\t ]+)[\t ]*\S"#,
+        r#"(?i)(?:(?:^|[\s"'`?&;,{(<=_-])(?:[a-z0-9]*[_-])*(?:pass|passwd|password|passphrase|passin|passout|passwort|pwd|pw|pin|otp|mfa"#,
+        r"|secrets?|tokens?|sas|(?:access|account|api|master|private|secret|signing|license)[_-]?key|key|sig|signature",
+        r"|creds?|credentials?|authorization|auth|bearer|cookie)[a-z0-9_-]*",
+        r#"|(?:pass|passwd|password|passphrase|pwd|pin|secret|token|apikey)(?:[_-][a-z0-9_-]*)?)["'`]*[\t ]*[:=][\t ]*\S"#,
+    ))
+});
+/// Words for a secret with a value behind a space: options, and names that hardly mean anything else.
+static GIVEN: LazyLock<Regex> = LazyLock::new(|| {
+    regex(concat!(
+        r"(?i)(?:(?:^|[\s`(])--?(?:[a-z0-9]*[_-])*[a-z]*(?:pass|passwd|password|passphrase|passin|passout|passwort|pwd|pw|pin|otp|mfa",
+        r"|secrets?|tokens?|sas|key|creds?|credentials?|auth|bearer|cookie)(?:[_-][a-z0-9_-]*)?",
+        r#"|(?:^|[\s"'`/:_])(?:[a-z0-9]*[_-])*(?:passwd|password|passphrase|passwort|secret|identified[\t ]+by"#,
+        r#"|_?auth[_-]?token|(?:access|account|api|private|secret|signing)[_-]?(?:key|token)))["'`]*[\t ]+[^-\s|;&]"#,
     ))
 });
 /// The user of an address, with or without a password: a token stands in both places.
@@ -24,13 +36,17 @@ static RUN: LazyLock<Regex> = LazyLock::new(|| regex(r"[A-Za-z0-9+=_-]{16,}"));
 /// What stands in the place of a secret that was masked.
 const MASKED: &str = "[redacted:";
 /// Programs that are about passwords and keys, whatever their arguments are.
-const ABOUT_SECRETS: [&str; 29] = [
+const ABOUT_SECRETS: [&str; 34] = [
+    "ansible-vault",
     "chpasswd",
     "cryptsetup",
     "doveadm",
+    "expdp",
     "expect",
     "gpg-preset-passphrase",
     "htpasswd",
+    "impdp",
+    "jarsigner",
     "keyctl",
     "keytool",
     "kinit",
@@ -38,6 +54,7 @@ const ABOUT_SECRETS: [&str; 29] = [
     "login",
     "mkpasswd",
     "mosquitto_passwd",
+    "net",
     "op",
     "openssl",
     "pass",
@@ -110,21 +127,65 @@ const WITH_P: [&str; 12] = [
 const VERBS: [&str; 7] =
     ["adduser", "auth", "authenticate", "login", "requirepass", "signin", "set-password"];
 
+/// Programs that build, test or look, and never log in.
+const OF_WORK: [&str; 26] = [
+    "bazel",
+    "cat",
+    "cp",
+    "deno",
+    "docker-compose",
+    "git",
+    "go",
+    "gradle",
+    "gradlew",
+    "grep",
+    "jest",
+    "just",
+    "ls",
+    "make",
+    "mkdir",
+    "mv",
+    "mvn",
+    "npx",
+    "pytest",
+    "python",
+    "python3",
+    "rg",
+    "rm",
+    "touch",
+    "tox",
+    "vitest",
+];
+
 fn regex(pattern: &str) -> Regex {
     Regex::new(pattern).expect("a pattern of our own, used by the tests below")
+}
+
+/// What other agents are shown of a line for the shell: of one that may hold a secret the program alone, without variables
+/// before it.
+pub fn shown(line: &str) -> Cow<'_, str> {
+    if !may_hold_secret(line) {
+        return Cow::Borrowed(line);
+    }
+    let is_variable = |word: &&str| word.contains('=') || word.contains(['"', '\'', '$', '(']);
+    let program = line.split_whitespace().next().filter(|word| !is_variable(word));
+    Cow::Owned(program.map_or_else(|| "…".to_owned(), |program| format!("{program} …")))
 }
 
 /// Whether a line for the shell may hold a secret, masked or not.
 pub fn may_hold_secret(line: &str) -> bool {
     line.contains(MASKED)
-        || SAID.is_match(line)
+        || SET.is_match(line)
+        || GIVEN.is_match(line)
         || USER_OF_ADDRESS.captures_iter(line).any(|found| &found[1] != "git")
         || RUN.find_iter(line).any(|run| is_mixed(run.as_str()))
-        || line.split(['|', ';', '&', '\n', '(', '`']).any(takes_secret)
+        || line
+            .split(['|', ';', '&', '\n', '(', '`'])
+            .any(|command| takes_secret(command, line.contains(['|', '<'])))
 }
 
-/// Whether one command of a line takes a secret by an option or by its input.
-fn takes_secret(command: &str) -> bool {
+/// Whether one command of a line takes a secret by an option or by its input, which may be of the line.
+fn takes_secret(command: &str, is_fed: bool) -> bool {
     let words: Vec<&str> = command
         .split_whitespace()
         .map(|word| word.trim_matches(|c: char| "\"'`()".contains(c)))
@@ -145,16 +206,35 @@ fn takes_secret(command: &str) -> bool {
         let options = WITH_OPTIONS.iter().find(|(known, _)| *known == program);
         // Of `sudo -S` the password comes from its input.
         (["sudo", "doas"].contains(&program) && has(&["-S", "--stdin", "-kS", "-Sk"]))
-            || ABOUT_SECRETS.contains(&program) && !is_last
+            || ABOUT_SECRETS.contains(&program) && is_begun(&words[..at]) && (is_fed || !is_last)
             || options.is_some_and(|(_, options)| has(options))
             || WITH_P.contains(&program)
                 && words[at..].iter().any(|word| {
                     word.starts_with("-p")
                         && (!["docker", "podman"].contains(&program) || words.contains(&"login"))
                 })
-            || at > 0 && VERBS.contains(word)
+            // The name of a user stands beside that of a password.
+            || at == 0 && has(&["-u", "-U", "--user", "--username", "/u:"]) && has(&["-p", "-P", "/p:"])
+            || (1..=2).contains(&at) && VERBS.contains(word) && !is_work(&words)
             || at == 0 && !is_last && ["login", "passwd", "auth"].iter().any(|part| program.contains(part))
     })
+}
+
+/// Whether words before a program are variables and programs that only run it.
+fn is_begun(before: &[&str]) -> bool {
+    const RUNNING: [&str; 8] = ["doas", "env", "exec", "nohup", "ssh", "sudo", "time", "xargs"];
+    before.first().is_none_or(|word| word.contains('=') || RUNNING.contains(word))
+}
+
+/// Whether a command builds, tests, starts or looks: its words are names of parts of the work, such as `auth`.
+fn is_work(words: &[&str]) -> bool {
+    let [program, verb, ..] = words else { return false };
+    let program = program.rsplit('/').next().unwrap_or(program);
+    match program {
+        "cargo" | "npm" | "yarn" | "pnpm" => !VERBS.contains(verb),
+        "docker" | "podman" => *verb == "compose",
+        _ => OF_WORK.contains(&program),
+    }
 }
 
 /// Whether a run of letters and digits looks like drawn by chance.
@@ -168,7 +248,23 @@ fn is_mixed(run: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::may_hold_secret;
+    use super::{may_hold_secret, shown};
+
+    #[test]
+    fn of_a_command_that_may_hold_a_secret_others_are_shown_the_program() {
+        for (line, said) in [
+            ("cargo test pool", "cargo test pool"),
+            ("docker login -u me -p sunshine", "docker …"),
+            ("./login.sh me sunshine", "./login.sh …"),
+            // Red before: the first word was shown.
+            ("KEY=sunshine ./x.sh", "…"),
+            ("CREDS=bob:sunshine", "…"),
+            ("OTP=123456 A=b ./x.sh", "…"),
+            ("'PIN=1 2' x", "…"),
+        ] {
+            assert_eq!(shown(line), said);
+        }
+    }
 
     #[test]
     fn a_command_that_may_hold_a_secret_is_told_from_others() {
@@ -176,6 +272,25 @@ mod tests {
             "mysql -uroot -pHunter2Zq9 app < x.sql",
             "mysql -p hunter app",
             "export PGPASSWORD=abcdef12; psql -c 'x'",
+            "PGPASSWORD=sunshine psql",
+            // Red before: only a word behind a separator counted.
+            "dbPassword=sunshine ./fix.sh",
+            "userToken=sunshine ./fix.sh",
+            "DBPIN=4711 ./v.sh",
+            "OTP=123456 ./x.sh",
+            // Red before: a program at the end of a line takes what comes through the pipe.
+            "echo bob:sunshine | sudo chpasswd",
+            "printf 'sunshine\\nsunshine\\n' | passwd",
+            "echo sunshine | kinit",
+            "jarsigner -storepass sunshine a.jar x",
+            "ansible-vault encrypt_string sunshine",
+            "net user bob sunshine /add",
+            "impdp scott/sunshine directory=x",
+            "xfreerdp /u:bob /p:sunshine /v:h",
+            "rdesktop -u bob -p sunshine h",
+            "cqlsh -u bob -p sunshine",
+            "mssql-cli -U sa -P sunshine",
+            "az storage blob upload --sas sunshine",
             "curl -u admin:Sup3rPw9 https://x/reset",
             "curl --user=admin:pw https://x",
             "curl https://admin:pw@x.io/reset",
@@ -250,6 +365,18 @@ mod tests {
             "pip install -r requirements.txt",
             "mkdir -p target/tmp && touch target/tmp/a",
             "make tokens",
+            // Red before: each word such as `auth` with another one behind it was a secret.
+            "pytest -k auth tests/b.py",
+            "cargo test auth -- --nocapture",
+            "cargo test --test login pool",
+            "go test ./auth -run Token ./x",
+            "npx jest login src",
+            "docker compose up auth db",
+            "npm test auth server",
+            "make auth deploy2",
+            "./gradlew :auth:test --tests Login",
+            "git commit -m {quoted}",
+            "git checkout -b auth tokens",
             "cat src/login.rs src/pool.rs",
             "signin",
         ] {

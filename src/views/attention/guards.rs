@@ -7,7 +7,7 @@ use crate::domain::agent::AgentId;
 use crate::domain::claim::ClaimType;
 use crate::domain::event::Event;
 use crate::domain::guard::ESCALATES_AFTER;
-use crate::domain::privacy::may_hold_secret;
+use crate::domain::privacy;
 use crate::domain::scope::Scope;
 use crate::ledger;
 use crate::store::{AskingGuard, Suggestion};
@@ -60,11 +60,8 @@ pub(super) fn suggestion(suggested: Suggestion) -> Need {
     let Suggestion { id, signature, what, failures, scopes, since } = suggested;
     let word = |text: &str| shell_words::quote(&text.replace('`', "'")).into_owned();
     // The text of a guard is told to every agent that meets it.
-    let short = if signature.is_some() && may_hold_secret(&what) {
-        quoted(what.split_whitespace().next().unwrap_or_default(), WHAT_CHARS)
-    } else {
-        quoted(&what, WHAT_CHARS)
-    };
+    let of_command = privacy::shown(&what);
+    let short = quoted(if signature.is_some() { &of_command } else { &what }, WHAT_CHARS);
     let (accept, says) = match signature {
         Some(error) => {
             let text = format!(
