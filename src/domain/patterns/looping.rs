@@ -493,7 +493,8 @@ impl Session {
             }
         }
         acts.reverse();
-        let looks = last.is_tool || only_looks(&last.line) || searches(&last.base);
+        // `git pull` may bring something each time.
+        let looks = last.is_tool || only_looks(&last.line) && !last.changes || searches(&last.base);
         let needed = if looks { REPEATS } else { PASSES };
         let is_slow =
             looks && acts.first().is_some_and(|first| last.at.ms() - first.at.ms() > LOOKS_WITHIN_MS);

@@ -82,16 +82,18 @@ const SEARCHING: [&str; 8] = ["[", "cmp", "diff", "egrep", "grep", "rg", "test",
 const LOOKING_AT_A_FILE: [&str; 5] = ["[", "[[", "stat", "test", "wc"];
 
 /// Commands whose end is the answer to a question, and what they begin with.
-const QUESTIONS: [&str; 13] = [
+const QUESTIONS: [&str; 15] = [
     "cmp ",
     "command -v ",
     "diff ",
     "git diff --exit-code",
     "git diff --quiet",
+    "git ls-files --error-unmatch",
     "git merge-base --is-ancestor",
     "git rev-parse --verify",
     "git show-ref --verify",
     "grep -q ",
+    "jq -e ",
     "kill -0 ",
     "rg -q ",
     "terraform plan -detailed-exitcode",
@@ -286,6 +288,7 @@ mod tests {
             "diff a.txt b.txt",
             "grep -q ready server.log",
             "git rev-parse --verify x",
+            "jq -e .done state.json",
             "npm view foo@2.0.0 version",
             "aws s3 ls s3://b/x",
             "terraform plan -detailed-exitcode",

@@ -331,6 +331,24 @@ fn failures_among_the_last_twenty_actions_are_compared() {
     }
 }
 
+/// Red before: who waited by hand for a server was in a loop.
+#[test]
+fn a_failure_that_may_pass_by_itself_is_a_loop_after_ten_times() {
+    let refused = "ssh: connect to host build01 port 22: Connection refused";
+    for (times, is_loop) in [(9, false), (10, true)] {
+        let mut team = Team::default();
+        for _ in 0..times {
+            team.runs("ana", "ssh build01 true", 255, refused);
+        }
+        assert_eq!(!team.mine().is_empty(), is_loop, "{times}");
+    }
+    let mut team = Team::default();
+    for nth in 0..9 {
+        team.runs("ana", &format!("ssh build0{nth} make -C src/a.c"), 255, refused);
+    }
+    assert!(team.mine().is_empty(), "other hosts are no loop of one error either");
+}
+
 #[test]
 fn looks_in_a_row_are_a_loop_if_they_are_near_and_show_the_same() {
     let same = ["cat a.rs"; 3];
@@ -340,6 +358,8 @@ fn looks_in_a_row_are_a_loop_if_they_are_near_and_show_the_same() {
         (["cat a.rs", "ls", "cat a.rs"], ["one"; 3], 1, false),
         (same, ["one"; 3], 300, true),
         (same, ["one"; 3], 301, false),
+        // It may bring something each time.
+        (["git pull"; 3], ["one"; 3], 1, false),
     ] {
         let mut team = Team::default();
         for (line, tail) in lines.iter().zip(tails) {
