@@ -6,6 +6,7 @@ use crate::cli::output::Failure;
 use crate::domain::action::{
     Action, Kind, MAX_TOLD, advise, age, edited_since, fault, is_own_call, quoted, targets_of,
 };
+use crate::domain::clean;
 use crate::domain::command::{Command, RecordFiring};
 use crate::domain::event::{Event, Guard};
 use crate::domain::guard::{Effect, MAX_A_TURN, Rule, Subject};
@@ -289,13 +290,21 @@ fn refusal_of(rule: &Rule, met: &str) -> String {
     )
 }
 
-/// The line about the command that succeeded where this one failed.
+/// The line about the command that succeeded where this one failed. A command that cannot be shown as it was typed is named by
+/// its event.
 fn line_of_fix(fix: &Fix, now: Timestamp) -> String {
     let changed = fix.path.as_deref().map(|path| format!(" after a change of {}", quoted(path, 120)));
-    let cured = || fix.cure.as_ref().map(|cure| format!(" after `{}`", quoted(&cure.line, 120)));
+    let command = |line: &str, max_chars, event: String| {
+        clean::as_code(line, max_chars).unwrap_or_else(|| format!("the command of event {event}"))
+    };
+    let cured = || {
+        fix.cure
+            .as_ref()
+            .map(|cure| " after ".to_owned() + &command(&cure.line, 120, format!("#{}", cure.seq)))
+    };
     format!(
-        "hivemind: the same error was here before, and then `{}` succeeded{} ({}, {}).",
-        quoted(&fix.command, 160),
+        "hivemind: the same error was here before, and then {} succeeded{} ({}, {}).",
+        command(&fix.command, 160, fix.id.to_string()),
         changed.or_else(cured).unwrap_or_default(),
         quoted(&fix.agent, 40),
         age(Timestamp::from_ms(fix.at), now),
@@ -328,4 +337,37 @@ fn met(lock: &LockView, action: &Action, loads_machine: bool) -> Option<String> 
         return loads_machine.then(|| scope.to_string());
     }
     action.paths.iter().find(|path| scope.covers(path)).map(ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line_of_fix;
+    use crate::domain::time::Timestamp;
+    use crate::store::{Cure, Fix};
+
+    /// Red before: a line was told with other quotes than it has, and cut.
+    #[test]
+    fn a_fix_is_told_as_it_can_be_typed_or_by_its_event() {
+        let id = "0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d48";
+        let told = |command: &str, cure: &str| {
+            let cure = Some(Cure { seq: 12, line: cure.to_owned() });
+            let (id, agent) = (id.parse().expect("an id"), "ana".to_owned());
+            let fix = Fix { id, agent, command: command.to_owned(), path: None, cure, at: 0 };
+            line_of_fix(&fix, Timestamp::from_ms(1_000))
+        };
+        let said = told("psql -c \"insert into t values ('a')\"", "touch `date +%F`.ok");
+        assert_eq!(
+            said,
+            "hivemind: the same error was here before, and then `psql -c \"insert into t values ('a')\"` succeeded after \
+             ``touch `date +%F`.ok`` (ana, 1 s ago)."
+        );
+        let said = told("make <in.txt", "npm ci\nmake gen");
+        assert_eq!(
+            said,
+            format!(
+                "hivemind: the same error was here before, and then the command of event {id} succeeded after the command of \
+                 event #12 (ana, 1 s ago)."
+            )
+        );
+    }
 }
