@@ -58,6 +58,9 @@ fn a_fix_is_told_as_it_was_typed_if_it_held_and_holds_no_secret() {
         ("india", "unzip -P sunshine a.zip", None),
         ("juliet", "curl -u me:sunshine https://x.io/reset", None),
         ("kilo", "./login.sh me sunshine", None),
+        ("lima", "docker compose down -v", None),
+        ("november", "make gen <<EOF\nx\nEOF\nrm -rf data", None),
+        ("oscar", "cp \"$HOME/.env.example\" .env", Some("after `cp \"$HOME/.env.example\" .env`")),
     ] {
         let line = format!("make step-{of}");
         ran(&one, &shell, &line, Some(&error(of)));

@@ -4,7 +4,8 @@ use super::Hooked;
 use super::waiting::Waiting;
 use crate::cli::output::Failure;
 use crate::domain::action::{
-    Action, Kind, MAX_TOLD, advise, age, edited_since, fault, is_own_call, quoted, targets_of,
+    Action, Kind, MAX_TOLD, advise, age, edited_since, fault, is_own_call, is_same_tool, may_mend, quoted,
+    targets_of,
 };
 use crate::domain::clean;
 use crate::domain::command::{Command, RecordFiring};
@@ -198,14 +199,16 @@ impl Hooked {
             }
             store.fix_of(&fault, &targets, session.as_str())
         })?;
-        // Another agent is told no command that may hold a secret.
-        let Some(mut fix) = fix.flatten().filter(|fix| !privacy::may_hold_secret(&fix.command)) else {
-            return Ok(None);
+        // Another agent is told no command that may hold a secret, and of other commands than its own none that deletes.
+        let is_own = |line: &str| lines.iter().any(|own| is_same_tool(own.as_str(), line));
+        let may_tell = |fix: &Fix| {
+            !privacy::may_hold_secret(&fix.command) && (is_own(&fix.command) || may_mend(&fix.command))
         };
+        let Some(mut fix) = fix.flatten().filter(may_tell) else { return Ok(None) };
         if let Some(cure) = &mut fix.cure {
-            // As it was typed: `./fix.sh` is no program of the search path.
+            // As it was typed: `./fix.sh` is no program of the search path. The typed line may do more than its normal form.
             match self.typed(cure.seq) {
-                Some(line) if !privacy::may_hold_secret(&line) => cure.line = line,
+                Some(line) if !privacy::may_hold_secret(&line) && may_mend(&line) => cure.line = line,
                 // Without the step that helped, the sentence says nothing.
                 _ => return Ok(None),
             }
