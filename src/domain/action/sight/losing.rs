@@ -121,7 +121,7 @@ fn takes_volumes(program: &str, arguments: &[String]) -> bool {
 mod tests {
     use super::loses;
 
-    /// Red before: these were told as what had helped.
+    /// Red before: most of these were told as what had helped.
     #[test]
     fn what_deletes_is_told_from_what_does_not() {
         for line in [
