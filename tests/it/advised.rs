@@ -175,3 +175,19 @@ fn a_file_that_a_human_saved_is_a_change_for_a_loop() {
     });
     assert_eq!(told, Some(6), "as after six edits");
 }
+
+/// Red before: the report of each failure was a change by others, and nothing told of the loop.
+#[test]
+fn a_report_that_the_command_writes_itself_is_no_change_for_a_loop() {
+    let shell = Shell::new();
+    let session = started(&shell, "s-1", "devops");
+    let report = shell.workspace().root().join("report.xml");
+    let told = (1..=5).find(|round| {
+        let line = "pytest --junitxml=report.xml tests/b";
+        let before = session.about_to_run(line);
+        std::fs::write(&report, round.to_string()).expect("written");
+        let error = "E   AssertionError: the pool is empty\ngenerated xml file: report.xml";
+        (before + &ran(&session, &shell, line, Some(error))).contains("same answer")
+    });
+    assert!(told.is_some_and(|round| round <= 4), "{told:?}");
+}
