@@ -83,6 +83,34 @@ fn a_fix_is_told_as_it_was_typed_if_it_held_and_holds_no_secret() {
     shell.assert_rebuilds_to_the_same();
 }
 
+/// Red before: without the step that helped, the sentence invited to run the command again.
+#[test]
+fn a_success_after_steps_that_are_not_told_is_told_only_if_it_came_at_once() {
+    let shell = Shell::new();
+    let (one, other) = (started(&shell, "s-1", "devops"), started(&shell, "s-2", "analyst"));
+    for (of, steps, is_told) in [
+        ("alpha", &[][..], true),
+        ("bravo", &["find . -name '*.lock' -delete"], false),
+        ("charlie", &["git push --force"], false),
+        ("delta", &["git commit -m \"mend it\""], false),
+        ("echo", &["npm ci", "ls"], true),
+    ] {
+        let line = format!("make step-{of}");
+        ran(&one, &shell, &line, Some(&error(of)));
+        for step in steps {
+            ran(&one, &shell, step, None);
+        }
+        ran(&one, &shell, &line, None);
+        let said = ran(&other, &shell, &line, Some(&error(of)));
+        assert_eq!(said.contains("succeeded"), is_told, "{steps:?}: {said}");
+    }
+    // Another command that deletes is no fix of what failed at the same file.
+    ran(&one, &shell, "pytest tests/a.py", Some(&error("golf")));
+    ran(&one, &shell, "rm tests/a.py", None);
+    let said = ran(&other, &shell, "pytest tests/a.py", Some(&error("golf")));
+    assert!(!said.contains("succeeded"), "{said}");
+}
+
 /// Red before: a refused command and one behind a failed `cd` gave the guard an outcome.
 #[test]
 fn a_command_that_did_not_run_for_sure_gives_no_outcome() {

@@ -11,15 +11,20 @@ use crate::domain::clean;
 use crate::domain::command::{Command, RecordFiring};
 use crate::domain::event::{Event, Guard};
 use crate::domain::guard::{Effect, MAX_A_TURN, Rule, Subject};
+use crate::domain::ids::EventId;
 use crate::domain::lock::{MACHINE, Notice, is_same_thing};
 use crate::domain::privacy;
 use crate::domain::scope::Scope;
-use crate::domain::text::{CommandLine, Worktree};
+use crate::domain::text::{CommandLine, ErrorSignature, Worktree};
 use crate::domain::time::Timestamp;
 use crate::hooks::{Answer, Moment};
+use crate::ledger::Stored;
 use crate::store::{EditBehind, Fix, LockView, Myself};
 use crate::system;
 use crate::views;
+
+/// The most events of all sessions between a failure and a success that came at once.
+const MAX_BETWEEN: u64 = 100;
 
 impl Hooked {
     /// Guards, dead ends and locks, once a turn. In case of doubt the advice is not repeated.
@@ -213,6 +218,10 @@ impl Hooked {
                 _ => return Ok(None),
             }
         }
+        // Where steps lie between that are not told, the sentence only invites to run it again.
+        if fix.path.is_none() && fix.cure.is_none() && !self.passed_at_once(fix.id, error) {
+            return Ok(None);
+        }
         let record = RecordFiring::told(Guard::Fix(fix.id), matched);
         Ok(Some((line_of_fix(&fix, system::now()), Command::RecordFiring(record))))
     }
@@ -222,6 +231,21 @@ impl Hooked {
         let stored = self.reads.readable_ledger()?.event_at(seq).ok()??;
         let Event::CommandRan(ran) = stored.recorded().ok()?.event? else { return None };
         Some(ran.command.into())
+    }
+
+    /// Whether a success was the next command of its session after a failure with an error.
+    fn passed_at_once(&mut self, success: EventId, error: &ErrorSignature) -> bool {
+        let Some(ledger) = self.reads.readable_ledger() else { return false };
+        let recorded = |stored: Option<Stored>| stored?.recorded().ok();
+        let Some(success) = ledger.event(success).ok().and_then(recorded) else { return false };
+        let mut before = (success.seq.saturating_sub(MAX_BETWEEN)..success.seq).rev();
+        let last = before.find_map(|seq| {
+            let event =
+                recorded(ledger.event_at(seq).ok()?).filter(|event| event.session == success.session)?;
+            let Some(Event::CommandRan(ran)) = event.event else { return None };
+            Some(ran)
+        });
+        last.is_some_and(|ran| ran.failed && ran.error_signature.as_ref() == Some(error))
     }
 
     /// Whether a command will load the machine. After a command the lock comes too late, and a notice would use up
