@@ -253,29 +253,17 @@ impl SessionNews {
             .and_then(|mut file| file.write_all(line.as_bytes()));
     }
 
+    /// When an open call began.
+    pub fn began(&self, call: &str) -> Option<Timestamp> {
+        let text = private::read(&self.doing).ok()?;
+        began(&String::from_utf8_lossy(&text), &digest(call))
+    }
+
     /// Whether a tool call of the session is open and within its time, or the session waits for its human.
     pub fn is_busy(&self, now: Timestamp) -> bool {
         let text = private::read(&self.doing).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
-        let mut open: Vec<(&str, i64)> = Vec::new();
-        let mut waits = false;
-        for line in text.lines() {
-            let mut words = line.split(' ');
-            let (Some(what), Some(at), Some(call)) = (words.next(), words.next(), words.next()) else {
-                continue;
-            };
-            waits = what == "w";
-            match what {
-                "+" => open.push((call, at.parse().unwrap_or(0))),
-                "-" => {
-                    if let Some(at) = open.iter().position(|(other, _)| *other == call) {
-                        open.remove(at);
-                    }
-                }
-                // Calls of a turn that ended are over.
-                _ => open.clear(),
-            }
-        }
+        let (open, waits) = open_calls(&text);
         waits || open.iter().any(|(_, at)| now.ms() - at <= MAX_CALL_MS)
     }
 
@@ -284,6 +272,57 @@ impl SessionNews {
         for file in [&self.told, &self.opened, &self.ran, &self.doing] {
             // A file that stays is removed later.
             let _ = std::fs::remove_file(file);
+        }
+    }
+}
+
+/// The calls that a record leaves open, by their digests, each with its begin in epoch ms; and whether the session waits for its
+/// human.
+fn open_calls(record: &str) -> (Vec<(&str, i64)>, bool) {
+    let mut open: Vec<(&str, i64)> = Vec::new();
+    let mut waits = false;
+    for line in record.lines() {
+        let mut words = line.split(' ');
+        let (Some(what), Some(at), Some(call)) = (words.next(), words.next(), words.next()) else {
+            continue;
+        };
+        waits = what == "w";
+        match what {
+            "+" => open.push((call, at.parse().unwrap_or(0))),
+            "-" => {
+                if let Some(at) = open.iter().position(|(other, _)| *other == call) {
+                    open.remove(at);
+                }
+            }
+            // Calls of a turn that ended are over.
+            _ => open.clear(),
+        }
+    }
+    (open, waits)
+}
+
+/// When the first open call with this digest began: the one that ends first.
+fn began(record: &str, call: &str) -> Option<Timestamp> {
+    let (open, _) = open_calls(record);
+    open.into_iter().find(|(other, _)| *other == call).map(|(_, at)| Timestamp::from_ms(at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::began;
+    use crate::domain::time::Timestamp;
+
+    #[test]
+    fn a_call_began_where_it_is_open() {
+        let at = |record: &str| began(record, "a").map(Timestamp::ms);
+        for (record, expected) in [
+            ("+ 5 a\n+ 7 b\n", Some(5)),
+            ("+ 5 a\n- 0 a\n+ 9 a\n", Some(9)),
+            ("+ 5 a\n- 0 a\n", None),
+            ("+ 5 a\nw 0 0\n", None),
+            ("", None),
+        ] {
+            assert_eq!(at(record), expected, "{record}");
         }
     }
 }

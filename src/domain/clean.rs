@@ -166,6 +166,20 @@ pub fn cut_line(text: &str, max_chars: usize) -> String {
     line
 }
 
+/// A line as code of Markdown, as it was typed: behind more backticks than stand together in it. `None` for one that would have to be
+/// changed, because it has several lines or spaces, hidden characters, what opens a tag, or more than `max_chars` characters.
+pub fn as_code(line: &str, max_chars: usize) -> Option<String> {
+    let line = line.trim();
+    let is_plain = !line.is_empty() && one_line(line) == line && matches!(untagged(line), Cow::Borrowed(_));
+    if !is_plain || line.chars().count() > max_chars {
+        return None;
+    }
+    let runs = line.split(|c| c != '`').map(str::len);
+    let fence = "`".repeat(runs.max().unwrap_or_default() + 1);
+    let space = if line.starts_with('`') || line.ends_with('`') { " " } else { "" };
+    Some(format!("{fence}{space}{line}{space}{fence}"))
+}
+
 /// Like [`cut_line`], but cuts between words if there is a space in the last third of the result.
 pub fn cut_words(text: &str, max_chars: usize) -> String {
     let mut line = cut_line(text, max_chars);
@@ -271,7 +285,7 @@ pub fn escaped_json(json: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{cleaned, cut_line, escaped_json, is_hidden, one_line, tagged, untagged};
+    use super::{as_code, cleaned, cut_line, escaped_json, is_hidden, one_line, tagged, untagged};
 
     #[test]
     fn what_acts_or_hides_is_not_shown() {
@@ -315,6 +329,35 @@ mod tests {
         // Red before: a claim about a format or a type was shown with `&lt;`.
         let code = "a < b <= c << 1 <- x Vec<T> Map<String, Vec<u8>> <IIQII, <2sBBIQII; read(from <first_position) > 1";
         assert_eq!(untagged(code), code);
+    }
+
+    /// Red before: quotes became `'` and `<` became `&lt;`, so that a shell did something else.
+    #[test]
+    fn code_stays_as_it_was_typed_or_is_not_shown() {
+        for (line, code) in [
+            ("make", "`make`"),
+            ("cp \"$HOME/.env.example\" .env", "`cp \"$HOME/.env.example\" .env`"),
+            ("touch `date +%F`.ok", "``touch `date +%F`.ok``"),
+            ("echo ``` `date`", "```` echo ``` `date` ````"),
+            ("psql shop < schema.sql", "`psql shop < schema.sql`"),
+            ("a <<< b | Map<String>", "`a <<< b | Map<String>`"),
+            (" é ", "`é`"),
+        ] {
+            assert_eq!(as_code(line, 40).as_deref(), Some(code), "{line}");
+        }
+        for line in [
+            "",
+            "npm run build <in.txt",
+            "echo '</b>'",
+            "a\nb",
+            "a  b",
+            "a\tb",
+            "a\u{1b}[2J",
+            "a\u{200b}",
+            &"a".repeat(41),
+        ] {
+            assert_eq!(as_code(line, 40), None, "{line}");
+        }
     }
 
     #[test]

@@ -58,6 +58,9 @@ fn a_fix_is_told_as_it_was_typed_if_it_held_and_holds_no_secret() {
         ("india", "unzip -P sunshine a.zip", None),
         ("juliet", "curl -u me:sunshine https://x.io/reset", None),
         ("kilo", "./login.sh me sunshine", None),
+        ("lima", "docker compose down -v", None),
+        ("november", "make gen <<EOF\nx\nEOF\nrm -rf data", None),
+        ("oscar", "cp \"$HOME/.env.example\" .env", Some("after `cp \"$HOME/.env.example\" .env`")),
     ] {
         let line = format!("make step-{of}");
         ran(&one, &shell, &line, Some(&error(of)));
@@ -78,6 +81,34 @@ fn a_fix_is_told_as_it_was_typed_if_it_held_and_holds_no_secret() {
     let said = ran(&other, &shell, line, Some(&error("mike")));
     assert!(!said.contains("succeeded"), "it did not hold: {said}");
     shell.assert_rebuilds_to_the_same();
+}
+
+/// Red before: without the step that helped, the sentence invited to run the command again.
+#[test]
+fn a_success_after_steps_that_are_not_told_is_told_only_if_it_came_at_once() {
+    let shell = Shell::new();
+    let (one, other) = (started(&shell, "s-1", "devops"), started(&shell, "s-2", "analyst"));
+    for (of, steps, is_told) in [
+        ("alpha", &[][..], true),
+        ("bravo", &["find . -name '*.lock' -delete"], false),
+        ("charlie", &["git push --force"], false),
+        ("delta", &["git commit -m \"mend it\""], false),
+        ("echo", &["npm ci", "ls"], true),
+    ] {
+        let line = format!("make step-{of}");
+        ran(&one, &shell, &line, Some(&error(of)));
+        for step in steps {
+            ran(&one, &shell, step, None);
+        }
+        ran(&one, &shell, &line, None);
+        let said = ran(&other, &shell, &line, Some(&error(of)));
+        assert_eq!(said.contains("succeeded"), is_told, "{steps:?}: {said}");
+    }
+    // Another command that deletes is no fix of what failed at the same file.
+    ran(&one, &shell, "pytest tests/a.py", Some(&error("golf")));
+    ran(&one, &shell, "rm tests/a.py", None);
+    let said = ran(&other, &shell, "pytest tests/a.py", Some(&error("golf")));
+    assert!(!said.contains("succeeded"), "{said}");
 }
 
 /// Red before: a refused command and one behind a failed `cd` gave the guard an outcome.
@@ -178,4 +209,20 @@ fn a_file_that_a_human_saved_is_a_change_for_a_loop() {
         fails(round)
     });
     assert_eq!(told, Some(6), "as after six edits");
+}
+
+/// Red before: the report of each failure was a change by others, and nothing told of the loop.
+#[test]
+fn a_report_that_the_command_writes_itself_is_no_change_for_a_loop() {
+    let shell = Shell::new();
+    let session = started(&shell, "s-1", "devops");
+    let report = shell.workspace().root().join("report.xml");
+    let told = (1..=5).find(|round| {
+        let line = "pytest --junitxml=report.xml tests/b";
+        let before = session.about_to_run(line);
+        std::fs::write(&report, round.to_string()).expect("written");
+        let error = "E   AssertionError: the pool is empty\ngenerated xml file: report.xml";
+        (before + &ran(&session, &shell, line, Some(error))).contains("same answer")
+    });
+    assert!(told.is_some_and(|round| round <= 4), "{told:?}");
 }

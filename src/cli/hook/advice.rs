@@ -4,20 +4,27 @@ use super::Hooked;
 use super::waiting::Waiting;
 use crate::cli::output::Failure;
 use crate::domain::action::{
-    Action, Kind, MAX_TOLD, advise, age, edited_since, fault, is_own_call, quoted, targets_of,
+    Action, Kind, MAX_TOLD, advise, age, edited_since, fault, is_own_call, is_same_tool, may_mend, quoted,
+    targets_of,
 };
+use crate::domain::clean;
 use crate::domain::command::{Command, RecordFiring};
 use crate::domain::event::{Event, Guard};
 use crate::domain::guard::{Effect, MAX_A_TURN, Rule, Subject};
+use crate::domain::ids::EventId;
 use crate::domain::lock::{MACHINE, Notice, is_same_thing};
 use crate::domain::privacy;
 use crate::domain::scope::Scope;
-use crate::domain::text::{CommandLine, Worktree};
+use crate::domain::text::{CommandLine, ErrorSignature, Worktree};
 use crate::domain::time::Timestamp;
 use crate::hooks::{Answer, Moment};
+use crate::ledger::Stored;
 use crate::store::{EditBehind, Fix, LockView, Myself};
 use crate::system;
 use crate::views;
+
+/// The most events of all sessions between a failure and a success that came at once.
+const MAX_BETWEEN: u64 = 100;
 
 impl Hooked {
     /// Guards, dead ends and locks, once a turn. In case of doubt the advice is not repeated.
@@ -197,17 +204,23 @@ impl Hooked {
             }
             store.fix_of(&fault, &targets, session.as_str())
         })?;
-        // Another agent is told no command that may hold a secret.
-        let Some(mut fix) = fix.flatten().filter(|fix| !privacy::may_hold_secret(&fix.command)) else {
-            return Ok(None);
+        // Another agent is told no command that may hold a secret, and of other commands than its own none that deletes.
+        let is_own = |line: &str| lines.iter().any(|own| is_same_tool(own.as_str(), line));
+        let may_tell = |fix: &Fix| {
+            !privacy::may_hold_secret(&fix.command) && (is_own(&fix.command) || may_mend(&fix.command))
         };
+        let Some(mut fix) = fix.flatten().filter(may_tell) else { return Ok(None) };
         if let Some(cure) = &mut fix.cure {
-            // As it was typed: `./fix.sh` is no program of the search path.
+            // As it was typed: `./fix.sh` is no program of the search path. The typed line may do more than its normal form.
             match self.typed(cure.seq) {
-                Some(line) if !privacy::may_hold_secret(&line) => cure.line = line,
+                Some(line) if !privacy::may_hold_secret(&line) && may_mend(&line) => cure.line = line,
                 // Without the step that helped, the sentence says nothing.
                 _ => return Ok(None),
             }
+        }
+        // Where steps lie between that are not told, the sentence only invites to run it again.
+        if fix.path.is_none() && fix.cure.is_none() && !self.passed_at_once(fix.id, error) {
+            return Ok(None);
         }
         let record = RecordFiring::told(Guard::Fix(fix.id), matched);
         Ok(Some((line_of_fix(&fix, system::now()), Command::RecordFiring(record))))
@@ -218,6 +231,21 @@ impl Hooked {
         let stored = self.reads.readable_ledger()?.event_at(seq).ok()??;
         let Event::CommandRan(ran) = stored.recorded().ok()?.event? else { return None };
         Some(ran.command.into())
+    }
+
+    /// Whether a success was the next command of its session after a failure with an error.
+    fn passed_at_once(&mut self, success: EventId, error: &ErrorSignature) -> bool {
+        let Some(ledger) = self.reads.readable_ledger() else { return false };
+        let recorded = |stored: Option<Stored>| stored?.recorded().ok();
+        let Some(success) = ledger.event(success).ok().and_then(recorded) else { return false };
+        let mut before = (success.seq.saturating_sub(MAX_BETWEEN)..success.seq).rev();
+        let last = before.find_map(|seq| {
+            let event =
+                recorded(ledger.event_at(seq).ok()?).filter(|event| event.session == success.session)?;
+            let Some(Event::CommandRan(ran)) = event.event else { return None };
+            Some(ran)
+        });
+        last.is_some_and(|ran| ran.failed && ran.error_signature.as_ref() == Some(error))
     }
 
     /// Whether a command will load the machine. After a command the lock comes too late, and a notice would use up
@@ -289,13 +317,21 @@ fn refusal_of(rule: &Rule, met: &str) -> String {
     )
 }
 
-/// The line about the command that succeeded where this one failed.
+/// The line about the command that succeeded where this one failed. A command that cannot be shown as it was typed is named by
+/// its event.
 fn line_of_fix(fix: &Fix, now: Timestamp) -> String {
     let changed = fix.path.as_deref().map(|path| format!(" after a change of {}", quoted(path, 120)));
-    let cured = || fix.cure.as_ref().map(|cure| format!(" after `{}`", quoted(&cure.line, 120)));
+    let command = |line: &str, max_chars, event: String| {
+        clean::as_code(line, max_chars).unwrap_or_else(|| format!("the command of event {event}"))
+    };
+    let cured = || {
+        fix.cure
+            .as_ref()
+            .map(|cure| " after ".to_owned() + &command(&cure.line, 120, format!("#{}", cure.seq)))
+    };
     format!(
-        "hivemind: the same error was here before, and then `{}` succeeded{} ({}, {}).",
-        quoted(&fix.command, 160),
+        "hivemind: the same error was here before, and then {} succeeded{} ({}, {}).",
+        command(&fix.command, 160, fix.id.to_string()),
         changed.or_else(cured).unwrap_or_default(),
         quoted(&fix.agent, 40),
         age(Timestamp::from_ms(fix.at), now),
@@ -328,4 +364,37 @@ fn met(lock: &LockView, action: &Action, loads_machine: bool) -> Option<String> 
         return loads_machine.then(|| scope.to_string());
     }
     action.paths.iter().find(|path| scope.covers(path)).map(ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line_of_fix;
+    use crate::domain::time::Timestamp;
+    use crate::store::{Cure, Fix};
+
+    /// Red before: a line was told with other quotes than it has, and cut.
+    #[test]
+    fn a_fix_is_told_as_it_can_be_typed_or_by_its_event() {
+        let id = "0190b2c4-7d1e-7c3a-9f00-3b1f5a2e8d48";
+        let told = |command: &str, cure: &str| {
+            let cure = Some(Cure { seq: 12, line: cure.to_owned() });
+            let (id, agent) = (id.parse().expect("an id"), "ana".to_owned());
+            let fix = Fix { id, agent, command: command.to_owned(), path: None, cure, at: 0 };
+            line_of_fix(&fix, Timestamp::from_ms(1_000))
+        };
+        let said = told("psql -c \"insert into t values ('a')\"", "touch `date +%F`.ok");
+        assert_eq!(
+            said,
+            "hivemind: the same error was here before, and then `psql -c \"insert into t values ('a')\"` succeeded after \
+             ``touch `date +%F`.ok`` (ana, 1 s ago)."
+        );
+        let said = told("make <in.txt", "npm ci\nmake gen");
+        assert_eq!(
+            said,
+            format!(
+                "hivemind: the same error was here before, and then the command of event {id} succeeded after the command of \
+                 event #12 (ana, 1 s ago)."
+            )
+        );
+    }
 }

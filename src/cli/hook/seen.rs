@@ -11,20 +11,34 @@ use crate::domain::command::{Command, Observe, Seen};
 use crate::domain::ids::EventId;
 use crate::domain::scope::Scope;
 use crate::domain::text::Branch;
+use crate::domain::time::Timestamp;
 use crate::hooks::{self, Changed, ToolCall, ToolOutcome};
 use crate::system;
 
 /// Directories in which tools keep what they make.
-const WRITTEN_BY_TOOLS: [&str; 8] =
-    [".git", ".hivemind", "__pycache__", "build", "dist", "node_modules", "out", "target"];
+const WRITTEN_BY_TOOLS: [&str; 11] = [
+    ".git",
+    ".hivemind",
+    ".next",
+    "__pycache__",
+    "build",
+    "coverage",
+    "dist",
+    "node_modules",
+    "out",
+    "target",
+    "test-results",
+];
 
 impl Hooked {
-    /// The observation of the hook, without secrets. The ledger already has the effects of a call of `hm`.
+    /// The observation of the hook, without secrets, of a tool that began at this time, if it is known. The ledger already has the
+    /// effects of a call of `hm`.
     pub(super) fn observed(
         &self,
         tool: &ToolCall,
         outcome: &ToolOutcome,
         action: Option<&Action>,
+        began: Option<Timestamp>,
     ) -> Vec<Command> {
         let changed = self.apart(tool, self.changed_by(tool));
         let mut seen = hooks::seen(tool, outcome, action, changed, &self.context.secrets());
@@ -32,7 +46,7 @@ impl Hooked {
             if let Seen::Command(ran) = seen
                 && let Some(tail) = ran.tail.as_ref().filter(|_| ran.failed)
             {
-                ran.files_sha256 = self.files_told(tail.as_str(), tool);
+                ran.files_sha256 = self.files_told(tail.as_str(), tool, began);
             }
         }
         let observe =
@@ -41,23 +55,21 @@ impl Hooked {
     }
 
     /// When the files were saved that an output names, as a hash: another one at the next failure tells that a human, a script or
-    /// another agent changed them. What tools write themselves says nothing. `None` without such a file.
-    fn files_told(&self, output: &str, tool: &ToolCall) -> Option<String> {
+    /// another agent changed them. What tools write themselves says nothing, as the report that the command wrote.
+    /// `None` without such a file.
+    fn files_told(&self, output: &str, tool: &ToolCall, began: Option<Timestamp>) -> Option<String> {
         let here = PathBuf::from(self.call.cwd.as_deref()?).join(tool.dir.as_deref().unwrap_or_default());
         let root = self.context.workspace.root();
-        let is_written = |name: &str| {
-            WRITTEN_BY_TOOLS.iter().any(|dir| name.split('/').any(|part| part == *dir))
-                || name.ends_with(".log")
-        };
         let files =
-            hooks::files_named(output).into_iter().filter(|name| !is_written(name)).filter_map(|name| {
+            hooks::files_named(output).into_iter().filter(|name| !is_of_tools(name)).filter_map(|name| {
                 let scope = self.context.workspace.scope_in(&here, name).ok().filter(Scope::is_path)?;
                 // Paths below the root are told from there.
                 let path = [here.join(name), root.join(name)].into_iter().find(|path| path.is_file())?;
                 Some((scope, path))
             });
         let stamps = stamped(&files.collect::<Vec<_>>());
-        let told: Vec<String> = stamps.iter().map(|(file, at)| format!("{file} {at}")).collect();
+        let stamps = stamps.iter().filter(|(_, at)| was_there(**at, began));
+        let told: Vec<String> = stamps.map(|(file, at)| format!("{file} {at}")).collect();
         (!told.is_empty()).then(|| hex::encode(Sha256::digest(told.join("\n"))))
     }
 
@@ -106,6 +118,16 @@ impl Hooked {
         changed.dedup();
         changed
     }
+}
+
+/// Whether a tool keeps a file for itself.
+fn is_of_tools(name: &str) -> bool {
+    name.split('/').any(|part| WRITTEN_BY_TOOLS.contains(&part)) || name.ends_with(".log")
+}
+
+/// Whether a file was last saved, at this time in nanoseconds, before a command began: then the command itself did not write it.
+fn was_there(saved: u64, began: Option<Timestamp>) -> bool {
+    began.is_none_or(|began| i64::try_from(saved / 1_000_000).is_ok_and(|saved| saved < began.ms()))
 }
 
 /// The time of the last change of each file, in nanoseconds. 0 for a path without a file.
@@ -167,4 +189,26 @@ pub(super) fn is_our_own(tool: &ToolCall) -> bool {
     ["mcp__hivemind__", "mcp_hivemind_", "hivemind-", "hivemind_"]
         .iter()
         .any(|prefix| tool.name.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_of_tools, was_there};
+    use crate::domain::time::Timestamp;
+
+    /// Red before: a report that the failing command wrote itself was a change by others at each failure.
+    #[test]
+    fn what_a_command_writes_itself_is_no_change_by_others() {
+        for name in
+            ["coverage/lcov.info", "web/.next/trace", "test-results/a/trace.zip", "target/a.d", "a.log"]
+        {
+            assert!(is_of_tools(name), "{name}");
+        }
+        for name in ["src/coverage.rs", "report.xml", "tests/results.rs"] {
+            assert!(!is_of_tools(name), "{name}");
+        }
+        let began = Some(Timestamp::from_ms(2_000));
+        assert!(was_there(1_999_999_999, began) && was_there(9_000_000_000, None));
+        assert!(!was_there(2_000_000_000, began) && !was_there(2_500_000_000, began));
+    }
 }

@@ -39,12 +39,14 @@ impl Hooked {
     /// A tool has run.
     pub(super) fn after(&mut self, tool: &ToolCall, outcome: &ToolOutcome) -> Result<Answer, Failure> {
         let (mut answer, mut commands) = (Answer::Silence, Vec::new());
-        if let Some(news) = self.news() {
+        let began = self.news().and_then(|news| {
+            let began = news.began(&called(tool));
             news.end_call(&called(tool));
-        }
+            began
+        });
         if !is_our_own(tool) && !outcome.refused {
             let action = self.action();
-            commands = self.observed(tool, outcome, action.as_ref());
+            commands = self.observed(tool, outcome, action.as_ref(), began);
             // The observation is recorded even if the advice fails.
             if let Some(action) = action.filter(|_| self.call.is_heard())
                 && let Ok((advice, firings)) = self.advice(&action)

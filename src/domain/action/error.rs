@@ -51,7 +51,7 @@ pub(super) static QUOTED: LazyLock<Regex> =
 static PATH: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"(^|[\s(\[=,:])(?:[a-z]+://[^\s)\],]+|[\w.@~$-]*/[^\s:)\],]*|[A-Z]:\\[^\s:)\],]*)")
 });
-static HEX: LazyLock<Regex> = LazyLock::new(|| {
+pub(super) static HEX: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"\b(?:0x[0-9a-fA-F]+|[0-9a-f]*(?:\d[a-f]|[a-f]\d)[0-9a-f]{5,}(?:-[0-9a-f]+)*)\b")
 });
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| regex(r"\b\d[\d.,:]*(?:ms|s|m|h|[kKMG]i?B|%)?(?:\b|$)"));

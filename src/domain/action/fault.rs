@@ -5,7 +5,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::error::{ERROR, QUOTED, clean, error_signature, from_checkout, lines, names, regex, says_little};
+use super::error::{
+    ERROR, HEX, QUOTED, clean, error_signature, from_checkout, lines, names, regex, says_little,
+};
 use super::steady::{steady, steady_line};
 use crate::domain::text::OutputTail;
 
@@ -25,7 +27,7 @@ pub fn fault(signature: &str, tail: Option<&str>) -> String {
         return format!("{signature}\n{}", steady(whole));
     }
     let mut said: BTreeSet<String> =
-        errors.iter().flat_map(|line| names(line).into_iter().chain(named_besides(line))).collect();
+        errors.iter().flat_map(|line| names_of(line).chain(named_besides(line))).collect();
     said.extend(named_around(whole));
     let names_nothing = said.is_empty();
     let errors: Vec<String> = errors.iter().map(|line| steady_line(line)).collect();
@@ -35,6 +37,11 @@ pub fn fault(signature: &str, tail: Option<&str>) -> String {
     }
     said.extend(errors.iter().flat_map(|line| numbers(line, names_nothing)));
     std::iter::once(signature.to_owned()).chain(said).collect::<Vec<_>>().join("\n")
+}
+
+/// What a line of an error [`names`], without the ids in it: a container has another one in the next run.
+fn names_of(line: &str) -> impl Iterator<Item = String> {
+    names(line).into_iter().map(|name| HEX.replace_all(&name, "{hex}").into_owned())
 }
 
 /// A text in quotes without what surrounds it.
@@ -93,15 +100,23 @@ fn numbers(line: &str, of_any: bool) -> Vec<String> {
             r"(?i-u:\b(?:status|code|exit|exited|errno|error|signal|http(?:/[0-9.]+)?)\b[ -/:<-~]{0,12}([0-9]{1,5})\b)",
             r"|(?-u:\b[A-Z]{2,}-([0-9]+)\b)",
             r"|(?i-u:\b(?:version|python|node|java|v) ?|\w(?:==|>=|<=|~=|@))([0-9]+(?:\.[0-9]+)*)",
+            // `failed (401)`, `requires rustc 1.88`
+            r"|\(([45][0-9]{2})\)(?:[.,:;]|$)",
+            r"|(?i-u:\b(?:requires?|needs?|wants?)(?: [a-z@/+_-]+){1,3} v?)([0-9]+(?:\.[0-9]+)+)",
         ))
     });
     static NUMBER: LazyLock<Regex> = LazyLock::new(|| regex(r"(?-u:\b[0-9]+(?:\.[0-9]+)*\b)"));
     // Node and others write a port behind the colons of an address for all.
     static PORT: LazyLock<Regex> = LazyLock::new(|| regex(r"::([0-9]{2,5})(?-u:\b)"));
     let ports: Vec<String> = PORT.captures_iter(line).map(|found| found[1].to_owned()).collect();
-    // A place in a file moves with each edit.
+    // A place in a file moves with each edit, and the next run has other ids, tries and sizes.
     static LINE: LazyLock<Regex> = LazyLock::new(|| {
-        regex(r"[:(][0-9]+(?:[:,][0-9]+)*\)?|(?i-u:\b(?:line|column|col|pid|process|thread) [0-9]+)")
+        regex(concat!(
+            r"(?::|(?-u:\b)\()[0-9]+(?:[:,][0-9]+)*\)?",
+            r"|(?i-u:\b(?:line|column|col|pid|process|thread) [0-9]+)",
+            r"|(?i-u:\b(?:attempt|try|retry) [0-9]+(?: of [0-9]+|/[0-9]+)?)",
+            r"|(?-u:\b[0-9]{4,} bytes\b)",
+        ))
     });
     let line = LINE.replace_all(line, " ");
     if of_any {
@@ -199,6 +214,25 @@ mod tests {
             ),
             ("error: `pool` needs python>=3.11\n".to_owned(), "error: `pool` needs python>=3.9\n".to_owned()),
             (panicked("load", "load.go", 1, "9"), panicked("save", "save.go", 1, "9")),
+            // Red before: a number in brackets was a place, and a version counted behind few words.
+            (
+                "Error: login to registry failed (401)\n".to_owned(),
+                "Error: login to registry failed (503)\n".to_owned(),
+            ),
+            (
+                "Error: upload of `pool` failed (401)\n".to_owned(),
+                "Error: upload of `pool` failed (503)\n".to_owned(),
+            ),
+            (
+                "error: package `a v1.0.2` cannot be built because it requires rustc 1.88 or newer\n"
+                    .to_owned(),
+                "error: package `a v1.0.2` cannot be built because it requires rustc 1.95 or newer\n"
+                    .to_owned(),
+            ),
+            (
+                "error: key of pool must have 16 bytes\n".to_owned(),
+                "error: key of pool must have 32 bytes\n".to_owned(),
+            ),
         ] {
             assert_ne!(of(&one), of(&other), "{one} | {other}");
         }
@@ -225,6 +259,27 @@ mod tests {
             (
                 "error: pool timed out after 30s, request 4711 at 10:12:13".to_owned(),
                 "error: pool timed out after 31s, request 4822 at 11:14:00".to_owned(),
+            ),
+            // Red before: ids in quotes, tries and sizes of memory counted.
+            (
+                format!("Error: container \"{}\" holds the name of shop\n", "4f5a8b1c9d2e"),
+                format!("Error: container \"{}\" holds the name of shop\n", "aa5a8b1c9d2e"),
+            ),
+            (
+                format!("Error: container \"{}\" holds the name of shop\n", "4f".repeat(32)),
+                format!("Error: container \"{}\" holds the name of shop\n", "a1".repeat(32)),
+            ),
+            (
+                format!("fatal: bad object '{}' of shop\n", "4f5a".repeat(10)),
+                format!("fatal: bad object '{}' of shop\n", "a1b2".repeat(10)),
+            ),
+            (
+                "Error: migration transom failed (attempt 3 of 5)\n".to_owned(),
+                "Error: migration transom failed (attempt 5 of 5)\n".to_owned(),
+            ),
+            (
+                "Error: out of memory while packing 1048576 bytes\n".to_owned(),
+                "Error: out of memory while packing 2097152 bytes\n".to_owned(),
             ),
             (
                 "error: process 4711 holds the lock at 0x7ffe1200".to_owned(),

@@ -82,6 +82,16 @@ fn looks(line: &str, depth: usize) -> bool {
         })
 }
 
+/// The arguments of git from its command on, without the options before it. `None` without a command.
+pub(super) fn command_of_git(mut arguments: &[String]) -> Option<&[String]> {
+    while let [option, rest @ ..] = arguments
+        && option.starts_with('-')
+    {
+        arguments = rest.get(usize::from(GIT_OPTIONS.contains(&option.as_str()))..)?;
+    }
+    (!arguments.is_empty()).then_some(arguments)
+}
+
 fn command_looks(text: &str, before: Joint, depth: usize) -> bool {
     let Ok(words) = shell_words::split(text) else { return false };
     let words = after_keywords(&words);
@@ -95,15 +105,7 @@ fn command_looks(text: &str, before: Joint, depth: usize) -> bool {
         return line_for_shell(arguments).is_some_and(|line| looks(line, depth));
     }
     if program == "git" {
-        let mut words = arguments.iter();
-        let mut verb = words.next();
-        while let Some(option) = verb.filter(|word| word.starts_with('-')) {
-            if GIT_OPTIONS.contains(&option.as_str()) {
-                words.next();
-            }
-            verb = words.next();
-        }
-        return verb.is_none_or(|verb| !GIT_SHOWS.contains(&verb.as_str()));
+        return command_of_git(arguments).is_none_or(|command| !GIT_SHOWS.contains(&command[0].as_str()));
     }
     if program == "find" {
         return !arguments.iter().any(|word| word.starts_with("-exec") || word.starts_with("-ok"));

@@ -184,6 +184,8 @@ impl Reading<'_> {
         let mut outside = Vec::new();
         let mut compounds = 0_usize;
         let mut after_cd = false;
+        // What the command before prints into the pipe.
+        let mut printed: Option<String> = None;
         let (steps, rest) = read_with_rest(line);
         for step in steps {
             match step {
@@ -205,6 +207,11 @@ impl Reading<'_> {
                         compounds += usize::from(matches!(first.as_str(), "if" | "while" | "until"));
                         words = rest;
                     }
+                    let piped = std::mem::take(&mut printed).filter(|_| before == Joint::Pipe);
+                    if let Some(program) = piped.as_ref().filter(|_| document::is_for_shell(words)) {
+                        self.within(program, cwd.as_deref(), depth);
+                    }
+                    printed = document::printed(words, piped);
                     // This command runs only if `cd` failed.
                     let is_instead = std::mem::take(&mut after_cd) && before == Joint::Else;
                     match words.first().map(String::as_str) {
@@ -420,7 +427,7 @@ pub fn inside_shell(words: &[String], dir: &str) -> Option<Vec<NormalCommand>> {
 }
 
 /// The script that a shell runs, and its arguments. `None` without a script.
-fn script_of(mut arguments: &[String]) -> Option<&[String]> {
+pub(super) fn script_of(mut arguments: &[String]) -> Option<&[String]> {
     while let [option, rest @ ..] = arguments {
         arguments = match option.as_str() {
             "--" => return Some(rest).filter(|rest| !rest.is_empty()),

@@ -1,5 +1,7 @@
 //! Splits a shell line into its simple commands: quotes, operators, redirections, substitutions.
 
+use super::document;
+
 /// The mask for a value that only the shell knows: of a substitution, or of a parameter with operators.
 pub(super) const VALUE: &str = "{value}";
 /// The words of the shell that stand before a bracket.
@@ -108,6 +110,9 @@ struct Cutter<'l> {
 
 /// The most here-documents that begin on one line.
 const MAX_DOCUMENTS: usize = 16;
+
+/// The longest command that is looked at for a shell, in bytes. It is taken apart at each here-string of a line.
+const MAX_SHELL_BYTES: usize = 1_024;
 
 /// The here-documents that are passed over. A line with another one is unclear from there on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -256,6 +261,13 @@ impl<'l> Cutter<'l> {
         Some(())
     }
 
+    /// Whether the command so far is a shell that reads its program from its input.
+    fn is_for_shell(&self) -> bool {
+        let command = self.text.trim();
+        command.len() <= MAX_SHELL_BYTES
+            && shell_words::split(command).is_ok_and(|words| document::is_for_shell(&words))
+    }
+
     fn is_between_words(&self) -> bool {
         self.text.is_empty() || self.text.ends_with(' ') && !self.text.ends_with("\\ ")
     }
@@ -388,8 +400,10 @@ impl<'l> Cutter<'l> {
         let operator = &self.line[self.at..operator.map_or(self.line.len(), |length| self.at + length)];
         match operator {
             "<<" => {
-                let is_written =
-                    || self.text.split_whitespace().next().is_some_and(|it| it == "cat" || it == "tee");
+                let is_written = || {
+                    self.text.split_whitespace().next().is_some_and(|it| it == "cat" || it == "tee")
+                        && !document::leads_to_shell(&self.line[self.at..])
+                };
                 if match self.follows {
                     Documents::None => true,
                     Documents::Written => !is_written(),
@@ -415,6 +429,8 @@ impl<'l> Cutter<'l> {
                 self.text.push(' ');
                 return Some(());
             }
+            // The program of a shell.
+            "<<<" if !self.is_strict() && self.is_for_shell() => return None,
             "<" | ">" if self.byte(1) == Some(b'(') => {
                 let end = closing(self.line.as_bytes(), self.at + 2, b')', MAX_NESTING)?;
                 self.within.push(self.line[self.at + 2..end].to_owned());

@@ -1,5 +1,7 @@
 //! Matches a command that a hook saw with a claim: a file in the claim's scopes, or the command of its trigger.
 
+mod losing;
+
 use super::looks::{OF_COMMANDS, only_looks};
 use super::normal::{NormalCommand, name};
 use super::{Action, Attempt, Kind, SOME_WORKSPACE, met, normalise};
@@ -16,17 +18,6 @@ const CHANGERS: [(&str, &str); 4] = [
     ("patch", "-p0 -p1 -p2"),
 ];
 
-/// Programs that delete files.
-const DELETING: [&str; 4] = ["rm", "rmdir", "shred", "truncate"];
-/// Commands of git that throw away changes which are in no commit, and the words with which they do. Without words, always.
-const GIVING_UP: [(&str, &[&str]); 6] = [
-    ("checkout", &["--", ".", "-f", "--force"]),
-    ("clean", &[]),
-    ("reset", &["--hard", "--merge"]),
-    ("restore", &[]),
-    ("stash", &["drop", "clear"]),
-    ("switch", &["-f", "--force", "--discard-changes"]),
-];
 /// Programs that put files in place, and change none that is there.
 const BRINGING: [&str; 5] = ["chmod", "cp", "ln", "mkdir", "touch"];
 
@@ -82,27 +73,17 @@ pub fn changes_files(line: &str) -> bool {
 }
 
 /// Whether a line may have mended what failed before it: it does more than look, brings files or another state of the
-/// repository, or sets a variable. No advice names what deletes.
+/// repository, or sets a variable. No advice names what deletes, nor a line that is not understood as a whole.
 pub fn may_mend(line: &str) -> bool {
-    let commands = normalise(line, SOME_WORKSPACE, SOME_WORKSPACE);
-    let runs = |programs: &[&str]| {
-        commands
-            .iter()
-            .any(|command| programs.contains(&name(command.words().first().map_or("", |word| word))))
-    };
-    let gives_up_changes = |command: &NormalCommand| {
-        let words: Vec<&str> = command.words().iter().map(String::as_str).collect();
-        matches!(words.as_slice(), ["git", verb, rest @ ..] if GIVING_UP.iter().any(|(known, with)| {
-            known == verb && (with.is_empty() || rest.iter().any(|word| with.contains(word)))
-        }))
-    };
-    if runs(&DELETING) || commands.iter().any(gives_up_changes) {
+    if losing::loses(line) {
         return false;
     }
+    let commands = normalise(line, SOME_WORKSPACE, SOME_WORKSPACE);
+    let brings = |command: &NormalCommand| BRINGING.contains(&name(&command.words()[0]));
     let is_set = line.split_once('=').is_some_and(|(before, value)| {
         before.strip_prefix("export ").is_some_and(|name| !name.trim().contains(' ')) && !value.is_empty()
     });
-    !only_looks(line) || is_set || runs(&BRINGING) || changes_files(line)
+    !only_looks(line) || is_set || commands.iter().any(brings) || changes_files(line)
 }
 
 /// The files of the workspace that these commands name.
