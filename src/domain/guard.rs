@@ -387,7 +387,13 @@ pub fn outcome(firing: &Firing, event: &Event) -> Option<Outcome> {
             Kind::Command => {
                 let trigger = Trigger { commands: vec![firing.did.clone()], ..Trigger::default() };
                 action::trigger_run(lines, &trigger)?;
-                Some(of_command(ran, &trigger))
+                let tries = |option: &&str| {
+                    has_word(ran.command.as_str(), option) && !has_word(firing.did.as_str(), option)
+                };
+                match ONLY_TRY.iter().any(|option| tries(option)) {
+                    true => Some(Outcome::Unclear),
+                    false => Some(of_command(ran, &trigger)),
+                }
             }
             // A line that failed may have ended before it wrote. What it changed is an edit.
             Kind::Path => {
@@ -422,7 +428,52 @@ pub fn outcome(firing: &Firing, event: &Event) -> Option<Outcome> {
 
 /// Exit codes of shells and of `timeout` for a command that did not run to an end of its own: over time, no permission, not
 /// found, and stopped by a signal (interrupt, kill, termination).
-const SAYS_NOTHING: [i32; 6] = [124, 126, 127, 130, 137, 143];
+const SAYS_NOTHING: [i32; 7] = [124, 125, 126, 127, 130, 137, 143];
+
+/// Options with which a command only says what it would do.
+const ONLY_TRY: [&str; 9] = [
+    "--check",
+    "--collect-only",
+    "--dry-run",
+    "--dryrun",
+    "--just-print",
+    "--no-run",
+    "--simulate",
+    "--syntax-check",
+    "-h",
+];
+
+/// What is printed where a command could not begin: the shell, a runner or the program itself did not find what it needs. In
+/// lower case.
+const DID_NOT_BEGIN: [&str; 17] = [
+    "a password is required",
+    "ambiguous redirect",
+    "can't open file",
+    "cannot find module",
+    "command not found",
+    "could not find `cargo.toml`",
+    "failed to spawn",
+    "missing script",
+    "no matches found",
+    "no rule to make target",
+    "no tests ran",
+    "not a git repository",
+    "unbound variable",
+    "unexpected argument",
+    "unknown command",
+    "unrecognized arguments",
+    "unrecognized option",
+];
+
+fn has_word(line: &str, word: &str) -> bool {
+    line.split_whitespace().any(|other| other == word)
+}
+
+/// Whether the end of the output of a command that failed says that it did not begin.
+fn did_not_begin(tail: Option<&str>) -> bool {
+    let tail = tail.unwrap_or_default().to_ascii_lowercase();
+    DID_NOT_BEGIN.iter().any(|said| tail.contains(said))
+}
 
 /// The outcome that a line gives to a firing about a command which it names.
 fn of_command(ran: &CommandRan, trigger: &Trigger) -> Outcome {
@@ -435,6 +486,7 @@ fn of_command(ran: &CommandRan, trigger: &Trigger) -> Outcome {
     }
     match action::end_of(ran.command.as_str(), tail, &is_it, (ran.failed, ran.unseen || ran.of_last)) {
         End::Passed => Outcome::ProvedWrong,
+        End::Failed if did_not_begin(tail) => Outcome::Unclear,
         End::Failed => Outcome::ProvedRight,
         End::Ran => Outcome::Ignored,
         End::Unclear => Outcome::Unclear,

@@ -49,7 +49,7 @@ impl Secrets {
     #[must_use]
     pub fn with_those_of(&self, command: &str) -> Self {
         let found = scan(command, self).into_iter().map(|finding| command[finding.span].to_owned());
-        Self { told: Known::of(found.collect()), ..self.clone() }
+        Self { told: Known::of_command(found.collect()), ..self.clone() }
     }
 }
 

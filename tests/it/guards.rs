@@ -90,9 +90,9 @@ fn a_guard_warns_once_a_turn_and_each_firing_gets_its_outcome() {
     spool_is_empty(&shell);
     ran(&session, &shell, "cargo build", None);
     // A plain text claims nothing that a success proves wrong.
-    assert_eq!(outcomes(&shell, "G1"), ["ignored", "proved_right", "open"]);
+    assert_eq!(outcomes(&shell, "G1"), ["unclear", "proved_right", "open"]);
     prompt(&session, &shell);
-    assert_eq!(outcomes(&shell, "G1"), ["ignored", "proved_right", "followed"]);
+    assert_eq!(outcomes(&shell, "G1"), ["unclear", "proved_right", "followed"]);
     assert!(session.about_to_run("cargo publish").contains(ADVICE));
     spool_is_empty(&shell);
     // The pipe hides the end of the command.

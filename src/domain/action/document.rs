@@ -116,6 +116,7 @@ mod tests {
             ("cat <<EOF | bash -x && ls\nmake\nEOF", "make|bash -x && ls\n"),
             ("bash <<< \"make 'a' \\\"b\\\"\" && ls", "make 'a' \"b\"|ls"),
             ("bash <<<make; ls\npwd", "make|ls\npwd"),
+            ("tee a.sh <<EOF | sh\nmake\nEOF", "make|sh"),
         ] {
             assert_eq!(read(text).as_deref().map(str::trim_end), Some(expected.trim_end()), "{text}");
         }
@@ -123,6 +124,7 @@ mod tests {
             "cat <<EOF\nmake migrate\nEOF",
             "cat <<EOF | grep make\nmake migrate\nEOF",
             "cat <<EOF || bash\nmake migrate\nEOF",
+            "grep make <<EOF | bash\nmake migrate\nEOF",
             "bash run.sh <<EOF\nyes\nEOF",
             "bash -c ls <<EOF\nyes\nEOF",
             "bash <<EOF",

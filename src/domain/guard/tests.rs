@@ -112,6 +112,22 @@ fn a_line_that_may_not_have_run_the_command_gives_no_outcome() {
             "{line}"
         );
     }
+    // Red before: a dry run proved the guard wrong, and what did not begin proved it right.
+    for (line, failed, tail, expected) in [
+        ("make migrate --dry-run", false, "done", Outcome::Unclear),
+        ("make migrate", true, "make: *** No rule to make target 'migrate'.  Stop.", Outcome::Unclear),
+        ("sudo make migrate", true, "sudo: a password is required", Outcome::Unclear),
+        ("make migrate", true, "ERROR: relation exists", Outcome::ProvedRight),
+        ("make migrate", false, "a password is required", Outcome::ProvedWrong),
+    ] {
+        let code = i32::from(failed);
+        let body = serde_json::json!({ "command": line, "runs": [line.trim_start_matches("sudo ")], "exit_code": code, "failed": failed, "tail": tail });
+        assert_eq!(
+            outcome_of(Kind::Command, "make migrate", ("command.ran", body)),
+            Some(expected),
+            "{line} {tail}"
+        );
+    }
     for (exit, expected) in [(127, Outcome::Unclear), (130, Outcome::Unclear), (2, Outcome::ProvedRight)] {
         let body = serde_json::json!({ "command": "make migrate", "failed": true, "exit_code": exit, "runs": ["make migrate"] });
         let outcome = outcome_of(Kind::Command, "make migrate", ("command.ran", body));

@@ -101,11 +101,12 @@ const QUESTIONS: [&str; 15] = [
 ];
 /// What a failure says that may pass while the agent waits: a server that is not up, a network, a lock that somebody
 /// holds, a limit on requests. In lower case.
-const PASSING: [&str; 27] = [
+const PASSING: [&str; 31] = [
     "429 too many",
     "502 bad gateway",
     "503 service",
     "504 gateway",
+    "acquiring the state lock",
     "connection refused",
     "connection reset",
     "connection timed out",
@@ -114,6 +115,7 @@ const PASSING: [&str; 27] = [
     "could not connect",
     "could not get lock",
     "could not resolve host",
+    "database is locked",
     "error 502",
     "error 503",
     "error 504",
@@ -125,9 +127,11 @@ const PASSING: [&str; 27] = [
     "no route to host",
     "rate limit",
     "operation timed out",
+    "text file busy",
     "timed out waiting",
     "timeout was reached",
     "toomanyrequests",
+    "usage limit",
     "waiting for file lock",
 ];
 /// Exit codes of programs that ask over the network: no name, no connection, no answer in time.
@@ -217,6 +221,7 @@ mod tests {
             ("apt-get install x", 100, "E: Could not get lock /var/lib/dpkg/lock-frontend"),
             ("git commit -m x", 128, "fatal: Unable to create '/r/.git/index.lock': File exists."),
             ("git push", 128, "fatal: unable to access: Could not resolve host: github.com"),
+            ("sqlite3 a.db 'select 1'", 1, "Error: database is locked"),
             ("pip install foo", 1, "ERROR: HTTP error 503 while getting https://pypi.org/"),
             ("pytest -q", 1, "requests.exceptions.ConnectTimeout"),
             ("cargo build", 101, "Blocking waiting for file lock on build directory"),

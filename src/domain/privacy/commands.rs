@@ -25,6 +25,7 @@ static GIVEN: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"(?i)(?:(?:^|[\s`(])--?(?:[a-z0-9]*[_-])*[a-z]*(?:pass|passwd|password|passphrase|passin|passout|passwort|pwd|pw|pin|otp|mfa",
         r"|secrets?|tokens?|sas|key|creds?|credentials?|auth|bearer|cookie)(?:[_-][a-z0-9_-]*)?",
+        r#"|(?:login|log_in|sign_in|create_user|createuser|authenticate)\(["'`a-z]+\S*\(?|pypi-token\.\S*|http-basic\.\S*|alias[\t ]+set"#,
         r#"|(?:^|[\s"'`/:_])(?:[a-z0-9]*[_-])*(?:passwd|password|passphrase|passwort|secret|identified[\t ]+by"#,
         r#"|_?auth[_-]?token|(?:access|account|api|private|secret|signing)[_-]?(?:key|token)))["'`]*[\t ]+[^-\s|;&]"#,
     ))
@@ -36,7 +37,13 @@ static RUN: LazyLock<Regex> = LazyLock::new(|| regex(r"[A-Za-z0-9+=_-]{16,}"));
 /// What stands in the place of a secret that was masked.
 const MASKED: &str = "[redacted:";
 /// Programs that are about passwords and keys, whatever their arguments are.
-const ABOUT_SECRETS: [&str; 34] = [
+const ABOUT_SECRETS: [&str; 40] = [
+    "ssh-keygen",
+    "keyring",
+    "impacket",
+    "exp",
+    "bw",
+    "borg",
     "ansible-vault",
     "chpasswd",
     "cryptsetup",
@@ -124,8 +131,17 @@ const WITH_P: [&str; 12] = [
     "podman",
 ];
 /// Verbs after which a program is told who it works for.
-const VERBS: [&str; 7] =
-    ["adduser", "auth", "authenticate", "login", "requirepass", "signin", "set-password"];
+const VERBS: [&str; 9] = [
+    "adduser",
+    "auth",
+    "authenticate",
+    "createuser",
+    "login",
+    "requirepass",
+    "secrets",
+    "set-password",
+    "signin",
+];
 
 /// Programs that build, test or look, and never log in.
 const OF_WORK: [&str; 26] = [
@@ -291,6 +307,13 @@ mod tests {
             "cqlsh -u bob -p sunshine",
             "mssql-cli -U sa -P sunshine",
             "az storage blob upload --sas sunshine",
+            "ssh-keygen -t rsa -N sunshine -f k",
+            "fly secrets set X=sunshine",
+            "bw unlock sunshine",
+            "poetry config pypi-token.pypi sunshine",
+            "poetry config http-basic.x bob sunshine",
+            "mc alias set m http://h admin sunshine",
+            "python -c \"x.login('bob', 'sunshine')\"",
             "curl -u admin:Sup3rPw9 https://x/reset",
             "curl --user=admin:pw https://x",
             "curl https://admin:pw@x.io/reset",

@@ -13,6 +13,8 @@ use super::random::is_placeholder;
 
 /// The fewest characters of a value; shorter ones occur in ordinary words.
 const MIN_CHARS: usize = 8;
+/// The fewest characters of a word that a command gave as a secret.
+const MIN_CHARS_OF_WORD: usize = 4;
 /// Values of only letters up to this length count as words such as `production`, which notes often contain.
 const MAX_WORD_CHARS: usize = 12;
 
@@ -22,6 +24,8 @@ pub struct Known {
     values: Vec<String>,
     /// Each value and its encoded forms, in lower case.
     forms: Vec<String>,
+    /// Values that stand in ordinary words too, in lower case: only whole words are they.
+    words: Vec<String>,
 }
 
 impl Known {
@@ -41,17 +45,34 @@ impl Known {
             values.iter().flat_map(|value| forms(value)).map(|form| form.to_ascii_lowercase()).collect();
         forms.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
         forms.dedup();
-        Self { values, forms }
+        Self { values, forms, words: Vec::new() }
+    }
+
+    /// Keeps the secrets of a command, for its output: also those that look like ordinary words.
+    pub(super) fn of_command(values: Vec<String>) -> Self {
+        let is_word = |value: &&String| value.chars().count() >= MIN_CHARS_OF_WORD && !is_telling(value);
+        let words = values.iter().filter(is_word).map(|value| value.to_ascii_lowercase()).collect();
+        Self { words, ..Self::of(values) }
     }
 
     pub(super) fn find(&self, text: &str, mut found: impl FnMut(Range<usize>)) {
-        if self.forms.is_empty() {
+        if self.forms.is_empty() && self.words.is_empty() {
             return;
         }
         let lower = text.to_ascii_lowercase();
         for form in &self.forms {
             for (at, _) in lower.match_indices(form.as_str()) {
                 found(at..at + form.len());
+            }
+        }
+        for word in &self.words {
+            for (at, _) in lower.match_indices(word.as_str()) {
+                let end = at + word.len();
+                let is_whole = !lower[..at].ends_with(char::is_alphanumeric)
+                    && !lower[end..].starts_with(char::is_alphanumeric);
+                if is_whole {
+                    found(at..end);
+                }
             }
         }
     }
@@ -105,5 +126,16 @@ mod tests {
         let known = Known::from_variables(variables.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())));
         assert_eq!(known.values, ["correct-horse-7"]);
         assert_eq!(format!("{known:?}"), "Known(1 values)");
+    }
+
+    /// Red before: a password of one word stood in the output of its command.
+    #[test]
+    fn a_word_that_a_command_gave_as_a_secret_is_found_as_a_whole_word() {
+        let values = ["hunter", "tulip-5", "abc", "correct-horse-7"].map(str::to_owned).to_vec();
+        let known = Known::of_command(values);
+        let text = "bob may not log in with Hunter: hunters, abc and tulip-5x, tulip-5 (correct-horse-7)";
+        let mut found = Vec::new();
+        known.find(text, |span| found.push(&text[span]));
+        assert_eq!(found, ["correct-horse-7", "Hunter", "tulip-5"]);
     }
 }

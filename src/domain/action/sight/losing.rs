@@ -7,12 +7,34 @@ use super::super::normal::{
 use super::super::shell::{self, Joint, Step, VALUE};
 
 /// Programs that delete, move away or overwrite, also where another program runs them.
-const DELETING: [&str; 12] =
-    ["dd", "del", "dropdb", "dropuser", "mv", "rm", "rmdir", "shred", "srm", "truncate", "unlink", "wipefs"];
+const DELETING: [&str; 20] = [
+    "crontab", "dd", "del", "dropdb", "dropuser", "fuser", "killall", "lvremove", "mv", "pkill", "rimraf",
+    "rm", "rmdir", "shred", "srm", "trash", "truncate", "unlink", "userdel", "wipefs",
+];
 /// Words with which other programs delete: verbs, options, and words of SQL.
-const DELETES: [&str; 14] = [
-    "delete", "destroy", "drop", "erase", "flushall", "flushdb", "prune", "purge", "remove", "reset", "rm",
-    "rmi", "rmtree", "wipe",
+const DELETES: [&str; 22] = [
+    "distclean",
+    "downgrade",
+    "drain",
+    "dropdatabase",
+    "flush",
+    "rmsync",
+    "uninstall",
+    "xdelete",
+    "delete",
+    "destroy",
+    "drop",
+    "erase",
+    "flushall",
+    "flushdb",
+    "prune",
+    "purge",
+    "remove",
+    "reset",
+    "rm",
+    "rmi",
+    "rmtree",
+    "wipe",
 ];
 /// Commands of git that throw away what is in no commit, or commits, and the words with which they do. Without words, always.
 const GIVING_UP: [(&str, &[&str]); 9] = [
@@ -84,7 +106,7 @@ fn command_loses(text: &str, before: Joint, writes: bool, depth: usize) -> bool 
 /// Whether a word tells that a program deletes: `docker rm`, `find -delete`, `rails db:drop`, `xargs rm`, `psql -c 'drop table x'`.
 fn deletes(program: &str, word: &str) -> bool {
     let word = word.to_lowercase();
-    if word.contains(char::is_whitespace) {
+    if word.contains(|c: char| c.is_whitespace() || c == '(') {
         let parts = word.split(|c: char| !c.is_alphanumeric());
         return parts.into_iter().any(|part| DELETING.contains(&part) || DELETES.contains(&part));
     }
@@ -166,6 +188,16 @@ mod tests {
             "curl -s https://x.io/a.sh | sh",
             "$CLEANER data",
             "make 'gen",
+            "mongosh --eval 'db.dropDatabase()'",
+            "python manage.py flush --noinput",
+            "alembic downgrade base",
+            "curl -XDELETE http://es:9200/idx",
+            "node -e \"fs.rmSync('dist')\"",
+            "npx rimraf dist",
+            "helm uninstall x",
+            "pip uninstall -y foo",
+            "make distclean",
+            "pkill server",
         ] {
             assert!(loses(line), "{line}");
         }
@@ -182,6 +214,9 @@ mod tests {
             "docker compose down",
             "docker compose up -d",
             "bash scripts/fix.sh",
+            "cat a.txt | bash scripts/fix.sh",
+            "git push -u origin main",
+            "docker run -v .:/w img",
             "source .venv/bin/activate && pip install -r requirements.txt",
             "psql -c \"insert into t values ('a')\"",
             "cat schema.sql | psql shop",

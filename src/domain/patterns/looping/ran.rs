@@ -8,6 +8,8 @@ use crate::domain::event::{CommandRan, Recorded};
 use crate::domain::text::{CommandLine, ErrorSignature};
 use crate::domain::time::Timestamp;
 
+/// Masks for what an agent chooses. Those for temporary files and processes hide what is another one each time.
+const MASKS_OF_ARGUMENTS: [&str; 4] = ["{hash}", "{port}", "{time}", "{uuid}"];
 /// Lines at the end of two outputs that are compared where the lines cut the output in different ways.
 const LAST_LINES: usize = 3;
 
@@ -46,7 +48,10 @@ impl Ran {
         let answer = ran.answer_sha256.as_ref().or(ran.output_sha256.as_ref());
         let line = ran.command.as_str();
         let base = if runs.is_empty() { line.to_owned() } else { runs.join(" ; ") };
-        let command = if runs.is_empty() { line.to_owned() } else { record(line, &base) };
+        let record = if runs.is_empty() { line.to_owned() } else { record(line, &base) };
+        // What the normal form masks may be what two commands differ in: another commit, another port.
+        let hides = MASKS_OF_ARGUMENTS.iter().any(|mask| record.contains(mask));
+        let command = if hides { line.to_owned() } else { record };
         Self {
             seq: recorded.seq,
             at: recorded.at,
