@@ -262,6 +262,7 @@ mod tests {
             "cargo test --test pooled",
             "docker login -u me -p hunter2",
             "tool --password +abc1",
+            "BUILD_TOKEN=abcde12345 ./x",
             "tool --password THEIRS",
             "tool --password a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1",
             "PASSWORD=required",
