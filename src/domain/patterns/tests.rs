@@ -349,6 +349,30 @@ fn a_failure_that_may_pass_by_itself_is_a_loop_after_ten_times() {
     assert!(team.mine().is_empty(), "other hosts are no loop of one error either");
 }
 
+/// Red before: their normal form was the same.
+#[test]
+fn commands_that_differ_in_a_commit_or_a_port_are_no_loop() {
+    for (lines, is_loop) in [
+        (["git show a1b2c3d4e5 --stat"; 3], true),
+        (["git show a1b2c3d4e5 --stat", "git show b1b2c3d4e5 --stat", "git show c1b2c3d4e5 --stat"], false),
+        (["curl -f http://localhost:8001/x"; 3], true),
+        (
+            [
+                "curl -f http://localhost:8001/x",
+                "curl -f http://localhost:8002/x",
+                "curl -f http://localhost:8003/x",
+            ],
+            false,
+        ),
+    ] {
+        let mut team = Team::default();
+        for line in lines {
+            team.runs("ana", line, 1, "error: pool said no");
+        }
+        assert_eq!(!team.mine().is_empty(), is_loop, "{lines:?}");
+    }
+}
+
 #[test]
 fn looks_in_a_row_are_a_loop_if_they_are_near_and_show_the_same() {
     let same = ["cat a.rs"; 3];

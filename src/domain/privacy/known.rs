@@ -137,5 +137,8 @@ mod tests {
         let mut found = Vec::new();
         known.find(text, |span| found.push(&text[span]));
         assert_eq!(found, ["correct-horse-7", "Hunter", "tulip-5"]);
+        let mut found = 0;
+        Known::of_command(vec!["hunter".to_owned()]).find(text, |_| found += 1);
+        assert_eq!(found, 1);
     }
 }
