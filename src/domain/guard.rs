@@ -390,7 +390,7 @@ pub fn outcome(firing: &Firing, event: &Event) -> Option<Outcome> {
                 let tries = |option: &&str| {
                     has_word(ran.command.as_str(), option) && !has_word(firing.did.as_str(), option)
                 };
-                match ONLY_TRY.iter().any(|option| tries(option)) {
+                match ONLY_TRY.iter().any(tries) {
                     true => Some(Outcome::Unclear),
                     false => Some(of_command(ran, &trigger)),
                 }
