@@ -387,10 +387,15 @@ pub fn outcome(firing: &Firing, event: &Event) -> Option<Outcome> {
             Kind::Command => {
                 let trigger = Trigger { commands: vec![firing.did.clone()], ..Trigger::default() };
                 action::trigger_run(lines, &trigger)?;
-                let tries = |option: &&str| {
-                    has_word(ran.command.as_str(), option) && !has_word(firing.did.as_str(), option)
+                let meets = |line: &&CommandLine| {
+                    action::trigger_run(std::slice::from_ref(*line), &trigger).is_some()
                 };
-                match ONLY_TRY.iter().any(tries) {
+                let only_tries = |line: &CommandLine| {
+                    let is_new = |option: &&&str| !has_word(firing.did.as_str(), option);
+                    ONLY_TRY.iter().filter(is_new).any(|option| has_word(line.as_str(), option))
+                };
+                let mut met = lines.iter().filter(meets).peekable();
+                match met.peek().is_some() && met.all(only_tries) {
                     true => Some(Outcome::Unclear),
                     false => Some(of_command(ran, &trigger)),
                 }

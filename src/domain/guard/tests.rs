@@ -119,9 +119,10 @@ fn a_line_that_may_not_have_run_the_command_gives_no_outcome() {
         ("sudo make migrate", true, "sudo: a password is required", Outcome::Unclear),
         ("make migrate", true, "ERROR: relation exists", Outcome::ProvedRight),
         ("make migrate", false, "a password is required", Outcome::ProvedWrong),
+        ("make migrate --dry-run && make migrate", true, "ERROR: relation exists", Outcome::Ignored),
     ] {
         let code = i32::from(failed);
-        let body = serde_json::json!({ "command": line, "runs": [line.trim_start_matches("sudo ")], "exit_code": code, "failed": failed, "tail": tail });
+        let body = serde_json::json!({ "command": line, "runs": line.trim_start_matches("sudo ").split(" && ").collect::<Vec<_>>(), "exit_code": code, "failed": failed, "tail": tail });
         assert_eq!(
             outcome_of(Kind::Command, "make migrate", ("command.ran", body)),
             Some(expected),
