@@ -94,6 +94,11 @@ struct Line {
     why: Option<String>,
 }
 
+/// The directory in a path or a tag of one.
+fn directory(path: &str) -> Option<&str> {
+    path.rsplit_once('/').map(|(directory, _)| directory)
+}
+
 impl Line {
     fn of(place: String, became: Became) -> Self {
         let (claim_type, statement, claim_id) = (None, None, None);
@@ -237,7 +242,6 @@ impl Pass<'_> {
             explain: false,
         };
         let found = self.reads.ask(system::now(), |store| store.search_by_words(&search))?.0;
-        let directory = |tag: &str| tag.rsplit_once('/').map(|(directory, _)| directory.to_owned());
         let is_beside =
             |scope: &String| notes::is_tag(scope) && directory(scope) == directory(file.tag.as_str());
         let is_twin = |claim: &ClaimSummary| {
@@ -251,8 +255,6 @@ impl Pass<'_> {
 
     /// Whether a dry run would have added the same from a file beside.
     fn was_added(&self, file: &File, note: &Note) -> bool {
-        let directory =
-            |path: &str| path.rsplit_once('/').map_or_else(String::new, |(dir, _)| dir.to_owned());
         self.lines.iter().any(|line| {
             line.became == Became::Added
                 && line.claim_type == Some(note.claim_type)

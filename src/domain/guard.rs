@@ -386,7 +386,6 @@ pub fn outcome(firing: &Firing, event: &Event) -> Option<Outcome> {
             Kind::Error => firing.of_error(ran, lines),
             Kind::Command => {
                 let trigger = Trigger { commands: vec![firing.did.clone()], ..Trigger::default() };
-                action::trigger_run(lines, &trigger)?;
                 let meets = |line: &&CommandLine| {
                     action::trigger_run(std::slice::from_ref(*line), &trigger).is_some()
                 };
@@ -395,7 +394,8 @@ pub fn outcome(firing: &Firing, event: &Event) -> Option<Outcome> {
                     ONLY_TRY.iter().filter(is_new).any(|option| has_word(line.as_str(), option))
                 };
                 let mut met = lines.iter().filter(meets).peekable();
-                match met.peek().is_some() && met.all(only_tries) {
+                met.peek()?;
+                match met.all(only_tries) {
                     true => Some(Outcome::Unclear),
                     false => Some(of_command(ran, &trigger)),
                 }
@@ -431,8 +431,8 @@ pub fn outcome(firing: &Firing, event: &Event) -> Option<Outcome> {
     is_over.then_some(if is_write { Outcome::Ignored } else { Outcome::Followed })
 }
 
-/// Exit codes of shells and of `timeout` for a command that did not run to an end of its own: over time, no permission, not
-/// found, and stopped by a signal (interrupt, kill, termination).
+/// Exit codes of shells and of `timeout` for a command that did not run to an end of its own: over time, `timeout` or `docker`
+/// itself failed, no permission, not found, and stopped by a signal (interrupt, kill, termination).
 const SAYS_NOTHING: [i32; 7] = [124, 125, 126, 127, 130, 137, 143];
 
 /// Options with which a command only says what it would do.
