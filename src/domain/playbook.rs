@@ -207,6 +207,7 @@ type Sequence = Vec<u32>;
 
 /// All candidates of a mining.
 struct Mining<'t> {
+    tried: &'t [Tried],
     /// The steps of each task as numbers.
     tasks: Vec<&'t [u32]>,
     visits: usize,
@@ -223,7 +224,9 @@ impl Mining<'_> {
         if sequence.len() >= MIN_STEPS {
             let mut tasks: Vec<u32> = ends.iter().map(|(task, _)| *task).collect();
             tasks.dedup();
-            self.found.push((sequence.clone(), tasks));
+            if ended_well(self.tried, &tasks) {
+                self.found.push((sequence.clone(), tasks));
+            }
         }
         if sequence.len() == MAX_STEPS {
             return;
@@ -251,6 +254,36 @@ impl Mining<'_> {
     }
 }
 
+/// Whether these tasks are enough, and ended well often enough, for the steps that they share.
+fn ended_well(tried: &[Tried], tasks: &[u32]) -> bool {
+    let done = || tasks.iter().map(|task| &tried[*task as usize]).filter(|task| task.is_done);
+    let (good, all) = (done().count(), tasks.len());
+    good >= MIN_TASKS
+        && good as f64 / all as f64 >= MIN_SHARE
+        && lower_bound(good, all) >= MIN_BOUND
+        && are_different(done().map(day), MIN_DAYS)
+        && are_different(done().flat_map(|task| &task.sessions), MIN_SESSIONS)
+}
+
+/// The day on which the task ended.
+const fn day(task: &Tried) -> i64 {
+    task.ended_at.div_euclid(DAY_MS)
+}
+
+/// Whether there are at least `least` different values.
+fn are_different<T: PartialEq>(values: impl Iterator<Item = T>, least: usize) -> bool {
+    let mut seen = Vec::with_capacity(least);
+    for value in values {
+        if !seen.contains(&value) {
+            seen.push(value);
+        }
+        if seen.len() >= least {
+            return true;
+        }
+    }
+    false
+}
+
 /// The number of tasks among these places.
 fn supports(ends: &[(u32, u32)]) -> usize {
     ends.chunk_by(|(one, _), (other, _)| one == other).count()
@@ -275,8 +308,8 @@ pub fn mine(tried: &[Tried], known: &[Vec<Step>]) -> Vec<Found> {
             sequence
         })
         .collect();
-    let mut mining =
-        Mining { tasks: sequences.iter().map(Vec::as_slice).collect(), visits: 0, found: Vec::new() };
+    let tasks = sequences.iter().map(Vec::as_slice).collect();
+    let mut mining = Mining { tried, tasks, visits: 0, found: Vec::new() };
     let mut starts: BTreeMap<u32, Vec<(u32, u32)>> = BTreeMap::new();
     for (task, sequence) in (0..).zip(&sequences) {
         for (place, step) in (0..).zip(sequence) {
@@ -288,37 +321,93 @@ pub fn mine(tried: &[Tried], known: &[Vec<Step>]) -> Vec<Found> {
             mining.grow(&mut vec![step], &ends);
         }
     }
-    let mut found: Vec<(usize, Sequence, Found)> = closed(mining.found)
+    let as_steps =
+        |sequence: &[u32]| -> Vec<&Step> { sequence.iter().map(|number| steps[*number as usize]).collect() };
+    let done = |tasks: &[u32]| -> Vec<usize> {
+        tasks.iter().map(|task| *task as usize).filter(|task| tried[*task].is_done).collect()
+    };
+    let mut found: Vec<Candidate> = closed(mining.found)
         .into_iter()
-        .filter_map(|(sequence, tasks)| {
-            let tasks = tasks.into_iter().map(|task| task as usize);
-            let tasks: Vec<_> = tasks.map(|task| (&tried[task], sequences[task].as_slice())).collect();
-            let (between, found) = judged(&sequence, &steps, &tasks)?;
-            Some((between, sequence, found))
-        })
+        .filter(|(sequence, _)| as_steps(sequence).iter().any(|step| matches!(step, Step::Run(_))))
+        .map(|(sequence, tasks)| Candidate { done: done(&tasks), of: tasks.len(), sequence })
         .collect();
-    // The best come first: many tasks, many steps, and little between the steps.
-    found.sort_by_cached_key(|(between, _, one)| {
-        (std::cmp::Reverse(one.tasks.len() * one.steps.len()), *between, one.steps.clone())
-    });
+    found.sort_by_key(|one| std::cmp::Reverse(one.weight()));
     // Steps of known ones that no task took are none of a new one.
     let mut taken: Vec<Sequence> = known
         .iter()
         .map(|known| known.iter().map(|step| numbers.get(step).copied().unwrap_or(u32::MAX)).collect())
         .collect();
     let mut chosen: Vec<Found> = Vec::new();
-    for (_, sequence, one) in found {
-        if !taken.iter().any(|other| are_alike(&sequence, other)) {
-            chosen.push(one);
-            taken.push(sequence);
+    // The best come first: many tasks, many steps, and little between the steps.
+    for alike in found.chunk_by(|one, other| one.weight() == other.weight()) {
+        let is_new =
+            |one: &Candidate, taken: &[Sequence]| !taken.iter().any(|other| are_alike(&one.sequence, other));
+        let mut alike: Vec<(usize, Vec<&Step>, Vec<u64>, &Candidate)> = alike
+            .iter()
+            .filter(|one| is_new(one, &taken))
+            .filter_map(|one| {
+                let (between, evidence) = one.seen_in(tried, &sequences)?;
+                Some((between, as_steps(&one.sequence), evidence, one))
+            })
+            .collect();
+        alike.sort_by(|one, other| (one.0, &one.1).cmp(&(other.0, &other.1)));
+        for (_, steps, evidence, one) in alike {
+            if is_new(one, &taken) {
+                chosen.push(one.playbook(tried, steps, evidence));
+                taken.push(one.sequence.clone());
+            }
         }
     }
     chosen
 }
 
+/// A sequence that ended well often enough.
+struct Candidate {
+    sequence: Sequence,
+    /// The tasks with the sequence that ended as done.
+    done: Vec<usize>,
+    /// The number of all tasks with it.
+    of: usize,
+}
+
+impl Candidate {
+    /// The steps of all tasks that ended as done.
+    fn weight(&self) -> usize {
+        self.done.len() * self.sequence.len()
+    }
+
+    /// How many other steps are between those of the sequence in all its tasks, and the ledger positions of the first ones.
+    fn seen_in(&self, tried: &[Tried], sequences: &[Sequence]) -> Option<(usize, Vec<u64>)> {
+        let (mut between, mut evidence) = (0, Vec::new());
+        for task in &self.done {
+            let places = places(&self.sequence, &sequences[*task])?;
+            between += places.last()? - places.first()?;
+            evidence.extend(places.into_iter().map(|at| tried[*task].steps[at].1));
+        }
+        evidence.truncate(MAX_EVIDENCE);
+        evidence.sort_unstable();
+        evidence.dedup();
+        Some((between, evidence))
+    }
+
+    fn playbook(&self, tried: &[Tried], steps: Vec<&Step>, evidence: Vec<u64>) -> Found {
+        let done: Vec<&Tried> = self.done.iter().map(|task| &tried[*task]).collect();
+        let sessions: BTreeSet<&String> = done.iter().flat_map(|task| &task.sessions).collect();
+        let days: BTreeSet<i64> = done.iter().map(|task| day(task)).collect();
+        Found {
+            evidence,
+            tasks: done.iter().map(|task| task.task).collect(),
+            of: self.of as u64,
+            sessions: sessions.len() as u64,
+            days: days.len() as u64,
+            steps: steps.into_iter().cloned().collect(),
+        }
+    }
+}
+
 /// The sequences without those that are part of a longer one of the same tasks.
 fn closed(found: Vec<(Sequence, Vec<u32>)>) -> Vec<(Sequence, Vec<u32>)> {
-    let mut by_tasks: BTreeMap<Vec<u32>, Vec<Sequence>> = BTreeMap::new();
+    let mut by_tasks: HashMap<Vec<u32>, Vec<Sequence>> = HashMap::new();
     for (sequence, tasks) in found {
         by_tasks.entry(tasks).or_default().push(sequence);
     }
@@ -339,40 +428,6 @@ fn closed(found: Vec<(Sequence, Vec<u32>)>) -> Vec<(Sequence, Vec<u32>)> {
 fn is_part(part: &[u32], of: &[u32]) -> bool {
     let mut rest = of.iter();
     part.iter().all(|step| rest.any(|other| other == step))
-}
-
-/// The sequence as a playbook, if its tasks are enough and ended well. `steps` are those of all numbers, and each task has
-/// its own. At least one step is a command. Also returns how many other steps are between.
-fn judged(sequence: &[u32], steps: &[&Step], tasks: &[(&Tried, &[u32])]) -> Option<(usize, Found)> {
-    let done: Vec<&(&Tried, &[u32])> = tasks.iter().filter(|(tried, _)| tried.is_done).collect();
-    let sessions: BTreeSet<&String> = done.iter().flat_map(|(tried, _)| &tried.sessions).collect();
-    let days: BTreeSet<i64> = done.iter().map(|(tried, _)| tried.ended_at.div_euclid(DAY_MS)).collect();
-    let is_enough = done.len() >= MIN_TASKS && sessions.len() >= MIN_SESSIONS && days.len() >= MIN_DAYS;
-    let is_good = done.len() as f64 / tasks.len() as f64 >= MIN_SHARE
-        && lower_bound(done.len(), tasks.len()) >= MIN_BOUND;
-    let steps: Vec<&Step> = sequence.iter().map(|number| steps[*number as usize]).collect();
-    let does_something = steps.iter().any(|step| matches!(step, Step::Run(_)));
-    if !(is_enough && is_good && does_something) {
-        return None;
-    }
-    let (mut between, mut evidence) = (0, Vec::new());
-    for (tried, taken) in &done {
-        let places = places(sequence, taken)?;
-        between += places.last()? - places.first()?;
-        evidence.extend(places.into_iter().map(|at| tried.steps[at].1));
-    }
-    evidence.truncate(MAX_EVIDENCE);
-    evidence.sort_unstable();
-    evidence.dedup();
-    let found = Found {
-        evidence,
-        tasks: done.iter().map(|(tried, _)| tried.task).collect(),
-        of: tasks.len() as u64,
-        sessions: sessions.len() as u64,
-        days: days.len() as u64,
-        steps: steps.into_iter().cloned().collect(),
-    };
-    Some((between, found))
 }
 
 /// The steps as text: commands, files and criteria only, at most 30 lines.
