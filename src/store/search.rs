@@ -29,6 +29,8 @@ const MAX_QUERY_TOKENS: usize = 32;
 /// Claims that are scored, the best ones by BM25: this bounds the time of a search.
 const CANDIDATES: usize = 400;
 
+/// The best matches of which those that may be shown are scored: twice as many, so that as many may be out of force.
+const FIRST: usize = 2 * CANDIDATES;
 /// Claims that are scored because of their meaning, the most alike ones.
 const ALIKE: usize = 100;
 /// The least product of a question and a claim that is found by its meaning alone, by the table and by a model: cosines
@@ -244,6 +246,16 @@ impl Search {
         }
     }
 
+    /// Whether all claims in force are looked for, and no other ones.
+    fn is_for_all_in_force(&self) -> bool {
+        let ClaimFilter { id, status, since, until, .. } = &self.filter;
+        self.mode == SearchMode::Strict
+            && id.is_none()
+            && status.is_empty()
+            && since.is_none()
+            && until.is_none()
+    }
+
     /// Which claims may be shown, as a filter of lists.
     fn shown(&self) -> ClaimFilter {
         let in_force = self.mode == SearchMode::Strict;
@@ -391,16 +403,32 @@ impl Reader {
         let sought = (question.sought().len() < question.words().len()).then(|| vec![question.sought()]);
         for fewer in [halves, sought].into_iter().flatten() {
             let expression = search.expression(&fewer, &around);
-            let found = self.matches(search, question, &expression, Wanted::Best)?.unwrap_or_default();
+            let found = self.best(search, question, &expression)?;
             // A filter may leave out most of them.
             if found.len() >= ranking::ENOUGH {
                 return Ok(found);
             }
         }
-        Ok(self.matches(search, question, &any, Wanted::Best)?.unwrap_or_default())
+        self.best(search, question, &any)
     }
 
-    /// Claims that hold a word of the question; none when all are wanted and there are more than are scored.
+    /// The best claims that hold a word of the question.
+    fn best(
+        &self,
+        search: &Search,
+        question: &Question,
+        expression: &str,
+    ) -> Result<Vec<Candidate>, StoreError> {
+        if search.is_for_all_in_force()
+            && let Some(best) = self.matches(search, question, expression, Wanted::First)?
+        {
+            return Ok(best);
+        }
+        Ok(self.matches(search, question, expression, Wanted::Best)?.unwrap_or_default())
+    }
+
+    /// Claims that hold a word of the question. `None` if all are wanted and there are more than are scored, and if too
+    /// few of the first ones pass.
     fn matches(
         &self,
         search: &Search,
@@ -411,14 +439,17 @@ impl Reader {
         let (sql, select) = candidates_sql(search, expression, wanted, self.expired_ids());
         let mut statement = self.db.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(select.values))?;
-        let (mut candidates, columns) = (Vec::new(), Columns::default());
+        let (mut candidates, columns, mut looked_at) = (Vec::new(), Columns::default(), 0);
         while let Some(row) = rows.next()? {
             if candidates.len() == CANDIDATES {
-                return Ok(None);
+                return Ok((wanted != Wanted::All).then_some(candidates));
             }
-            candidates.extend(self.kept(row, |row| candidate(&columns.of(row), question))?);
+            looked_at += 1;
+            if row.get("passes")? {
+                candidates.extend(self.kept(row, |row| candidate(&columns.of(row), question))?);
+            }
         }
-        Ok(Some(candidates))
+        Ok((wanted != Wanted::First || looked_at < FIRST).then_some(candidates))
     }
 
     /// The meaning of a question. `None` if meanings are not compared.
@@ -580,7 +611,7 @@ impl Reader {
 
 /// A candidate from a row, not compared by meaning yet.
 fn candidate(row: &InOrder<'_, '_>, question: &Question) -> Result<Candidate, StoreError> {
-    let tokens = row.text("tokens")?.split(' ');
+    let tokens = row.text("tokens")?.split_ascii_whitespace();
     let (named, relevance) = (question.named(tokens.clone()), question.relevance(tokens));
     Ok(Candidate {
         seq: row.get("created_seq")?,
@@ -592,10 +623,13 @@ fn candidate(row: &InOrder<'_, '_>, question: &Question) -> Result<Candidate, St
 }
 
 /// Which of the claims that hold a word of the question.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wanted {
     /// All of them, unless they are more than are scored.
     All,
+    /// As many as are scored of the best of them, if nearly all may be shown. Only these are looked at, and not each claim
+    /// with a word.
+    First,
     /// As many as are scored, the best of them.
     Best,
 }
@@ -609,22 +643,25 @@ fn candidates_sql(
 ) -> (String, Select) {
     let mut select = Select::default();
     let expression = select.bind(expression.to_owned());
-    let join = conditions(search, &mut select, expired);
+    let conditions = conditions(search, &mut select, expired);
+    let is_later = wanted == Wanted::First;
     // What is in the index already needs no look at the claim.
-    let join = if join.is_empty() {
+    let join = if conditions.is_empty() || is_later {
         String::new()
     } else {
-        format!("CROSS JOIN claims f ON f.created_seq = claim_index.rowid{join}")
+        format!("CROSS JOIN claims f ON f.created_seq = claim_index.rowid{conditions}")
     };
+    let passes = if is_later { format!("(TRUE{conditions})") } else { "TRUE".to_owned() };
     let (order, limit) = match wanted {
         Wanted::All => ("", CANDIDATES + 1),
+        Wanted::First => ("ORDER BY claim_index.rank, claim_index.rowid", FIRST),
         Wanted::Best => ("ORDER BY claim_index.rank, claim_index.rowid", CANDIDATES),
     };
     let sql = format!(
         "WITH top AS MATERIALIZED (SELECT claim_index.rowid AS created_seq FROM claim_index {join} \
          WHERE claim_index MATCH {expression} {order} LIMIT {limit}) \
-         SELECT w.created_seq, w.previous, w.tokens \
-         FROM top CROSS JOIN claims w ON w.created_seq = top.created_seq"
+         SELECT f.created_seq, f.previous, f.tokens, {passes} AS passes \
+         FROM top CROSS JOIN claims f ON f.created_seq = top.created_seq"
     );
     (sql, select)
 }

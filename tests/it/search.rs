@@ -473,6 +473,40 @@ fn the_best_are_the_best_of_all() {
     }
 }
 
+/// Of many claims with the words only those are scored that come first, and the ones out of force are no answer: neither a few
+/// of them nor most of them hide one.
+#[test]
+fn claims_out_of_force_hide_none_in_force() {
+    let line = |number: usize, deprecated: bool| Line {
+        key: format!("{}-{number}", if deprecated { "gone" } else { "held" }),
+        statement: format!("the gateway timeout of pool {number} is short{}", " enough".repeat(number % 7)),
+        scopes: vec!["src".to_owned()],
+        claim_type: ClaimType::Fact,
+        owner: "devops".to_owned(),
+        session: "one".to_owned(),
+        supersedes: None,
+        deprecated,
+    };
+    for (gone, held) in [(900, 7), (450, 450)] {
+        // The shortest statements come first by BM25, and all of these are out of force.
+        let of = |from, to, is_gone| (from..to).map(move |number| line(number * 7, is_gone));
+        let lines: Vec<Line> =
+            of(0, gone, true).chain((0..held).map(|number| line(number * 7 + 6, false))).collect();
+        let library = Library::of(&lines);
+        let wanted = limited("gateway timeout", |filter| filter.limit = 500);
+        let strict = library.search(&wanted).hits;
+        assert_eq!(strict.len(), held.min(400), "{gone} out of force");
+        assert!(strict.iter().all(|hit| hit.claim.status != Status::Deprecated));
+        // The same claims by a filter that is looked at for each match.
+        let named = Search {
+            filter: ClaimFilter { status: vec![Status::Proposed], ..wanted.filter.clone() },
+            ..wanted
+        };
+        let by_status = library.search(&named).hits;
+        assert!(strict.iter().map(|hit| hit.claim.id).eq(by_status.iter().map(|hit| hit.claim.id)));
+    }
+}
+
 /// Puts read models in place of these as the first version left them: no index, no number, folded to the end.
 fn first_version(path: &Path) {
     let kept = path.with_extension("kept");
