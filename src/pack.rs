@@ -31,6 +31,7 @@ use xml::Tag;
 
 use crate::domain::claim::ClaimType;
 use crate::domain::relevance::{Parts, by_relevance, reach};
+use crate::domain::text;
 use crate::domain::time::Timestamp;
 use crate::domain::way;
 
@@ -532,9 +533,22 @@ fn replaced(claim: &Claim, max_chars: usize) -> String {
         _ if room == 0 => String::new(),
         // It is the change, which quotes the old words itself.
         How::Amended => format!(": {}", short(was, room)),
-        How::Mended | How::DeadEnd | How::Instead => format!(" (was: \"{}\")", short(was, room)),
+        How::Mended | How::DeadEnd => format!(" (was: \"{}\")", short(was, room)),
+        How::Instead => format!(" (was: \"{}\")", short(from_what_is_new(was, &claim.statement), room)),
     };
     format!("; {word} {id}{was}")
+}
+
+/// The part of a text from its first sentence that is not in another one.
+fn from_what_is_new<'t>(text: &'t str, other: &str) -> &'t str {
+    let mut start = 0;
+    for sentence in text::sentences(text) {
+        if !other.contains(sentence.trim()) {
+            return &text[start..];
+        }
+        start += sentence.len();
+    }
+    text
 }
 
 /// Cuts a text to one line of at most `max_chars` characters.

@@ -158,12 +158,17 @@ pub fn one_line(text: &str) -> String {
 /// [`one_line`], cut to `max_chars` characters; an ellipsis marks the cut.
 pub fn cut_line(text: &str, max_chars: usize) -> String {
     let mut line = one_line(text);
-    if let Some((end, _)) = line.char_indices().nth(max_chars) {
-        let last = line[..end].char_indices().next_back().map_or(0, |(at, _)| at);
-        line.truncate(last);
-        line.push('…');
-    }
+    is_cut(&mut line, max_chars);
     line
+}
+
+/// Cuts a line, and says whether it was too long.
+fn is_cut(line: &mut String, max_chars: usize) -> bool {
+    let Some((end, _)) = line.char_indices().nth(max_chars) else { return false };
+    let last = line[..end].char_indices().next_back().map_or(0, |(at, _)| at);
+    line.truncate(last);
+    line.push('…');
+    true
 }
 
 /// A line as code of Markdown, as it was typed: behind more backticks than stand together in it. `None` for one that would have to be
@@ -182,21 +187,30 @@ pub fn as_code(line: &str, max_chars: usize) -> Option<String> {
 
 /// Like [`cut_line`], but cuts between words if there is a space in the last third of the result.
 pub fn cut_words(text: &str, max_chars: usize) -> String {
-    let mut line = cut_line(text, max_chars);
-    if let Some(kept) = line.strip_suffix('…').filter(|kept| one_line(text) != **kept) {
-        let space = kept.rfind(' ').filter(|at| at * 3 >= kept.len() * 2);
-        if let Some(at) = space {
-            line.truncate(at);
-            line.push('…');
-        }
-    }
+    let mut line = one_line(text);
+    is_cut_between_words(&mut line, max_chars);
     line
+}
+
+fn is_cut_between_words(line: &mut String, max_chars: usize) -> bool {
+    if !is_cut(line, max_chars) {
+        return false;
+    }
+    let kept = line.strip_suffix('…').unwrap_or(line);
+    if let Some(at) = kept.rfind(' ').filter(|at| at * 3 >= kept.len() * 2) {
+        line.truncate(at);
+        line.push('…');
+    }
+    true
 }
 
 /// Like [`cut_words`], but cuts after a sentence if one ends in the last third of the result.
 pub fn cut_sentences(text: &str, max_chars: usize) -> String {
-    let line = cut_words(text, max_chars);
-    let Some(kept) = line.strip_suffix('…').filter(|kept| one_line(text) != **kept) else { return line };
+    let mut line = one_line(text);
+    if !is_cut_between_words(&mut line, max_chars) {
+        return line;
+    }
+    let kept = line.strip_suffix('…').unwrap_or(&line);
     let ends = [". ", "; "].iter().filter_map(|end| kept.rfind(end));
     match ends.max().filter(|at| at * 3 >= kept.len() * 2) {
         Some(at) => format!("{} …", &kept[..=at]),

@@ -156,6 +156,8 @@ const WITH_UNIT: usize = 2;
 /// Units of measured numbers; `x` is a ratio.
 const UNITS: [&str; 16] =
     ["ns", "us", "µs", "ms", "s", "min", "h", "x", "%", "b", "kb", "mb", "gb", "kib", "mib", "gib"];
+/// Scales between a number and what is counted: `4.13 M hits/s`.
+const SCALES: [&str; 3] = ["k", "M", "G"];
 /// Words that say that a defect is gone.
 const MENDED: [&str; 8] =
     ["mended", "fixed", "done", "resolved", "solved", "repaired", "addressed", "committed"];
@@ -357,7 +359,7 @@ fn measured(statement: &str) -> (usize, usize) {
         .map(|token| token.trim_end_matches(['.', ':']))
         .filter(|token| !token.is_empty())
         .collect();
-    let is_unit = |text: &str| UNITS.contains(&text.to_lowercase().as_str());
+    let is_unit = |text: &str| UNITS.contains(&text.to_lowercase().as_str()) || SCALES.contains(&text);
     let (mut with_unit, mut all) = (0, 0);
     for (at, token) in tokens.iter().enumerate() {
         let (number, unit) =
@@ -518,6 +520,8 @@ mod tests {
             ("Review of 8af13c2: two of the five handlers close the socket twice", Part::Finding),
             ("insert takes 1.4 us, lookup 0.9 us, delete 220 ns (median of 7)", Part::Figure),
             ("cold start: 41 ms | warm 12 ms | p99 88.5 ms", Part::Figure),
+            ("one queue serves 1.09 M/s, one for each worker 1.55 M items/s (1.42x)", Part::Figure),
+            ("plans K, M and L have 3 seats, 5 M more is 2 seats", Part::Other),
             ("the pool holds 20 connections for 30 s", Part::Other),
             ("the reader of the log is one thread; a bug there stops all", Part::Finding),
             ("version 1.2 of the wire format has 3 frames", Part::Other),

@@ -72,7 +72,7 @@ impl<'q> Kin<'q> {
     pub fn add(&mut self, members: Vec<Member>) {
         for member in members {
             let text = self.text(&member);
-            self.relevance.push(self.question.relevance(text.split(' ')));
+            self.relevance.push(self.question.relevance(text.split_ascii_whitespace()));
             self.texts.push(text);
             self.members.push(member);
         }
@@ -163,11 +163,12 @@ fn taught(question: &Question, texts: &[String], words: &[f64]) -> Vec<f64> {
     let mut best: Vec<usize> = (0..texts.len()).filter(|at| words[*at] > 0.0).collect();
     best.sort_by(|one, other| words[*other].total_cmp(&words[*one]).then(one.cmp(other)));
     best.truncate(TAUGHT_BY);
-    let candidates = best.iter().flat_map(|at| texts[*at].split(' ')).filter(|word| !question.asks(word));
+    let candidates =
+        best.iter().flat_map(|at| texts[*at].split_ascii_whitespace()).filter(|word| !question.asks(word));
     let mut held: HashMap<&str, Held> = candidates.map(|word| (word, Held::default())).collect();
     let mut count = 0;
     for (at, text) in texts.iter().enumerate() {
-        for word in text.split(' ') {
+        for word in text.split_ascii_whitespace() {
             count += 1;
             if let Some(held) = held.get_mut(word).filter(|held| held.last != Some(at)) {
                 held.texts += 1;
@@ -179,7 +180,7 @@ fn taught(question: &Question, texts: &[String], words: &[f64]) -> Vec<f64> {
     let rarity = |held: &Held| (texts.len() as f64 / held.texts as f64).ln();
     let mut weights: BTreeMap<&str, f64> = BTreeMap::new();
     for at in best {
-        let of_text: BTreeSet<&str> = texts[at].split(' ').collect();
+        let of_text: BTreeSet<&str> = texts[at].split_ascii_whitespace().collect();
         for (word, held) in of_text.into_iter().filter_map(|word| Some((word, held.get(word)?))) {
             *weights.entry(word).or_default() += words[at] * rarity(held);
         }
@@ -191,7 +192,7 @@ fn taught(question: &Question, texts: &[String], words: &[f64]) -> Vec<f64> {
     let counts = taught.iter().map(|word| (word.clone(), held[word.as_str()].texts)).collect();
     let corpus = Corpus { claims: texts.len() as u64, tokens: count };
     let question = Question::new(&taught, &counts, corpus);
-    shares(texts.iter().map(|text| question.relevance(text.split(' '))).collect())
+    shares(texts.iter().map(|text| question.relevance(text.split_ascii_whitespace())).collect())
 }
 
 /// The texts that hold a word: their number, and the last one that was counted.

@@ -201,10 +201,10 @@ fn told(claim: &Claim, digest: &Digest, max_chars: usize) -> String {
     text
 }
 
-/// The superseded claim. Only the text of what was mended or is referred to is news, and what a decision demanded: the
-/// reader of a successor must know whether that still holds.
+/// The superseded claim. Its text is news if it was a decision, which others may have followed, if it was mended, or if the
+/// new statement refers to it. The reader of a successor must know whether what it demanded still holds.
 fn predecessor(claim: &Claim, digest: &Digest, max_chars: usize) -> String {
-    let Digest { instead_of, builds_on_it, demanded, .. } = digest;
+    let Digest { part, instead_of, builds_on_it, demanded, .. } = digest;
     let (Some(old), [_, others @ ..]) = (&claim.replaced, instead_of.as_slice()) else {
         return String::new();
     };
@@ -219,6 +219,7 @@ fn predecessor(claim: &Claim, digest: &Digest, max_chars: usize) -> String {
     match (builds_on_it, demanded.is_empty()) {
         (true, is_none) if is_none || length <= room => replaced(claim, room) + &others,
         (true, _) => format!("; instead of {id} (which demanded: \"{demanded}\")"),
+        (false, true) if *part == Part::Decision => replaced(claim, MAX_REPLACED_CHARS) + &others,
         (false, true) => format!("; instead of {id}"),
         (false, false) => format!("; instead of {id}, and over with it: \"{demanded}\""),
     }

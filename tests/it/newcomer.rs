@@ -306,6 +306,18 @@ fn the_text_of_what_was_replaced_is_left_out_or_in_quotes() {
     assert!(text.contains(&was), "{text}");
 }
 
+/// Red before: of a decision that another one superseded there was only the name, and others may have built what it said.
+#[test]
+fn a_decision_tells_what_the_one_before_it_said() {
+    let mut team = Finished::new();
+    let both = "frames: length before payload.";
+    let first = team.decides("architect", &format!("{both} Lengths are 16 bit, big endian"), Vec::new());
+    team.decides("architect", &format!("{both} They are varints from now on"), vec![first]);
+    let text = team.context("newcomer", "s-new").replace("\n    ", " ");
+    let was = format!("instead of {} (was: \"Lengths are 16 bit, big endian\")", team.name(first));
+    assert!(text.contains(&was), "{text}");
+}
+
 /// Red before: reviews and acceptances had a state, and a mended bug did not say how.
 #[test]
 fn a_bug_says_how_it_was_mended_and_a_review_has_no_state() {

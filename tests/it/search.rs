@@ -489,11 +489,12 @@ fn claims_out_of_force_hide_none_in_force() {
     };
     for (gone, held) in [(900, 7), (450, 450)] {
         // The shortest statements come first by BM25, and all of these are out of force.
-        let of = |from, to, is_gone| (from..to).map(move |number| line(number * 7, is_gone));
+        let of = |from: usize, to: usize, is_gone| (from..to).map(move |number| line(number * 7, is_gone));
         let lines: Vec<Line> =
             of(0, gone, true).chain((0..held).map(|number| line(number * 7 + 6, false))).collect();
         let library = Library::of(&lines);
-        let wanted = limited("gateway timeout", |filter| filter.limit = 500);
+        let mut wanted = in_mode("gateway timeout", SearchMode::Strict);
+        wanted.filter.limit = 500;
         let strict = library.search(&wanted).hits;
         assert_eq!(strict.len(), held.min(400), "{gone} out of force");
         assert!(strict.iter().all(|hit| hit.claim.status != Status::Deprecated));
