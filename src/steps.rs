@@ -145,6 +145,21 @@ pub(crate) const VERBS: &[Verb] = &[
     ),
 ];
 
+/// The argument of `record_decision` that makes it an amendment.
+const REPLACES: &str = "replace";
+/// An amendment has a verb of its own.
+const AMENDS: Verb = (
+    "record_decision",
+    "decision amend",
+    &[
+        ("supersedes", Place),
+        (REPLACES, After("--replace")),
+        ("statement", After("--with")),
+        ("rationale", After("--rationale")),
+        ("asks", After("--ask")),
+    ],
+);
+
 /// What the parts of an address lead to. `*` is one part, which the verb takes.
 pub(crate) const ADDRESSES: &[(&str, &str)] = &[
     ("anchors", "anchor list"),
@@ -339,8 +354,9 @@ fn step(text: &str, root: &str) -> Option<(String, usize)> {
         let length = address.find(['`', ' ', ',', ';']).unwrap_or(address.len());
         return Some((shows(&address[..length], root)?, text.len() - address.len() + length));
     }
-    let ((_, verb, takes), arguments, length) = called(text)?;
+    let (named, arguments, length) = called(text)?;
     let arguments = flattened(arguments);
+    let (_, verb, takes) = if arguments.contains_key(REPLACES) { &AMENDS } else { named };
     if arguments.keys().any(|name| !takes.iter().any(|(known, _)| known == name)) {
         return None;
     }

@@ -225,7 +225,9 @@ impl Context {
         if !matches!(reads.store(), Err(StoreError::Unmade)) {
             return Ok(reads);
         }
-        output::note("the read models are of an older version of hm: the writer makes them anew");
+        output::note(
+            "the read models are not made yet, or by an older version of hm: the writer makes them now",
+        );
         let front = self.front()?;
         block_on(async { Ok(front.submit_within(MADE_WITHIN, Vec::new()).await?) })?;
         let deadline = system::instant() + MADE_WITHIN;

@@ -2,6 +2,7 @@
 //! nothing.
 
 mod advice;
+mod counts;
 mod document;
 mod ended;
 mod error;
@@ -22,6 +23,7 @@ mod volatile;
 mod written;
 
 pub use advice::{DeadEnd, MAX_TOLD, advise, age, edited_since, first_line, quoted};
+pub use counts::{counts, failures_counted};
 pub use ended::{End, end_of};
 pub use error::{
     ErrorLine, Phrase, error_in, error_signature, for_people, from_root, printed_error, says_little,
@@ -29,7 +31,7 @@ pub use error::{
 };
 pub use fault::fault;
 pub use looks::{is_reading_tool, only_looks};
-pub use normal::{NormalCommand, bare, inside_shell, makes_commits, normalise};
+pub use normal::{NormalCommand, bare, hides_program, inside_shell, makes_commits, normalise};
 pub use own::{is_broken_own_call, is_own_call};
 pub use pipe::{Hides, Piped, fails_alone, piped, printed};
 pub use reads::without_reading;

@@ -93,6 +93,12 @@ impl Reader {
         Ok(counts)
     }
 
+    /// The number of options that decisions rejected, each of which is a deprecated claim.
+    pub fn options_not_chosen(&self) -> Result<u64, StoreError> {
+        let sql = "SELECT count(DISTINCT alternative_id) FROM decision_alternatives";
+        Ok(self.db.prepare_cached(sql)?.query_row([], only)?)
+    }
+
     /// Every agent with an event, by name.
     pub fn agents(&self) -> Result<Vec<AgentActivity>, StoreError> {
         let sql = "SELECT agent, last_seen_at, \

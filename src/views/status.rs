@@ -37,6 +37,8 @@ pub(super) struct StatusView {
     /// Claims by status, and dead ends.
     #[serde(flatten)]
     pub counts: Counts,
+    /// Options that decisions rejected. They are among the deprecated claims.
+    pub not_chosen: u64,
     /// Agents with an event.
     pub agents_seen: u64,
     /// Queued commands in the spool.
@@ -96,6 +98,7 @@ fn status(reads: &mut Reads, now: Timestamp) -> Result<(StatusView, LeftOut), Vi
         ledger_seq,
         folded_seq: 0,
         counts: Counts::default(),
+        not_chosen: 0,
         agents_seen: 0,
         spooled,
         guards: None,
@@ -109,6 +112,7 @@ fn status(reads: &mut Reads, now: Timestamp) -> Result<(StatusView, LeftOut), Vi
     let asked = reads.ask(now, |store| {
         status.folded_seq = store.folded()?.seq;
         status.counts = store.counts()?;
+        status.not_chosen = store.options_not_chosen()?;
         status.agents_seen = store.agents()?.len() as u64;
         status.guards = Some(store.guard_totals()?).filter(|counts| counts.fired > 0);
         status.rejected = store.rejected_commands(REJECTED_SHOWN)?;
@@ -135,11 +139,16 @@ fn text(status: &StatusView) -> String {
         (waiting, 0) => format!("{waiting} queued"),
         (waiting, rejected) => format!("{waiting} queued, {rejected} rejected lately"),
     };
+    // An author who counts them among its own would think that others overruled it.
+    let not_chosen = match status.not_chosen {
+        0 => String::new(),
+        options => format!(" ({options} as not chosen by a decision)"),
+    };
     let below = Path::new(&status.memory).strip_prefix(&status.workspace);
     let memory = below.map_or_else(|_| status.memory.clone(), |below| below.display().to_string());
     let mut text = format!(
         "workspace: {}\nledger:    {} by {} in {memory}{behind}\nclaims:    {} confirmed, {} proposed, {} contested, \
-         {} awaiting proof, {} deprecated, {}\nspool:     {spool}\n",
+         {} awaiting proof, {} deprecated{not_chosen}, {}\nspool:     {spool}\n",
         status.workspace,
         counted(status.ledger_seq, "event"),
         counted(status.agents_seen, "agent"),

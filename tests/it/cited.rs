@@ -227,7 +227,7 @@ fn the_success_of_a_pipe_is_that_of_its_last_command_and_proves_nothing() {
     session.start();
     let create = "hm --json --agent devops claim create \"pop is O(1)\" --scope tests/test_ttl.py";
     let claim = within(&shell, "s-1", create)["claim_id"].as_str().expect("an id").to_owned();
-    let failing = "collected 5 items\nFAILED tests/test_ttl.py::test_pop\n1 failed, 4 passed in 0.2s\n";
+    let failing = "collected 5 items\nFAILED tests/test_ttl.py::test_pop\nno time is left\n";
     let run = |line: &str| {
         let response = json!({ "stdout": failing, "stderr": "", "interrupted": false });
         let input = json!({ "command": line });
@@ -249,10 +249,7 @@ fn the_success_of_a_pipe_is_that_of_its_last_command_and_proves_nothing() {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let said = "success of `tail -5`, the last of a pipe: says nothing about `pytest tests/test_ttl.py`";
         assert!(text.contains(said), "{verb}: {text}");
-        assert!(
-            text.contains("| FAILED tests/test_ttl.py::test_pop | 1 failed, 4 passed in 0.2s"),
-            "{verb}: {text}"
-        );
+        assert!(text.contains("| FAILED tests/test_ttl.py::test_pop | no time is left"), "{verb}: {text}");
     }
 
     run("pytest tests/test_ttl.py -q");
@@ -274,7 +271,7 @@ fn what_a_line_hides_of_its_commands_proves_nothing() {
     let create = "hm --json --agent devops claim create \"pop is O(1)\" --scope tests/test_ttl.py";
     let claim = within(&shell, "s-1", create)["claim_id"].as_str().expect("an id").to_owned();
     let run = |input: Value, interrupted: bool| {
-        let response = json!({ "stdout": "1 failed", "stderr": "", "interrupted": interrupted });
+        let response = json!({ "stdout": "a failure", "stderr": "", "interrupted": interrupted });
         let payload = json!({ "tool_name": "Bash", "tool_input": input, "tool_response": response });
         until_more(|| commands(&shell).len(), || drop(session.told("PostToolUse", payload.clone())));
         let line = format!("hm --json --agent devops claim evidence {claim} --ref last --relation supports");
@@ -775,6 +772,38 @@ fn a_command_that_failed_does_not_support_and_the_receipt_says_so() {
         let shown = shown(&workspace, claim_of(&made));
         assert_eq!(shown.evidence_items[0].relation, relation.as_str(), "{claim_type}");
     }
+    workspace.assert_sound();
+}
+
+/// Red before: a run of tests behind `| tail`, with two failures in its last line, supported that all pass.
+#[test]
+fn a_pipe_that_counts_failures_does_not_support() {
+    let workspace = TempWorkspace::new();
+    let mut committer = workspace.committer(1);
+    let made = creation("devops", "the pool holds 20");
+    let id = claim_of(&made);
+    accepted(&mut committer, &made);
+    let mut piped = |tail: &str| {
+        let (event, mut submission) = ran("s-1", "pytest tests/a.py | tail -3");
+        if let Command::Observe(Observe { seen: Seen::Command(ran), .. }) = &mut submission.command {
+            ran.tail = Some(tail.parse().expect("an output"));
+        }
+        accepted(&mut committer, &submission);
+        event
+    };
+    let (red, green) = (piped("FAILED a.py::b\n2 failed, 46 passed in 3s"), piped("48 passed in 3s"));
+    let by_name = |event: EventId| cite("devops", id, &event.to_string(), Relation::Supports);
+    let refusal = refused(&mut committer, &by_name(red));
+    assert_eq!(refusal.code, Code::NotAttachable, "{refusal}");
+    assert!(refusal.message.starts_with("it says `2 failed`: it does not support claim "), "{refusal}");
+    accepted(&mut committer, &by_name(green));
+    let mut made = creation("devops", "all tests of the pool pass");
+    if let Command::CreateClaim(create) = &mut made.command {
+        create.evidence_refs = vec![red.into()];
+    }
+    let receipt = accepted(&mut committer, &made);
+    let first = hivemind::views::receipt_line(&receipt, "claim created");
+    assert!(first.ends_with("; its evidence says `2 failed`: it does not support the claim"), "{first}");
     workspace.assert_sound();
 }
 

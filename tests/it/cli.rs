@@ -407,7 +407,7 @@ fn programs_get_json() {
         hm --json claim show C1: challenges confidence created_at created_seq effective_confidence evidence evidence_items grade history id name owner positions reproduced scopes seq session stale statement status supports touched_at type versions [at by seq to]
         hm --json claim list: claims [challenges confidence created_at created_seq effective_confidence evidence grade id name owner reproduced scopes seq stale statement status supports touched_at type]
         hm --json --agent qa claim support C1: claim_id command_id duplicate entity_id name next seq state warnings
-        hm --json --agent ops status: agent agents_seen banner by_status denials folded_seq jobs kept ledger_seq memory negative rejected remarks rules spooled to_review waiting_for_newer workspace writer_is_up
+        hm --json --agent ops status: agent agents_seen banner by_status denials folded_seq jobs kept ledger_seq memory negative not_chosen rejected remarks rules spooled to_review waiting_for_newer workspace writer_is_up
         hm --json log: events [agent at causation_id hash id payload seq session type]
         hm --json verify: absent_runs accepted artifacts checkpoints erased events fault head_hash ok warning
         hm --json rebuild: folded_seq

@@ -303,6 +303,26 @@ fn looped(shell: &Shell) -> String {
     told.concat()
 }
 
+/// A program that the line itself holds may mend a file each time. Red where the commands below it alone are compared.
+#[test]
+fn a_test_below_a_program_that_differs_is_no_loop() {
+    let shell = Shell::new();
+    let session = hook::claude(&shell, "s-edits", "devops");
+    session.start();
+    session.prompt("mend the pool");
+    let line = |number: usize| format!("python - <<'EOF'\nedit({number})\nEOF\ncargo test pool");
+    (0..4).for_each(|number| drop(failed(&session, &line(number))));
+    looped(&shell);
+    let open = shell.json("hm --json pattern list");
+    let shown = open.to_string();
+    assert!(open["patterns"].as_array().is_some_and(|open| open.len() == 1), "{shown}");
+    assert!(shown.contains("devops") && !shown.contains("edit("), "{shown}");
+    (0..3).for_each(|_| drop(failed(&session, &line(9))));
+    wait_until("the same line is a loop", || {
+        shell.json("hm --json pattern list")["patterns"].as_array().is_some_and(|open| open.len() == 2)
+    });
+}
+
 fn text(shell: &Shell, line: &str) -> String {
     let output = shell.run(line);
     assert!(output.status.success(), "{line}: {output:?}");

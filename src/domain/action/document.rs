@@ -18,15 +18,39 @@ pub(super) fn for_shell(text: &str) -> Option<(String, String)> {
     if !is_read {
         return None;
     }
-    let from = first.strip_prefix('-').unwrap_or(first).trim_start();
-    let length = from.find(|c: char| c.is_whitespace() || ENDS_WORD.contains(c)).unwrap_or(from.len());
-    let (end, after) = from.split_at(length);
-    let end = end.trim_matches(|c| c == '\'' || c == '"').trim_start_matches('\\');
+    let (end, after) = end_and_rest(first);
     let mut lines = below.lines();
     let document: Vec<&str> =
         lines.by_ref().take_while(|line| line.trim_start_matches('\t') != end).collect();
     let after = std::iter::once(after).chain(lines).collect::<Vec<_>>().join("\n");
     (!end.is_empty()).then(|| (document.join("\n"), next(&after)))
+}
+
+/// The lines below a here-document for another program, of the text of a command that begins with it, as in
+/// `python - <<EOF`. `None` where something stands behind the word of its end: it may depend on how the program ends.
+pub(super) fn below_program(text: &str) -> Option<String> {
+    let (command, from) = text.split_once("<<").filter(|(command, _)| !command.contains(['\n', '`', '$']))?;
+    let words = shell_words::split(command).ok()?;
+    let (first, below) = from.split_once('\n').filter(|(first, _)| !first.starts_with('<'))?;
+    let (end, after) = end_and_rest(first);
+    if unwrapped(after_keywords(&words))?.is_empty()
+        || is_for_shell(&words)
+        || end.is_empty()
+        || !after.trim().is_empty()
+    {
+        return None;
+    }
+    let mut lines = below.lines().skip_while(|line| line.trim_start_matches('\t') != end);
+    lines.next()?;
+    Some(lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// The word that ends a here-document, and what stands behind it on the line that begins with it.
+fn end_and_rest(first: &str) -> (&str, &str) {
+    let from = first.strip_prefix('-').unwrap_or(first).trim_start();
+    let length = from.find(|c: char| c.is_whitespace() || ENDS_WORD.contains(c)).unwrap_or(from.len());
+    let (end, after) = from.split_at(length);
+    (end.trim_matches(|c| c == '\'' || c == '"').trim_start_matches('\\'), after)
 }
 
 /// Whether a command is a shell that reads its program from its input.
@@ -132,6 +156,30 @@ mod tests {
             "cat <<< make",
         ] {
             assert_eq!(read(text), None, "{text}");
+        }
+    }
+
+    /// Red before: nothing was known of what ran behind a program that edits files, which agents write so.
+    #[test]
+    fn what_stands_below_a_program_is_read() {
+        let runs = |line: &str| -> Vec<String> {
+            normalise(line, "/w", "/w").iter().map(ToString::to_string).collect()
+        };
+        for line in [
+            "python - <<'EOF'\nimport re\nr('a''b', \"it's\")\nEOF\nmake test",
+            "cd src && python3 <<EOF\nprint(1)\nEOF\ncd ..; make test",
+            "psql shop <<-EOF\n\tselect 1\n\tEOF\nmake test",
+            "python - <<'A'\nx\nA\nnode <<\"B\"\ny\nB\nmake test",
+        ] {
+            assert_eq!(runs(line), ["make test"], "{line}");
+        }
+        for line in [
+            "python - <<'EOF' && make test\nx\nEOF",
+            "python - <<'EOF' | make test\nx\nEOF",
+            "python - <<'EOF'\nx\nmake test",
+            "python - <<<'EOF'\nx\nEOF",
+        ] {
+            assert!(runs(line).is_empty(), "{line}: {:?}", runs(line));
         }
     }
 

@@ -149,10 +149,16 @@ impl fmt::Display for NormalCommand {
 /// `sudo`, redirections and output filters. Paths are relative to the workspace. Hashes, ports, times and temporary
 /// files are masked. `cwd` and `root` are absolute paths.
 ///
-/// Parts that the text alone does not determine give no command: an open quote, a here-document, a command in a
-/// variable, a computed directory.
+/// Parts that the text alone does not determine give no command: an open quote, a program in a here-document for another
+/// program than a shell, a command in a variable, a computed directory.
 pub fn normalise(line: &str, cwd: &str, root: &str) -> Vec<NormalCommand> {
     read(line, cwd, root).found
+}
+
+/// Whether a program that a line gives to another program than a shell is not among its commands, and others behind it are.
+pub fn hides_program(line: &str) -> bool {
+    let (_, rest) = read_with_rest(line);
+    rest.is_some_and(|rest| document::below_program(&rest).is_some())
 }
 
 /// Like [`normalise`], with what else the line shows.
@@ -240,6 +246,8 @@ impl Reading<'_> {
         if let Some((document, after)) = rest.as_deref().and_then(document::for_shell) {
             self.within(&document, cwd.as_deref(), depth);
             self.within(&after, cwd.as_deref(), depth);
+        } else if let Some(below) = rest.as_deref().and_then(document::below_program) {
+            self.within(&below, cwd.as_deref(), depth);
         }
     }
 

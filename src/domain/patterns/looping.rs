@@ -571,10 +571,14 @@ impl Session {
     /// The same failure of any commands, as often as an agent tries to mend one. The commands end in the same lines.
     fn one_failure(&self, last: &Ran) -> Option<Round> {
         // The error is that of the tail: a line that cuts the output shows no more.
-        let said = |ran: &Ran| (ran.ending(), ran.counts(), ran.tail.as_deref().and_then(error_in));
-        let of_last = said(last);
-        of_last.0.as_ref()?;
-        let is_same = |ran: &Ran| ran.fails() && said(ran) == of_last;
+        let error = |ran: &Ran| ran.tail.as_deref().and_then(error_in);
+        let (ending, counts, of_last) = (last.ending()?, last.counts(), error(last));
+        let is_same = |ran: &Ran| {
+            ran.fails()
+                && ran.ending().as_ref() == Some(&ending)
+                && ran.counts() == counts
+                && error(ran) == of_last
+        };
         let mut acts: Vec<&Ran> = Vec::new();
         let mut between: Vec<Between<'_>> = vec![Between::default()];
         for act in self.records.iter().rev() {

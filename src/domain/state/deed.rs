@@ -1,6 +1,6 @@
 //! Observations of hooks, reduced to the facts that show what a claim rests on.
 
-use crate::domain::action::only_looks;
+use crate::domain::action::{failures_counted, only_looks};
 use crate::domain::event::CommandRan;
 use crate::domain::scope::Scope;
 use crate::domain::text::CommandLine;
@@ -24,6 +24,8 @@ pub enum Deed {
         failed: bool,
         /// The exit code, if the client reported it.
         exit_code: Option<i32>,
+        /// The failures that its output counts at the end, if the line hides its exit code: `2 failed`.
+        counted: Option<String>,
     },
 }
 
@@ -32,7 +34,16 @@ impl Deed {
         let lines = if ran.runs.is_empty() { vec![ran.command.clone()] } else { ran.runs.clone() };
         let CommandRan { command, exit_code, failed, .. } = ran;
         let of_last = ran.of_last || ran.unseen;
-        Self::Command { line: command.clone(), lines, of_last, failed: *failed, exit_code: *exit_code }
+        let tail = ran.tail.as_ref().filter(|_| of_last);
+        let counted = tail.and_then(|tail| failures_counted(tail.as_str()));
+        Self::Command {
+            line: command.clone(),
+            lines,
+            of_last,
+            failed: *failed,
+            exit_code: *exit_code,
+            counted,
+        }
     }
 
     /// Whether it is a command that can prove something. Commands that only read or list, and calls of `hm`, cannot.
@@ -46,8 +57,12 @@ impl Deed {
         matches!(self, Self::Command { failed: false, of_last: false, .. })
     }
 
-    /// The failure of a command, such as `failed with exit 2`. None if the command succeeded or hides its exit code.
+    /// The failure of a command, such as `failed with exit 2`. None if the command succeeded, or hides its exit code and counts
+    /// no failure at the end of its output.
     pub fn failure(&self) -> Option<String> {
+        if let Self::Command { counted: Some(counted), .. } = self {
+            return Some(format!("says `{counted}`"));
+        }
         let Self::Command { failed: true, of_last: false, exit_code, .. } = self else { return None };
         let with = exit_code.map_or_else(String::new, |code| format!(" with exit {code}"));
         Some(format!("failed{with}"))

@@ -29,10 +29,11 @@ pub(in crate::views) fn moves_of(both: &Contradiction) -> Moves {
         ended_by(claim, (owner, side.is_the_operators), &side.on_target)
     };
     match both.kind {
-        // The challenger has acted.
+        // The challenger has acted. Often it doubts a part of a decision.
         ContradictionKind::Position => {
             let (mover, end) = end(left);
-            move_of(&mover, [end])
+            let is_one = left.claim_type == Some(ClaimType::Decision) && left.on_target.decisions.len() <= 1;
+            move_of(&mover, is_one.then(|| amended(left.claim_id)).into_iter().chain([end]))
         }
         ContradictionKind::Supersession => {
             let settle = ["support", "abstain"].map(|tool| position(tool, right.claim_id));
@@ -205,6 +206,17 @@ pub(super) fn end_of(claims: &[ClaimId], claim_type: ClaimType, scopes: &[String
         return decided_instead(claims, scopes);
     }
     way::bare("deprecate_claim", &json!({ "claim_id": claims.first(), "reason": "REASON" }))
+}
+
+/// The command that changes a part of a decision.
+fn amended(decision: ClaimId) -> String {
+    let part = json!({
+        "supersedes": [decision],
+        "replace": "OLD WORDS",
+        "statement": "NEW WORDS",
+        "rationale": way::REASON,
+    });
+    way::bare("record_decision", &part)
 }
 
 /// The command that supersedes some decisions by one about the same target.

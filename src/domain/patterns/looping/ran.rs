@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::polls::{may_pass_by_itself, searches};
-use crate::domain::action::{changes_files, error_in, only_looks, record, steady};
+use crate::domain::action::{changes_files, counts, error_in, hides_program, only_looks, record, steady};
 use crate::domain::event::{CommandRan, Recorded};
 use crate::domain::text::{CommandLine, ErrorSignature};
 use crate::domain::time::Timestamp;
@@ -49,8 +49,9 @@ impl Ran {
         let line = ran.command.as_str();
         let base = if runs.is_empty() { line.to_owned() } else { runs.join(" ; ") };
         let record = if runs.is_empty() { line.to_owned() } else { record(line, &base) };
-        // What the normal form masks may be what two commands differ in: another commit, another port.
-        let hides = MASKS_OF_ARGUMENTS.iter().any(|mask| record.contains(mask));
+        // What the normal form masks may be what two commands differ in: another commit, another port. A program that it leaves
+        // out may have edited files.
+        let hides = MASKS_OF_ARGUMENTS.iter().any(|mask| record.contains(mask)) || hides_program(line);
         let command = if hides { line.to_owned() } else { record };
         Self {
             seq: recorded.seq,
@@ -94,7 +95,7 @@ impl Ran {
     /// Whether the output says that something failed. `0 failed` says that nothing did.
     fn says_failure(&self) -> bool {
         let counts = self.counts();
-        let mut failures = counts.iter().filter(|(word, _)| word != "passed").peekable();
+        let mut failures = counts.iter().filter(|(word, _)| *word != "passed").peekable();
         if failures.peek().is_some() {
             return failures.any(|(_, count)| count.bytes().any(|digit| digit != b'0'));
         }
@@ -142,24 +143,8 @@ impl Ran {
     }
 
     /// The numbers of errors and failures in the output.
-    pub(super) fn counts(&self) -> Vec<(String, String)> {
-        let text = self.tail.as_deref().unwrap_or_default();
-        let words: Vec<&str> = text
-            .split(|c: char| c.is_whitespace() || ",;()[]=:".contains(c))
-            .filter(|word| !word.is_empty())
-            .collect();
-        let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
-        let counted = |word: &str| {
-            let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
-            ["failed", "errors", "error", "passed", "failures", "failing", "previous", "problems"]
-                .into_iter()
-                .find(|known| *known == word)
-        };
-        words
-            .windows(2)
-            .filter(|pair| is_number(pair[0]))
-            .filter_map(|pair| Some((counted(pair[1])?.to_owned(), pair[0].to_owned())))
-            .collect()
+    pub(super) fn counts(&self) -> Vec<(&'static str, &str)> {
+        counts(self.tail.as_deref().unwrap_or_default())
     }
 
     /// The files that the command and the end of its output name.
