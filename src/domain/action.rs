@@ -30,6 +30,7 @@ pub use error::{
     tells_errors_apart, without_masks,
 };
 pub use fault::fault;
+pub use globals::only_tries;
 pub use looks::{is_reading_tool, only_looks};
 pub use normal::{NormalCommand, bare, hides_program, inside_shell, makes_commits, normalise};
 pub use own::{is_broken_own_call, is_own_call};
@@ -41,6 +42,7 @@ pub use sight::{
     trigger_run, writes_at,
 };
 pub use steady::steady;
+pub use volatile::restored;
 
 use crate::domain::claim::{Trigger, word};
 use crate::domain::scope::Scope;

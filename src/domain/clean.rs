@@ -158,12 +158,12 @@ pub fn one_line(text: &str) -> String {
 /// [`one_line`], cut to `max_chars` characters; an ellipsis marks the cut.
 pub fn cut_line(text: &str, max_chars: usize) -> String {
     let mut line = one_line(text);
-    is_cut(&mut line, max_chars);
+    cut_to(&mut line, max_chars);
     line
 }
 
-/// Cuts a line, and says whether it was too long.
-fn is_cut(line: &mut String, max_chars: usize) -> bool {
+/// Cuts a line, and returns whether it was too long.
+fn cut_to(line: &mut String, max_chars: usize) -> bool {
     let Some((end, _)) = line.char_indices().nth(max_chars) else { return false };
     let last = line[..end].char_indices().next_back().map_or(0, |(at, _)| at);
     line.truncate(last);
@@ -188,12 +188,12 @@ pub fn as_code(line: &str, max_chars: usize) -> Option<String> {
 /// Like [`cut_line`], but cuts between words if there is a space in the last third of the result.
 pub fn cut_words(text: &str, max_chars: usize) -> String {
     let mut line = one_line(text);
-    is_cut_between_words(&mut line, max_chars);
+    cut_between_words(&mut line, max_chars);
     line
 }
 
-fn is_cut_between_words(line: &mut String, max_chars: usize) -> bool {
-    if !is_cut(line, max_chars) {
+fn cut_between_words(line: &mut String, max_chars: usize) -> bool {
+    if !cut_to(line, max_chars) {
         return false;
     }
     let kept = line.strip_suffix('…').unwrap_or(line);
@@ -207,7 +207,7 @@ fn is_cut_between_words(line: &mut String, max_chars: usize) -> bool {
 /// Like [`cut_words`], but cuts after a sentence if one ends in the last third of the result.
 pub fn cut_sentences(text: &str, max_chars: usize) -> String {
     let mut line = one_line(text);
-    if !is_cut_between_words(&mut line, max_chars) {
+    if !cut_between_words(&mut line, max_chars) {
         return line;
     }
     let kept = line.strip_suffix('…').unwrap_or(&line);

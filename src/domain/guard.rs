@@ -389,10 +389,7 @@ pub fn outcome(firing: &Firing, event: &Event) -> Option<Outcome> {
                 let meets = |line: &&CommandLine| {
                     action::trigger_run(std::slice::from_ref(*line), &trigger).is_some()
                 };
-                let only_tries = |line: &CommandLine| {
-                    let is_new = |option: &&&str| !has_word(firing.did.as_str(), option);
-                    ONLY_TRY.iter().filter(is_new).any(|option| has_word(line.as_str(), option))
-                };
+                let only_tries = |line: &CommandLine| action::only_tries(line.as_str(), firing.did.as_str());
                 let mut met = lines.iter().filter(meets).peekable();
                 met.peek()?;
                 match met.all(only_tries) {
@@ -435,26 +432,12 @@ pub fn outcome(firing: &Firing, event: &Event) -> Option<Outcome> {
 /// itself failed, no permission, not found, and stopped by a signal (interrupt, kill, termination).
 const SAYS_NOTHING: [i32; 7] = [124, 125, 126, 127, 130, 137, 143];
 
-/// Options with which a command only says what it would do.
-const ONLY_TRY: [&str; 9] = [
-    "--check",
-    "--collect-only",
-    "--dry-run",
-    "--dryrun",
-    "--just-print",
-    "--no-run",
-    "--simulate",
-    "--syntax-check",
-    "-h",
-];
-
 /// What is printed where a command could not begin: the shell, a runner or the program itself did not find what it needs. In
 /// lower case.
-const DID_NOT_BEGIN: [&str; 17] = [
+const DID_NOT_BEGIN: [&str; 15] = [
     "a password is required",
     "ambiguous redirect",
     "can't open file",
-    "cannot find module",
     "command not found",
     "could not find `cargo.toml`",
     "failed to spawn",
@@ -463,21 +446,21 @@ const DID_NOT_BEGIN: [&str; 17] = [
     "no rule to make target",
     "no tests ran",
     "not a git repository",
-    "unbound variable",
     "unexpected argument",
     "unknown command",
     "unrecognized arguments",
     "unrecognized option",
 ];
 
-fn has_word(line: &str, word: &str) -> bool {
-    line.split_whitespace().any(|other| other == word)
-}
-
 /// Whether the end of the output of a command that failed says that it did not begin.
 fn did_not_begin(tail: Option<&str>) -> bool {
     let tail = tail.unwrap_or_default().to_ascii_lowercase();
-    DID_NOT_BEGIN.iter().any(|said| tail.contains(said))
+    let mut lines = tail.lines().map(str::trim).filter(|line| !line.is_empty());
+    let says = |line: &str| DID_NOT_BEGIN.iter().any(|said| line.contains(said));
+    // What a program that ran itself could not begin stands in the middle. Some print help behind the error.
+    let first = lines.next().unwrap_or_default();
+    let is_error = first.starts_with("error") || first.starts_with("npm ") || first.starts_with("usage");
+    says(lines.next_back().unwrap_or(first)) || is_error && says(first)
 }
 
 /// The outcome that a line gives to a firing about a command which it names.

@@ -53,13 +53,15 @@ pub fn seen(
         }));
     }
     if let Some(line) = call.command.as_ref().filter(|_| !is_broken) {
+        // The normal form has other quotes, behind which no rule may find what it finds in the line.
+        let own = secrets.with_those_of(line);
+        let clean = |text: &str| privacy::redacted(text, &own);
         let cut: String = clean(line).chars().take(CommandLine::MAX_CHARS).collect();
         if let Ok(command) = cut.parse() {
             let commands = action.map(|action| action.commands.as_slice()).unwrap_or_default();
             let runs = commands.iter().filter_map(|run| clean(&run.to_string()).parse().ok());
-            let of_output = secrets.with_those_of(line);
             let root = action.map(|action| action.root.as_str()).unwrap_or_default();
-            let end = outcome.output_end.as_deref().and_then(|output| masked_end(output, &of_output, root));
+            let end = outcome.output_end.as_deref().and_then(|output| masked_end(output, &own, root));
             let answer_sha256 = end.as_ref().map(|end| end.answer_sha256.clone());
             let (tail, output_sha256) = end.map(|end| (end.tail, end.sha256)).unzip();
             seen.push(Seen::Command(CommandRan {
@@ -99,4 +101,29 @@ pub fn seen(
         seen.push(Seen::Tool(ToolUsed { tool, failed, input_sha256, answer_sha256, target, subagent }));
     }
     seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::seen;
+    use crate::domain::action::{Action, Attempt};
+    use crate::domain::command::Seen;
+    use crate::domain::privacy::Secrets;
+    use crate::hooks::{ToolCall, ToolOutcome};
+
+    /// Red before: the normal form puts other quotes around a word, and the password in it stayed.
+    #[test]
+    fn no_normal_form_keeps_what_the_line_hides() {
+        for line in [
+            "docker run -e db_password=tulip5 img",
+            "ansible-playbook -e ansible_become_pass=tulip5 site.yml",
+            "npm login --password tulip5 && make tulip5",
+        ] {
+            let call = ToolCall { command: Some(line.to_owned()), ..ToolCall::default() };
+            let action = Action::of(Attempt { command: Some(line), ..Attempt::default() }, "/w", "/w");
+            let seen = seen(&call, &ToolOutcome::default(), Some(&action), Vec::new(), &Secrets::default());
+            let [Seen::Command(ran)] = seen.as_slice() else { panic!("{seen:?}") };
+            assert!(!ran.runs.is_empty() && !format!("{ran:?}").contains("tulip5"), "{ran:?}");
+        }
+    }
 }

@@ -487,7 +487,7 @@ fn claims_out_of_force_hide_none_in_force() {
         supersedes: None,
         deprecated,
     };
-    for (gone, held) in [(900, 7), (450, 450)] {
+    for (gone, held) in [(900, 7), (450, 450), (100, 900)] {
         // The shortest statements come first by BM25, and all of these are out of force.
         let of = |from: usize, to: usize, is_gone| (from..to).map(move |number| line(number * 7, is_gone));
         let lines: Vec<Line> =

@@ -177,7 +177,6 @@ mod tests {
             "python - <<'EOF' && make test\nx\nEOF",
             "python - <<'EOF' | make test\nx\nEOF",
             "python - <<'EOF'\nx\nmake test",
-            "python - <<<'EOF'\nx\nEOF",
         ] {
             assert!(runs(line).is_empty(), "{line}: {:?}", runs(line));
         }

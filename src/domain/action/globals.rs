@@ -68,26 +68,60 @@ const KUBECTL: &[&str] = &[
     "--password",
     "-v",
 ];
-/// Options with which a program only tells something: help, or what it would do.
-const DOES_NOTHING: [&str; 13] = [
-    "-h",
-    "-help",
-    "--help",
-    "-version",
-    "--version",
-    "--",
-    "-n",
+/// Options with which a program only tells something.
+const ONLY_TELLS: [&str; 7] = ["-h", "-help", "--help", "-version", "--version", "--", "-n"];
+/// Options with which a program only says what it would do.
+const ONLY_TRIES: [&str; 10] = [
+    "--collect-only",
     "--dry-run",
+    "--dryrun",
     "--just-print",
     "--no-act",
+    "--no-run",
     "--question",
     "--recon",
     "--simulate",
+    "--syntax-check",
 ];
-/// The same of one program, where the option means something else to others.
-const DOES_NOTHING_IN: [(&str, &str); 3] = [("apt", "-s"), ("apt-get", "-s"), ("gradle", "-m")];
+/// The same of some programs, where the option means something else to others.
+const ONLY_TRIES_IN: [(&str, &str); 12] = [
+    ("ansible-playbook", "--check"),
+    ("apt", "-s"),
+    ("apt-get", "-s"),
+    ("black", "--check"),
+    ("git add", "-n"),
+    ("git clean", "-n"),
+    ("git push", "-n"),
+    ("git rm", "-n"),
+    ("gradle", "-m"),
+    ("make", "-n"),
+    ("prettier", "--check"),
+    ("rsync", "-n"),
+];
 /// Options of git that name the repository.
 const OF_REPOSITORY: [&str; 3] = ["-C", "--git-dir", "--work-tree"];
+
+/// Whether a word is an option with which a program does nothing.
+fn does_nothing(word: &str) -> bool {
+    ONLY_TELLS.contains(&word) || ONLY_TRIES.contains(&word)
+}
+
+/// Whether a command only says what it would do, by an option that is not among the words `besides`.
+pub fn only_tries(command: &str, besides: &str) -> bool {
+    let mut words = command.split_whitespace();
+    let program = words.next().map(name).unwrap_or_default();
+    let with_verb = format!("{program} {}", words.clone().next().unwrap_or_default());
+    let is_try = |word: &str| {
+        let option = word.split_once('=').map_or(word, |(option, _)| option);
+        // The short options of `rsync` stand together: `-avn`.
+        let is_among =
+            program == "rsync" && !word.starts_with("--") && word.starts_with('-') && word.contains('n');
+        let is_of = |of: &str| ONLY_TRIES_IN.contains(&(of, option));
+        ONLY_TRIES.contains(&option) || is_among || is_of(program) || is_of(&with_verb)
+    };
+    let is_new = |word: &&str| !besides.split_whitespace().any(|other| other == *word);
+    words.filter(is_new).any(is_try)
+}
 
 /// Programs that run another command in an environment of the project, and their own words before it.
 const RUNNERS: [(&str, &str, usize); 10] = [
@@ -154,7 +188,7 @@ fn inside(words: &[String]) -> Option<&[String]> {
 /// The goals of a command after the first, each as a command of its own.
 fn goals(words: &[String]) -> Vec<Vec<String>> {
     let [program, first, rest @ ..] = words else { return Vec::new() };
-    let is_idle = |word: &String| DOES_NOTHING.contains(&word.as_str());
+    let is_idle = |word: &String| does_nothing(word);
     if !OF_GOALS.contains(&name(program)) || first.starts_with('-') || rest.iter().any(is_idle) {
         return Vec::new();
     }
@@ -176,7 +210,7 @@ fn goals(words: &[String]) -> Vec<Vec<String>> {
 fn without(words: &[String]) -> Option<Vec<String>> {
     let (program, rest) = words.split_first()?;
     let (_, with_value) = WITH_VALUE.iter().find(|(known, _)| *known == name(program))?;
-    let is_idle = |word: &String| DOES_NOTHING_IN.contains(&(name(program), word.as_str()));
+    let is_idle = |word: &String| ONLY_TRIES_IN.contains(&(name(program), word.as_str()));
     if rest.iter().take_while(|word| word.starts_with('-')).any(is_idle) {
         return None;
     }
@@ -201,7 +235,7 @@ fn skipped<'w>(mut words: &'w [String], with_value: &[&str]) -> Option<&'w [Stri
         if !option.starts_with('-') {
             break;
         }
-        if !with_value.contains(&option.as_str()) && DOES_NOTHING.contains(&option.as_str()) {
+        if !with_value.contains(&option.as_str()) && does_nothing(option) {
             return None;
         }
         let (option, value) =
@@ -221,6 +255,37 @@ fn skipped<'w>(mut words: &'w [String], with_value: &[&str]) -> Option<&'w [Stri
 #[cfg(test)]
 mod tests {
     use super::super::normalise;
+    use super::only_tries;
+
+    /// Red before: `-h db` of a client was a dry run, and `--dry-run=client` was none.
+    #[test]
+    fn a_dry_run_is_told_from_a_run() {
+        for line in [
+            "kubectl apply -f a.yml --dry-run=client",
+            "make migrate -n",
+            "make --recon migrate",
+            "git push -n",
+            "rsync -avn a b",
+            "rsync -n a b",
+            "ansible-playbook --check a.yml",
+            "pytest --collect-only",
+            "apt-get -s install x",
+        ] {
+            assert!(only_tries(line, ""), "{line}");
+            assert!(!only_tries(line, line), "{line}");
+        }
+        for line in [
+            "psql shop -h db -c x",
+            "docker run -h web img",
+            "sha256sum --check sums.txt",
+            "git commit -n -m x",
+            "kubectl get pods -n shop",
+            "rsync --numeric-ids a b",
+            "make",
+        ] {
+            assert!(!only_tries(line, ""), "{line}");
+        }
+    }
 
     /// Red before: a global option before the subcommand passed every guard.
     #[test]

@@ -143,6 +143,9 @@ fn has_extension(name: &str) -> bool {
     })
 }
 
+/// Hex digits in an address from which on they may be a key.
+const KEY_DIGITS: usize = 32;
+
 /// The text without the parts that differ between runs.
 pub(super) fn masked(text: &str) -> String {
     let is_temporary =
@@ -156,6 +159,36 @@ pub(super) fn masked(text: &str) -> String {
     let parts: Vec<&str> =
         text.split('/').map(|part| if is_made_up(part) { "{tmp}" } else { part }).collect();
     varying_masked(&parts.join("/"))
+}
+
+/// The record of a line with the values that its masks hide and the agent chose: another commit, another port, another date. A
+/// generated name stays masked, and so does a long number that may be a key.
+pub fn restored(record: &str, line: &str) -> String {
+    let mut restored = record.to_owned();
+    let mut before = "";
+    for word in line.split(|c: char| c.is_whitespace() || "\"'`".contains(c)) {
+        let is_written = before.ends_with('>') || word.contains('>');
+        let is_port = is_port_option(before);
+        before = word;
+        let hidden = if is_port { port(word) } else { varying_masked(word) };
+        let is_generated = masked(word).contains("{tmp}") || may_be_key(word);
+        if hidden == word || is_written || is_generated {
+            continue;
+        }
+        match restored.find(&hidden) {
+            Some(at) => restored.replace_range(at..at + hidden.len(), word),
+            None => {
+                restored.push(' ');
+                restored.push_str(word);
+            }
+        }
+    }
+    restored
+}
+
+/// Whether a word holds as many hex digits in a row as a key, and more than an id of a commit is usually typed with.
+fn may_be_key(word: &str) -> bool {
+    word.contains("://") && word.split(|c: char| !c.is_ascii_hexdigit()).any(|run| run.len() >= KEY_DIGITS)
 }
 
 /// Masks hashes, times and ports anywhere in a text.
@@ -353,5 +386,32 @@ mod tests {
             {tmp}/bench.py -> {tmp}/bench.py
              -> "#]]
         .assert_eq(&lines.join("\n"));
+    }
+
+    /// The record of a line as a loop compares it.
+    fn compared(line: &str) -> String {
+        use super::super::{normalise, record, restored};
+        let runs: Vec<String> = normalise(line, "/w", "/w").iter().map(ToString::to_string).collect();
+        restored(&record(line, &runs.join(" ; ")), line)
+    }
+
+    /// Red before: whatever else varied in a line with a commit, a port or a time, it was another command.
+    #[test]
+    fn a_command_keeps_its_commit_or_port_however_its_output_is_cut() {
+        for (command, expected) in [
+            ("pytest a.py --base http://localhost:8001", "pytest a.py --base http://localhost:8001"),
+            ("git cherry-pick a1b2c3d4e5", "git cherry-pick a1b2c3d4e5"),
+            ("pytest b.py --since 2026-01-01T10:00:00Z", "pytest b.py --since 2026-01-01T10:00:00Z"),
+            ("./v --port 8001", "v --port 8001"),
+            ("./v main --out /tmp/tmp.a1b2c3d4e5", "v main --out {tmp}"),
+        ] {
+            for cut in ["", " 2>&1 | tail -5", " | head -40", " > run-2026-01-02.log"] {
+                assert_eq!(compared(&format!("{command}{cut}")), expected, "{cut}");
+            }
+            assert_eq!(compared(&format!("cd . && {command}")), expected);
+        }
+        // The end of an address that a service gave out is a key.
+        let hook = "curl -f https://hooks.example.com/s/0123456789abcdef0123456789abcdef -d x";
+        assert!(!compared(hook).contains("0123456789abcdef"), "{}", compared(hook));
     }
 }

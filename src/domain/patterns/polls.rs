@@ -1,6 +1,6 @@
 //! Commands that wait for something: their repetition is no loop.
 
-use crate::domain::action::only_looks;
+use crate::domain::action::{failures_counted, only_looks};
 
 /// Programs that look at something outside that changes by itself.
 const PROGRAMS: [&str; 27] = [
@@ -101,7 +101,7 @@ const QUESTIONS: [&str; 15] = [
 ];
 /// What a failure says that may pass while the agent waits: a server that is not up, a network, a lock that somebody
 /// holds, a limit on requests. In lower case.
-const PASSING: [&str; 31] = [
+const PASSING: [&str; 35] = [
     "429 too many",
     "502 bad gateway",
     "503 service",
@@ -116,9 +116,13 @@ const PASSING: [&str; 31] = [
     "could not get lock",
     "could not resolve host",
     "database is locked",
+    "eai_again",
+    "econnrefused",
+    "econnreset",
     "error 502",
     "error 503",
     "error 504",
+    "etimedout",
     "index.lock",
     "is not running",
     "is starting up",
@@ -134,6 +138,8 @@ const PASSING: [&str; 31] = [
     "usage limit",
     "waiting for file lock",
 ];
+/// What the output of a test says that failed.
+const OF_A_TEST: [&str; 3] = ["assert", "expected:", "panicked at"];
 /// Exit codes of programs that ask over the network: no name, no connection, no answer in time.
 const EXITS_OF_ASKING: [i32; 4] = [4, 6, 7, 28];
 
@@ -197,7 +203,9 @@ pub(super) fn may_pass_by_itself(line: &str, command: &str, exit: Option<i32>, s
     let said = said.to_ascii_lowercase();
     let program = command.rsplit(" && ").next().unwrap_or(command).split_whitespace().next();
     let is_asking = program.is_some_and(|program| ASKING.contains(&program));
-    PASSING.iter().any(|passing| said.contains(passing))
+    // A test that failed may speak of any of them.
+    let is_test = OF_A_TEST.iter().any(|word| said.contains(word)) || failures_counted(&said).is_some();
+    !is_test && PASSING.iter().any(|passing| said.contains(passing))
         || is_asking && exit.is_some_and(|exit| EXITS_OF_ASKING.contains(&exit))
         // Who looks at a file that is not there waits for it.
         || only_looks(line) && said.contains("no such file or directory")

@@ -364,6 +364,7 @@ fn commands_that_differ_in_a_commit_or_a_port_are_no_loop() {
             ],
             false,
         ),
+        (["./v --port 8001", "./v --port 8002", "./v --port 8003"], false),
     ] {
         let mut team = Team::default();
         for line in lines {

@@ -18,10 +18,26 @@ const ORDINARY: &str = "argument auth authentication change changed check defaul
     options parameter policy prompt prompts random required reset rotation stdin string support text \
     true undefined unset value";
 
+/// What a variable or a setting is passed by.
+const GIVES: [&str; 9] = [
+    "export ",
+    "env ",
+    "-e ",
+    "--env ",
+    "-var ",
+    "--set ",
+    "--build-arg ",
+    "--from-literal=",
+    "--from-literal ",
+];
+
 /// Words of sentences that commands hardly have.
 const OF_SENTENCES: &str = "a also an and are as be because been but can cannot does fails for from has have here in instead is \
     it its may must needs never not now of on only or requires should since takes than that the then \
     there they this to use used uses using want wants was we were when which will with without you";
+
+/// The words on each side of a password that tell whether it stands in a sentence.
+const NEAR_WORDS: usize = 30;
 
 /// The password that starts at a byte, after the name of one.
 pub(super) fn value(text: &str, name: Range<usize>, start: usize) -> Option<Range<usize>> {
@@ -36,7 +52,7 @@ pub(super) fn value(text: &str, name: Range<usize>, start: usize) -> Option<Rang
     let is_constant =
         || named.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
     let is_part = || before.ends_with(|c: char| c.is_alphanumeric() || "_-.$".contains(c));
-    let is_given = || ["export ", "env ", "-e "].iter().any(|word| before.ends_with(word));
+    let is_given = || is_passed(before);
     let is_variable = !is_option && (is_constant() && !is_part() || is_given());
     let is_set = between == "=";
     let is_apart = is_option && !between.is_empty() && between.trim().is_empty();
@@ -75,6 +91,16 @@ pub(super) fn value(text: &str, name: Range<usize>, start: usize) -> Option<Rang
         && (!is_field || is_last())
         && (!is_apart || !is_name() && !is_sentence(text, name.start..span.end)))
     .then_some(span)
+}
+
+/// Whether a name with its value is passed by what stands before it: as a variable, as a setting with a dotted name, or as a
+/// part of the words that a client connects with, as in `psql "host=db password=…"`.
+fn is_passed(before: &str) -> bool {
+    let setting = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || "._".contains(c));
+    let setting = setting.trim_end_matches(['"', '\'']);
+    let quoted = before.rsplit(['"', '\'']).next().unwrap_or_default();
+    GIVES.iter().any(|word| setting.ends_with(word))
+        || ["host=", "user=", "dbname="].iter().any(|word| quoted.contains(word))
 }
 
 /// Whether the word behind an option or a pipe may be a password of letters, and no word of a sentence.
@@ -122,7 +148,9 @@ fn is_sentence(text: &str, part: Range<usize>) -> bool {
     // The part may be the end of a word, as in `pass:word`.
     let before = text[start..part.start].trim_end_matches(|c: char| !c.is_whitespace());
     let before = unquoted(before);
-    before.split_whitespace().chain(text[part.start..end].split_whitespace()).any(is_of_sentence)
+    // The words far away are those of another sentence, and a line may give a thousand passwords.
+    let near = before.split_whitespace().rev().take(NEAR_WORDS);
+    near.chain(text[part.start..end].split_whitespace().take(NEAR_WORDS)).any(is_of_sentence)
 }
 
 /// The words of a command with each text in quotes left empty: an argument such as a query is no part of a sentence
@@ -181,6 +209,14 @@ mod tests {
             ("DB_PASSWORD=tulip5 ./run.sh", "tulip5"),
             ("DB_PASS=tulip ./run.sh", "tulip"),
             ("ansible-playbook -e ansible_become_pass=tulip5 site.yml", "tulip5"),
+            // Red before: as people quote it, and as other programs pass it.
+            ("ansible-playbook -e \"ansible_become_pass=tulip5\" site.yml", "tulip5"),
+            ("docker run -e 'db_password=tulip5' img", "tulip5"),
+            ("helm upgrade a b --set db.password=tulip", "tulip"),
+            ("terraform apply -var 'db_password=tulip5'", "tulip5"),
+            ("kubectl create secret generic s --from-literal=password=tulip", "tulip"),
+            ("docker build --build-arg db_password=tulip5 .", "tulip5"),
+            ("psql \"host=h password=tulip5\"", "tulip5"),
             ("rclone lsd --pass tulip", "tulip"),
             ("./deploy.sh --pw=tulip5", "tulip5"),
             ("docker login -u me -p tulip reg.io", "tulip"),

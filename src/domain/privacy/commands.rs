@@ -30,6 +30,10 @@ static GIVEN: LazyLock<Regex> = LazyLock::new(|| {
         r#"|_?auth[_-]?token|(?:access|account|api|private|secret|signing)[_-]?(?:key|token)))["'`]*[\t ]+[^-\s|;&]"#,
     ))
 });
+/// A call that logs in with what stands between quotes.
+static LOGS_IN: LazyLock<Regex> = LazyLock::new(|| {
+    regex(r#"(?i)\b(?:login|log_in|sign_in|create_user|createuser|authenticate|auth)\(["'`][^)"'`]"#)
+});
 /// The user of an address, with or without a password: a token stands in both places.
 static USER_OF_ADDRESS: LazyLock<Regex> = LazyLock::new(|| regex(r"://([^\s/@]+)@"));
 /// A long word of both cases and digits.
@@ -193,6 +197,7 @@ pub fn may_hold_secret(line: &str) -> bool {
     line.contains(MASKED)
         || SET.is_match(line)
         || GIVEN.is_match(line)
+        || LOGS_IN.is_match(line)
         || USER_OF_ADDRESS.captures_iter(line).any(|found| &found[1] != "git")
         || RUN.find_iter(line).any(|run| is_mixed(run.as_str()))
         || line
@@ -314,6 +319,8 @@ mod tests {
             "poetry config http-basic.x bob sunshine",
             "mc alias set m http://h admin sunshine",
             "python -c \"x.login('bob', 'sunshine')\"",
+            "python -c \"x.login('bob','sunshine')\"",
+            "mongosh shop --eval \"db.auth('bob','sunshine')\"",
             "curl -u admin:Sup3rPw9 https://x/reset",
             "curl --user=admin:pw https://x",
             "curl https://admin:pw@x.io/reset",

@@ -1,6 +1,7 @@
 //! Values of environment variables with secret-looking names. Only the front of that environment knows them, and
 //! they are never shown.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 
@@ -51,8 +52,9 @@ impl Known {
     /// Keeps the secrets of a command, for its output: also those that look like ordinary words.
     pub(super) fn of_command(values: Vec<String>) -> Self {
         let is_word = |value: &&String| value.chars().count() >= MIN_CHARS_OF_WORD && !is_telling(value);
-        let words = values.iter().filter(is_word).map(|value| value.to_ascii_lowercase()).collect();
-        Self { words, ..Self::of(values) }
+        let words: BTreeSet<String> =
+            values.iter().filter(is_word).map(|value| value.to_ascii_lowercase()).collect();
+        Self { words: words.into_iter().collect(), ..Self::of(values) }
     }
 
     pub(super) fn find(&self, text: &str, mut found: impl FnMut(Range<usize>)) {

@@ -7,18 +7,42 @@ use super::super::normal::{
 use super::super::shell::{self, Joint, Step, VALUE};
 
 /// Programs that delete, move away or overwrite, also where another program runs them.
-const DELETING: [&str; 20] = [
-    "crontab", "dd", "del", "dropdb", "dropuser", "fuser", "killall", "lvremove", "mv", "pkill", "rimraf",
-    "rm", "rmdir", "shred", "srm", "trash", "truncate", "unlink", "userdel", "wipefs",
+const DELETING: [&str; 22] = [
+    "crontab",
+    "dd",
+    "del",
+    "dropdb",
+    "dropuser",
+    "fuser",
+    "kill",
+    "kill-port",
+    "killall",
+    "lvremove",
+    "mv",
+    "pkill",
+    "rimraf",
+    "rm",
+    "rmdir",
+    "shred",
+    "srm",
+    "trash",
+    "truncate",
+    "unlink",
+    "userdel",
+    "wipefs",
 ];
 /// Words with which other programs delete: verbs, options, and words of SQL.
-const DELETES: [&str; 22] = [
+const DELETES: [&str; 26] = [
     "distclean",
     "downgrade",
     "drain",
     "dropdatabase",
     "flush",
+    "fresh",
+    "rb",
     "rmsync",
+    "rollback",
+    "undo",
     "uninstall",
     "xdelete",
     "delete",
@@ -36,6 +60,8 @@ const DELETES: [&str; 22] = [
     "rmtree",
     "wipe",
 ];
+/// Programs that run containers.
+const RUN_CONTAINERS: [&str; 5] = ["docker", "docker-compose", "podman", "podman-compose", "nerdctl"];
 /// Commands of git that throw away what is in no commit, or commits, and the words with which they do. Without words, always.
 const GIVING_UP: [(&str, &[&str]); 9] = [
     ("branch", &["-D", "-d", "-f"]),
@@ -96,6 +122,7 @@ fn command_loses(text: &str, before: Joint, writes: bool, depth: usize) -> bool 
         _ => arguments.iter().any(|word| word == "/dev/null"),
     };
     (writes && prints_nothing)
+        || program == "cp" && arguments.iter().any(|word| word == "/dev/null")
         || DELETING.contains(&program)
         || program.starts_with("mkfs")
         || arguments.iter().any(|word| deletes(program, word))
@@ -105,7 +132,8 @@ fn command_loses(text: &str, before: Joint, writes: bool, depth: usize) -> bool 
 
 /// Whether a word tells that a program deletes: `docker rm`, `find -delete`, `rails db:drop`, `xargs rm`, `psql -c 'drop table x'`.
 fn deletes(program: &str, word: &str) -> bool {
-    let word = word.to_lowercase();
+    let typed = word.to_lowercase();
+    let word = typed.as_str();
     if word.contains(|c: char| c.is_whitespace() || c == '(') {
         let parts = word.split(|c: char| !c.is_alphanumeric());
         return parts.into_iter().any(|part| DELETING.contains(&part) || DELETES.contains(&part));
@@ -114,7 +142,10 @@ fn deletes(program: &str, word: &str) -> bool {
     let word = word.split('=').next().unwrap_or_default();
     // What `git reset` does depends on its options.
     let is_verb = |part: &str| DELETES.contains(&part) && !(program == "git" && part == "reset");
-    DELETING.contains(&name(word)) || word.split(':').any(is_verb)
+    // A container that is removed when it ends takes nothing with it.
+    let is_container = word == "rm" && typed == "--rm" && RUN_CONTAINERS.contains(&program);
+    let loads = word.contains("schema:load");
+    !is_container && (loads || DELETING.contains(&name(word)) || word.split([':', '.', '-']).any(is_verb))
 }
 
 /// Whether a command of git, from its verb on, throws something away.
@@ -134,7 +165,7 @@ fn gives_up(command: &[String]) -> bool {
 /// Whether a command for containers takes the volumes or images away with them.
 fn takes_volumes(program: &str, arguments: &[String]) -> bool {
     let has = |known: &[&str]| arguments.iter().any(|word| known.contains(&word.as_str()));
-    matches!(program, "docker" | "docker-compose" | "podman" | "podman-compose" | "nerdctl")
+    RUN_CONTAINERS.contains(&program)
         && has(&["down"])
         && (has(&["-v", "--volumes"]) || arguments.iter().any(|word| word.starts_with("--rmi")))
 }
@@ -148,6 +179,16 @@ mod tests {
     fn what_deletes_is_told_from_what_does_not() {
         for line in [
             "docker compose down -v",
+            "php artisan migrate:fresh",
+            "npx prisma db push --force-reset",
+            "mix ecto.drop",
+            "bin/rails db:schema:load",
+            "npx knex migrate:rollback",
+            "npx sequelize db:migrate:undo:all",
+            "aws s3 rb s3://shop --force",
+            "cp /dev/null data.db",
+            "kill -9 4242",
+            "npx kill-port 3000",
             "docker-compose -f a.yml down --volumes",
             "docker system prune -f",
             "dropdb shop",
@@ -225,6 +266,8 @@ mod tests {
             "(cd web && npm ci) > log",
             "for f in a b; do make $f; done",
             "cargo clean",
+            "docker run --rm -v a:/a img make gen",
+            "docker compose run --rm web ./migrate.sh",
         ] {
             assert!(!loses(line), "{line}");
         }

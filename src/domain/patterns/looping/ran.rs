@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::super::polls::{may_pass_by_itself, searches};
-use crate::domain::action::{changes_files, counts, error_in, hides_program, only_looks, record, steady};
+use crate::domain::action::{
+    changes_files, counts, error_in, hides_program, only_looks, record, restored, steady,
+};
 use crate::domain::event::{CommandRan, Recorded};
 use crate::domain::text::{CommandLine, ErrorSignature};
 use crate::domain::time::Timestamp;
@@ -49,10 +51,13 @@ impl Ran {
         let line = ran.command.as_str();
         let base = if runs.is_empty() { line.to_owned() } else { runs.join(" ; ") };
         let record = if runs.is_empty() { line.to_owned() } else { record(line, &base) };
-        // What the normal form masks may be what two commands differ in: another commit, another port. A program that it leaves
-        // out may have edited files.
-        let hides = MASKS_OF_ARGUMENTS.iter().any(|mask| record.contains(mask)) || hides_program(line);
-        let command = if hides { line.to_owned() } else { record };
+        let is_masked = MASKS_OF_ARGUMENTS.iter().any(|mask| record.contains(mask));
+        // What the normal form masks may be what two commands differ in. A program that it leaves out may have edited files.
+        let command = match (hides_program(line), is_masked) {
+            (true, _) => line.to_owned(),
+            (false, true) => restored(&record, line),
+            (false, false) => record,
+        };
         Self {
             seq: recorded.seq,
             at: recorded.at,
@@ -83,8 +88,10 @@ impl Ran {
 
     /// Whether it failed for a reason that may pass while the agent waits.
     pub(super) fn may_pass_by_itself(&self) -> bool {
-        let said = self.tail.as_deref().or(self.error.as_ref().map(ErrorSignature::as_str));
-        may_pass_by_itself(&self.line, &self.base, self.exit, said.unwrap_or_default())
+        // The end of the output may be help behind the error.
+        let error = self.error.as_ref().map(ErrorSignature::as_str).unwrap_or_default();
+        let said = format!("{}\n{error}", self.tail.as_deref().unwrap_or_default());
+        may_pass_by_itself(&self.line, &self.base, self.exit, &said)
     }
 
     /// Whether the line pipes its output into a search, whose exit code says only that it found nothing.
