@@ -413,7 +413,7 @@ fn sections<'a>(
             entries.done.iter().filter(|_| order.is_by_parts).collect(),
             |task| &task.id,
             |task| Glance::of_act(&task.title),
-            task,
+            items::done_task,
         )
         .share(6)
         .place(2),

@@ -226,7 +226,7 @@ impl Context {
             return Ok(reads);
         }
         output::note(
-            "the read models are not made yet, or by an older version of hm: the writer makes them now",
+            "the read models are not made yet, or by an older version of hm: the writer makes them anew",
         );
         let front = self.front()?;
         block_on(async { Ok(front.submit_within(MADE_WITHIN, Vec::new()).await?) })?;

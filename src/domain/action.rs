@@ -32,7 +32,7 @@ pub use error::{
 pub use fault::fault;
 pub use globals::only_tries;
 pub use looks::{is_reading_tool, only_looks};
-pub use normal::{NormalCommand, bare, hides_program, inside_shell, makes_commits, normalise};
+pub use normal::{NormalCommand, bare, inside_shell, makes_commits, normalise};
 pub use own::{is_broken_own_call, is_own_call};
 pub use pipe::{Hides, Piped, fails_alone, piped, printed};
 pub use reads::without_reading;

@@ -14,7 +14,7 @@ pub(super) const STATEMENT_CHARS: [usize; 18] =
     [200, 225, 250, 275, 300, 350, 400, 450, 500, 550, 600, 650, 700, 750, 800, 900, 1_000, 2_000];
 /// The shortest length of a decision's statement, in characters. In less room it says nothing.
 const DECISION_CHARS: usize = 400;
-/// The length of statements from which on the reasons of supporters are added, in characters.
+/// The length of statements from which on the reasons of supporters and the decisions before are added, in characters.
 const TALKS_FROM: usize = 400;
 /// The smallest budget of a summary, in characters. In less room the parts would take the place of claims that answer the
 /// intent.
@@ -219,7 +219,9 @@ fn predecessor(claim: &Claim, digest: &Digest, max_chars: usize) -> String {
     match (builds_on_it, demanded.is_empty()) {
         (true, is_none) if is_none || length <= room => replaced(claim, room) + &others,
         (true, _) => format!("; instead of {id} (which demanded: \"{demanded}\")"),
-        (false, true) if *part == Part::Decision => replaced(claim, MAX_REPLACED_CHARS) + &others,
+        (false, true) if *part == Part::Decision && max_chars >= TALKS_FROM => {
+            replaced(claim, MAX_REPLACED_CHARS) + &others
+        }
         (false, true) => format!("; instead of {id}"),
         (false, false) => format!("; instead of {id}, and over with it: \"{demanded}\""),
     }

@@ -155,6 +155,14 @@ pub(super) fn task(task: &Task) -> String {
         .escaped(&line(&task.title, MAX_WARNING_CHARS))
 }
 
+/// A task that was done: what it was about, and no more of its state.
+pub(super) fn done_task(task: &Task) -> String {
+    Tag::open("task")
+        .with("id", &task.id)
+        .with_any("by", task.by.as_ref())
+        .escaped(&line(&task.title, MAX_GLANCE_CHARS))
+}
+
 pub(super) fn peer_glance(peer: &Peer) -> Glance<'_> {
     Glance::of_act(&peer.wants)
 }

@@ -99,6 +99,12 @@ const ALLOWED: &[Allowed] = &[
         scan: "SCAN targets USING COVERING INDEX targets_canonical",
         because: Because::All,
     },
+    // The options that decisions rejected, a few for each decision, counted for who asks how the workspace is doing.
+    Allowed {
+        statement: "SELECT count(DISTINCT alternative_id)",
+        scan: "SCAN decision_alternatives",
+        because: Because::All,
+    },
     // The claims that one took the place of, one after the other: at most fifty steps.
     Allowed { statement: "WITH RECURSIVE before", scan: "SCAN b", because: Because::All },
     // A person typed the end of the id of an event, instead of its name.

@@ -254,7 +254,8 @@ fn a_decision_that_takes_the_place_of_another_says_so() {
     assert!(replaced.contains("C1 is out of force as a whole"), "{replaced}");
     assert!(replaced.contains("what still holds of it"), "{replaced}");
     let pack = printed(&shell, "s-2", "hm --agent analyst context");
-    assert!(pack.contains("; instead of C1<") && !pack.contains("<claim id=\"C1\""), "{pack}");
+    let was = "; instead of C1 (was: \"errors are copied\")<";
+    assert!(pack.contains(was) && !pack.contains("<claim id=\"C1\""), "{pack}");
 }
 
 #[test]

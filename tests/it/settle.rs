@@ -568,6 +568,16 @@ fn moves(need: &Value) -> Vec<(String, String)> {
     moves.iter().flat_map(of).collect()
 }
 
+/// The statement that an amendment begins from, as one word of a shell.
+fn old_words(shell: &Shell, command: &str) -> String {
+    let Some(name) = command.strip_prefix("hm decision amend ").and_then(|rest| rest.split(' ').next())
+    else {
+        return String::new();
+    };
+    let decision = shell.json(&format!("hm --json claim show {name}"));
+    format!("'{}'", decision["statement"].as_str().expect("a statement"))
+}
+
 fn check(kind: AttentionKind, scene: Scene) {
     let mut at = 0;
     loop {
@@ -592,7 +602,9 @@ fn check(kind: AttentionKind, scene: Scene) {
         let command = &*command
             .replace("'WHY, IN A SENTENCE'", "it-was-measured-so")
             .replace("--reason REASON", "--reason it-was-measured-so")
-            .replace(" STATEMENT ", " what-holds-now ");
+            .replace(" STATEMENT ", " what-holds-now ")
+            .replace("'NEW WORDS'", "what-holds-now")
+            .replace("'OLD WORDS'", &old_words(&shell, command));
         std::fs::write(go(&shell), "").expect("a file");
         let done = typed(&shell, by, command);
         assert!(done.status.success(), "{kind}, {by}: {command}: {done:?}");

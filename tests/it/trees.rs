@@ -226,6 +226,62 @@ fn a_mend_is_told_where_the_same_file_fails_in_another_work_tree() {
     assert!(told.contains("then `make pool` succeeded"), "{told}");
 }
 
+/// Red before: the reviewer was told of each commit that it had just merged.
+#[test]
+fn a_commit_that_the_reader_merged_itself_is_no_news() {
+    let trees = Trees::new();
+    trees.starts("main", "s-1");
+    trees.starts("wt", "s-2");
+    trees.hm(
+        "main",
+        "s-1",
+        &["--agent", "analyst", "task", "add", "review the pool", "--scope", "src/pool.rs"],
+    );
+    trees.hm("main", "s-1", &["--agent", "analyst", "task", "claim", "T1"]);
+    let news = || {
+        let output = trees.hm("main", "s-1", &["--agent", "analyst", "news"]);
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let ran = |tree: &str, session: &str, line: &str| {
+        let response = json!({ "stdout": "ok", "stderr": "", "interrupted": false });
+        let input = json!({ "command": line });
+        let call = json!({ "tool_name": "Bash", "tool_input": input, "tool_response": response });
+        trees.told(tree, session, "PostToolUse", call);
+    };
+    let (wt, main) = (trees.root("wt"), trees.root("main"));
+    std::fs::create_dir_all(wt.join("src")).expect("a directory");
+    let commits = |subject: &str| {
+        std::fs::write(wt.join("src/pool.rs"), subject).expect("a file");
+        ran("wt", "s-2", &format!("python - <<'EOF'\nedit()\nEOF\ngit add -A && git commit -qm '{subject}'"));
+        git(&wt, &["add", "src"]);
+        git(&wt, &["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", subject]);
+    };
+    let found_in = |subject: &str| {
+        let seen = trees.payloads(&["commit.seen"]);
+        let seen = seen.into_iter().find(|(_, seen)| seen["subject"] == subject);
+        seen.map(|(_, seen)| seen["worktree"].clone())
+    };
+    commits("a pool that counts");
+    let mut told = String::new();
+    wait_until("the commit is told", || {
+        told.push_str(&news());
+        told.contains("a pool that counts")
+    });
+    assert!(told.contains("by=\"devops\" files=\"src/pool.rs\">a pool that counts</commit>"), "{told}");
+    git(&main, &["merge", "-q", "feature/pool"]);
+    // The writer may look between the commit and the merge.
+    let merged = (0..5).map(|nth| format!("count {nth}")).find(|subject| {
+        commits(subject);
+        git(&main, &["merge", "-q", "feature/pool"]);
+        ran("main", "s-1", "git merge -q feature/pool");
+        wait_until("the commit is on record", || found_in(subject).is_some());
+        found_in(subject).is_some_and(|tree| tree.is_null())
+    });
+    let merged = merged.expect("a commit that was found where it was merged");
+    let told = news();
+    assert!(!told.contains(&merged), "{told}");
+}
+
 /// Red before: the name was asked as it is, and nothing said that no agent answers to it.
 #[tokio::test]
 async fn the_name_of_a_work_tree_asks_its_agent_and_one_without_a_session_is_told() {

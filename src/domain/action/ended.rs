@@ -1,6 +1,6 @@
 //! What the end of a line for the shell shows about one of its commands.
 
-use super::normal::{SETUP, SHELLS, after_keywords, line_for_shell, name, unwrapped};
+use super::normal::{SETUP, SHELLS, after_keywords, below_program, line_for_shell, name, unwrapped};
 use super::own::BETWEEN;
 use super::shell::{self, Joint, Step};
 
@@ -33,6 +33,7 @@ pub fn end_of(
     if !failed && !is_hidden {
         return End::Passed;
     }
+    let below = below_program(line);
     let runs: Vec<(String, Joint)> = shell::read(line)
         .0
         .into_iter()
@@ -46,6 +47,10 @@ pub fn end_of(
         runs.iter().filter(|(other, _)| !only_prepares(other)).count() == 1 && !only_prepares(text)
     };
     let found = runs.iter().position(|(text, _)| is_it(text));
+    if let Some(below) = below {
+        // What stands before the program does not end the line.
+        return if found.is_some() { End::Unclear } else { end_of(&below, tail, is_it, (failed, is_hidden)) };
+    }
     let Some(at) = found.or_else(|| runs.iter().position(|(text, _)| is_only(text))) else {
         return if failed { End::Unclear } else { End::Ran };
     };

@@ -167,7 +167,7 @@ impl Phrase {
         self.masked.iter().any(|want| said.masked.iter().any(|have| has_words(have, want)))
             && (self.names.is_empty() || {
                 let line = said.line.to_lowercase();
-                self.names.iter().all(|name| has_words(&line, name))
+                self.names.iter().all(|name| has_name(&line, name))
             })
     }
 }
@@ -194,6 +194,18 @@ pub(super) fn has_words(line: &str, text: &str) -> bool {
         let after = line[at + text.len()..].chars().next().is_some_and(is_word);
         !(first && before || last && after)
     })
+}
+
+/// Whether a text that stood in quotes stands in a line, and as no part of a dotted name: `yaml` is not `ruamel.yaml`.
+fn has_name(line: &str, name: &str) -> bool {
+    let goes_on = |mut around: std::str::Chars<'_>| {
+        around.next() == Some('.') && around.next().is_some_and(char::is_alphanumeric)
+    };
+    let is_whole = |at: usize| {
+        let before: String = line[..at].chars().rev().take(2).collect();
+        !goes_on(before.chars()) && !goes_on(line[at + name.len()..].chars())
+    };
+    has_words(line, name) && line.match_indices(name).any(|(at, _)| is_whole(at))
 }
 
 /// A path without its beginning: another checkout of the same project begins elsewhere. Other texts as they are.

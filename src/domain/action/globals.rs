@@ -84,19 +84,20 @@ const ONLY_TRIES: [&str; 10] = [
     "--syntax-check",
 ];
 /// The same of some programs, where the option means something else to others.
-const ONLY_TRIES_IN: [(&str, &str); 12] = [
+const ONLY_TRIES_IN: [(&str, &str); 13] = [
     ("ansible-playbook", "--check"),
     ("apt", "-s"),
     ("apt-get", "-s"),
     ("black", "--check"),
     ("git add", "-n"),
+    ("git apply", "--check"),
     ("git clean", "-n"),
     ("git push", "-n"),
     ("git rm", "-n"),
     ("gradle", "-m"),
-    ("make", "-n"),
+    ("make", "-q"),
     ("prettier", "--check"),
-    ("rsync", "-n"),
+    ("pytest", "--co"),
 ];
 /// Options of git that name the repository.
 const OF_REPOSITORY: [&str; 3] = ["-C", "--git-dir", "--work-tree"];
@@ -112,12 +113,15 @@ pub fn only_tries(command: &str, besides: &str) -> bool {
     let program = words.next().map(name).unwrap_or_default();
     let with_verb = format!("{program} {}", words.clone().next().unwrap_or_default());
     let is_try = |word: &str| {
-        let option = word.split_once('=').map_or(word, |(option, _)| option);
-        // The short options of `rsync` stand together: `-avn`.
-        let is_among =
-            program == "rsync" && !word.starts_with("--") && word.starts_with('-') && word.contains('n');
+        // The normal form quotes a word with `=`.
+        let word = word.trim_matches('\'');
+        let (option, value) = word.split_once('=').unwrap_or((word, ""));
+        // Short options stand together: `rsync -avn`, `make -nB`.
+        let flags = word.strip_prefix('-').filter(|flags| !flags.starts_with('-')).unwrap_or_default();
+        let is_among = ["make", "rsync"].contains(&program) && flags.contains('n');
         let is_of = |of: &str| ONLY_TRIES_IN.contains(&(of, option));
-        ONLY_TRIES.contains(&option) || is_among || is_of(program) || is_of(&with_verb)
+        !["false", "none"].contains(&value)
+            && (ONLY_TRIES.contains(&option) || is_among || is_of(program) || is_of(&with_verb))
     };
     let is_new = |word: &&str| !besides.split_whitespace().any(|other| other == *word);
     words.filter(is_new).any(is_try)
@@ -172,9 +176,12 @@ pub(super) fn spellings(words: &[String]) -> Vec<Vec<String>> {
     all
 }
 
-/// The command that a program runs in an environment: of `uv run pytest` the part from `pytest` on.
+/// The command that a program runs: of `uv run pytest` and `python -m pytest` the part from `pytest` on.
 fn inside(words: &[String]) -> Option<&[String]> {
     let [program, verb, rest @ ..] = words else { return None };
+    if verb == "-m" && ["python", "python3"].contains(&name(program)) {
+        return (!rest.is_empty()).then_some(rest);
+    }
     let (.., own) = RUNNERS.iter().find(|(known, of, _)| *known == name(program) && of == verb)?;
     let mut rest = rest;
     while let Some(option) = rest.first().filter(|word| word.starts_with('-') && *word != "--") {
@@ -262,6 +269,9 @@ mod tests {
     fn a_dry_run_is_told_from_a_run() {
         for line in [
             "kubectl apply -f a.yml --dry-run=client",
+            "kubectl apply -f a.yml '--dry-run=server'",
+            "make -nB ship",
+            "pytest tests/a.py --co",
             "make migrate -n",
             "make --recon migrate",
             "git push -n",
@@ -276,6 +286,7 @@ mod tests {
         }
         for line in [
             "psql shop -h db -c x",
+            "kubectl apply -f a.yml '--dry-run=none'",
             "docker run -h web img",
             "sha256sum --check sums.txt",
             "git commit -n -m x",

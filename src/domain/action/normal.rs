@@ -155,10 +155,12 @@ pub fn normalise(line: &str, cwd: &str, root: &str) -> Vec<NormalCommand> {
     read(line, cwd, root).found
 }
 
-/// Whether a program that a line gives to another program than a shell is not among its commands, and others behind it are.
-pub fn hides_program(line: &str) -> bool {
-    let (_, rest) = read_with_rest(line);
-    rest.is_some_and(|rest| document::below_program(&rest).is_some())
+/// The lines of a text below a program in a here-document: the commands that run after it, whatever it ends with.
+pub(super) fn below_program(line: &str) -> Option<String> {
+    let rest = read_with_rest(line).1?;
+    let below =
+        document::below_program(&rest).or_else(|| document::for_shell(&rest).map(|(_, after)| after))?;
+    (!below.trim().is_empty()).then_some(below)
 }
 
 /// Like [`normalise`], with what else the line shows.

@@ -8,7 +8,7 @@ use std::fmt;
 use chore::started;
 
 use super::normal::{
-    MAX_DEPTH, SETUP, SHELLS, after_keywords, is_assignment, line_for_shell, name, unwrapped,
+    MAX_DEPTH, SETUP, SHELLS, after_keywords, below_program, is_assignment, line_for_shell, name, unwrapped,
 };
 use super::shell::{self, Joint, Step, VALUE};
 use super::told::{self, is_errexit};
@@ -88,7 +88,17 @@ impl fmt::Display for Piped {
 /// The last pipe of a line that may hide a failure of its first command, else the first command whose result the
 /// line ignores. `set -o pipefail` makes pipes safe, `set -e` makes `;` safe.
 pub fn piped(line: &str) -> Option<Piped> {
-    read(line, Way::default(), MAX_DEPTH)
+    let Some(below) = below_program(line) else { return read(line, Way::default(), MAX_DEPTH) };
+    // What stands before the program does not end the line.
+    let before = shell::read(line).0.into_iter().find_map(|step| match step {
+        Step::Run { text, .. } => {
+            let words = shell_words::split(&text).unwrap_or_default();
+            let program = started(after_keywords(&words)).first().map_or("", |word| name(word));
+            is_loud(program).then(|| Piped { first: text.trim().to_owned(), by: Hides::Line })
+        }
+        Step::Within(_) | Step::Write(_) | Step::Enter | Step::Leave => None,
+    });
+    before.or_else(|| piped(&below))
 }
 
 /// Commands that print what they get, and succeed whatever it is.

@@ -18,18 +18,11 @@ const ORDINARY: &str = "argument auth authentication change changed check defaul
     options parameter policy prompt prompts random required reset rotation stdin string support text \
     true undefined unset value";
 
-/// What a variable or a setting is passed by.
-const GIVES: [&str; 9] = [
-    "export ",
-    "env ",
-    "-e ",
-    "--env ",
-    "-var ",
-    "--set ",
-    "--build-arg ",
-    "--from-literal=",
-    "--from-literal ",
-];
+/// Options that pass variables or settings, several of them in quotes or behind commas.
+const SETS: [&str; 8] =
+    ["-e", "--env", "-var", "--set", "--set-string", "--build-arg", "--from-literal", "--extra-vars"];
+/// Bytes before a name among which such an option is looked for.
+const NEAR_BYTES: usize = 512;
 
 /// Words of sentences that commands hardly have.
 const OF_SENTENCES: &str = "a also an and are as be because been but can cannot does fails for from has have here in instead is \
@@ -96,11 +89,26 @@ pub(super) fn value(text: &str, name: Range<usize>, start: usize) -> Option<Rang
 /// Whether a name with its value is passed by what stands before it: as a variable, as a setting with a dotted name, or as a
 /// part of the words that a client connects with, as in `psql "host=db password=…"`.
 fn is_passed(before: &str) -> bool {
-    let setting = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || "._".contains(c));
-    let setting = setting.trim_end_matches(['"', '\'']);
-    let quoted = before.rsplit(['"', '\'']).next().unwrap_or_default();
-    GIVES.iter().any(|word| setting.ends_with(word))
-        || ["host=", "user=", "dbname="].iter().any(|word| quoted.contains(word))
+    if ["export ", "env "].iter().any(|word| before.ends_with(word)) {
+        return true;
+    }
+    let near = &before[before.ceil_char_boundary(before.len().saturating_sub(NEAR_BYTES))..];
+    let quoted = near.rsplit(['"', '\'']).next().unwrap_or_default();
+    let sets = |option: &str| {
+        near.rmatch_indices(option).any(|(at, _)| {
+            let rest = &near[at + option.len()..];
+            let settings = rest.trim_start_matches([' ', '=']);
+            let is_apart = settings.len() < rest.len();
+            // In quotes there may be several, with blanks between.
+            let is_one = match settings.strip_prefix(['"', '\'']) {
+                Some(open) => !open.contains(&settings[..1]),
+                None => !settings.contains(char::is_whitespace),
+            };
+            (near[..at].is_empty() || near[..at].ends_with(char::is_whitespace)) && is_apart && is_one
+        })
+    };
+    ["host=", "user=", "dbname="].iter().any(|word| quoted.contains(word))
+        || SETS.iter().any(|option| sets(option))
 }
 
 /// Whether the word behind an option or a pipe may be a password of letters, and no word of a sentence.
@@ -217,6 +225,13 @@ mod tests {
             ("kubectl create secret generic s --from-literal=password=tulip", "tulip"),
             ("docker build --build-arg db_password=tulip5 .", "tulip5"),
             ("psql \"host=h password=tulip5\"", "tulip5"),
+            ("terraform apply -var='db_password=tulip'", "tulip"),
+            ("terraform apply -var=db_password=tulip", "tulip"),
+            ("helm install x ./x --set=auth.password=tulip", "tulip"),
+            ("helm upgrade db ./db --set a=b,auth.password=tulip", "tulip"),
+            ("helm upgrade db ./db --set-string 'auth.password=tulip'", "tulip"),
+            ("ansible-playbook a.yml -e \"a=1 db_password=tulip\"", "tulip"),
+            ("ansible-playbook a.yml --extra-vars 'db_password=tulip'", "tulip"),
             ("rclone lsd --pass tulip", "tulip"),
             ("./deploy.sh --pw=tulip5", "tulip5"),
             ("docker login -u me -p tulip reg.io", "tulip"),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::happened::Happened;
 use crate::domain::action::makes_commits;
 use crate::domain::commit::CommitName;
-use crate::domain::event::{self, Event};
+use crate::domain::event::{CommandRan, Event};
 use crate::domain::ids::EventId;
 use crate::ledger::{Filter, LedgerError, Reader, Stored};
 use crate::pack::About;
@@ -24,7 +24,8 @@ pub(super) struct Committed {
 }
 
 /// The new commits of others, by the ids of their events. Merges are told by the files that they bring, and of a commit
-/// without a command on record nothing is told to a session that made commits itself.
+/// without a command on record nothing is told to a session that made commits itself. Nor is one told that the session
+/// merged into its own work tree.
 pub(super) fn commits(
     ledger: &Reader,
     seen: &Happened,
@@ -37,13 +38,17 @@ pub(super) fn commits(
     if ids.is_empty() {
         return Ok(found);
     }
-    let kind = Some(event::CommandRan::KIND.to_owned());
+    let kind = Some(CommandRan::KIND.to_owned());
     let ran = ledger.list(&Filter { kind, limit: MAX_COMMANDS, newest: true, ..Filter::default() })?;
-    let ran: Vec<(Stored, String)> = ran.into_iter().filter_map(commits_with).collect();
+    let ran: Vec<(Stored, CommandRan)> = ran.into_iter().filter_map(command).collect();
     let is_own = |stored: &Stored| match &of.session {
         Some(own) => stored.session.as_ref().is_some_and(|session| session.as_str() == own),
         None => stored.agent == of.agent,
     };
+    let own_tree =
+        ran.iter().find(|(stored, _)| is_own(stored)).map(|(_, ran)| ran.checkout.worktree.clone());
+    let makers: Vec<&(Stored, CommandRan)> =
+        ran.iter().filter(|(_, ran)| makes_commits(ran.command.as_str())).collect();
     for id in ids {
         let Some(seen) = ledger.event(id)? else { continue };
         let seq = seen.seq;
@@ -51,22 +56,28 @@ pub(super) fn commits(
             continue;
         };
         let subject = commit.subject.as_ref().map(ToString::to_string).unwrap_or_default();
-        let before = |(stored, line): &&(Stored, String)| stored.seq < seq && made(line, &subject);
-        let made = ran.iter().filter(before).max_by_key(|(stored, _)| stored.seq).map(|(stored, _)| stored);
-        let may_be_own = made.is_none_or(is_own) && ran.iter().any(|(stored, _)| is_own(stored));
-        if commit.parents <= 1 && !may_be_own {
-            let by = made.map(|stored| stored.agent.to_string());
+        let made = makers
+            .iter()
+            .filter(|(stored, ran)| stored.seq < seq && made(ran.command.as_str(), &subject))
+            .max_by_key(|(stored, _)| stored.seq);
+        let may_be_own =
+            made.is_none_or(|(stored, _)| is_own(stored)) && makers.iter().any(|(stored, _)| is_own(stored));
+        let found_in = &commit.checkout.worktree;
+        // Made in another work tree and found in the reader's: it merged the commit itself.
+        let is_merged = made.is_some_and(|(_, ran)| ran.checkout.worktree != *found_in)
+            && own_tree.as_ref() == Some(found_in);
+        if commit.parents <= 1 && !may_be_own && !is_merged {
+            let by = made.map(|(stored, _)| stored.agent.to_string());
             found.insert(id, Committed { by, commit: CommitName::of(&commit) });
         }
     }
     Ok(found)
 }
 
-/// A command that made commits, with its line.
-fn commits_with(stored: Stored) -> Option<(Stored, String)> {
+/// An event of a command, with the command.
+fn command(stored: Stored) -> Option<(Stored, CommandRan)> {
     let Some(Event::CommandRan(ran)) = stored.recorded().ok()?.event else { return None };
-    let line = ran.command.to_string();
-    makes_commits(&line).then_some((stored, line))
+    Some((stored, ran))
 }
 
 /// Whether a command made a commit: a word of it is the subject, or begins with the first line or the begin of a long one.

@@ -29,6 +29,20 @@ fn the_end_of_a_pipe_that_only_prints_is_told_from_one_that_decides() {
     }
 }
 
+/// Red before: whatever hid the end of a check below a program counted as its success.
+#[test]
+fn a_check_below_a_program_is_hidden_as_any_other_one() {
+    let below = |check: &str| piped(&format!("python - <<'EOF'\nx = 1\nEOF\n{check}")).is_some();
+    for check in ["pytest || true", "pytest | tail -1", "pytest; echo done", "pytest\necho rc=$?"] {
+        assert!(below(check) && piped(check).is_some(), "{check}");
+    }
+    for check in ["pytest", "cd a && pytest -q", "set -o pipefail; pytest | tail -1"] {
+        assert!(!below(check), "{check}");
+    }
+    assert!(piped("pytest\npython - <<'EOF'\nx = 1\nEOF\nls").is_some());
+    assert!(piped("sh <<'EOF'\nmake\nEOF\npytest || true").is_some());
+}
+
 /// Red before: a suite that failed proved a claim.
 #[test]
 fn a_line_that_ends_in_what_always_succeeds_tells_nothing() {

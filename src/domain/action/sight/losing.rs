@@ -32,13 +32,20 @@ const DELETING: [&str; 22] = [
     "wipefs",
 ];
 /// Words with which other programs delete: verbs, options, and words of SQL.
-const DELETES: [&str; 26] = [
+const DELETES: [&str; 33] = [
     "distclean",
     "downgrade",
     "drain",
     "dropdatabase",
+    "abandon",
+    "expunge",
     "flush",
     "fresh",
+    "halt",
+    "reboot",
+    "revert",
+    "shutdown",
+    "taint",
     "rb",
     "rmsync",
     "rollback",
@@ -125,7 +132,7 @@ fn command_loses(text: &str, before: Joint, writes: bool, depth: usize) -> bool 
         || program == "cp" && arguments.iter().any(|word| word == "/dev/null")
         || DELETING.contains(&program)
         || program.starts_with("mkfs")
-        || arguments.iter().any(|word| deletes(program, word))
+        || command.iter().any(|word| deletes(program, word))
         || program == "git" && command_of_git(arguments).is_some_and(gives_up)
         || takes_volumes(program, arguments)
 }
@@ -140,12 +147,14 @@ fn deletes(program: &str, word: &str) -> bool {
     }
     let word = word.trim_start_matches('-');
     let word = word.split('=').next().unwrap_or_default();
-    // What `git reset` does depends on its options.
-    let is_verb = |part: &str| DELETES.contains(&part) && !(program == "git" && part == "reset");
+    // What `git reset` does depends on its options, and `git revert` adds a commit.
+    let is_of_git = |part: &str| program == "git" && (part == "reset" || part == "revert");
+    let is_verb = |part: &str| DELETES.contains(&part) && !is_of_git(part);
     // A container that is removed when it ends takes nothing with it.
     let is_container = word == "rm" && typed == "--rm" && RUN_CONTAINERS.contains(&program);
     let loads = word.contains("schema:load");
-    !is_container && (loads || DELETING.contains(&name(word)) || word.split([':', '.', '-']).any(is_verb))
+    !is_container
+        && (loads || DELETING.contains(&name(word)) || word.split([':', '.', '-', '_', '/']).any(is_verb))
 }
 
 /// Whether a command of git, from its verb on, throws something away.
@@ -180,6 +189,12 @@ mod tests {
         for line in [
             "docker compose down -v",
             "php artisan migrate:fresh",
+            "./scripts/reset-db.sh",
+            "python manage.py reset_db",
+            "bazel clean --expunge",
+            "jj abandon",
+            "svn revert -R .",
+            "terraform taint x",
             "npx prisma db push --force-reset",
             "mix ecto.drop",
             "bin/rails db:schema:load",

@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::polls::{may_pass_by_itself, searches};
-use crate::domain::action::{
-    changes_files, counts, error_in, hides_program, only_looks, record, restored, steady,
-};
+use crate::domain::action::{changes_files, counts, error_in, only_looks, record, restored, steady};
 use crate::domain::event::{CommandRan, Recorded};
 use crate::domain::text::{CommandLine, ErrorSignature};
 use crate::domain::time::Timestamp;
@@ -52,8 +50,9 @@ impl Ran {
         let base = if runs.is_empty() { line.to_owned() } else { runs.join(" ; ") };
         let record = if runs.is_empty() { line.to_owned() } else { record(line, &base) };
         let is_masked = MASKS_OF_ARGUMENTS.iter().any(|mask| record.contains(mask));
-        // What the normal form masks may be what two commands differ in. A program that it leaves out may have edited files.
-        let command = match (hides_program(line), is_masked) {
+        // What the normal form masks may be what two commands differ in. A here-document, which it leaves out, may be another
+        // program, or have edited files.
+        let command = match (line.contains("<<"), is_masked) {
             (true, _) => line.to_owned(),
             (false, true) => restored(&record, line),
             (false, false) => record,
