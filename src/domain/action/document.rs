@@ -177,6 +177,8 @@ mod tests {
             "python - <<'EOF' && make test\nx\nEOF",
             "python - <<'EOF' | make test\nx\nEOF",
             "python - <<'EOF'\nx\nmake test",
+            "<<'EOF'\nx\nEOF\nmake test",
+            "python - <<\nx\n\nmake test",
         ] {
             assert!(runs(line).is_empty(), "{line}: {:?}", runs(line));
         }

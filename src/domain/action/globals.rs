@@ -264,6 +264,21 @@ mod tests {
     use super::super::normalise;
     use super::only_tries;
 
+    /// Red before: a guard on `mypy` did not meet `python -m mypy`.
+    #[test]
+    fn a_module_that_runs_is_the_program() {
+        let meets = |line: &str| {
+            let runs = normalise(line, "/w", "/w");
+            runs.iter().flat_map(|run| run.keys_of_triggers()).any(|key| key == "mypy")
+        };
+        for line in ["python -m mypy src", "python3 -m mypy", ".venv/bin/python -m mypy src"] {
+            assert!(meets(line), "{line}");
+        }
+        for line in ["python -c mypy", "perl -m mypy", "python mypy", "python -m"] {
+            assert!(!meets(line), "{line}");
+        }
+    }
+
     /// Red before: `-h db` of a client was a dry run, and `--dry-run=client` was none.
     #[test]
     fn a_dry_run_is_told_from_a_run() {

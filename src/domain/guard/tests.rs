@@ -368,3 +368,28 @@ fn a_silence_has_a_place_and_an_end() {
     assert!(!mute(Some("src/web"), None).silences(Kind::Command, &at, now));
     assert!(!mute(None, Some(1_000)).silences(Kind::Command, &at, now));
 }
+
+/// Red before: what a program that ran printed of another one counted as a command that could not begin.
+#[test]
+fn what_could_not_begin_says_so_first_or_last() {
+    let begins_not = |tail: &str| super::did_not_begin(Some(tail));
+    for tail in [
+        "sh: 1: foo: command not found",
+        "usage: a.py [-h]\na.py: error: unrecognized arguments: --x",
+        "error: unexpected argument '--x' found\n\nUsage: a [OPTIONS]\n\nFor more information, try '--help'.",
+        "npm error Missing script: \"gen\"\nnpm error\nnpm error To see a list of scripts, run: npm run",
+        "Usage: a unknown command x\n\nCommands:\n  run",
+        "make: *** No rule to make target 'x'.  Stop.",
+    ] {
+        assert!(begins_not(tail), "{tail}");
+    }
+    for tail in [
+        "sqlite3: unrecognized option '--json'\nmake: *** [Makefile:3: migrate] Error 1",
+        "error TS2307: Cannot find module './gen'",
+        "deploy.sh: line 3: DEPLOY_TOKEN: unbound variable",
+        "foo: command not found\nbuild failed",
+        "",
+    ] {
+        assert!(!begins_not(tail), "{tail}");
+    }
+}

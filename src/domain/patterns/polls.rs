@@ -221,6 +221,21 @@ pub(super) fn waits_for_a_child(line: &str, command: &str) -> bool {
 mod tests {
     use super::{is_poll, may_pass_by_itself, searches, waits_for_a_child};
 
+    /// Red before: a test that spoke of a limit was a wait.
+    #[test]
+    fn what_a_test_says_does_not_pass_by_itself() {
+        for said in [
+            "thread 'a' panicked at src/a.rs:3: rate limit not applied",
+            "AssertionError: worker 3 is not running",
+            "connection refused\n2 failed, 3 passed in 2s",
+        ] {
+            assert!(!may_pass_by_itself("pytest -q", "pytest -q", Some(1), said), "{said}");
+        }
+        for said in ["connect ECONNREFUSED 127.0.0.1:5432", "getaddrinfo EAI_AGAIN db"] {
+            assert!(may_pass_by_itself("npm start", "npm start", Some(1), said), "{said}");
+        }
+    }
+
     #[test]
     fn a_failure_that_may_pass_by_itself_is_told_from_one_of_the_work() {
         for (line, exit, said) in [

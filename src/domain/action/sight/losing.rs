@@ -194,6 +194,7 @@ mod tests {
             "bazel clean --expunge",
             "jj abandon",
             "svn revert -R .",
+            "docker compose rm web",
             "terraform taint x",
             "npx prisma db push --force-reset",
             "mix ecto.drop",
@@ -282,6 +283,7 @@ mod tests {
             "for f in a b; do make $f; done",
             "cargo clean",
             "docker run --rm -v a:/a img make gen",
+            "git revert HEAD",
             "docker compose run --rm web ./migrate.sh",
         ] {
             assert!(!loses(line), "{line}");
