@@ -28,12 +28,12 @@ export async function learns({ chapter, check, eventually, events, hm, first, se
     }
 
     chapter("a guard is told once a turn, and a muted one is silent");
-    const guard = hm("guard", "accept", "--command", "npm publish", "--text", GUARDED, "--agent", "architect");
-    const warned = await second.turn("Publish it", [of_claude.shell("npm publish --dry-run || true"), of_claude.shell("npm publish --dry-run; true")]);
+    const guard = hm("guard", "accept", "--command", "npm run release", "--text", GUARDED, "--agent", "architect");
+    const warned = await second.turn("Publish it", [of_claude.shell("npm run release || true"), of_claude.shell("npm run release; true")]);
     check(heard(warned.requests, GUARDED).at(-1) === 1, "it is told once in a turn", heard(warned.requests, GUARDED));
     hm("guard", "mute", guard.name, "--agent", "operator", "--operator-override", "the story mutes it");
     const before = heard(warned.requests, GUARDED).at(-1);
-    const silent = await second.turn("Publish it again", [of_claude.shell("npm publish --dry-run || true")]);
+    const silent = await second.turn("Publish it again", [of_claude.shell("npm run release || true")]);
     check(heard(silent.requests, GUARDED).at(-1) === before, "it is not told when it is muted", heard(silent.requests, GUARDED));
     const listed = await eventually(() => {
         const guards = hm("guard", "list").guards;
