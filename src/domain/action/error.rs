@@ -456,6 +456,18 @@ mod tests {
         Phrase::of(text).is_said_by(&ErrorLine::of(line))
     }
 
+    /// Red before: an error about `ruamel.yaml` met a dead end about `yaml`.
+    #[test]
+    fn a_name_in_quotes_is_no_part_of_a_dotted_one() {
+        let of_yaml = "No module named 'yaml'";
+        for line in ["ModuleNotFoundError: No module named 'yaml'", "no module named 'yaml'."] {
+            assert!(says(line, of_yaml), "{line}");
+        }
+        for line in ["No module named 'ruamel.yaml'", "No module named 'yaml.constructor'"] {
+            assert!(!says(line, of_yaml), "{line}");
+        }
+    }
+
     #[test]
     fn words_that_tools_print_around_any_failure_tell_no_error_apart() {
         for text in ["error: aborting", "an error: aborted"] {

@@ -295,6 +295,8 @@ mod tests {
             "psql fails, pass --password again",
             "--password must not be empty",
             "psql --password PASS",
+            "./run --settings password=tulip5",
+            "./run a--set password=tulip5",
             "docker login -p is not safe",
             "we gave docker login -p only once",
             "mysql -pPASSWORD shop",
