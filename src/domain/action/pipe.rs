@@ -3,6 +3,7 @@
 
 pub(super) mod chore;
 
+use std::borrow::Cow;
 use std::fmt;
 
 use chore::started;
@@ -88,17 +89,25 @@ impl fmt::Display for Piped {
 /// The last pipe of a line that may hide a failure of its first command, else the first command whose result the
 /// line ignores. `set -o pipefail` makes pipes safe, `set -e` makes `;` safe.
 pub fn piped(line: &str) -> Option<Piped> {
-    let Some(below) = below_program(line) else { return read(line, Way::default(), MAX_DEPTH) };
-    // What stands before the program does not end the line.
-    let before = shell::read(line).0.into_iter().find_map(|step| match step {
-        Step::Run { text, .. } => {
-            let words = shell_words::split(&text).unwrap_or_default();
-            let program = started(after_keywords(&words)).first().map_or("", |word| name(word));
-            is_loud(program).then(|| Piped { first: text.trim().to_owned(), by: Hides::Line })
+    let mut line = Cow::Borrowed(line);
+    for _ in 0..MAX_DEPTH {
+        let Some(below) = below_program(&line) else { return read(&line, Way::default(), MAX_DEPTH) };
+        // What stands before the program does not end the line.
+        let before = shell::read(&line).0.into_iter().find_map(|step| match step {
+            Step::Run { text, .. } => {
+                let words = shell_words::split(&text).unwrap_or_default();
+                let program = started(after_keywords(&words)).first().map_or("", |word| name(word));
+                is_loud(program).then(|| text.trim().to_owned())
+            }
+            Step::Within(_) | Step::Write(_) | Step::Enter | Step::Leave => None,
+        });
+        if let Some(first) = before {
+            return Some(Piped { first, by: Hides::Line });
         }
-        Step::Within(_) | Step::Write(_) | Step::Enter | Step::Leave => None,
-    });
-    before.or_else(|| piped(&below))
+        line = Cow::Owned(below);
+    }
+    // What follows so many programs is not read.
+    Some(Piped { first: line.lines().next().unwrap_or_default().to_owned(), by: Hides::Line })
 }
 
 /// Commands that print what they get, and succeed whatever it is.

@@ -41,6 +41,8 @@ fn a_check_below_a_program_is_hidden_as_any_other_one() {
     }
     assert!(piped("pytest\npython - <<'EOF'\nx = 1\nEOF\nls").is_some());
     assert!(piped("sh <<'EOF'\nmake\nEOF\npytest || true").is_some());
+    // As many programs as a line holds are read without end of the stack.
+    assert!(piped(&format!("{}pytest", "a <<b\nb\n".repeat(100_000))).is_some());
 }
 
 /// Red before: a suite that failed proved a claim.
