@@ -43,16 +43,17 @@ const FREQUENT_SHARE: f64 = 0.2;
 /// The fewest words that must remain before a frequent word is left out.
 const KEPT_WORDS: usize = 2;
 
-/// The most claims that are found by single words before the most frequent words are weighed only and not looked for: 1,000
+/// The most claims that are found by single words before the most frequent words are looked for in narrower ways only: 1,000
 /// claims take half a millisecond.
 const MANY: u64 = 1_000;
-/// The fewest claims that the other words must find then. A page has 50 at most.
-pub const ENOUGH: usize = 200;
-/// The most claims that are scored because they hold a single word, if enough hold two: 2,000 claims take a millisecond.
-const MOST_SCORED: u64 = 2_000;
+/// The fewest claims that a narrower way must find: two of the longest pages.
+pub const ENOUGH: usize = 100;
 /// How many times [`ENOUGH`] claims are expected to hold a word of each half before they are looked for: words are seldom as
 /// independent as the estimate takes them.
 const EXPECTED: f64 = 2.0;
+
+/// A way to look for claims: those that hold a word of each part of one of these alternatives.
+pub type Way = Vec<Vec<Vec<String>>>;
 
 /// What a search compares.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -118,10 +119,8 @@ pub struct Question {
     /// What was typed, by the places of the weights.
     typed: Vec<String>,
     order: Vec<String>,
-    /// The words that claims are looked for by.
-    sought: Vec<String>,
-    /// The same words in two halves.
-    halves: Option<[Vec<String>; 2]>,
+    /// Ways to find fewer claims than all that hold a word, but hardly fewer of the best ones.
+    ways: Vec<Way>,
     /// The identifiers of the question that claims hold.
     identifiers: Vec<String>,
     /// Words that are adjacent in the question, by the places of their weights, and the weight of each pair.
@@ -189,8 +188,7 @@ impl Question {
             words.extend(word.names.iter().map(|name| (name.clone(), place)));
         }
         words.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let sought = sought(by_frequency, corpus.claims);
-        let halves = halves(&sought, corpus.claims);
+        let ways = ways(&by_frequency, corpus.claims);
         let place = |token: &String| asked.iter().position(|word| word.typed == *token);
         let mut pairs: Vec<((usize, usize), f64)> = Vec::new();
         for two in tokens.windows(2) {
@@ -205,8 +203,7 @@ impl Question {
             weights,
             typed: asked.into_iter().map(|word| word.typed).collect(),
             order,
-            sought: names(&sought),
-            halves,
+            ways,
             identifiers: Vec::new(),
             pairs,
             mean_length: mean_length.max(1.0),
@@ -230,17 +227,10 @@ impl Question {
         &self.order
     }
 
-    /// The words of which a claim must hold one to be scored, where all claims may answer. Frequent words are not among
-    /// them if they weigh less than a single other one: a claim that holds no other word is not among the best then.
-    pub fn sought(&self) -> &[String] {
-        &self.sought
-    }
-
-    /// The words sought in two halves: a claim must hold a word of each to be scored, where all claims may answer and
-    /// [`ENOUGH`] of them do. Nearly all claims that hold most of the words do. `None` if single words find few claims, or
-    /// hardly enough hold a word of each half.
-    pub fn halves(&self) -> Option<&[Vec<String>; 2]> {
-        self.halves.as_ref()
+    /// The ways to look for claims where all may answer, the narrowest first. One that finds fewer than [`ENOUGH`] is no
+    /// answer. Without one, claims with any of the words are looked for.
+    pub fn ways(&self) -> &[Way] {
+        &self.ways
     }
 
     /// Whether this word is searched.
@@ -282,36 +272,73 @@ fn names(asked: &[Asked]) -> Vec<String> {
     asked.iter().flat_map(|word| word.names.iter().cloned()).collect()
 }
 
-/// The words to look for. `words` are those that are weighed, the most frequent first.
-fn sought(mut words: Vec<Asked>, claims: u64) -> Vec<Asked> {
-    let (mut found, mut weight) = (words.iter().map(|word| word.claims).sum::<u64>(), 0.0);
-    while let [frequent, next, ..] = words.as_slice()
-        && found > MANY
-    {
-        let of_frequent = frequent.claims;
-        weight += idf(of_frequent, claims);
-        if found - of_frequent < ENOUGH as u64 || weight >= idf(next.claims, claims) {
-            break;
-        }
-        found -= of_frequent;
-        words.remove(0);
+/// The ways to look for claims. `words` are those that are weighed, the most frequent first.
+fn ways(words: &[Asked], claims: u64) -> Vec<Way> {
+    let light = light(words, claims);
+    let mut ways: Vec<Way> = halves(&words[light..], claims).map(|halves| vec![halves]).into_iter().collect();
+    let last = rare_or_two(words, light);
+    if last != [[names(words)]] {
+        ways.push(last);
     }
-    words
+    ways
 }
 
-/// The words to look for in two halves. `words` are the most frequent first, and each half gets every other one.
-fn halves(words: &[Asked], claims: u64) -> Option<[Vec<String>; 2]> {
-    if words.iter().map(|word| word.claims).sum::<u64>() <= MOST_SCORED {
+/// The number of the most frequent words that weigh less in all than a single other one: a claim that holds no other word is
+/// not among the best then.
+fn light(words: &[Asked], claims: u64) -> usize {
+    let (mut light, mut weight) = (0, 0.0);
+    while let [frequent, next, ..] = &words[light..] {
+        weight += idf(frequent.claims, claims);
+        if !has_enough_without_first(&words[light..]) || weight >= idf(next.claims, claims) {
+            break;
+        }
+        light += 1;
+    }
+    light
+}
+
+/// The rare words, or two of the frequent ones: a claim with a single frequent word is not as good as one with a rare one.
+/// The first `light` words are looked for only if others beside them are frequent too.
+fn rare_or_two(words: &[Asked], light: usize) -> Way {
+    let mut frequent = light;
+    while words.len() - frequent > 1 && has_enough_without_first(&words[frequent..]) {
+        frequent += 1;
+    }
+    let (those, rare) = words.split_at(frequent);
+    let mut way = vec![vec![names(rare)]];
+    if frequent > light && those.len() > 1 {
+        // The places of two words differ in a bit.
+        let bits = usize::BITS - (those.len() - 1).leading_zeros();
+        way.extend((0..bits).map(|bit| split(those, bit).map(|half| names(&half)).into()));
+    }
+    way
+}
+
+/// Whether so many claims are found that the most frequent word can be left out, and the others find enough.
+fn has_enough_without_first(words: &[Asked]) -> bool {
+    let others: u64 = words[1..].iter().map(|word| word.claims).sum();
+    others + words[0].claims > MANY && others >= ENOUGH as u64
+}
+
+/// The words to look for in two halves, if single words find many claims and enough hold a word of each. Nearly all claims
+/// that hold most of the words do.
+fn halves(words: &[Asked], claims: u64) -> Option<Vec<Vec<String>>> {
+    if words.iter().map(|word| word.claims).sum::<u64>() <= MANY {
         return None;
     }
-    let half = |first| -> Vec<Asked> { words.iter().skip(first).step_by(2).cloned().collect() };
-    let halves = [half(0), half(1)];
+    let halves = split(words, 0);
     // The share of claims that hold a word of a half, as if words did not depend on each other.
     let share = |half: &Vec<Asked>| {
         1.0 - half.iter().map(|word| 1.0 - word.claims as f64 / claims as f64).product::<f64>()
     };
     let expected = halves.iter().map(share).product::<f64>() * claims as f64;
-    (expected >= EXPECTED * ENOUGH as f64).then(|| halves.map(|half| names(&half)))
+    (expected >= EXPECTED * ENOUGH as f64).then(|| halves.map(|half| names(&half)).into())
+}
+
+/// The words in two halves, by a bit of their places.
+fn split(words: &[Asked], bit: u32) -> [Vec<Asked>; 2] {
+    let half = |side| words.iter().enumerate().filter(move |(place, _)| place >> bit & 1 == side);
+    [0, 1].map(|side| half(side).map(|(_, word)| word.clone()).collect())
 }
 
 fn idf(with: u64, claims: u64) -> f64 {
@@ -441,7 +468,7 @@ mod tests {
     use std::collections::HashMap;
     use std::convert::Infallible;
 
-    use super::{Candidate, Corpus, Question, Weights, better, ceiling, nearness, score, successors};
+    use super::{Candidate, Corpus, Question, Way, Weights, better, ceiling, nearness, score, successors};
 
     fn question(tokens: &str, counts: &[(&str, u64)], claims: u64) -> Question {
         let tokens: Vec<String> = tokens.split(' ').map(str::to_owned).collect();
@@ -485,7 +512,7 @@ mod tests {
         // Of a frequent word the other names alone are not looked for.
         let many = counts(&[("config", 90_000), ("cfg", 2)]);
         let question = Question::with_names(&asked, others, &many, corpus(100_000));
-        assert_eq!((question.words(), question.sought()), (question.words(), question.words()));
+        assert!(question.ways().is_empty());
         assert_eq!(question.words(), ["config", "cfg"]);
         // What is typed twice is one word, and what is typed beside its other name is not that name.
         let both = ["cfg".to_owned(), "config".to_owned(), "cfg".to_owned()];
@@ -533,50 +560,53 @@ mod tests {
         assert_eq!(better((0.4, 9, "a"), (0.5, 3, "a")), Ordering::Greater);
     }
 
-    #[test]
-    fn a_frequent_word_is_not_looked_for_if_the_others_find_enough_and_each_weighs_more() {
-        let sought = |counts: &[(&str, u64)], claims: u64| {
-            let counts: HashMap<String, u64> =
-                counts.iter().map(|(word, count)| ((*word).to_owned(), *count)).collect();
-            let mut tokens: Vec<String> = counts.keys().cloned().collect();
-            tokens.sort();
-            let question = Question::new(&tokens, &counts, Corpus { claims, tokens: 10 * claims });
-            assert_eq!(question.words().len(), counts.len(), "all are weighed");
-            let mut sought = question.sought().to_vec();
-            sought.sort();
-            sought.join(" ")
+    /// The ways of a question about these words: `any of`, `|`, `& all of`.
+    fn ways(counts: &[(&str, u64)], claims: u64) -> Vec<String> {
+        let counts: HashMap<String, u64> =
+            counts.iter().map(|(word, count)| ((*word).to_owned(), *count)).collect();
+        let mut tokens: Vec<String> = counts.keys().cloned().collect();
+        tokens.sort();
+        let question = Question::new(&tokens, &counts, Corpus { claims, tokens: 10 * claims });
+        let part = |words: &Vec<String>| {
+            let mut words = words.clone();
+            words.sort();
+            words.join(" ")
         };
-        assert_eq!(sought(&[("pool", 4_000), ("size", 150), ("worker", 60)], 10_000), "size worker");
-        // Too few claims hold the others.
-        assert_eq!(sought(&[("pool", 4_000), ("size", 150), ("worker", 40)], 10_000), "pool size worker");
-        // Few claims are found by all of them.
-        assert_eq!(sought(&[("pool", 700), ("size", 150), ("worker", 60)], 10_000), "pool size worker");
-        // Two of the words weigh more than the third one, but one of them does not.
-        assert_eq!(sought(&[("pool", 5_000), ("size", 4_800), ("worker", 4_500)], 100_000), "size worker");
-        assert_eq!(sought(&[("pool", 4_000)], 10_000), "pool");
+        let alternative = |parts: &Vec<Vec<String>>| parts.iter().map(part).collect::<Vec<_>>().join(" & ");
+        let way = |way: &Way| way.iter().map(alternative).collect::<Vec<_>>().join(" | ");
+        question.ways().iter().map(way).collect()
     }
 
     #[test]
-    fn frequent_words_are_looked_for_in_halves_if_enough_claims_hold_a_word_of_each() {
-        let halves = |counts: &[(&str, u64)], claims: u64| {
-            let counts: HashMap<String, u64> =
-                counts.iter().map(|(word, count)| ((*word).to_owned(), *count)).collect();
-            let mut tokens: Vec<String> = counts.keys().cloned().collect();
-            tokens.sort();
-            let question = Question::new(&tokens, &counts, Corpus { claims, tokens: 10 * claims });
-            question.halves().map(|halves| halves.clone().map(|half| half.join(" ")).join(" | "))
-        };
-        let both = |both: &str| Some(both.to_owned());
-        assert_eq!(
-            halves(&[("pool", 4_000), ("size", 2_500), ("worker", 2_000)], 10_000),
-            both("size | worker")
-        );
+    fn a_frequent_word_is_not_looked_for_if_the_others_find_enough_and_each_weighs_more() {
+        assert_eq!(ways(&[("pool", 4_000), ("size", 80), ("worker", 40)], 10_000), ["size worker"]);
+        // Too few claims hold the others.
+        assert!(ways(&[("pool", 4_000), ("size", 50), ("worker", 40)], 10_000).is_empty());
+        // Few claims are found by all of them.
+        assert!(ways(&[("pool", 700), ("size", 150), ("worker", 60)], 10_000).is_empty());
+        assert!(ways(&[("pool", 4_000)], 10_000).is_empty());
+    }
+
+    #[test]
+    fn of_words_that_weigh_more_together_than_a_rare_one_two_are_looked_for() {
+        let words = [("pool", 5_000), ("size", 4_800), ("worker", 900)];
+        assert_eq!(ways(&words, 100_000), ["worker | pool & size"]);
+        // Any two of them, whatever their number.
+        let words =
+            [("a1", 900), ("a2", 800), ("a3", 700), ("a4", 600), ("a5", 500), ("b1", 150), ("b2", 50)];
+        assert_eq!(ways(&words, 10_000), ["a5 b1 b2 | a1 a3 & a2 a4 | a1 a2 & a3 a4"]);
+    }
+
+    #[test]
+    fn words_are_looked_for_in_halves_if_enough_claims_hold_a_word_of_each() {
+        let first = |counts, claims| ways(counts, claims).into_iter().next().unwrap_or_default();
+        let words = [("pool", 4_000), ("size", 2_500), ("worker", 2_000)];
+        assert_eq!(first(&words, 10_000), "size & worker");
         let five = [("a1", 9_000), ("a2", 8_800), ("a3", 8_600), ("a4", 8_400), ("a5", 8_200)];
-        assert_eq!(halves(&five, 100_000), both("a2 a4 | a3 a5"));
-        // Few claims hold single words, hardly enough hold both, and a single word has no half.
-        assert_eq!(halves(&[("pool", 990), ("size", 990)], 10_000), None);
-        assert_eq!(halves(&[("pool", 4_500), ("size", 4_500)], 100_000), None);
-        assert_eq!(halves(&[("pool", 9_000)], 10_000), None);
+        assert_eq!(first(&five, 100_000), "a2 a4 & a3 a5");
+        // Few claims hold single words, and hardly enough hold both.
+        assert!(ways(&[("pool", 490), ("size", 490)], 10_000).is_empty());
+        assert_eq!(first(&[("pool", 4_000), ("size", 4_000)], 100_000), "size");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::domain::aliases::aliases;
 use crate::domain::claim::{SearchMode, Status};
 use crate::domain::confidence::Standing;
 use crate::domain::ids::ClaimId;
-use crate::domain::ranking::{self, Candidate, Corpus, Question, Vectors, Weights};
+use crate::domain::ranking::{self, Candidate, Corpus, Question, Vectors, Way, Weights};
 use crate::domain::tokens::{identifiers, tokens};
 use crate::domain::vectors::{Vector, cosine, product, vector};
 
@@ -27,7 +27,9 @@ const MAX_QUERY_CHARS: usize = 2_000;
 /// Words of a question that are looked for; a pasted page asks no more precisely than its first words.
 const MAX_QUERY_TOKENS: usize = 32;
 /// Claims that are scored, the best ones by BM25: this bounds the time of a search.
-const CANDIDATES: usize = 400;
+const CANDIDATES: usize = 250;
+/// Claims within a filter that are scored without a look at their BM25, which costs more than to score them.
+const WITHIN_FILTER: usize = 400;
 
 /// The best matches of which those that may be shown are scored: twice as many, so that as many may be out of force.
 const FIRST: usize = 2 * CANDIDATES;
@@ -264,13 +266,15 @@ impl Search {
 
     /// The question as FTS5 reads it: quoted words only, so that no text can be a syntax error.
     /// `around` is what the scope it is limited to is looked up by.
-    /// A claim must hold a word of each part.
-    fn expression(&self, parts: &[&[String]], around: &Around) -> String {
-        let any = |words: &&[String]| {
+    fn expression(&self, way: &Way, around: &Around) -> String {
+        let any = |words: &Vec<String>| {
             let words: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
             format!("({})", words.join(" OR "))
         };
-        let words = format!("t : ({})", parts.iter().map(any).collect::<Vec<_>>().join(" AND "));
+        let all = |parts: &Vec<Vec<String>>| {
+            format!("({})", parts.iter().map(any).collect::<Vec<_>>().join(" AND "))
+        };
+        let words = format!("t : ({})", way.iter().map(all).collect::<Vec<_>>().join(" OR "));
         match self.filter.limits(around) {
             Some(limits) => format!("{words} AND {limits}"),
             None => words,
@@ -391,7 +395,7 @@ impl Reader {
     /// The claims most like the question.
     fn candidates(&self, search: &Search, question: &Question) -> Result<Vec<Candidate>, StoreError> {
         let around = self.around_of(&search.filter)?;
-        let any = search.expression(&[question.words()], &around);
+        let any = search.expression(&vec![vec![question.words().to_vec()]], &around);
         // With a filter few claims pass, so the best need not be chosen here. FTS5 would score every claim that
         // contains a word, whatever the filter.
         if search.filter.limits(&around).is_some()
@@ -399,10 +403,8 @@ impl Reader {
         {
             return Ok(all);
         }
-        let halves = question.halves().map(|[one, other]| vec![one.as_slice(), other.as_slice()]);
-        let sought = (question.sought().len() < question.words().len()).then(|| vec![question.sought()]);
-        for fewer in [halves, sought].into_iter().flatten() {
-            let expression = search.expression(&fewer, &around);
+        for way in question.ways() {
+            let expression = search.expression(way, &around);
             let found = self.best(search, question, &expression)?;
             // A filter may leave out most of them.
             if found.len() >= ranking::ENOUGH {
@@ -441,7 +443,7 @@ impl Reader {
         let mut rows = statement.query(params_from_iter(select.values))?;
         let (mut candidates, columns, mut looked_at) = (Vec::new(), Columns::default(), 0);
         while let Some(row) = rows.next()? {
-            if candidates.len() == CANDIDATES {
+            if candidates.len() == wanted.most() {
                 return Ok((wanted != Wanted::All).then_some(candidates));
             }
             looked_at += 1;
@@ -634,6 +636,16 @@ enum Wanted {
     Best,
 }
 
+impl Wanted {
+    /// The most claims that are scored.
+    const fn most(self) -> usize {
+        match self {
+            Self::All => WITHIN_FILTER,
+            Self::First | Self::Best => CANDIDATES,
+        }
+    }
+}
+
 /// The query for candidates, and what is bound in it.
 fn candidates_sql(
     search: &Search,
@@ -653,9 +665,9 @@ fn candidates_sql(
     };
     let passes = if is_later { format!("(TRUE{conditions})") } else { "TRUE".to_owned() };
     let (order, limit) = match wanted {
-        Wanted::All => ("", CANDIDATES + 1),
+        Wanted::All => ("", wanted.most() + 1),
         Wanted::First => ("ORDER BY claim_index.rank, claim_index.rowid", FIRST),
-        Wanted::Best => ("ORDER BY claim_index.rank, claim_index.rowid", CANDIDATES),
+        Wanted::Best => ("ORDER BY claim_index.rank, claim_index.rowid", wanted.most()),
     };
     let sql = format!(
         "WITH top AS MATERIALIZED (SELECT claim_index.rowid AS created_seq FROM claim_index {join} \

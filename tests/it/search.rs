@@ -496,7 +496,7 @@ fn claims_out_of_force_hide_none_in_force() {
         let mut wanted = in_mode("gateway timeout", SearchMode::Strict);
         wanted.filter.limit = 500;
         let strict = library.search(&wanted).hits;
-        assert_eq!(strict.len(), held.min(400), "{gone} out of force");
+        assert_eq!(strict.len(), held.min(250), "{gone} out of force");
         assert!(strict.iter().all(|hit| hit.claim.status != Status::Deprecated));
         // The same claims by a filter that is looked at for each match.
         let named = Search {
