@@ -150,8 +150,8 @@ pub fn pack_and_shown(entries: &Entries, budget_chars: usize, now: Timestamp, na
     }
 }
 
-/// The pack with the longest statements that still shows each entry that the shortest ones leave room for. Returns also
-/// the maximum length of a statement.
+/// The pack with the longest statements that still shows each entry that the shortest ones leave room for. If decisions,
+/// findings or figures are left out even then, it has shorter statements. Returns also the maximum length of a statement.
 fn best<'a>(
     entries: &'a Entries,
     order: &'a Order<'a>,
@@ -168,6 +168,23 @@ fn best<'a>(
     let [shortest, longer @ ..] = &digest::STATEMENT_CHARS;
     let mut best = (*shortest, fitted(*shortest));
     let Some(most) = best.1.as_ref().map(|first| first.shown.clone()) else { return best };
+    let kept = || order.parts.iter().filter(|part| order.is_by_parts && part.is_kept);
+    let wanted: usize = kept().map(|part| part.claims.len()).sum();
+    let has = |fitted: &Option<Fitted>| -> usize {
+        fitted.iter().flat_map(|fitted| kept().map(|part| shown(fitted, part.name))).sum()
+    };
+    for max_chars in digest::SHORTER_CHARS {
+        if has(&best.1) == wanted {
+            break;
+        }
+        let found = fitted(max_chars);
+        if has(&found) > has(&best.1) {
+            best = (max_chars, found);
+        }
+    }
+    if best.0 < *shortest {
+        return best;
+    }
     let is_whole = |fitted: &Fitted| most.iter().all(|(name, first)| shown(fitted, name) >= first.len());
     for max_chars in longer.iter().filter(|_| order.is_by_parts) {
         if order.is_same_at(best.0, *max_chars) {

@@ -27,6 +27,8 @@ pub struct Reads {
     user: Option<UserName>,
     /// Whether what is folded is enough, and nothing is compared with the ledger.
     is_quick: bool,
+    /// How the ledger stands, if that was looked at for good.
+    standing: Option<Standing>,
     /// Whether it serves many searches.
     is_lasting: bool,
     ledger: Option<(FileId, ledger::Reader)>,
@@ -108,6 +110,7 @@ impl Reads {
             state_home: None,
             user: None,
             is_quick: false,
+            standing: None,
             is_lasting: false,
             ledger: None,
             store: None,
@@ -139,6 +142,15 @@ impl Reads {
         Self { is_quick: true, ..self }
     }
 
+    /// Looks at the ledger once more, and answers from what is folded from then on: for the start of a session, which has
+    /// many questions at one moment. What cannot be read is looked at each time.
+    pub fn settle(&mut self) {
+        if matches!(self.store(), Ok(Some(_))) {
+            self.standing = self.standing().ok();
+            self.is_quick = true;
+        }
+    }
+
     /// Keeps in memory what many searches need: for a front that lives as long as its client.
     #[must_use]
     pub fn lasting(self) -> Self {
@@ -157,6 +169,9 @@ impl Reads {
     pub fn standing(&mut self) -> Result<Standing, ledger::LedgerError> {
         if self.past.is_some() {
             return Ok(Standing::default());
+        }
+        if let Some(standing) = &self.standing {
+            return Ok(standing.clone());
         }
         let folded = standing::folded(self.store().ok().flatten());
         let (workspace, state_home) = (self.workspace.clone(), self.state_home.clone());
@@ -191,6 +206,7 @@ impl Reads {
             state_home: self.state_home.clone(),
             user: self.user.clone(),
             is_quick: false,
+            standing: None,
             is_lasting: false,
             ledger: None,
             store: None,

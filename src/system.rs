@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+#[cfg(target_os = "linux")]
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 #[cfg(target_os = "linux")]
@@ -211,7 +213,7 @@ pub fn client_above() -> Option<String> {
 /// The variables with which a process was started; empty when the system does not show them.
 #[cfg(target_os = "linux")]
 fn started_with(process: u32) -> BTreeMap<String, String> {
-    let environ = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+    let environ = read_proc(process, "environ").unwrap_or_default();
     let variables = environ.split(|byte| *byte == 0);
     let variables = variables.filter_map(|variable| std::str::from_utf8(variable).ok()?.split_once('='));
     variables.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
@@ -312,7 +314,7 @@ impl Program {
         if let Some(client) = known(name) {
             return Self::Client(client);
         }
-        let words = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        let words = read_proc(process, "cmdline").unwrap_or_default();
         let mut words = words.split(|byte| *byte == 0).filter_map(|word| std::str::from_utf8(word).ok());
         // The process may name the file of a script: `gemini.js`.
         let Some(program) = words.next().and_then(stem_of) else { return Self::Other };
@@ -436,10 +438,19 @@ pub fn client_of_pane() -> Option<u32> {
     clients_above().next().filter(|client| client_program(*client) != Some("codex"))
 }
 
+/// What the system says of a process in one of its files. These files show no size, and without room from the start they
+/// would be read in ten pieces.
+#[cfg(target_os = "linux")]
+fn read_proc(process: u32, file: &str) -> std::io::Result<Vec<u8>> {
+    let mut content = Vec::with_capacity(8 * 1024);
+    std::fs::File::open(format!("/proc/{process}/{file}"))?.read_to_end(&mut content)?;
+    Ok(content)
+}
+
 /// The name of the program in a process, at most 15 bytes, and the process that started it.
 #[cfg(target_os = "linux")]
 fn name_and_parent(process: u32) -> Option<(String, u32)> {
-    let stat = std::fs::read(format!("/proc/{process}/stat")).ok()?;
+    let stat = read_proc(process, "stat").ok()?;
     let stat = String::from_utf8_lossy(&stat);
     // The name is field 2 of proc(5), the parent field 4. The name may contain spaces and parentheses.
     let (before, after) = stat.rsplit_once(')')?;

@@ -716,12 +716,23 @@ impl List {
     }
 }
 
-/// Statuses to filter by. What confirmed a claim is no status.
+/// Words of lists for the ends of claims.
+const ENDS: [&str; 5] = ["mended", "rejected", "replaced", "superseded", "withdrawn"];
+
+/// Statuses to filter by. What confirmed a claim is no status, nor is how it ended.
 pub(super) fn statuses(texts: &[String]) -> Result<Vec<Status>, Rejection> {
     let is_basis = |text: &String| text.parse::<Basis>().is_ok();
     if let Some(basis) = texts.iter().find(|text| is_basis(text)) {
         let problem = format!("`{basis}` says how a claim was confirmed, and is no status");
         return Err(Rejection::new(Code::InvalidArgument, problem, "use --status confirmed"));
+    }
+    if let Some(end) = texts.iter().find(|text| ENDS.contains(&text.as_str())) {
+        let problem = format!("`{end}` says how a claim ended, and is no status");
+        return Err(Rejection::new(
+            Code::InvalidArgument,
+            problem,
+            "use --status deprecated: it lists all that ended",
+        ));
     }
     parse_all("status", texts)
 }

@@ -7,7 +7,7 @@ mod stop;
 mod tool;
 mod waiting;
 
-use std::cell::LazyCell;
+use std::cell::{LazyCell, OnceCell};
 use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,6 +42,7 @@ use crate::store::SessionView;
 use crate::system::{self, Environment};
 use crate::views::{self, ContextOf, Format, Known, UNSEATED, View, ViewError};
 use crate::workspace::{Workspace, WorkspaceError};
+use crate::writer::Front;
 
 /// The maximum duration of a hook: 900 ms. A user notices one second, and the process itself needs some of it.
 fn within() -> Duration {
@@ -156,6 +157,8 @@ struct Hooked {
     speaker: Speaker,
     session: Option<SessionId>,
     reads: Reads,
+    /// The way to the writer, once something goes there.
+    front: OnceCell<Front>,
     /// The news in the answer. It is recorded after the answer was printed.
     told: Option<Telling>,
     /// The patterns that the answer tells of.
@@ -204,8 +207,8 @@ impl Hooked {
         let named = context.environment.own_session.as_ref().or(call.session.as_ref());
         let session = named.and_then(|session| session.parse().ok());
         let reads = if is_start { context.present() } else { context.present().quick() };
-        let (told, patterns, recall) = Default::default();
-        let mut hooked = Self { call, context, speaker, session, reads, told, patterns, recall };
+        let (front, told, patterns, recall) = Default::default();
+        let mut hooked = Self { call, context, speaker, session, reads, front, told, patterns, recall };
         hooked.go_on();
         Ok(Some(hooked))
     }
@@ -367,7 +370,7 @@ impl Hooked {
         let started = self.submissions(vec![self.started(source.unwrap_or_default())?]);
         // The first pane starts the writer, which makes the read models. A command that would wait too long is
         // queued.
-        let front = self.context.front()?;
+        let front = self.front()?;
         let reads = &mut self.reads;
         let submitted = std::thread::scope(|scope| {
             // Reading the schemas takes as long as a commit. What cannot be opened yet is opened again below.
@@ -383,6 +386,8 @@ impl Hooked {
                 String::new()
             }
         };
+        // What cannot be read is said below, by whatever asks for it.
+        self.reads.settle();
         let split = self.store(|store| store.split_into(session.as_str())).ok().flatten().flatten();
         let goes_on = split.map(|split| {
             format!(
@@ -605,11 +610,20 @@ impl Hooked {
         Ok(answer)
     }
 
+    /// The way to the writer. What it reads of the processes above, it reads once.
+    fn front(&self) -> Result<Front, Failure> {
+        if let Some(front) = self.front.get() {
+            return Ok(front.clone());
+        }
+        let front = self.context.front()?;
+        Ok(self.front.get_or_init(|| front).clone())
+    }
+
     fn submit(&self, commands: Vec<Command>) -> Result<Vec<Receipt>, Failure> {
         if commands.is_empty() {
             return Ok(Vec::new());
         }
-        let front = self.context.front()?;
+        let front = self.front()?;
         let submissions = self.submissions(commands);
         block_on(async {
             let receipts = front.submit_in_a_hurry(submissions).await?;
@@ -624,7 +638,7 @@ impl Hooked {
 
     /// Records something without waiting for the writer: the client waits for the end of this process.
     fn leave(&self, command: Command) -> Result<(), Failure> {
-        let front = self.context.front()?;
+        let front = self.front()?;
         block_on(async {
             for submission in self.submissions(vec![command]) {
                 front.leave(submission).await?;

@@ -2,7 +2,7 @@
 //! of a claim gives it a type and no part, so a part is read out of its type, its status and its statement.
 
 use super::claim::{ClaimType, Status};
-use super::names::names_in;
+use super::names::{Name, names_in, names_it};
 use super::text;
 
 /// The part of a summary in which a claim stands.
@@ -116,6 +116,8 @@ const ANNOUNCEMENTS: [&str; 14] = [
 ];
 /// Words that address the reader of an announcement, wherever they stand: it tells what agents do, and not what is.
 const ADDRESSES: [&str; 2] = ["please", "i'll"];
+/// Words between the ends of a range of names.
+const TO: [&str; 3] = ["through", "to", "until"];
 /// Verbs after which the author tells what it is going to do.
 const INTENDS: [&str; 4] = ["must", "will", "need", "wait"];
 /// Words before `review` that ask for one, or wait for one.
@@ -396,9 +398,18 @@ pub fn says_mended(text: &str) -> bool {
 
 /// Whether a text says in one sentence that the claim of this name is mended.
 pub fn says_mended_of(text: &str, name: &str) -> bool {
-    sentences(text).any(|sentence| {
-        is_mended(sentence) && names_in(sentence).any(|named| named.to_string().eq_ignore_ascii_case(name))
-    })
+    sentences(text).any(|sentence| is_mended(sentence) && is_named(sentence, name))
+}
+
+/// Whether a sentence quotes a short name, alone or within a range: `C21-C27`, `C21 to C27`.
+fn is_named(sentence: &str, name: &str) -> bool {
+    let Ok(name) = name.parse::<Name>() else { return false };
+    let words: Vec<&str> = sentence.split_whitespace().collect();
+    let is_within = |three: &[&str]| {
+        let [first, to, last] = three else { return false };
+        TO.contains(to) && names_it(&format!("{first}-{}", last.trim_end_matches(',')), name)
+    };
+    names_it(sentence, name) || words.windows(3).any(is_within)
 }
 
 /// Whether a text says in one sentence that the claim of this name is withdrawn.
@@ -609,6 +620,9 @@ mod tests {
         let of = |text: &str| says_mended_of(text, "C26");
         assert!(of("8af13c2: all of C26 is mended (2 runs)"));
         assert!(of("my last code: C22 MUST and C26 (1)-(4) done"));
+        assert!(of("branch two: all parts; C21 to C27 mended; a merge waits"));
+        assert!(of("C24-C26 are fixed") && of("C26 through C30, and the rest, are fixed"));
+        assert!(!of("C21 to C25 mended"));
         assert!(!of("C26 is not fixed"));
         assert!(!of("C22 is fixed; C26 waits"));
         assert!(!of("all of C261 is mended"));

@@ -12,7 +12,10 @@ use crate::domain::time::Timestamp;
 /// which it still shows every claim that it shows with the first one.
 pub(super) const STATEMENT_CHARS: [usize; 18] =
     [200, 225, 250, 275, 300, 350, 400, 450, 500, 550, 600, 650, 700, 750, 800, 900, 1_000, 2_000];
-/// The shortest length of a decision's statement, in characters. In less room it says nothing.
+/// Shorter lengths, for decisions, findings and figures that else have no room.
+pub(super) const SHORTER_CHARS: [usize; 3] = [175, 150, 125];
+/// The shortest length of a decision's statement beside other statements of 200 characters. In much less room it says
+/// nothing.
 const DECISION_CHARS: usize = 400;
 /// The length of statements from which on the reasons of supporters and the decisions before are added, in characters.
 const TALKS_FROM: usize = 400;
@@ -23,6 +26,9 @@ const LEAST_CHARS: usize = 5_000;
 const FIGURES: usize = 2;
 /// Maximum length of a reason, in characters: that of a decision, or that of another agent's position.
 const REASON_CHARS: usize = 160;
+/// Maximum length of the decision before beside shorter statements: its id, which becomes a short name, and 60 characters of
+/// what holds no more.
+const SHORT_REPLACED_CHARS: usize = 98;
 /// Least length of a superseded claim to which the new statement refers, in characters.
 const BUILT_ON_CHARS: usize = 160;
 
@@ -219,8 +225,9 @@ fn predecessor(claim: &Claim, digest: &Digest, max_chars: usize) -> String {
     match (builds_on_it, demanded.is_empty()) {
         (true, is_none) if is_none || length <= room => replaced(claim, room) + &others,
         (true, _) => format!("; instead of {id} (which demanded: \"{demanded}\")"),
-        (false, true) if *part == Part::Decision && max_chars >= TALKS_FROM => {
-            replaced(claim, MAX_REPLACED_CHARS) + &others
+        (false, true) if *part == Part::Decision => {
+            let room = if max_chars >= TALKS_FROM { MAX_REPLACED_CHARS } else { SHORT_REPLACED_CHARS };
+            replaced(claim, room) + &others
         }
         (false, true) => format!("; instead of {id}"),
         (false, false) => format!("; instead of {id}, and over with it: \"{demanded}\""),
@@ -254,7 +261,7 @@ pub(super) fn whole_mend(digest: &Digest, max_chars: usize) -> Option<&str> {
 /// The number of characters that a statement may have.
 fn longest(digest: &Digest, max_chars: usize) -> usize {
     match digest.part {
-        Part::Decision => max_chars.max(DECISION_CHARS),
+        Part::Decision => max_chars.max(DECISION_CHARS.min(2 * max_chars)),
         Part::Figure => max_chars * FIGURES,
         Part::Finding | Part::Open | Part::Other => max_chars,
     }

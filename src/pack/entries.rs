@@ -231,6 +231,8 @@ pub struct Task {
     pub meant_for: Option<String>,
     /// Title of the task.
     pub title: String,
+    /// What came of it, in the words of its last note. Shown of a task that was done.
+    pub result: Option<String>,
 }
 
 /// Another agent with a running session.
@@ -507,6 +509,8 @@ pub struct DeadEnd {
     pub trigger: Option<String>,
     /// The reason of the failure.
     pub because: Option<String>,
+    /// The task or the claim that says that it is mended.
+    pub mended: Option<String>,
     /// Whether it is at hand: about an active task or files of the session, or a good answer to the session's topic.
     pub matches: bool,
 }

@@ -16,6 +16,8 @@ pub(super) const MAX_ANCHOR_CHARS: usize = 200;
 
 /// Maximum length of each text of an anti-pattern, in characters. The first one then fits into most budgets.
 pub(super) const MAX_WARNING_CHARS: usize = 300;
+/// Maximum length of the result of a task.
+const MAX_RESULT_CHARS: usize = 160;
 
 /// Maximum length of a statement that is no longer true, and of the reason for that, in characters.
 const MAX_OVER_CHARS: usize = 120;
@@ -155,12 +157,14 @@ pub(super) fn task(task: &Task) -> String {
         .escaped(&line(&task.title, MAX_WARNING_CHARS))
 }
 
-/// A task that was done: what it was about, and no more of its state.
+/// A task that was done: what it was about, and what came of it.
 pub(super) fn done_task(task: &Task) -> String {
+    let most = if task.result.is_some() { MAX_GLANCE_CHARS - MAX_GLANCE_CHARS / 3 } else { MAX_GLANCE_CHARS };
     Tag::open("task")
         .with("id", &task.id)
         .with_any("by", task.by.as_ref())
-        .escaped(&line(&task.title, MAX_GLANCE_CHARS))
+        .with_any("result", task.result.as_ref().map(|result| line(result, MAX_RESULT_CHARS)))
+        .escaped(&line(&task.title, most))
 }
 
 pub(super) fn peer_glance(peer: &Peer) -> Glance<'_> {
@@ -297,8 +301,11 @@ fn trigger_beside<'t>(claim: &Claim, trigger: &'t Option<String>) -> Option<&'t 
 }
 
 /// What failed and why, and what to do instead, in at most some 400 characters.
-fn dead_end_line(DeadEnd { claim, trigger, because, .. }: &DeadEnd, max_chars: usize) -> String {
+fn dead_end_line(DeadEnd { claim, trigger, because, mended, .. }: &DeadEnd, max_chars: usize) -> String {
     let statement = &claim.statement;
+    // What is mended warns of nothing, so a reader needs to know what it was and no more.
+    let max_chars = if mended.is_some() { max_chars / 2 } else { max_chars };
+    let because = because.as_ref().filter(|_| mended.is_none());
     let instead = says_instead(statement).map(|instead| short(instead, max_chars / 2)).unwrap_or_default();
     let mut text = if xml::chars(statement) <= max_chars || instead.is_empty() {
         cut(statement, max_chars)
@@ -316,6 +323,7 @@ fn dead_end_line(DeadEnd { claim, trigger, because, .. }: &DeadEnd, max_chars: u
         .with("scope", claim.scopes.join(" "))
         .with_any("trigger", trigger_beside(claim, trigger))
         .with_any("status", Some(claim.status).filter(|status| *status != Status::Proposed))
+        .with_any("state", mended.as_ref().map(|by| format!("mended: {by}")))
         .with("by", &claim.by)
         .text(&text)
 }

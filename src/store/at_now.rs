@@ -47,6 +47,9 @@ impl AtNow {
 
     /// Adds the present work to each claim in force.
     fn mark<'c>(&self, claims: impl Iterator<Item = &'c mut ClaimSummary>) {
+        if self.runs.is_empty() && self.locks.is_empty() && self.tasks.is_empty() {
+            return;
+        }
         for claim in claims.filter(|claim| claim.status != Status::Deprecated) {
             claim.by_now = self.at(Some(claim.id), &places(&claim.scopes));
         }

@@ -453,6 +453,13 @@ impl Reader {
         Ok(statement.query_row(rusqlite::params_from_iter(values), only)?)
     }
 
+    /// Whether any claim matches a filter, whatever its limit.
+    pub fn has_claims(&self, filter: &ClaimFilter) -> Result<bool, StoreError> {
+        let (Select { from, conditions, values }, _) = self.select(filter)?;
+        let sql = format!("SELECT EXISTS (SELECT 1 FROM {from} {conditions})");
+        Ok(self.db.prepare_cached(&sql)?.query_row(rusqlite::params_from_iter(values), only)?)
+    }
+
     /// The tables and conditions of a filter, and the column by which its claims are in order.
     fn select(&self, filter: &ClaimFilter) -> Result<(Select, &'static str), StoreError> {
         let mut select = Select::from("claims c");

@@ -17,6 +17,8 @@ pub struct DeadEndDetail {
     pub trigger: Option<Trigger>,
     /// The reason of the failure: the last comment on its supporting evidence, or else the last reason of a supporter.
     pub because: Option<String>,
+    /// The task or the claim that says that it is mended. Looked for in a first context only.
+    pub mended: Option<String>,
 }
 
 impl Reader {
@@ -53,5 +55,6 @@ impl Reader {
 }
 
 fn dead_end_detail(row: &Row<'_>) -> rusqlite::Result<(ClaimId, DeadEndDetail)> {
-    Ok((row.get("id")?, DeadEndDetail { trigger: json(row, "trigger_when")?, because: row.get("because")? }))
+    let (trigger, because) = (json(row, "trigger_when")?, row.get("because")?);
+    Ok((row.get("id")?, DeadEndDetail { trigger, because, mended: None }))
 }

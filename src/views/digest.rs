@@ -254,8 +254,7 @@ fn state(
         return Ok(("mended".to_owned(), None));
     }
     let called = store.name_given(claim.id)?.unwrap_or_default();
-    let mut in_force = later.iter().rev().filter(|later| later.status != Status::Contested);
-    if let Some(mends) = in_force.clone().find(|later| says_mended_of(&later.statement, &called)) {
+    if let Some(mends) = mended_later(&called, later) {
         let claim = Some(mends.id.to_string());
         let how = pack::Mend { claim, by: mends.owner.clone(), how: mends.statement.clone() };
         return Ok((format!("mended: {}", mends.id), Some(how)));
@@ -265,16 +264,53 @@ fn state(
         let how = pack::Mend { claim: None, by: mends.agent.clone(), how: mends.reason.clone() };
         return Ok((format!("mended: {}", name(&mends.agent)), tells_why(&mends.reason).then_some(how)));
     }
-    for task in done {
-        if let Some(note) = task.note.as_ref().filter(|note| says_mended_of(note, &called)) {
-            let by = task.ended_by.clone().unwrap_or_else(|| task.added_by.clone());
-            let how = pack::Mend { claim: None, by, how: note.clone() };
-            return Ok((format!("mended: {}", task.name), Some(how)));
-        }
+    if let Some((task, note)) = mended_in(&called, done) {
+        let by = task.ended_by.clone().unwrap_or_else(|| task.added_by.clone());
+        let how = pack::Mend { claim: None, by, how: note.clone() };
+        return Ok((format!("mended: {}", task.name), Some(how)));
     }
+    let mut in_force = in_force(later);
     let perhaps = in_force.find(|later| later.claim_type == ClaimType::Fact && may_mend(&later.statement));
     let state = perhaps.map(|later| format!("perhaps mended: {} names it", later.id));
     Ok((state.unwrap_or_else(|| "no mend on record".to_owned()), None))
+}
+
+/// The later claims that nobody contests, the oldest first.
+fn in_force<'l>(later: &'l [&ClaimSummary]) -> impl Iterator<Item = &'l ClaimSummary> {
+    later.iter().rev().copied().filter(|later| later.status != Status::Contested)
+}
+
+/// The first later claim that says of the claim of this name that it is mended.
+fn mended_later<'l>(called: &str, later: &'l [&ClaimSummary]) -> Option<&'l ClaimSummary> {
+    in_force(later).find(|later| says_mended_of(&later.statement, called))
+}
+
+/// The task whose result says of the claim of this name that it is mended, with that result.
+fn mended_in<'t>(called: &str, done: &'t [TaskView]) -> Option<(&'t TaskView, &'t String)> {
+    let noted = done.iter().filter_map(|task| Some((task, task.note.as_ref()?)));
+    noted.into_iter().find(|(_, note)| says_mended_of(note, called))
+}
+
+/// The dead ends that are mended, each with the claim or the task that says so: a defect is often told as a dead end.
+pub(super) fn mended_dead_ends(
+    store: &Reader,
+    dead_ends: &[ClaimSummary],
+    others: &[ClaimSummary],
+) -> Result<BTreeMap<ClaimId, String>, StoreError> {
+    let mut mended = BTreeMap::new();
+    if dead_ends.is_empty() {
+        return Ok(mended);
+    }
+    let done = store.done_last(DONE_TASKS)?;
+    let later = later(store, &others.iter().chain(dead_ends).collect::<Vec<_>>())?;
+    for claim in dead_ends {
+        let called = store.name_given(claim.id)?.unwrap_or_default();
+        let named_by = later.get(&claim.id).map_or(&[][..], Vec::as_slice);
+        let by = mended_later(&called, named_by).map(|claim| claim.id.to_string());
+        let by = by.or_else(|| mended_in(&called, &done).map(|(task, _)| task.name.clone()));
+        mended.extend(by.map(|by| (claim.id, by)));
+    }
+    Ok(mended)
 }
 
 /// The last challenge and the last support, each with its reason: either may add to the claim.

@@ -82,6 +82,28 @@ impl Finished {
         self.does(who, Command::TakePosition(position));
     }
 
+    /// A task from its beginning to its end.
+    fn does_task(&mut self, who: &str, title: &str, result: &str) {
+        let task_id = TaskId::from_uuid(system::new_id());
+        let add = AddTask {
+            meant_for: None,
+            task_id,
+            title: title.parse().expect("a title"),
+            description: None,
+            phase_id: None,
+            parent_task_id: None,
+            depends_on: Vec::new(),
+            scopes: Vec::new(),
+        };
+        self.does(who, Command::AddTask(add));
+        self.does(
+            who,
+            Command::ClaimTask(ClaimTask { task_id, lease_minutes: None, file_locks: Vec::new() }),
+        );
+        let (note, status) = (Some(result.parse().expect("a note")), TaskStatus::Done);
+        self.does(who, Command::UpdateTask(UpdateTask { task_id, status, note, fencing_token: None }));
+    }
+
     fn name(&self, id: ClaimId) -> String {
         shortened(&mut Reads::of(self.workspace.clone()), &id.to_string()).into_owned()
     }
@@ -510,30 +532,7 @@ fn a_bug_says_each_mend_on_record_and_which_claim_may_be_one() {
     let maybe = team.claims("devops", &format!("a cancelled take() gives back its slot ({called})"), |_| ());
     team.claims("devops", &format!("BUG: as {}, give_all() loses one", team.name(open)), |_| ());
     team.claims("devops", &format!("who looks at {}?", team.name(open)), |_| ());
-    let task_id = TaskId::from_uuid(system::new_id());
-    team.does(
-        "devops",
-        Command::AddTask(AddTask {
-            meant_for: None,
-            task_id,
-            title: "mend close()".parse().expect("a title"),
-            description: None,
-            phase_id: None,
-            parent_task_id: None,
-            depends_on: Vec::new(),
-            scopes: Vec::new(),
-        }),
-    );
-    team.does(
-        "devops",
-        Command::ClaimTask(ClaimTask { task_id, lease_minutes: None, file_locks: Vec::new() }),
-    );
-    let note = format!("{done_name} fixed: a slot knows that it is closed");
-    let note = Some(note.parse().expect("a note"));
-    team.does(
-        "devops",
-        Command::UpdateTask(UpdateTask { task_id, status: TaskStatus::Done, note, fencing_token: None }),
-    );
+    team.does_task("devops", "mend close()", &format!("{done_name} fixed: a slot knows that it is closed"));
     let text = team.context("newcomer", "s-new");
     let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
     let findings = part(&context, "findings");
@@ -547,6 +546,54 @@ fn a_bug_says_each_mend_on_record_and_which_claim_may_be_one() {
     let how = format!("; mended by devops: {done_name} fixed: a slot knows that it is closed");
     assert!(words_of(claim(&findings, &done_name)).ends_with(&how), "{text}");
     assert_eq!(state(open), "no mend on record", "{text}");
+}
+
+/// Red before: a task that was done had no result, and a defect that was told as a dead end was one for ever.
+#[test]
+fn a_task_tells_what_came_of_it_and_a_defect_among_the_dead_ends_that_it_is_mended() {
+    let mut team = Finished::new();
+    let dead_end = |claim: &mut CreateClaim| claim.claim_type = ClaimType::Negative;
+    let bugs = ["hangs when the timer raises", "leaks a frame", "runs a handler twice", "loses a slot"];
+    let [first, second, third, open] = bugs.map(|bug| {
+        let bug = team.claims("analyst", &format!("in tree-two take() {bug}"), dead_end);
+        team.supports("devops", bug, "right, I look at it now");
+        bug
+    });
+    let ends = format!("{} to {}", team.name(first), team.name(third));
+    team.does_task("devops", "build the pool", &format!("branch two: pool.rs; {ends} mended; needs a merge"));
+    let later = team.claims("devops", &format!("{} is fixed in 8af13c2", team.name(third)), |_| ());
+    let text = team.context("newcomer", "s-new");
+    let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let tasks = part(&context, "done_tasks");
+    let result = format!("branch two: pool.rs; {ends} mended; needs a merge");
+    assert_eq!(claim(&tasks, "T1").attribute("result"), Some(result.as_str()), "{text}");
+    let avoid = part(&context, "anti_patterns");
+    let of = |id: ClaimId| {
+        let name = team.name(id);
+        *avoid.iter().find(|node| node.attribute("claim") == Some(&name)).expect("a dead end")
+    };
+    let later = format!("mended: {}", team.name(later));
+    for (id, state) in [(first, "mended: T1"), (second, "mended: T1"), (third, later.as_str())] {
+        assert_eq!(of(id).attribute("state"), Some(state), "{text}");
+        assert!(!words_of(of(id)).contains("I look at it now"), "{text}");
+    }
+    assert_eq!(of(open).attribute("state"), None, "{text}");
+    assert!(words_of(of(open)).ends_with("because right, I look at it now"), "{text}");
+}
+
+/// Red before: in a budget that holds most decisions, the last ones were only counted.
+#[test]
+fn decisions_are_shorter_before_one_is_left_out() {
+    let mut team = Finished::new();
+    let long = "each part of it was measured under load, and it holds for the whole release. ".repeat(6);
+    let decisions: Vec<ClaimId> =
+        (1..=11).map(|at| team.decides("architect", &format!("part {at}: {long}"), Vec::new())).collect();
+    let text = team.context("newcomer", "s-new");
+    let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let shown = ids(&context, "decisions");
+    for id in decisions {
+        assert!(shown.contains(&team.name(id)), "{text}");
+    }
 }
 
 /// Red before: the first was a figure, the second a defect without a mend.

@@ -208,6 +208,7 @@ fn dead_end(dice: &mut Dice, at: usize) -> DeadEnd {
         claim: claim(dice, format!("avoid-{at}")),
         trigger: some(dice, words),
         because: some(dice, words),
+        mended: some(dice, words),
         matches: dice.below(4) > 0,
     }
 }
@@ -277,6 +278,7 @@ fn entries(dice: &mut Dice) -> Entries {
             worktree: some(dice, words),
             meant_for: None,
             title: words(dice),
+            result: some(dice, words),
         }),
         anchors: many(dice, most, |dice, at| Anchor {
             key: format!("KEY {at}"),
@@ -893,6 +895,7 @@ fn small() -> Entries {
             worktree: None,
             meant_for: None,
             title: "bench the pool".to_owned(),
+            result: None,
         }],
         locks: vec![Lock {
             scope: "tag:cpu".to_owned(),
@@ -917,9 +920,10 @@ fn small() -> Entries {
                 claim: negative.clone(),
                 trigger: Some("cargo test --all".to_owned()),
                 because: Some("both wait for the lock".to_owned()),
+                mended: None,
                 matches: true,
             },
-            DeadEnd { claim: negative, trigger: None, because: None, matches: false },
+            DeadEnd { claim: negative, trigger: None, because: None, mended: None, matches: false },
         ],
         over: Vec::new(),
         turn0: None,

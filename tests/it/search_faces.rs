@@ -33,6 +33,7 @@ fn the_command_line_finds_claims() {
             r#"hm claim search "\\ ( OR * ^""#,
             "hm claim search pool --mode all",
             "hm claim search pool --status done",
+            "hm claim search pool --status replaced",
         ],
         expect![[r#"
             $ hm claim search pool
@@ -56,7 +57,7 @@ fn the_command_line_finds_claims() {
             C3 took the place of C2, which was found
             $ hm claim search pool holds 20 --mode audit
             C3 the pool of connections was raised to 50 (proposed, by analyst)
-            C2 the pool holds 20 connections (replaced, by analyst)
+            C2 the pool holds 20 connections (replaced, now C3, by analyst)
             C4 a pool for threads was slower (negative, proposed, by analyst)
             C3 took the place of C2, which was found
             $ hm claim search pool --mode strict --type negative --scope src/exec/queue.rs --owner ana
@@ -73,6 +74,9 @@ fn the_command_line_finds_claims() {
             [exit 2]
             $ hm claim search pool --status done
             hm: `done` is no status: use one of proposed, confirmed, contested, pending_proof, deprecated; correct `status` and run it again
+            [exit 2]
+            $ hm claim search pool --status replaced
+            hm: `replaced` says how a claim ended, and is no status: use --status deprecated: it lists all that ended
             [exit 2]
         "#]],
     );

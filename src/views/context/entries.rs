@@ -224,6 +224,7 @@ fn pack_task(task: &TaskView, reader: Option<&SessionView>, now: Timestamp) -> p
         worktree: task.worktree.clone().filter(|there| Some(there.as_str()) != here),
         meant_for: task.meant_for.clone().filter(|_| task.holder.is_none() && !task.status.is_over()),
         title: task.title.clone(),
+        result: task.note.clone(),
     }
 }
 
@@ -235,6 +236,7 @@ pub(in crate::views) fn pack_dead_end(claim: pack::Claim, warning: Option<&DeadE
         claim,
         trigger,
         because: warning.and_then(|warning| warning.because.clone()),
+        mended: warning.and_then(|warning| warning.mended.clone()),
     }
 }
 

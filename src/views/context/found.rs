@@ -20,7 +20,7 @@ use crate::store::{
 };
 use crate::views::about::{About, is_mine};
 use crate::views::claims::negative;
-use crate::views::digest::Digest;
+use crate::views::digest::{Digest, mended_dead_ends};
 use crate::views::versions;
 use crate::workspace::Workspace;
 
@@ -153,6 +153,11 @@ fn candidates(of: &ContextOf) -> usize {
     (of.budget / CANDIDATE_CHARS).clamp(MIN_CANDIDATES, MAX_CANDIDATES)
 }
 
+/// The number of considered contradictions beside so many claims: the element of one has two statements.
+fn sides_limit(candidates: usize) -> usize {
+    (candidates / 2).max(MIN_CANDIDATES)
+}
+
 /// Runs all queries. A row that cannot be read is counted and left out. `now_there` is the workspace whose files are
 /// compared. `None` for a past state.
 pub(in crate::views) fn found(
@@ -181,8 +186,7 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
             Ok(silences)
         }),
         contradictions: asking.ask(|store| {
-            // The element of a contradiction has two statements.
-            let limit = (limit / 2).max(MIN_CANDIDATES);
+            let limit = sides_limit(limit);
             let mut open = ContradictionFilter { limit, ..ContradictionFilter::default() };
             let mut found = Vec::new();
             loop {
@@ -196,13 +200,16 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
             found.truncate(limit);
             Ok(found)
         }),
-        contested: asking.ask(|store| Ok(store.claims(&in_status(Status::Contested))?.claims)),
         pending_proof: asking.ask(|store| Ok(store.claims(&in_status(Status::PendingProof))?.claims)),
         anchors: asking.ask(|store| store.anchors(MAX_ANCHORS)),
         peers: asking.ask(|store| store.peers(of.agent.as_str())),
         rejected: asking.ask(|store| store.rejected_commands(MAX_REJECTED)),
         ..Found::default()
     };
+    // Contradictions that fill their room leave little to contested claims that are no sides of them.
+    let limit = if found.contradictions.len() == sides_limit(limit) { MIN_CANDIDATES } else { limit };
+    let contested = ClaimFilter { status: vec![Status::Contested], limit, ..ClaimFilter::default() };
+    found.contested = asking.ask(|store| Ok(store.claims(&contested)?.claims));
     let mut touched = Vec::new();
     if let Some(session) = session {
         touched = asking.ask(|store| store.files_of(session));
@@ -261,6 +268,9 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
         let claims: Vec<&ClaimSummary> = found.claims.iter().collect();
         let (about, replaced) = (&found.about, &found.replaced);
         found.digest = asking.ask(|store| Digest::of(store, &claims, (&asked, replaced), about).map(Some));
+        for (id, by) in asking.ask(|store| mended_dead_ends(store, &found.negative, &found.claims)) {
+            found.details.entry(id).or_default().mended = Some(by);
+        }
         found.waiting = asking.ask(|store| store.tasks_in(TaskStatus::Open, MAX_TASKS));
         found.waiting.sort_by_key(|task| task.meant_for.as_deref() != Some(of.agent.as_str()));
         found.done = asking.ask(|store| store.done_last(MAX_DONE));
@@ -404,8 +414,8 @@ fn replaced(store: &Reader, claim: ClaimSummary) -> Result<Option<Ended>, StoreE
 /// Whether the session has neither a task nor a claim yet.
 fn is_new(asking: &mut Parts<'_>, of: &ContextOf, found: &Found) -> bool {
     let owner = of.session.is_none().then(|| of.agent.to_string());
-    let own = ClaimFilter { session: of.session.clone(), owner, limit: 1, ..ClaimFilter::default() };
-    found.about.tasks.is_empty() && asking.ask(|store| Ok(store.claims(&own)?.claims)).is_empty()
+    let own = ClaimFilter { session: of.session.clone(), owner, ..ClaimFilter::default() };
+    found.about.tasks.is_empty() && !asking.ask(|store| store.has_claims(&own))
 }
 
 /// The session's own tasks first, then those of others.
@@ -457,15 +467,19 @@ fn ask_for_claims(asking: &mut Parts<'_>, of: &ContextOf, counts: &Counts, found
         let decisions = ClaimFilter { claim_type: Some(ClaimType::Decision), ..in_force.clone() };
         filters.push(ClaimFilter { places: decided_at, ..decisions });
     }
+    let mut most_proposed = limit;
     if found.about.is_asked() {
         let decisions = ClaimFilter { claim_type: Some(ClaimType::Decision), ..in_force.clone() };
         let confirmed = ClaimFilter { status: vec![Status::Confirmed], in_force: false, ..in_force.clone() };
         filters.extend([decisions, confirmed]);
     } else {
         let standing = asking.ask(|store| store.standing(limit));
+        // They come before proposals, and leave them little room if there are so many.
+        most_proposed = if standing.len() == limit { MIN_CANDIDATES } else { limit };
         found.claims.extend(standing.into_iter().filter(|claim| seen.insert(claim.id)));
     }
-    filters.push(ClaimFilter { status: vec![Status::Proposed], in_force: false, ..in_force });
+    let proposed = ClaimFilter { status: vec![Status::Proposed], in_force: false, ..in_force };
+    filters.push(ClaimFilter { limit: most_proposed, ..proposed });
     for filter in filters {
         let claims = asking.ask(|store| Ok(store.claims(&filter)?.claims));
         found.claims.extend(claims.into_iter().filter(|claim| seen.insert(claim.id)));
