@@ -309,10 +309,12 @@ impl<'a> Order<'a> {
     /// Whether a summary says the same with a longer length of a statement: nothing is cut with the shorter one.
     fn is_same_at(&self, max_chars: usize, longer: usize) -> bool {
         let mut claims = self.parts.iter().flat_map(|part| &part.claims);
-        let mut dead_ends = self.dead_ends.iter().map(|dead_end| &dead_end.claim.statement);
-        let room = items::dead_end_chars(max_chars);
-        claims.all(|claim| digest::is_same_at(claim, max_chars, longer))
-            && (room < max_chars || dead_ends.all(|text| text.chars().count() <= room))
+        let is_same = |dead_end: &&DeadEnd| {
+            let room = items::dead_end_chars(dead_end, max_chars);
+            room == items::dead_end_chars(dead_end, longer)
+                || dead_end.claim.statement.chars().count() <= room
+        };
+        claims.all(|claim| digest::is_same_at(claim, max_chars, longer)) && self.dead_ends.iter().all(is_same)
     }
 
     /// The claims and dead ends that a pack shows, section by section.
@@ -337,11 +339,13 @@ impl<'a> Order<'a> {
         let mends = claims.iter().filter(|_| self.is_by_parts);
         let mends = mends.filter_map(|claim| digest::whole_mend(claim.digest.as_ref()?, max_chars));
         let mends: Vec<String> = mends.map(str::to_owned).collect();
-        let dead_ends = shown("anti_patterns").into_iter().map(|at| &self.dead_ends[at].claim);
-        let dead_ends = dead_ends.filter(|claim| {
-            let is_short = claim.statement.chars().count() <= items::dead_end_chars(max_chars);
-            if self.is_by_parts { is_short } else { items::is_whole_warning(claim) }
+        let dead_ends = shown("anti_patterns").into_iter().map(|at| self.dead_ends[at]);
+        let dead_ends = dead_ends.filter(|dead_end| {
+            let length = dead_end.claim.statement.chars().count();
+            let is_short = length <= items::dead_end_chars(dead_end, max_chars);
+            if self.is_by_parts { is_short } else { items::is_whole_warning(&dead_end.claim) }
         });
+        let dead_ends = dead_ends.map(|dead_end| &dead_end.claim);
         let in_part = shown(TOLD_IN_PART).into_iter().map(|at| self.in_part[at]);
         claims
             .into_iter()
@@ -680,7 +684,7 @@ fn some(number: u64) -> Option<u64> {
 /// The open work of the team, after the names of the claims that the reader has already. Empty if there is neither.
 fn after(entries: &Entries) -> String {
     let Governance { ready, contested, pending_proof, drift, is_nothing_open } = &entries.governance;
-    let told = already_told(&entries.told);
+    let told = replaced_by(entries) + &already_told(&entries.told);
     if entries.governance == Governance::default() && entries.quarantined == 0 {
         return told;
     }
@@ -692,6 +696,17 @@ fn after(entries: &Entries) -> String {
         .with_any("open", is_nothing_open.then_some("nothing"))
         .with_any("quarantined", some(entries.quarantined))
         .empty()
+}
+
+/// The claims that are no longer true and stand in no list of their own, each with the claim that holds instead and tells
+/// them. Empty but in a first context.
+fn replaced_by(entries: &Entries) -> String {
+    let digests = entries.claims.iter().filter_map(|claim| Some((claim, claim.digest.as_ref()?)));
+    let pairs: Vec<String> = digests
+        .flat_map(|(claim, digest)| digest.instead_of.iter().map(move |old| format!("{old} by {}", claim.id)))
+        .take(MAX_TOLD)
+        .collect();
+    if pairs.is_empty() { String::new() } else { Tag::open("replaced").text(&pairs.join(", ")) }
 }
 
 impl Window {

@@ -717,7 +717,7 @@ impl List {
 }
 
 /// Words of lists for the ends of claims.
-const ENDS: [&str; 5] = ["mended", "rejected", "replaced", "superseded", "withdrawn"];
+const ENDS: [&str; 4] = ["rejected", "replaced", "superseded", "withdrawn"];
 
 /// Statuses to filter by. What confirmed a claim is no status, nor is how it ended.
 pub(super) fn statuses(texts: &[String]) -> Result<Vec<Status>, Rejection> {

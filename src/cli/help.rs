@@ -46,7 +46,7 @@ Know    hm news  what is new for you; hm news --wait 5m (poll no list)
         hm context --intent \"mend the pool\"  what the team knows about it
 Find    hm claim search connection pool
         hm claim show C47 C48  whole, with reasons; hm claim list --scope src/db
-        hm decision list  the design in force
+        hm decision list  the design in force; hm claim list --status deprecated  what is over
 Say     hm claim create \"the pool holds 20\" --scope src/db/pool.rs --ask NAME
         hm claim create \"a retry deadlocks\" --type negative --scope src/db --trigger-path src/db/retry.rs
         hm claim create \"it no longer leaks\" --supersedes C47 --mends
@@ -54,6 +54,7 @@ Answer  hm claim support C47 C48 \"I counted\"
         hm claim challenge C47 \"it is 50 since v2\" --evidence last
         hm claim withdraw C47 \"I misread\"  your own claim, or your position on another
 Decide  hm decision record \"one file\" --target storage --rationale \"no server to run\" --not-chosen \"Postgres: a server\"
+        hm decision amend C12 --replace \"5 s\" --with \"2 s\" --rationale \"5 s blocks the page\"
 Work    hm task add \"mend the pool\" --scope src/db --for NAME
         hm task claim T7  hold it; then hm task done T7 \"42 tests\"
         hm lock src/db --for 10m --why \"a migration\"
@@ -61,7 +62,9 @@ Prove   hm profile list; hm experiment run PROFILE --claim C47
 Open    hm attention  what waits for you, and the command that settles each
 
 The last command or run is the evidence `last`, and `last:WORD` the last command with that word.
-The page of a verb: hm claim create -h, all of it: --help.
+The verbs create and record take --scope and --ask NAME, also repeated, and --supersedes C47; create, support and
+challenge take --evidence last.
+The page of a verb is seldom needed: hm claim create -h, all of it: --help.
 ";
 
 /// What the usage on a page begins with.

@@ -52,8 +52,22 @@ pub const ENOUGH: usize = 100;
 /// independent as the estimate takes them.
 const EXPECTED: f64 = 2.0;
 
-/// A way to look for claims: those that hold a word of each part of one of these alternatives.
-pub type Way = Vec<Vec<Vec<String>>>;
+/// A way to look for claims.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Way {
+    /// Claims that hold a word of each part of one of these alternatives are found.
+    pub found: Vec<Vec<Vec<String>>>,
+    /// The words that these claims are also ranked by: FTS5 ranks by all words of an expression that are in a claim, and a
+    /// word of an alternative counts only where all of its parts are.
+    pub ranked: Option<Vec<String>>,
+}
+
+impl Way {
+    /// Claims that hold any of these words.
+    pub fn any(words: &[String]) -> Self {
+        Self { found: vec![vec![words.to_vec()]], ranked: None }
+    }
+}
 
 /// What a search compares.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -275,12 +289,9 @@ fn names(asked: &[Asked]) -> Vec<String> {
 /// The ways to look for claims. `words` are those that are weighed, the most frequent first.
 fn ways(words: &[Asked], claims: u64) -> Vec<Way> {
     let light = light(words, claims);
-    let mut ways: Vec<Way> = halves(&words[light..], claims).map(|halves| vec![halves]).into_iter().collect();
-    let last = rare_or_two(words, light);
-    if last != [[names(words)]] {
-        ways.push(last);
-    }
-    ways
+    let halves = halves(&words[light..], claims);
+    let halves = halves.map(|halves| Way { found: vec![halves], ranked: None });
+    halves.into_iter().chain(rare_or_two(words, light)).collect()
 }
 
 /// The number of the most frequent words that weigh less in all than a single other one: a claim that holds no other word is
@@ -298,20 +309,20 @@ fn light(words: &[Asked], claims: u64) -> usize {
 }
 
 /// The rare words, or two of the frequent ones: a claim with a single frequent word is not as good as one with a rare one.
-/// The first `light` words are looked for only if others beside them are frequent too.
-fn rare_or_two(words: &[Asked], light: usize) -> Way {
+/// The first `light` words are looked for only if others beside them are frequent too. `None` if no word is frequent.
+fn rare_or_two(words: &[Asked], light: usize) -> Option<Way> {
     let mut frequent = light;
     while words.len() - frequent > 1 && has_enough_without_first(&words[frequent..]) {
         frequent += 1;
     }
     let (those, rare) = words.split_at(frequent);
-    let mut way = vec![vec![names(rare)]];
-    if frequent > light && those.len() > 1 {
-        // The places of two words differ in a bit.
-        let bits = usize::BITS - (those.len() - 1).leading_zeros();
-        way.extend((0..bits).map(|bit| split(those, bit).map(|half| names(&half)).into()));
+    let mut found = vec![vec![names(rare)]];
+    if frequent == light {
+        return (light > 0).then_some(Way { found, ranked: None });
     }
-    way
+    let pairs = (1..those.len()).map(|at| vec![names(&those[at - 1..at]), names(&those[at..])]);
+    found.extend(pairs);
+    Some(Way { found, ranked: Some(names(words)) })
 }
 
 /// Whether so many claims are found that the most frequent word can be left out, and the others find enough.
@@ -326,19 +337,14 @@ fn halves(words: &[Asked], claims: u64) -> Option<Vec<Vec<String>>> {
     if words.iter().map(|word| word.claims).sum::<u64>() <= MANY {
         return None;
     }
-    let halves = split(words, 0);
+    let half = |first| -> Vec<Asked> { words.iter().skip(first).step_by(2).cloned().collect() };
+    let halves = [half(0), half(1)];
     // The share of claims that hold a word of a half, as if words did not depend on each other.
     let share = |half: &Vec<Asked>| {
         1.0 - half.iter().map(|word| 1.0 - word.claims as f64 / claims as f64).product::<f64>()
     };
     let expected = halves.iter().map(share).product::<f64>() * claims as f64;
     (expected >= EXPECTED * ENOUGH as f64).then(|| halves.map(|half| names(&half)).into())
-}
-
-/// The words in two halves, by a bit of their places.
-fn split(words: &[Asked], bit: u32) -> [Vec<Asked>; 2] {
-    let half = |side| words.iter().enumerate().filter(move |(place, _)| place >> bit & 1 == side);
-    [0, 1].map(|side| half(side).map(|(_, word)| word.clone()).collect())
 }
 
 fn idf(with: u64, claims: u64) -> f64 {
@@ -560,7 +566,7 @@ mod tests {
         assert_eq!(better((0.4, 9, "a"), (0.5, 3, "a")), Ordering::Greater);
     }
 
-    /// The ways of a question about these words: `any of`, `|`, `& all of`.
+    /// The ways of a question about these words: `any of`, `|`, `& all of`, and `by` what it ranks.
     fn ways(counts: &[(&str, u64)], claims: u64) -> Vec<String> {
         let counts: HashMap<String, u64> =
             counts.iter().map(|(word, count)| ((*word).to_owned(), *count)).collect();
@@ -573,7 +579,10 @@ mod tests {
             words.join(" ")
         };
         let alternative = |parts: &Vec<Vec<String>>| parts.iter().map(part).collect::<Vec<_>>().join(" & ");
-        let way = |way: &Way| way.iter().map(alternative).collect::<Vec<_>>().join(" | ");
+        let way = |way: &Way| {
+            let found = way.found.iter().map(alternative).collect::<Vec<_>>().join(" | ");
+            found + &way.ranked.iter().map(|words| format!(" by {}", part(words))).collect::<String>()
+        };
         question.ways().iter().map(way).collect()
     }
 
@@ -590,11 +599,14 @@ mod tests {
     #[test]
     fn of_words_that_weigh_more_together_than_a_rare_one_two_are_looked_for() {
         let words = [("pool", 5_000), ("size", 4_800), ("worker", 900)];
-        assert_eq!(ways(&words, 100_000), ["worker | pool & size"]);
+        assert_eq!(ways(&words, 100_000), ["worker | pool & size by pool size worker"]);
         // Any two of them, whatever their number.
         let words =
             [("a1", 900), ("a2", 800), ("a3", 700), ("a4", 600), ("a5", 500), ("b1", 150), ("b2", 50)];
-        assert_eq!(ways(&words, 10_000), ["a5 b1 b2 | a1 a3 & a2 a4 | a1 a2 & a3 a4"]);
+        assert_eq!(
+            ways(&words, 10_000),
+            ["a5 b1 b2 | a1 & a2 a3 a4 | a2 & a3 a4 | a3 & a4 by a1 a2 a3 a4 a5 b1 b2"]
+        );
     }
 
     #[test]
@@ -606,7 +618,7 @@ mod tests {
         assert_eq!(first(&five, 100_000), "a2 a4 & a3 a5");
         // Few claims hold single words, and hardly enough hold both.
         assert!(ways(&[("pool", 490), ("size", 490)], 10_000).is_empty());
-        assert_eq!(first(&[("pool", 4_000), ("size", 4_000)], 100_000), "size");
+        assert_eq!(first(&[("pool", 4_000), ("size", 4_000)], 100_000), "size by pool size");
     }
 
     #[test]

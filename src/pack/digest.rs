@@ -98,11 +98,12 @@ pub(super) fn rest(claims: Vec<&Claim>, spare_from: usize) -> Claims<'_> {
 pub(super) fn fits(parts: &[Claims<'_>], budget_chars: usize, now: Timestamp, names: Names<'_>) -> bool {
     let mut kept = parts.iter().filter(|part| part.is_kept).flat_map(|part| &part.claims).peekable();
     let mut left = budget_chars;
+    let [.., shortest] = SHORTER_CHARS;
     budget_chars >= LEAST_CHARS
         && kept.peek().is_some()
         && kept.all(|shown| {
             let Some(digest) = &shown.digest else { return true };
-            let taken = super::xml::chars(&names(&claim(shown, digest, STATEMENT_CHARS[0], now)));
+            let taken = super::xml::chars(&names(&claim(shown, digest, shortest, now)));
             let is_room = taken <= left;
             left = left.saturating_sub(taken);
             is_room
@@ -227,7 +228,12 @@ fn predecessor(claim: &Claim, digest: &Digest, max_chars: usize) -> String {
         (true, _) => format!("; instead of {id} (which demanded: \"{demanded}\")"),
         (false, true) if *part == Part::Decision => {
             let room = if max_chars >= TALKS_FROM { MAX_REPLACED_CHARS } else { SHORT_REPLACED_CHARS };
-            replaced(claim, room) + &others
+            // In less room the words of decisions in force come first.
+            if max_chars < STATEMENT_CHARS[0] {
+                format!("; instead of {id}")
+            } else {
+                replaced(claim, room) + &others
+            }
         }
         (false, true) => format!("; instead of {id}"),
         (false, false) => format!("; instead of {id}, and over with it: \"{demanded}\""),

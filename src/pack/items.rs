@@ -163,7 +163,7 @@ pub(super) fn done_task(task: &Task) -> String {
     Tag::open("task")
         .with("id", &task.id)
         .with_any("by", task.by.as_ref())
-        .with_any("result", task.result.as_ref().map(|result| line(result, MAX_RESULT_CHARS)))
+        .with_any("result", task.result.as_ref().map(|result| short(result, MAX_RESULT_CHARS)))
         .escaped(&line(&task.title, most))
 }
 
@@ -285,14 +285,16 @@ pub(super) fn dead_end_lines<'a>(entries: Vec<&'a DeadEnd>, max_chars: usize) ->
         entries,
         |dead_end| &dead_end.claim.id,
         |dead_end| dead_end.claim.glance(),
-        move |dead_end| dead_end_line(dead_end, dead_end_chars(max_chars)),
+        move |dead_end| dead_end_line(dead_end, dead_end_chars(dead_end, max_chars)),
     )
     .called("dead ends")
 }
 
-/// Maximum length of a dead end's statement beside claims of `max_chars` characters.
-pub(super) const fn dead_end_chars(max_chars: usize) -> usize {
-    if max_chars < MAX_WARNING_CHARS { max_chars } else { MAX_WARNING_CHARS }
+/// Maximum length of a dead end's statement beside claims of `max_chars` characters. What is mended warns of nothing, so a
+/// reader needs to know what it was and no more.
+pub(super) fn dead_end_chars(dead_end: &DeadEnd, max_chars: usize) -> usize {
+    let most = max_chars.min(MAX_WARNING_CHARS);
+    if dead_end.mended.is_some() { most / 2 } else { most }
 }
 
 /// The trigger of a dead end, unless its scopes say the same.
@@ -303,8 +305,6 @@ fn trigger_beside<'t>(claim: &Claim, trigger: &'t Option<String>) -> Option<&'t 
 /// What failed and why, and what to do instead, in at most some 400 characters.
 fn dead_end_line(DeadEnd { claim, trigger, because, mended, .. }: &DeadEnd, max_chars: usize) -> String {
     let statement = &claim.statement;
-    // What is mended warns of nothing, so a reader needs to know what it was and no more.
-    let max_chars = if mended.is_some() { max_chars / 2 } else { max_chars };
     let because = because.as_ref().filter(|_| mended.is_none());
     let instead = says_instead(statement).map(|instead| short(instead, max_chars / 2)).unwrap_or_default();
     let mut text = if xml::chars(statement) <= max_chars || instead.is_empty() {
@@ -333,7 +333,7 @@ pub(super) fn is_whole_warning(claim: &Claim) -> bool {
     claim.statement.chars().count() <= MAX_WARNING_CHARS
 }
 
-pub(super) fn avoid(DeadEnd { claim, trigger, because, .. }: &DeadEnd, now: Timestamp) -> String {
+pub(super) fn avoid(DeadEnd { claim, trigger, because, mended, .. }: &DeadEnd, now: Timestamp) -> String {
     let mut text = line(&claim.statement, MAX_WARNING_CHARS);
     if let Some(because) = because {
         text = format!("{text} because {}", line(because, MAX_WARNING_CHARS));
@@ -346,6 +346,7 @@ pub(super) fn avoid(DeadEnd { claim, trigger, because, .. }: &DeadEnd, now: Time
         .with_any("trigger", trigger_beside(claim, trigger))
         .with("status", claim.status)
         .with_any("basis", basis(claim))
+        .with_any("state", mended.as_ref().map(|by| format!("mended: {by}")))
         .with_any("doubt", claim.doubt.as_deref().filter(|_| is_certain))
         .with_any("by_now", claim.by_now.as_deref())
         .with_any("confidence", confidence(claim))

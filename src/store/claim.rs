@@ -225,6 +225,9 @@ pub struct ClaimView {
     /// The claims whose statements name it, newest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mentioned_by: Vec<ClaimId>,
+    /// The later claim, or the task, whose text says that this dead end is mended. Filled in by the page of the claim.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said_mended: Option<String>,
     /// Versions of its files at its creation or its last `still`.
     #[serde(skip_serializing_if = "Versions::is_empty")]
     pub versions: Versions,
@@ -331,6 +334,7 @@ impl Reader {
             supersedes: self.predecessors(id)?,
             mentions: self.mentions(&summary.statement, summary.created_seq)?,
             mentioned_by: self.mentioned_by(id, summary.created_seq)?,
+            said_mended: None,
             summary,
             session,
             ttl_hours,

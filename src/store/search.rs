@@ -27,9 +27,7 @@ const MAX_QUERY_CHARS: usize = 2_000;
 /// Words of a question that are looked for; a pasted page asks no more precisely than its first words.
 const MAX_QUERY_TOKENS: usize = 32;
 /// Claims that are scored, the best ones by BM25: this bounds the time of a search.
-const CANDIDATES: usize = 250;
-/// Claims within a filter that are scored without a look at their BM25, which costs more than to score them.
-const WITHIN_FILTER: usize = 400;
+const CANDIDATES: usize = 400;
 
 /// The best matches of which those that may be shown are scored: twice as many, so that as many may be out of force.
 const FIRST: usize = 2 * CANDIDATES;
@@ -274,7 +272,9 @@ impl Search {
         let all = |parts: &Vec<Vec<String>>| {
             format!("({})", parts.iter().map(any).collect::<Vec<_>>().join(" AND "))
         };
-        let words = format!("t : ({})", way.iter().map(all).collect::<Vec<_>>().join(" OR "));
+        let ranked = way.ranked.iter().map(|words| format!("{} AND ", any(words))).collect::<String>();
+        let found = way.found.iter().map(all).collect::<Vec<_>>().join(" OR ");
+        let words = format!("t : ({ranked}({found}))");
         match self.filter.limits(around) {
             Some(limits) => format!("{words} AND {limits}"),
             None => words,
@@ -395,7 +395,7 @@ impl Reader {
     /// The claims most like the question.
     fn candidates(&self, search: &Search, question: &Question) -> Result<Vec<Candidate>, StoreError> {
         let around = self.around_of(&search.filter)?;
-        let any = search.expression(&vec![vec![question.words().to_vec()]], &around);
+        let any = search.expression(&Way::any(question.words()), &around);
         // With a filter few claims pass, so the best need not be chosen here. FTS5 would score every claim that
         // contains a word, whatever the filter.
         if search.filter.limits(&around).is_some()
@@ -443,7 +443,7 @@ impl Reader {
         let mut rows = statement.query(params_from_iter(select.values))?;
         let (mut candidates, columns, mut looked_at) = (Vec::new(), Columns::default(), 0);
         while let Some(row) = rows.next()? {
-            if candidates.len() == wanted.most() {
+            if candidates.len() == CANDIDATES {
                 return Ok((wanted != Wanted::All).then_some(candidates));
             }
             looked_at += 1;
@@ -636,16 +636,6 @@ enum Wanted {
     Best,
 }
 
-impl Wanted {
-    /// The most claims that are scored.
-    const fn most(self) -> usize {
-        match self {
-            Self::All => WITHIN_FILTER,
-            Self::First | Self::Best => CANDIDATES,
-        }
-    }
-}
-
 /// The query for candidates, and what is bound in it.
 fn candidates_sql(
     search: &Search,
@@ -665,9 +655,9 @@ fn candidates_sql(
     };
     let passes = if is_later { format!("(TRUE{conditions})") } else { "TRUE".to_owned() };
     let (order, limit) = match wanted {
-        Wanted::All => ("", wanted.most() + 1),
+        Wanted::All => ("", CANDIDATES + 1),
         Wanted::First => ("ORDER BY claim_index.rank, claim_index.rowid", FIRST),
-        Wanted::Best => ("ORDER BY claim_index.rank, claim_index.rowid", wanted.most()),
+        Wanted::Best => ("ORDER BY claim_index.rank, claim_index.rowid", CANDIDATES),
     };
     let sql = format!(
         "WITH top AS MATERIALIZED (SELECT claim_index.rowid AS created_seq FROM claim_index {join} \

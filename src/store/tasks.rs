@@ -84,7 +84,9 @@ pub(super) fn task_released(db: &Connection, at: &Recorded, body: &TaskReleased)
 pub(super) fn task_updated(db: &Connection, at: &Recorded, body: &TaskUpdated) -> Result<(), StoreError> {
     let id = body.task_id.to_string();
     db.prepare_cached(
-        "UPDATE tasks SET status = ?2, note = coalesce(?3, note), touched_at = ?4, seq = ?5 WHERE id = ?1",
+        // A note on an earlier state is not the result of the task.
+        "UPDATE tasks SET status = ?2, note = CASE ?2 WHEN 'done' THEN ?3 ELSE coalesce(?3, note) END, \
+         touched_at = ?4, seq = ?5 WHERE id = ?1",
     )?
     .execute(params![id, body.to, body.note, at.at, at.seq])?;
     if body.to.is_over() {

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::asking::Asking;
 use super::contradictions::{held_by, owner_of};
+use super::digest::mended_dead_ends;
 use super::markdown::{
     LIST_FIELD_CHARS, MAX_RAN_CHARS, age, at_now, counted, graded, inline, joined, listed, name, quoted,
     replaced, section, standing,
@@ -22,8 +23,8 @@ use crate::domain::time::{Span, Timestamp};
 use crate::reads::Reads;
 use crate::session_news::SessionNews;
 use crate::store::{
-    ClaimSummary, ClaimView, Contradiction, DecisionView, Evidence, PlaceNow, Reader, StatusChange,
-    StoreError,
+    ClaimFilter, ClaimSummary, ClaimView, Contradiction, DecisionView, Evidence, PlaceNow, Reader,
+    StatusChange, StoreError,
 };
 
 /// Number of shown digits of a hash: enough to tell two files apart. JSON has all digits.
@@ -58,6 +59,7 @@ pub(super) fn answer(asking: &mut Asking<'_>, id: ClaimId) -> Result<Answer, Vie
         if claim.summary.owner == AgentId::system().as_str() {
             claim.failures = asked.store.failures_behind(id)?;
         }
+        claim.said_mended = said_mended(asked.store, &claim)?;
         asked.store.mark_at_now(std::iter::once(&mut claim.summary))?;
         asked.store.mark_changed_values(std::iter::once(&mut claim.summary))?;
         asked.store.mark_names_over(std::iter::once(&mut claim.summary))?;
@@ -72,6 +74,23 @@ pub(super) fn answer(asking: &mut Asking<'_>, id: ClaimId) -> Result<Answer, Vie
             .answer(json, || text(&claim, &ran, asked.now))
             .opening(vec![id.to_string(), SessionNews::whole(&id.to_string())]))
     })
+}
+
+/// What says that a dead end in force is mended.
+fn said_mended(store: &Reader, claim: &ClaimView) -> Result<Option<String>, StoreError> {
+    let summary = &claim.summary;
+    if summary.claim_type != ClaimType::Negative || summary.status == Status::Deprecated {
+        return Ok(None);
+    }
+    let mut later = Vec::new();
+    for id in &claim.mentioned_by {
+        later.extend(
+            store
+                .claims(&ClaimFilter { id: Some(*id), in_force: true, limit: 1, ..ClaimFilter::default() })?
+                .claims,
+        );
+    }
+    Ok(mended_dead_ends(store, std::slice::from_ref(summary), &later)?.remove(&summary.id))
 }
 
 /// Whether an event changes the page of the claim: the claim itself, or a lock on one of its scopes.
@@ -201,6 +220,9 @@ pub(super) fn text(claim: &ClaimView, ran: &BTreeMap<String, CommandRan>, now: T
             inline(reason, BEFORE_CHARS)
         );
         fact("not answered", &told);
+    }
+    if let Some(by) = &claim.said_mended {
+        fact("mended", &format!("so says `{by}`"));
     }
     for (what, others) in [("mentions", &claim.mentions), ("mentioned by", &claim.mentioned_by)] {
         if !others.is_empty() {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::asking::Asking;
 use super::names::shortened;
 use super::rows::{self, Latest, Room, RowReader, Stage, place, rows};
-use super::unshown::unshown;
+use super::unshown;
 use super::{Answer, DEFAULT_LIMIT, ViewError, last_change, markdown, to_json};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::ClaimType;
@@ -103,8 +103,7 @@ pub(super) fn list(
         let ids: Vec<ClaimId> = page.claims.iter().map(|claim| claim.id).collect();
         Ok((page, held, older, asked.seq, asked.store.asserted_evidence(&ids)?))
     })?;
-    let unshown = unshown(asking.reads, &supported);
-    page.claims.iter_mut().for_each(|claim| claim.shows_nothing = unshown.contains(&claim.id));
+    unshown::mark(asking.reads, &mut page.claims, &supported);
     last_change::mark(asking.reads, &mut page);
     Ok(Listed { page, held, older, left_out, seq })
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::asking::{Asked, Asking};
 use super::claims::shown;
-use super::unshown::unshown;
+use super::unshown;
 use super::{Answer, Recall, ViewError, explain, to_json};
 use crate::domain::agent::AgentId;
 use crate::domain::claim::Status;
@@ -80,8 +80,7 @@ fn answer_without(
         let supported = asked.store.asserted_evidence(&ids).unwrap_or_default();
         Ok((found, supported))
     })?;
-    let unshown = unshown(asking.reads, &supported);
-    found.claims.iter_mut().for_each(|claim| claim.shows_nothing = unshown.contains(&claim.id));
+    unshown::mark(asking.reads, &mut found.claims, &supported);
     let answer = asking.of_store(|asked| {
         let names = asked.store.shortener();
         let (mut entries, mut budget) = (entries(&found, of, asked.runs, None, asked.now), of.budget);

@@ -46,6 +46,7 @@ impl Digest {
         let met = met(store, claims, &later, &said)?;
         let places = about.decided_at();
         let done = store.done_last(DONE_TASKS)?;
+        let mending = mends(claims.iter().copied());
         let digest = |claim: &&ClaimSummary| -> Result<(ClaimId, pack::Digest), StoreError> {
             let asked = asks.get(&claim.id).filter(|_| !met.contains(&claim.id));
             let asked: Vec<&str> = asked.into_iter().flatten().copied().collect();
@@ -63,9 +64,10 @@ impl Digest {
                 && claim.claim_type != ClaimType::Negative
                 && (reports_defect(&claim.statement) || asks_for_mend(&claim.statement));
             let (state, mended) = match part {
-                Part::Finding if mends => (Some("mended".to_owned()), None),
+                // Its text names what it mends.
+                Part::Finding if mends => (None, None),
                 Part::Finding if is_defect => {
-                    let (state, mended) = state(store, claim, (said, &done), later)?;
+                    let (state, mended) = state(store, claim, (said, &done), (later, &mending))?;
                     (Some(state), mended)
                 }
                 Part::Decision | Part::Finding | Part::Figure | Part::Open | Part::Other => (None, None),
@@ -247,14 +249,14 @@ fn state(
     store: &Reader,
     claim: &ClaimSummary,
     (said, done): (&[Said], &[TaskView]),
-    later: &[&ClaimSummary],
+    (later, mends): (&[&ClaimSummary], &[&ClaimSummary]),
 ) -> Result<(String, Option<pack::Mend>), StoreError> {
     // What a review calls fixed is not what it asks for.
     if says_mended(&claim.statement) && reports_defect(&claim.statement) {
         return Ok(("mended".to_owned(), None));
     }
     let called = store.name_given(claim.id)?.unwrap_or_default();
-    if let Some(mends) = mended_later(&called, later) {
+    if let Some(mends) = mended_later(claim, &called, mends) {
         let claim = Some(mends.id.to_string());
         let how = pack::Mend { claim, by: mends.owner.clone(), how: mends.statement.clone() };
         return Ok((format!("mended: {}", mends.id), Some(how)));
@@ -269,26 +271,35 @@ fn state(
         let how = pack::Mend { claim: None, by, how: note.clone() };
         return Ok((format!("mended: {}", task.name), Some(how)));
     }
-    let mut in_force = in_force(later);
-    let perhaps = in_force.find(|later| later.claim_type == ClaimType::Fact && may_mend(&later.statement));
+    let mut uncontested = later.iter().rev().filter(|later| later.status != Status::Contested);
+    let perhaps = uncontested.find(|later| later.claim_type == ClaimType::Fact && may_mend(&later.statement));
     let state = perhaps.map(|later| format!("perhaps mended: {} names it", later.id));
     Ok((state.unwrap_or_else(|| "no mend on record".to_owned()), None))
 }
 
-/// The later claims that nobody contests, the oldest first.
-fn in_force<'l>(later: &'l [&ClaimSummary]) -> impl Iterator<Item = &'l ClaimSummary> {
-    later.iter().rev().copied().filter(|later| later.status != Status::Contested)
+/// The claims in force that say of anything that it is mended, the oldest first.
+fn mends<'c>(claims: impl Iterator<Item = &'c ClaimSummary>) -> Vec<&'c ClaimSummary> {
+    let is_in_force = |claim: &&ClaimSummary| !matches!(claim.status, Status::Contested | Status::Deprecated);
+    let mut mends: Vec<&ClaimSummary> =
+        claims.filter(is_in_force).filter(|claim| says_mended(&claim.statement)).collect();
+    mends.sort_by_key(|claim| claim.created_seq);
+    mends
 }
 
-/// The first later claim that says of the claim of this name that it is mended.
-fn mended_later<'l>(called: &str, later: &'l [&ClaimSummary]) -> Option<&'l ClaimSummary> {
-    in_force(later).find(|later| says_mended_of(&later.statement, called))
+/// The first later claim that says of a claim that it is mended.
+fn mended_later<'c>(
+    claim: &ClaimSummary,
+    called: &str,
+    mends: &[&'c ClaimSummary],
+) -> Option<&'c ClaimSummary> {
+    let mut later = mends.iter().copied().filter(|mends| mends.created_seq > claim.created_seq);
+    later.find(|later| says_mended_of(&later.statement, called))
 }
 
 /// The task whose result says of the claim of this name that it is mended, with that result.
 fn mended_in<'t>(called: &str, done: &'t [TaskView]) -> Option<(&'t TaskView, &'t String)> {
-    let noted = done.iter().filter_map(|task| Some((task, task.note.as_ref()?)));
-    noted.into_iter().find(|(_, note)| says_mended_of(note, called))
+    let mut noted = done.iter().filter_map(|task| Some((task, task.note.as_ref()?)));
+    noted.find(|(_, note)| says_mended_of(note, called))
 }
 
 /// The dead ends that are mended, each with the claim or the task that says so: a defect is often told as a dead end.
@@ -302,11 +313,10 @@ pub(super) fn mended_dead_ends(
         return Ok(mended);
     }
     let done = store.done_last(DONE_TASKS)?;
-    let later = later(store, &others.iter().chain(dead_ends).collect::<Vec<_>>())?;
+    let mends = mends(others.iter().chain(dead_ends));
     for claim in dead_ends {
         let called = store.name_given(claim.id)?.unwrap_or_default();
-        let named_by = later.get(&claim.id).map_or(&[][..], Vec::as_slice);
-        let by = mended_later(&called, named_by).map(|claim| claim.id.to_string());
+        let by = mended_later(claim, &called, &mends).map(|claim| claim.id.to_string());
         let by = by.or_else(|| mended_in(&called, &done).map(|(task, _)| task.name.clone()));
         mended.extend(by.map(|by| (claim.id, by)));
     }

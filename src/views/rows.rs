@@ -246,24 +246,23 @@ fn marks(
     let proof = claim.proof.as_ref().map(|proof| format!("{}: {}", proof.run_id, proof.ran));
     let proof = proof.map(|proof| inline(&names(&proof), PROOF_CHARS));
     let tested = claim.tested_by().map(|by| inline(&by, RUN_CHARS));
+    let last = claim.last_change.as_ref();
+    let ended = last.filter(|last| last.what == "superseded");
     let successor = claim.superseded_by.filter(|_| claim.status == Status::Deprecated);
-    let now_it = successor.map(|successor| names(&format!("now {successor}")));
-    let last = claim.last_change.as_ref().filter(|last| Some(last.by.as_str()) != reader);
-    // Its successor says who superseded it.
-    let last = last.filter(|last| now_it.is_none() || last.what != "superseded");
-    let last = last.map(|last| changed_last(last, now));
+    let successor = successor.map(|successor| {
+        let ago = ended.map(|end| format!(" {} ago", Timestamp::from_ms(end.at).age(now)));
+        names(&format!("superseded by {successor}")) + &ago.unwrap_or_default()
+    });
+    let last = last.filter(|last| Some(last.by.as_str()) != reader);
+    let last = last.filter(|_| successor.is_none() || ended.is_none());
+    let last = successor.or_else(|| last.map(|last| changed_last(last, now)));
     let amends = claim.amends.map(|old| names(&format!("amends {old}")));
     let changed_by = claim.changed_by.map(|by| names(&format!("changed by {by}")));
     let over = claim.names_over.map(|over| names(&format!("names {over}")));
     let shown = claim.shows_nothing.then(|| "evidence shows nothing".to_owned());
     let kind = kind.into_iter().chain(amends);
-    let standing = [claim.short_standing()]
-        .into_iter()
-        .chain(now_it)
-        .chain(changed_by)
-        .chain(over)
-        .chain(proof)
-        .chain(shown);
+    let standing =
+        [claim.short_standing()].into_iter().chain(changed_by).chain(over).chain(proof).chain(shown);
     let marks = kind.chain(standing).chain([owner]).chain(changed);
     marks.chain(tested).chain(last).collect::<Vec<_>>().join(", ")
 }

@@ -1,26 +1,59 @@
-//! Claims whose evidence shows nothing: commands whose exit code is that of the end of a pipe, or was not seen.
+//! Claims whose evidence shows nothing: commands whose exit code is that of the end of a pipe, or was not seen. A command
+//! that printed a figure of the claim shows that figure, however its line ended.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::domain::event::Event;
 use crate::domain::ids::{ClaimId, EventId};
 use crate::reads::Reads;
-use crate::store::Supported;
+use crate::store::{ClaimSummary, Supported};
 
-/// The claims among these whose events all show nothing. None where the ledger cannot be read.
-pub(super) fn unshown(reads: &mut Reads, supported: &[Supported]) -> BTreeSet<ClaimId> {
-    let Some(ledger) = reads.readable_ledger().filter(|_| !supported.is_empty()) else {
-        return BTreeSet::new();
-    };
-    let shows_nothing = |event: &str| {
+/// Marks the claims whose events all show nothing. None where the ledger cannot be read.
+pub(super) fn mark(reads: &mut Reads, claims: &mut [ClaimSummary], supported: &[Supported]) {
+    let Some(ledger) = reads.readable_ledger().filter(|_| !supported.is_empty()) else { return };
+    let shows_nothing = |event: &str, statement: &str| {
         let stored = event.parse::<EventId>().ok().and_then(|id| ledger.event(id).ok()?);
-        let event = stored.and_then(|stored| stored.recorded().ok()?.event);
-        matches!(event, Some(Event::CommandRan(ran)) if ran.of_last || ran.unseen)
+        match stored.and_then(|stored| stored.recorded().ok()?.event) {
+            Some(Event::CommandRan(ran)) => {
+                (ran.of_last || ran.unseen)
+                    && !ran.tail.is_some_and(|tail| has_figure_of(tail.as_str(), statement))
+            }
+            _ => false,
+        }
     };
-    let mut all: BTreeMap<ClaimId, bool> = BTreeMap::new();
+    let mut events: BTreeMap<ClaimId, BTreeSet<&str>> = BTreeMap::new();
     for (claim, event) in supported {
-        let is_nothing = all.entry(*claim).or_insert(true);
-        *is_nothing = *is_nothing && shows_nothing(event);
+        events.entry(*claim).or_default().insert(event);
     }
-    all.into_iter().filter_map(|(claim, is_nothing)| is_nothing.then_some(claim)).collect()
+    for claim in claims {
+        let of_it = events.get(&claim.id);
+        let is_nothing =
+            |events: &BTreeSet<&str>| events.iter().all(|event| shows_nothing(event, &claim.statement));
+        claim.shows_nothing = of_it.is_some_and(is_nothing);
+    }
+}
+
+/// Whether a text has a figure of another one: `4.13`. Whole numbers are in any text.
+fn has_figure_of(text: &str, statement: &str) -> bool {
+    let figures: HashSet<&str> = figures(statement).collect();
+    self::figures(text).any(|figure| figures.contains(figure))
+}
+
+/// The numbers of a text with a fraction.
+fn figures(text: &str) -> impl Iterator<Item = &str> {
+    let numbers = text.split(|c: char| !(c.is_ascii_digit() || c == '.')).map(|word| word.trim_matches('.'));
+    numbers.filter(|number| number.matches('.').count() == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_figure_of;
+
+    #[test]
+    fn a_figure_has_a_fraction_and_is_the_same_number() {
+        let printed = "one lock around it median 1.06 M hits/s (0.88 to 1.19)\n load average: 5.78";
+        assert!(has_figure_of(printed, "one hot key: 3.69; 1.06."));
+        assert!(!has_figure_of(printed, "8 threads on one hot key: 1.0 M, version 1.06.2"));
+        assert!(!has_figure_of("47 passed", "47 tests pass"));
+    }
 }

@@ -66,17 +66,24 @@ fn a_claim_whose_evidence_shows_nothing_says_so_in_lists_and_contexts() {
     let shell = Shell::new();
     let devops = claude(&shell, "s-1", "devops");
     devops.start();
-    let ran = |line: &str| {
-        let response = json!({ "stdout": "294 passed", "stderr": "", "interrupted": false });
+    let ran = |line: &str, stdout: &str| {
+        let response = json!({ "stdout": stdout, "stderr": "", "interrupted": false });
         let call =
             json!({ "tool_name": "Bash", "tool_input": { "command": line }, "tool_response": response });
         devops.told("PostToolUse", call);
         spool_is_empty(&shell);
     };
-    ran("pytest tests 2>&1 | tail -3");
+    ran("pytest tests 2>&1 | tail -3", "294 passed");
     within(&shell, &devops, "hm claim create \"all 294 tests are green\" --scope tests --evidence last");
-    ran("pytest tests");
+    ran("pytest tests", "294 passed");
     within(&shell, &devops, "hm claim create \"the suite of tests passes\" --scope tests --evidence last");
+    // Red before: what a measurement printed showed nothing, because its line ended with a pipe.
+    ran("python bench.py 2>&1 | tail -3", "one lock: median 1.06 M hits/s");
+    within(
+        &shell,
+        &devops,
+        "hm claim create \"one lock takes 1.06 M hits/s\" --scope bench.py --evidence last",
+    );
     said(&shell, "hm --agent devops claim create \"the tests are fast\" --scope tests");
     let list = said(&shell, "hm claim list");
     let rows: Vec<&str> = list.lines().filter(|row| row.contains("evidence shows nothing")).collect();

@@ -108,6 +108,12 @@ impl Finished {
         shortened(&mut Reads::of(self.workspace.clone()), &id.to_string()).into_owned()
     }
 
+    fn page(&self, view: &View) -> String {
+        let now = (fixed_sources(1).clock)();
+        let mut reads = Reads::of(self.workspace.clone());
+        answer(&mut reads, &config(), view, Timestamp::from_ms(now.ms() + 1)).expect("a page").text
+    }
+
     fn context(&self, who: &str, session: &str) -> String {
         let of = ContextOf {
             intent: Some("how the pool in src/pool.rs works, which bugs it had, and what is open".to_owned()),
@@ -561,7 +567,8 @@ fn a_task_tells_what_came_of_it_and_a_defect_among_the_dead_ends_that_it_is_mend
     });
     let ends = format!("{} to {}", team.name(first), team.name(third));
     team.does_task("devops", "build the pool", &format!("branch two: pool.rs; {ends} mended; needs a merge"));
-    let later = team.claims("devops", &format!("{} is fixed in 8af13c2", team.name(third)), |_| ());
+    let both = format!("{} to {}", team.name(second), team.name(third));
+    let later = team.claims("devops", &format!("{both} are fixed in 8af13c2"), |_| ());
     let text = team.context("newcomer", "s-new");
     let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
     let tasks = part(&context, "done_tasks");
@@ -573,12 +580,36 @@ fn a_task_tells_what_came_of_it_and_a_defect_among_the_dead_ends_that_it_is_mend
         *avoid.iter().find(|node| node.attribute("claim") == Some(&name)).expect("a dead end")
     };
     let later = format!("mended: {}", team.name(later));
-    for (id, state) in [(first, "mended: T1"), (second, "mended: T1"), (third, later.as_str())] {
+    for (id, state) in [(first, "mended: T1"), (second, later.as_str()), (third, later.as_str())] {
         assert_eq!(of(id).attribute("state"), Some(state), "{text}");
         assert!(!words_of(of(id)).contains("I look at it now"), "{text}");
     }
     assert_eq!(of(open).attribute("state"), None, "{text}");
     assert!(words_of(of(open)).ends_with("because right, I look at it now"), "{text}");
+    // Red before: its own page said no word of it.
+    let page = |id: ClaimId| team.page(&View::Claim(id));
+    assert!(page(first).contains("- mended: so says `T1`\n"), "{}", page(first));
+    assert!(!page(open).contains("- mended:"), "{}", page(open));
+}
+
+/// Red before: a reader who asked what is no longer true had to gather it from the texts of what replaced it.
+#[test]
+fn what_is_no_longer_true_is_named_with_what_holds_instead() {
+    let mut team = Finished::new();
+    let first = team.decides("architect", "frames: the length is 16 bit", Vec::new());
+    let now = team.decides("architect", "frames: the length is a varint", vec![first]);
+    let measured = team.claims("analyst", "take() costs 95 ns, give() 90 ns", |_| ());
+    let again = team.claims("analyst", "take() costs 60 ns, give() 55 ns", |claim| {
+        claim.supersedes = Some(measured);
+    });
+    let text = team.context("newcomer", "s-new");
+    let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let replaced =
+        context.descendants().find(|node| node.has_tag_name("replaced")).expect("what is replaced");
+    let pair = |old, new| format!("{} by {}", team.name(old), team.name(new));
+    for pair in [pair(first, now), pair(measured, again)] {
+        assert!(words_of(replaced).split(", ").any(|told| told == pair), "{pair}: {text}");
+    }
 }
 
 /// Red before: in a budget that holds most decisions, the last ones were only counted.
@@ -587,7 +618,7 @@ fn decisions_are_shorter_before_one_is_left_out() {
     let mut team = Finished::new();
     let long = "each part of it was measured under load, and it holds for the whole release. ".repeat(6);
     let decisions: Vec<ClaimId> =
-        (1..=11).map(|at| team.decides("architect", &format!("part {at}: {long}"), Vec::new())).collect();
+        (1..=24).map(|at| team.decides("architect", &format!("part {at}: {long}"), Vec::new())).collect();
     let text = team.context("newcomer", "s-new");
     let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
     let shown = ids(&context, "decisions");

@@ -57,7 +57,7 @@ fn the_command_line_finds_claims() {
             C3 took the place of C2, which was found
             $ hm claim search pool holds 20 --mode audit
             C3 the pool of connections was raised to 50 (proposed, by analyst)
-            C2 the pool holds 20 connections (replaced, now C3, by analyst)
+            C2 the pool holds 20 connections (replaced, by analyst, superseded by C3)
             C4 a pool for threads was slower (negative, proposed, by analyst)
             C3 took the place of C2, which was found
             $ hm claim search pool --mode strict --type negative --scope src/exec/queue.rs --owner ana
@@ -76,7 +76,7 @@ fn the_command_line_finds_claims() {
             hm: `done` is no status: use one of proposed, confirmed, contested, pending_proof, deprecated; correct `status` and run it again
             [exit 2]
             $ hm claim search pool --status replaced
-            hm: `replaced` says how a claim ended, and is no status: use --status deprecated: it lists all that ended
+            hm: `replaced` says how a claim ended, and is no status; use --status deprecated: it lists all that ended
             [exit 2]
         "#]],
     );

@@ -467,19 +467,15 @@ fn ask_for_claims(asking: &mut Parts<'_>, of: &ContextOf, counts: &Counts, found
         let decisions = ClaimFilter { claim_type: Some(ClaimType::Decision), ..in_force.clone() };
         filters.push(ClaimFilter { places: decided_at, ..decisions });
     }
-    let mut most_proposed = limit;
     if found.about.is_asked() {
         let decisions = ClaimFilter { claim_type: Some(ClaimType::Decision), ..in_force.clone() };
         let confirmed = ClaimFilter { status: vec![Status::Confirmed], in_force: false, ..in_force.clone() };
         filters.extend([decisions, confirmed]);
     } else {
         let standing = asking.ask(|store| store.standing(limit));
-        // They come before proposals, and leave them little room if there are so many.
-        most_proposed = if standing.len() == limit { MIN_CANDIDATES } else { limit };
         found.claims.extend(standing.into_iter().filter(|claim| seen.insert(claim.id)));
     }
-    let proposed = ClaimFilter { status: vec![Status::Proposed], in_force: false, ..in_force };
-    filters.push(ClaimFilter { limit: most_proposed, ..proposed });
+    filters.push(ClaimFilter { status: vec![Status::Proposed], in_force: false, ..in_force });
     for filter in filters {
         let claims = asking.ask(|store| Ok(store.claims(&filter)?.claims));
         found.claims.extend(claims.into_iter().filter(|claim| seen.insert(claim.id)));
