@@ -72,6 +72,8 @@ const MAX_REPLACED_CHARS: usize = 118;
 const MAX_PLAYBOOK_CHARS: usize = 520;
 /// The divisor of the budget that gives the room for lines about omitted entries.
 const FOR_LINES: usize = 20;
+/// The most replaced claims that a first context names with what holds instead: two lines.
+const MAX_PAIRS: usize = 20;
 /// The most left-out claims of each kind that a pack names. A longer list is not read.
 const MAX_TOLD: usize = 40;
 /// The address of a context that leaves out nothing.
@@ -162,7 +164,8 @@ fn best<'a>(
     let fitted = |max_chars: usize| {
         // In a summary the text of decisions and findings is worth more than lines about the rest.
         let for_lines = if order.is_by_parts { ONE_LINE_CHARS } else { budget_chars / FOR_LINES };
-        packed(entries, sections(entries, order, max_chars, now), (budget_chars, for_lines), now, names)
+        let sections = sections(entries, order, max_chars, now);
+        packed(entries, (sections, order.is_by_parts), (budget_chars, for_lines), now, names)
     };
     let shown = |fitted: &Fitted, name: &str| fitted.shown.get(name).map_or(0, Vec::len);
     let [shortest, longer @ ..] = &digest::STATEMENT_CHARS;
@@ -202,7 +205,7 @@ fn best<'a>(
 
 fn packed<'a>(
     entries: &Entries,
-    sections: Vec<Section<'a>>,
+    (sections, is_by_parts): (Vec<Section<'a>>, bool),
     (budget_chars, for_lines): (usize, usize),
     now: Timestamp,
     names: Names<'a>,
@@ -223,7 +226,7 @@ fn packed<'a>(
         start,
         before: before(entries),
         dialogue: dialogue(entries, now),
-        after: after(entries),
+        after: if is_by_parts { replaced_by(entries) } else { String::new() } + &after(entries),
         for_lines: if for_lines < ONE_LINE_CHARS { 0 } else { for_lines },
         now,
         names,
@@ -684,7 +687,7 @@ fn some(number: u64) -> Option<u64> {
 /// The open work of the team, after the names of the claims that the reader has already. Empty if there is neither.
 fn after(entries: &Entries) -> String {
     let Governance { ready, contested, pending_proof, drift, is_nothing_open } = &entries.governance;
-    let told = replaced_by(entries) + &already_told(&entries.told);
+    let told = already_told(&entries.told);
     if entries.governance == Governance::default() && entries.quarantined == 0 {
         return told;
     }
@@ -699,12 +702,13 @@ fn after(entries: &Entries) -> String {
 }
 
 /// The claims that are no longer true and stand in no list of their own, each with the claim that holds instead and tells
-/// them. Empty but in a first context.
+/// them. Empty in an answer to a question, which needs the room.
 fn replaced_by(entries: &Entries) -> String {
-    let digests = entries.claims.iter().filter_map(|claim| Some((claim, claim.digest.as_ref()?)));
+    let told = entries.claims.iter().filter(|_| !entries.is_asked);
+    let digests = told.filter_map(|claim| Some((claim, claim.digest.as_ref()?)));
     let pairs: Vec<String> = digests
         .flat_map(|(claim, digest)| digest.instead_of.iter().map(move |old| format!("{old} by {}", claim.id)))
-        .take(MAX_TOLD)
+        .take(MAX_PAIRS)
         .collect();
     if pairs.is_empty() { String::new() } else { Tag::open("replaced").text(&pairs.join(", ")) }
 }

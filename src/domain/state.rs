@@ -221,10 +221,10 @@ impl State {
     }
 
     /// The last commands of a session that can be evidence, newest first, with their lines.
-    pub(super) fn commands(&self, session: &SessionId) -> Vec<(EventId, &CommandLine)> {
+    pub(super) fn commands(&self, session: &SessionId) -> Vec<(EventId, &CommandLine, &[CommandLine])> {
         let done = self.commands.get(session).into_iter().flatten().rev();
         let line = |id: &EventId| match self.observed.get(id) {
-            Some(Deed::Command { line, .. }) => Some((*id, line)),
+            Some(Deed::Command { line, lines, .. }) => Some((*id, line, lines.as_slice())),
             Some(Deed::Tool | Deed::Files(_)) | None => None,
         };
         done.filter_map(line).collect()

@@ -602,7 +602,7 @@ fn what_is_no_longer_true_is_named_with_what_holds_instead() {
     let again = team.claims("analyst", "take() costs 60 ns, give() 55 ns", |claim| {
         claim.supersedes = Some(measured);
     });
-    let text = team.context("newcomer", "s-new");
+    let text = team.page(&View::Context(ContextOf::new(agent("newcomer"), Some("s-new".to_owned()))));
     let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
     let replaced =
         context.descendants().find(|node| node.has_tag_name("replaced")).expect("what is replaced");
@@ -610,6 +610,8 @@ fn what_is_no_longer_true_is_named_with_what_holds_instead() {
     for pair in [pair(first, now), pair(measured, again)] {
         assert!(words_of(replaced).split(", ").any(|told| told == pair), "{pair}: {text}");
     }
+    // Its room belongs to the answers to a question.
+    assert!(!team.context("newcomer", "s-new").contains("<replaced>"));
 }
 
 /// Red before: in a budget that holds most decisions, the last ones were only counted.

@@ -216,6 +216,17 @@ fn a_command_is_cited_by_a_word_of_its_line() {
             && none.contains("its last ones: pytest tests, python -X faulthandler tests/hang.py"),
         "{none}"
     );
+    // Red before: a program in a here-document behind a command of git was none, and the end of a long line had no words, so
+    // that an older command was cited.
+    ran(&shell, &devops, "python tests/stress.py");
+    let long = "x = 1\n".repeat(400);
+    ran(&shell, &devops, &format!("python - <<'E'\n{long}E\npython tests/stress.py --all"));
+    ran(&shell, &devops, "git merge -q two && python - <<'E'\nimport sys; print(sys.maxsize)\nE");
+    for (word, cited) in [("maxsize", "`git merge -q two && python"), ("stress", "`python - <<'E' x = 1")] {
+        let create = format!("hm claim create \"it holds with {word}\" --scope tests --evidence last:{word}");
+        let receipt = within(&shell, &devops, &create);
+        assert!(flat(&receipt).contains(cited), "{receipt}");
+    }
 }
 
 /// Red before: two agents added a task about one file, and no receipt said so.

@@ -15,6 +15,7 @@ use crate::domain::receipt::Cited;
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::scope::Scope;
 use crate::domain::state::{Claim, Deed, Run, State};
+use crate::domain::text::CommandLine;
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::versions::Versions;
 use crate::domain::way;
@@ -131,12 +132,12 @@ fn last(state: &State, session: Option<&SessionId>) -> Result<EventId, Rejection
 fn last_with(state: &State, session: Option<&SessionId>, word: &str) -> Result<EventId, Rejection> {
     let last = last(state, session)?;
     let done = session.map(|session| state.commands(session)).unwrap_or_default();
-    let found = done.iter().find(|(_, line)| line.as_str().contains(word));
-    found.map(|(id, _)| *id).ok_or_else(|| {
+    let found = done.iter().find(|(_, line, runs)| has_word(line, runs, word));
+    found.map(|(id, ..)| *id).ok_or_else(|| {
         let lines: Vec<String> = done
             .iter()
             .take(MAX_CANDIDATES)
-            .map(|(_, line)| quoted(line.as_str(), MAX_QUOTED_CHARS))
+            .map(|(_, line, _)| quoted(line.as_str(), MAX_QUOTED_CHARS))
             .collect();
         let lines = if lines.is_empty() { last.to_string() } else { lines.join(", ") };
         Rejection::new(
@@ -145,6 +146,11 @@ fn last_with(state: &State, session: Option<&SessionId>, word: &str) -> Result<E
             format!("its last ones: {lines}"),
         )
     })
+}
+
+/// Whether a line contains a text, as it was typed or in one of its commands: of a long line, the record has the beginning.
+fn has_word(line: &CommandLine, runs: &[CommandLine], word: &str) -> bool {
+    std::iter::once(line).chain(runs).any(|line| line.as_str().contains(word))
 }
 
 /// The event that ended the run, if `id` queued a run. Otherwise the event itself.
@@ -277,7 +283,7 @@ fn age(event: EventId, now: Timestamp) -> Option<Span> {
 fn of_several(state: &State, session: Option<&SessionId>, name: &EvidenceName) -> Option<String> {
     let EvidenceName::LastWith(word) = name else { return None };
     let done = state.commands(session?);
-    let all = done.iter().filter(|(_, line)| line.as_str().contains(word.as_str())).count();
+    let all = done.iter().filter(|(_, line, runs)| has_word(line, runs, word.as_str())).count();
     (all > 1)
         .then(|| format!(", the newest of {all} that contain `{}`", quoted(word.as_str(), MAX_QUOTED_CHARS)))
 }

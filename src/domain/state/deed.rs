@@ -48,8 +48,10 @@ impl Deed {
 
     /// Whether it is a command that can prove something. Commands that only read or list, and calls of `hm`, cannot.
     pub(super) fn shows_something(&self) -> bool {
-        let Self::Command { lines, .. } = self else { return false };
-        !lines.iter().all(|line| only_looks(line.as_str()))
+        let Self::Command { line, lines, .. } = self else { return false };
+        // A program in a here-document is none of the commands.
+        let is_whole = line.as_str().chars().count() < CommandLine::MAX_CHARS;
+        !lines.iter().all(|line| only_looks(line.as_str())) || is_whole && !only_looks(line.as_str())
     }
 
     /// Whether it is a command that succeeded and does not hide its exit code.
