@@ -508,9 +508,13 @@ fn claims_out_of_force_hide_none_in_force() {
     }
 }
 
-/// Red before (in a change of the same day): pairs of frequent words filled the list of those that are scored.
+/// Red before (in a change of the same day): pairs of frequent words filled the list of those that are scored. With
+/// `HM_LONG=1` only: so many claims take a minute to write.
 #[test]
 fn a_rare_word_with_a_frequent_one_comes_before_two_frequent_ones() {
+    if !long() {
+        return;
+    }
     let line = |number: usize, statement: String| Line {
         key: format!("line-{number}"),
         statement,
