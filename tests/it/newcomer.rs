@@ -592,6 +592,40 @@ fn a_task_tells_what_came_of_it_and_a_defect_among_the_dead_ends_that_it_is_mend
     assert!(!page(open).contains("- mended:"), "{}", page(open));
 }
 
+/// Red before: the note of an earlier state was the result, and signs of markup were escaped twice.
+#[test]
+fn the_result_of_a_task_is_the_note_of_its_end_as_it_was_written() {
+    let mut team = Finished::new();
+    team.claims("analyst", "BUG: take() deadlocks when a handler gives back", |_| ());
+    team.does_task("devops", "build the pool", "Vec<Slot> & no \"lock\" in it");
+    let task_id = TaskId::from_uuid(system::new_id());
+    let add = AddTask {
+        meant_for: None,
+        task_id,
+        title: "rotate the tokens".parse().expect("a title"),
+        description: None,
+        phase_id: None,
+        parent_task_id: None,
+        depends_on: Vec::new(),
+        scopes: Vec::new(),
+    };
+    team.does("devops", Command::AddTask(add));
+    let claim_it = || Command::ClaimTask(ClaimTask { task_id, lease_minutes: None, file_locks: Vec::new() });
+    let to = |status, note: Option<&str>| {
+        let note = note.map(|note| note.parse().expect("a note"));
+        Command::UpdateTask(UpdateTask { task_id, status, note, fencing_token: None })
+    };
+    team.does("devops", claim_it());
+    team.does("devops", to(TaskStatus::Blocked, Some("waits for the host from ops")));
+    team.does("devops", claim_it());
+    team.does("devops", to(TaskStatus::Done, None));
+    let text = team.context("newcomer", "s-new");
+    let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let tasks = part(&context, "done_tasks");
+    assert_eq!(claim(&tasks, "T1").attribute("result"), Some("Vec<Slot> & no \"lock\" in it"), "{text}");
+    assert_eq!(claim(&tasks, "T2").attribute("result"), None, "{text}");
+}
+
 /// Red before: a reader who asked what is no longer true had to gather it from the texts of what replaced it.
 #[test]
 fn what_is_no_longer_true_is_named_with_what_holds_instead() {
