@@ -226,14 +226,10 @@ fn predecessor(claim: &Claim, digest: &Digest, max_chars: usize) -> String {
     match (builds_on_it, demanded.is_empty()) {
         (true, is_none) if is_none || length <= room => replaced(claim, room) + &others,
         (true, _) => format!("; instead of {id} (which demanded: \"{demanded}\")"),
-        (false, true) if *part == Part::Decision => {
+        // In less room the words of decisions in force come first.
+        (false, true) if *part == Part::Decision && max_chars >= STATEMENT_CHARS[0] => {
             let room = if max_chars >= TALKS_FROM { MAX_REPLACED_CHARS } else { SHORT_REPLACED_CHARS };
-            // In less room the words of decisions in force come first.
-            if max_chars < STATEMENT_CHARS[0] {
-                format!("; instead of {id}")
-            } else {
-                replaced(claim, room) + &others
-            }
+            replaced(claim, room) + &others
         }
         (false, true) => format!("; instead of {id}"),
         (false, false) => format!("; instead of {id}, and over with it: \"{demanded}\""),

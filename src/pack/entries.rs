@@ -231,7 +231,7 @@ pub struct Task {
     pub meant_for: Option<String>,
     /// Title of the task.
     pub title: String,
-    /// What came of it, in the words of its last note. Shown of a task that was done.
+    /// The last note on it. Only a task that was done shows it: as its result.
     pub result: Option<String>,
 }
 

@@ -323,9 +323,14 @@ fn dead_end_line(DeadEnd { claim, trigger, because, mended, .. }: &DeadEnd, max_
         .with("scope", claim.scopes.join(" "))
         .with_any("trigger", trigger_beside(claim, trigger))
         .with_any("status", Some(claim.status).filter(|status| *status != Status::Proposed))
-        .with_any("state", mended.as_ref().map(|by| format!("mended: {by}")))
+        .with_any("state", state(mended.as_ref()))
         .with("by", &claim.by)
         .text(&text)
+}
+
+/// The state of a dead end that something says is mended.
+fn state(mended: Option<&String>) -> Option<String> {
+    mended.map(|by| format!("mended: {by}"))
 }
 
 /// Whether [`avoid`] shows the whole statement.
@@ -346,7 +351,7 @@ pub(super) fn avoid(DeadEnd { claim, trigger, because, mended, .. }: &DeadEnd, n
         .with_any("trigger", trigger_beside(claim, trigger))
         .with("status", claim.status)
         .with_any("basis", basis(claim))
-        .with_any("state", mended.as_ref().map(|by| format!("mended: {by}")))
+        .with_any("state", state(mended.as_ref()))
         .with_any("doubt", claim.doubt.as_deref().filter(|_| is_certain))
         .with_any("by_now", claim.by_now.as_deref())
         .with_any("confidence", confidence(claim))

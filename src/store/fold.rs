@@ -34,7 +34,7 @@ const CHUNK: usize = 2_000;
 /// hides their end as failed, and the commands of an observation as a list, 23 triggers on errors by their words, 24 the
 /// targets of decisions among the scopes of their claims, failures by what they name, and proofs that no failure elsewhere doubts,
 /// 25 failures by files that are named from the root, 27 failures by all that their lines say, and fixes that did not hold, 28 firings that stay open
-/// where it is unclear whether the command ran.
+/// where it is unclear whether the command ran, 29 of a task that is done the note of its end alone.
 pub const FOLD_VERSION: u32 = 29;
 
 /// Read models without any event, in memory.

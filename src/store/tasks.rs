@@ -137,7 +137,7 @@ pub struct TaskView {
     /// The agent that it is meant for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub meant_for: Option<String>,
-    /// The last note.
+    /// The last note. Of a task that is done, the note of its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// The holder.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::asking::Asking;
 use super::contradictions::{held_by, owner_of};
-use super::digest::mended_dead_ends;
+use super::digest::{DONE_TASKS, mended_dead_ends};
 use super::markdown::{
     LIST_FIELD_CHARS, MAX_RAN_CHARS, age, at_now, counted, graded, inline, joined, listed, name, quoted,
     replaced, section, standing,
@@ -84,13 +84,11 @@ fn said_mended(store: &Reader, claim: &ClaimView) -> Result<Option<String>, Stor
     }
     let mut later = Vec::new();
     for id in &claim.mentioned_by {
-        later.extend(
-            store
-                .claims(&ClaimFilter { id: Some(*id), in_force: true, limit: 1, ..ClaimFilter::default() })?
-                .claims,
-        );
+        let wanted = ClaimFilter { id: Some(*id), in_force: true, limit: 1, ..ClaimFilter::default() };
+        later.extend(store.claims(&wanted)?.claims);
     }
-    Ok(mended_dead_ends(store, std::slice::from_ref(summary), &later)?.remove(&summary.id))
+    let done = store.done_last(DONE_TASKS)?;
+    Ok(mended_dead_ends(store, std::slice::from_ref(summary), &later, &done)?.remove(&summary.id))
 }
 
 /// Whether an event changes the page of the claim: the claim itself, or a lock on one of its scopes.

@@ -19,7 +19,7 @@ use crate::store::{ClaimSummary, Question, Reader, Replaced, Said, StoreError, T
 /// Maximum number of later claims that are shown with the claim that they name.
 const NAMED_BY: usize = 3;
 /// Number of tasks whose results may tell a mend: those that were done last.
-const DONE_TASKS: usize = 40;
+pub(super) const DONE_TASKS: usize = 40;
 /// Minimum length of the reason of a shown support, in characters. A shorter one only agrees.
 const TELLING_CHARS: usize = 40;
 
@@ -33,7 +33,7 @@ impl Digest {
         store: &Reader,
         claims: &[&ClaimSummary],
         (asked, replaced): (&[Question], &BTreeMap<ClaimId, Replaced>),
-        about: &About,
+        (about, done): (&About, &[TaskView]),
     ) -> Result<Self, StoreError> {
         let ids: Vec<ClaimId> = claims.iter().map(|claim| claim.id).collect();
         let rationales = store.rationales(&ids)?;
@@ -45,7 +45,6 @@ impl Digest {
         let later = later(store, claims)?;
         let met = met(store, claims, &later, &said)?;
         let places = about.decided_at();
-        let done = store.done_last(DONE_TASKS)?;
         let mending = mends(claims.iter().copied());
         let digest = |claim: &&ClaimSummary| -> Result<(ClaimId, pack::Digest), StoreError> {
             let asked = asks.get(&claim.id).filter(|_| !met.contains(&claim.id));
@@ -67,7 +66,7 @@ impl Digest {
                 // Its text names what it mends.
                 Part::Finding if mends => (None, None),
                 Part::Finding if is_defect => {
-                    let (state, mended) = state(store, claim, (said, &done), (later, &mending))?;
+                    let (state, mended) = state(store, claim, (said, done), (later, &mending))?;
                     (Some(state), mended)
                 }
                 Part::Decision | Part::Finding | Part::Figure | Part::Open | Part::Other => (None, None),
@@ -307,17 +306,17 @@ pub(super) fn mended_dead_ends(
     store: &Reader,
     dead_ends: &[ClaimSummary],
     others: &[ClaimSummary],
+    done: &[TaskView],
 ) -> Result<BTreeMap<ClaimId, String>, StoreError> {
     let mut mended = BTreeMap::new();
     if dead_ends.is_empty() {
         return Ok(mended);
     }
-    let done = store.done_last(DONE_TASKS)?;
     let mends = mends(others.iter().chain(dead_ends));
     for claim in dead_ends {
         let called = store.name_given(claim.id)?.unwrap_or_default();
         let by = mended_later(claim, &called, &mends).map(|claim| claim.id.to_string());
-        let by = by.or_else(|| mended_in(&called, &done).map(|(task, _)| task.name.clone()));
+        let by = by.or_else(|| mended_in(&called, done).map(|(task, _)| task.name.clone()));
         mended.extend(by.map(|by| (claim.id, by)));
     }
     Ok(mended)

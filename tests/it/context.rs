@@ -25,7 +25,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
 use crate::answers::{Answer, answer};
-use crate::harness::{TempWorkspace, agent, dump, fact};
+use crate::harness::{TempWorkspace, added_task, agent, dump, fact};
 
 fn by(who: &str, session: &str, command: Command) -> Submission {
     Submission {
@@ -69,17 +69,8 @@ fn claims(
 }
 
 fn task(committer: &mut Committer, title: &str, at: &str) -> TaskId {
-    let task_id = TaskId::from_uuid(system::new_id());
-    let add = AddTask {
-        meant_for: None,
-        task_id,
-        title: title.parse().expect("a title"),
-        description: None,
-        phase_id: None,
-        parent_task_id: None,
-        depends_on: Vec::new(),
-        scopes: vec![scope(at)],
-    };
+    let add = AddTask { scopes: vec![scope(at)], ..added_task(title) };
+    let task_id = add.task_id;
     does(committer, "devops", "s-1", Command::AddTask(add));
     task_id
 }

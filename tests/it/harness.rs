@@ -8,10 +8,10 @@ use std::time::Duration;
 use hivemind::domain::agent::AgentId;
 use hivemind::domain::checkout::Checkout;
 use hivemind::domain::claim::{ClaimType, Position, Share};
-use hivemind::domain::command::{Command, CreateClaim, Submission, TakePosition};
+use hivemind::domain::command::{AddTask, Command, CreateClaim, Submission, TakePosition};
 use hivemind::domain::decide::Policy;
 use hivemind::domain::event::{CommandRan, Event};
-use hivemind::domain::ids::{ClaimId, CommandId, EventId};
+use hivemind::domain::ids::{ClaimId, CommandId, EventId, TaskId};
 use hivemind::domain::receipt::{Acceptance, Receipt};
 use hivemind::domain::rejection::Rejection;
 use hivemind::domain::state::State;
@@ -372,6 +372,20 @@ pub(crate) fn request(by: &str, command: Command) -> Submission {
 /// A request to create a fact about the whole workspace.
 pub(crate) fn creation(by: &str, statement: &str) -> Submission {
     request(by, Command::CreateClaim(fact(statement)))
+}
+
+/// A new task without a scope.
+pub(crate) fn added_task(title: &str) -> AddTask {
+    AddTask {
+        meant_for: None,
+        task_id: TaskId::from_uuid(system::new_id()),
+        title: title.parse().expect("a title"),
+        description: None,
+        phase_id: None,
+        parent_task_id: None,
+        depends_on: Vec::new(),
+        scopes: Vec::new(),
+    }
 }
 
 pub(crate) fn fact(statement: &str) -> CreateClaim {

@@ -3,11 +3,11 @@
 
 use hivemind::domain::claim::{ClaimType, Position};
 use hivemind::domain::command::{
-    AddTask, Alternative, ClaimTask, Command, CreateClaim, DeprecateClaim, RecordDecision, Submission,
-    TakePosition, UpdateTask,
+    Alternative, ClaimTask, Command, CreateClaim, DeprecateClaim, RecordDecision, Submission, TakePosition,
+    UpdateTask,
 };
 use hivemind::domain::decide::Policy;
-use hivemind::domain::ids::{ClaimId, CommandId, TaskId};
+use hivemind::domain::ids::{ClaimId, CommandId};
 use hivemind::domain::plan::TaskStatus;
 use hivemind::domain::time::Timestamp;
 use hivemind::reads::Reads;
@@ -18,7 +18,7 @@ use roxmltree::{Document, Node};
 
 use crate::answers::answer;
 use crate::context::config;
-use crate::harness::{TempWorkspace, agent, fact, fixed_sources, request};
+use crate::harness::{TempWorkspace, added_task, agent, fact, fixed_sources, request};
 
 struct Finished {
     workspace: TempWorkspace,
@@ -84,17 +84,8 @@ impl Finished {
 
     /// A task from its beginning to its end.
     fn does_task(&mut self, who: &str, title: &str, result: &str) {
-        let task_id = TaskId::from_uuid(system::new_id());
-        let add = AddTask {
-            meant_for: None,
-            task_id,
-            title: title.parse().expect("a title"),
-            description: None,
-            phase_id: None,
-            parent_task_id: None,
-            depends_on: Vec::new(),
-            scopes: Vec::new(),
-        };
+        let add = added_task(title);
+        let task_id = add.task_id;
         self.does(who, Command::AddTask(add));
         self.does(
             who,
@@ -598,17 +589,8 @@ fn the_result_of_a_task_is_the_note_of_its_end_as_it_was_written() {
     let mut team = Finished::new();
     team.claims("analyst", "BUG: take() deadlocks when a handler gives back", |_| ());
     team.does_task("devops", "build the pool", "Vec<Slot> & no \"lock\" in it");
-    let task_id = TaskId::from_uuid(system::new_id());
-    let add = AddTask {
-        meant_for: None,
-        task_id,
-        title: "rotate the tokens".parse().expect("a title"),
-        description: None,
-        phase_id: None,
-        parent_task_id: None,
-        depends_on: Vec::new(),
-        scopes: Vec::new(),
-    };
+    let add = added_task("rotate the tokens");
+    let task_id = add.task_id;
     team.does("devops", Command::AddTask(add));
     let claim_it = || Command::ClaimTask(ClaimTask { task_id, lease_minutes: None, file_locks: Vec::new() });
     let to = |status, note: Option<&str>| {

@@ -26,7 +26,7 @@ use serde_json::Value;
 
 use crate::bench::Bench;
 use crate::governed::on_one_line;
-use crate::harness::{TempWorkspace, body, fixed_sources, request};
+use crate::harness::{TempWorkspace, added_task, body, fixed_sources, request};
 use crate::shell::Shell;
 
 const DAY_MS: i64 = 24 * 3_600_000;
@@ -149,21 +149,9 @@ impl Team {
 
     /// A task from its claim to its end, with the same four steps each time, and noise that differs.
     pub(crate) fn task(&mut self, by: &str, session: &str, title: &str, end: TaskStatus) -> TaskId {
-        let task_id = TaskId::from_uuid(system::new_id());
-        self.does(
-            by,
-            session,
-            Command::AddTask(AddTask {
-                meant_for: None,
-                task_id,
-                title: title.parse().expect("a title"),
-                description: None,
-                phase_id: None,
-                parent_task_id: None,
-                depends_on: Vec::new(),
-                scopes: vec!["src/db".parse().expect("a scope")],
-            }),
-        );
+        let add = AddTask { scopes: vec!["src/db".parse().expect("a scope")], ..added_task(title) };
+        let task_id = add.task_id;
+        self.does(by, session, Command::AddTask(add));
         let claim = ClaimTask { task_id, lease_minutes: None, file_locks: Vec::new() };
         self.does(by, session, Command::ClaimTask(claim));
         self.ran(by, session, "ls src", None);

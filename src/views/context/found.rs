@@ -20,7 +20,7 @@ use crate::store::{
 };
 use crate::views::about::{About, is_mine};
 use crate::views::claims::negative;
-use crate::views::digest::{Digest, mended_dead_ends};
+use crate::views::digest::{DONE_TASKS, Digest, mended_dead_ends};
 use crate::views::versions;
 use crate::workspace::Workspace;
 
@@ -207,8 +207,9 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
         ..Found::default()
     };
     // Contradictions that fill their room leave little to contested claims that are no sides of them.
-    let limit = if found.contradictions.len() == sides_limit(limit) { MIN_CANDIDATES } else { limit };
-    let contested = ClaimFilter { status: vec![Status::Contested], limit, ..ClaimFilter::default() };
+    let is_full = found.contradictions.len() == sides_limit(limit);
+    let most = if is_full { MIN_CANDIDATES } else { limit };
+    let contested = ClaimFilter { limit: most, ..in_status(Status::Contested) };
     found.contested = asking.ask(|store| Ok(store.claims(&contested)?.claims));
     let mut touched = Vec::new();
     if let Some(session) = session {
@@ -267,13 +268,16 @@ fn ask(asking: &mut Parts<'_>, now_there: Option<&Workspace>, of: &ContextOf) ->
         let asked = asking.ask(|store| store.questions(None, limit));
         let claims: Vec<&ClaimSummary> = found.claims.iter().collect();
         let (about, replaced) = (&found.about, &found.replaced);
-        found.digest = asking.ask(|store| Digest::of(store, &claims, (&asked, replaced), about).map(Some));
-        for (id, by) in asking.ask(|store| mended_dead_ends(store, &found.negative, &found.claims)) {
+        let mut done = asking.ask(|store| store.done_last(DONE_TASKS));
+        found.digest =
+            asking.ask(|store| Digest::of(store, &claims, (&asked, replaced), (about, &done)).map(Some));
+        for (id, by) in asking.ask(|store| mended_dead_ends(store, &found.negative, &found.claims, &done)) {
             found.details.entry(id).or_default().mended = Some(by);
         }
         found.waiting = asking.ask(|store| store.tasks_in(TaskStatus::Open, MAX_TASKS));
         found.waiting.sort_by_key(|task| task.meant_for.as_deref() != Some(of.agent.as_str()));
-        found.done = asking.ask(|store| store.done_last(MAX_DONE));
+        done.truncate(MAX_DONE);
+        found.done = done;
         found.over = asking.ask(|store| over(store, &found.claims));
         found.is_nothing_open = !found.done.is_empty()
             && asked.is_empty()
