@@ -229,6 +229,7 @@ pub(crate) fn claim(index: usize, claim_type: ClaimType) -> CreateClaim {
         mends: false,
         origin_task_id: None,
         asks: Vec::new(),
+        tells: Vec::new(),
         unless_objection_minutes: None,
         claim_id: ClaimId::from_uuid(system::new_id()),
         statement: statement(index).parse().expect("a statement"),

@@ -256,6 +256,7 @@ fn run(global: Global, verb: Verb) -> Result<(), Failure> {
         Verb::Runner => runner::run(),
         Verb::Options => output::print(global.json, &help::options(), &help::options().into()),
         Verb::Agent => output::print(global.json, &help::agent(), &help::agent().into()),
+        Verb::Verbs => output::print(global.json, &help::verbs(), &help::verbs().into()),
         Verb::Roles => output::print(global.json, &roles::page(), &roles::json()),
         Verb::Serve(args) => guarded(global, |context| args.run(context)),
         Verb::Token(verb) => guarded(global, |context| verb.run(context)),

@@ -26,10 +26,12 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::json;
 
+use digest::Lengths;
 use fit::{Fitted, Fixed, Glance, ONE_LINE_CHARS, Section, Turn, fit, used};
 use xml::Tag;
 
 use crate::domain::claim::ClaimType;
+use crate::domain::digest::Part;
 use crate::domain::relevance::{Parts, by_relevance, reach};
 use crate::domain::text;
 use crate::domain::time::Timestamp;
@@ -80,6 +82,8 @@ const MAX_TOLD: usize = 40;
 const ALL: &str = "hivemind://context?all=true";
 /// The section of claims that the session was told in part, with their whole texts.
 const TOLD_IN_PART: &str = "told_in_part";
+/// Of the rest of a summary, one claim in so many stays beside decisions that are told whole.
+const REST_LEFT: usize = 2;
 /// The address that lists dead ends.
 const DEAD_ENDS: &str = "hivemind://negative";
 /// Maximum length of an id, in characters. A UUID has 36, and the key of an anchor may have more.
@@ -135,8 +139,8 @@ pub fn pack_and_shown(entries: &Entries, budget_chars: usize, now: Timestamp, na
     }
     let order = Order::of(entries, budget_chars, now, names);
     match best(entries, &order, budget_chars, now, names) {
-        (max_chars, Some(fitted)) => {
-            let whole = order.whole(&fitted, max_chars);
+        (lengths, Some(fitted)) => {
+            let whole = order.whole(&fitted, lengths);
             let ids = order.shown(&fitted).map(|claim| claim.id.clone());
             let in_part = ids.filter(|id| !whole.contains(id)).collect();
             let claims =
@@ -144,8 +148,8 @@ pub fn pack_and_shown(entries: &Entries, budget_chars: usize, now: Timestamp, na
             let anchors = fitted.shown.get("anchors").cloned().unwrap_or_default();
             Packed { text: fitted.text, whole, in_part, claims, anchors }
         }
-        (max_chars, None) => {
-            let sections = sections(entries, &order, max_chars, now);
+        (lengths, None) => {
+            let sections = sections(entries, &order, lengths, now);
             let eligible = sections.iter().map(Section::eligible).sum();
             Packed { text: one_line(entries, budget_chars, eligible), ..Packed::default() }
         }
@@ -153,24 +157,27 @@ pub fn pack_and_shown(entries: &Entries, budget_chars: usize, now: Timestamp, na
 }
 
 /// The pack with the longest statements that still shows each entry that the shortest ones leave room for. If decisions,
-/// findings or figures are left out even then, it has shorter statements. Returns also the maximum length of a statement.
+/// findings or figures are left out even then, it has shorter statements. Decisions are whole where at most half of the rest
+/// has no room beside them. Returns also the maximum lengths of statements.
 fn best<'a>(
     entries: &'a Entries,
     order: &'a Order<'a>,
     budget_chars: usize,
     now: Timestamp,
     names: Names<'a>,
-) -> (usize, Option<Fitted>) {
-    let fitted = |max_chars: usize| {
+) -> (Lengths, Option<Fitted>) {
+    let fitted = |lengths: Lengths| {
         // In a summary the text of decisions and findings is worth more than lines about the rest.
         let for_lines = if order.is_by_parts { ONE_LINE_CHARS } else { budget_chars / FOR_LINES };
-        let sections = sections(entries, order, max_chars, now);
+        let sections = sections(entries, order, lengths, now);
         packed(entries, (sections, order.is_by_parts), (budget_chars, for_lines), now, names)
     };
     let shown = |fitted: &Fitted, name: &str| fitted.shown.get(name).map_or(0, Vec::len);
     let [shortest, longer @ ..] = &digest::STATEMENT_CHARS;
-    let mut best = (*shortest, fitted(*shortest));
-    let Some(most) = best.1.as_ref().map(|first| first.shown.clone()) else { return best };
+    let mut best = (*shortest, fitted(Lengths::of(*shortest)));
+    let Some(most) = best.1.as_ref().map(|first| first.shown.clone()) else {
+        return (Lengths::of(best.0), best.1);
+    };
     let kept = || order.parts.iter().filter(|part| order.is_by_parts && part.is_kept);
     let wanted: usize = kept().map(|part| part.claims.len()).sum();
     let has = |fitted: &Option<Fitted>| -> usize {
@@ -180,13 +187,13 @@ fn best<'a>(
         if has(&best.1) == wanted {
             break;
         }
-        let found = fitted(max_chars);
+        let found = fitted(Lengths::of(max_chars));
         if has(&found) > has(&best.1) {
             best = (max_chars, found);
         }
     }
     if best.0 < *shortest {
-        return best;
+        return (Lengths::of(best.0), best.1);
     }
     let is_whole = |fitted: &Fitted| most.iter().all(|(name, first)| shown(fitted, name) >= first.len());
     for max_chars in longer.iter().filter(|_| order.is_by_parts) {
@@ -194,13 +201,25 @@ fn best<'a>(
             best.0 = *max_chars;
             continue;
         }
-        let found = fitted(*max_chars);
+        let found = fitted(Lengths::of(*max_chars));
         if !found.as_ref().is_some_and(is_whole) {
             break;
         }
         best = (*max_chars, found);
     }
-    best
+    let (cut, whole) = (Lengths::of(best.0), Lengths::of(best.0).with_whole_decisions());
+    if order.cuts_decisions(cut) {
+        let found = fitted(whole);
+        let shows = |name: &str, share: usize| {
+            let number = |fitted: &Option<Fitted>| fitted.as_ref().map_or(0, |fitted| shown(fitted, name));
+            number(&found) * share >= number(&best.1)
+        };
+        let mut names = most.keys();
+        if names.all(|name| shows(name, if order.is_rest(name) { REST_LEFT } else { 1 })) {
+            return (whole, found);
+        }
+    }
+    (cut, best.1)
 }
 
 fn packed<'a>(
@@ -309,6 +328,21 @@ impl<'a> Order<'a> {
         Self { parts, is_by_parts, dead_ends, elsewhere_from, behind, in_part }
     }
 
+    /// Whether decisions of a summary are cut.
+    fn cuts_decisions(&self, lengths: Lengths) -> bool {
+        let mut claims = self.parts.iter().filter(|_| self.is_by_parts).flat_map(|part| &part.claims);
+        let is_cut = |claim: &&Claim| {
+            let digest = claim.digest.as_ref().filter(|digest| digest.part == Part::Decision);
+            digest.is_some_and(|digest| !digest::is_whole(claim, digest, lengths))
+        };
+        claims.any(|claim| is_cut(claim))
+    }
+
+    /// Whether a section is that of the claims of no other part.
+    fn is_rest(&self, name: &str) -> bool {
+        self.parts.iter().any(|part| part.is_rest && part.name == name)
+    }
+
     /// Whether a summary says the same with a longer length of a statement: nothing is cut with the shorter one.
     fn is_same_at(&self, max_chars: usize, longer: usize) -> bool {
         let mut claims = self.parts.iter().flat_map(|part| &part.claims);
@@ -329,11 +363,12 @@ impl<'a> Order<'a> {
     }
 
     /// The ids of the claims and dead ends that a pack shows with their whole texts.
-    fn whole(&self, packed: &Fitted, max_chars: usize) -> Vec<String> {
+    fn whole(&self, packed: &Fitted, lengths: Lengths) -> Vec<String> {
+        let max_chars = lengths.statement;
         let shown = |name: &str| packed.shown.get(name).cloned().unwrap_or_default();
         let claims = self.parts.iter().flat_map(|part| {
             shown(part.name).into_iter().map(|at| part.claims[at]).filter(|claim| match &claim.digest {
-                Some(digest) if self.is_by_parts => digest::is_whole(claim, digest, max_chars),
+                Some(digest) if self.is_by_parts => digest::is_whole(claim, digest, lengths),
                 Some(_) | None => true,
             })
         });
@@ -372,7 +407,7 @@ fn standing(claim: &Claim) -> (bool, i64, i64) {
 fn sections<'a>(
     entries: &'a Entries,
     order: &Order<'a>,
-    max_chars: usize,
+    lengths: Lengths,
     now: Timestamp,
 ) -> Vec<Section<'a>> {
     let relevance = |claim: &Claim| claim.footing().relevance(now);
@@ -394,7 +429,7 @@ fn sections<'a>(
             |claim| &claim.id,
             |claim| claim.glance(),
             move |shown| match shown.digest.as_ref().filter(|_| is_by_parts) {
-                Some(digest) => digest::claim(shown, digest, max_chars, now),
+                Some(digest) => digest::claim(shown, digest, lengths, now),
                 None => claim("claim", shown, now).text(&(shown.statement.clone() + &beside(shown))),
             },
         );
@@ -413,7 +448,7 @@ fn sections<'a>(
     });
     let warnings = if is_by_parts {
         // A new reader needs all that failed, in a line each.
-        items::dead_end_lines(order.dead_ends.clone(), max_chars).share(20).turn(Turn::Kept)
+        items::dead_end_lines(order.dead_ends.clone(), lengths.statement).share(20).turn(Turn::Kept)
     } else {
         dead_ends(order.dead_ends.clone(), now).spare_from(order.elsewhere_from).share(10)
     };
@@ -612,9 +647,9 @@ pub struct Explained {
 /// The claims and dead ends of a pack with this budget, shown or omitted, with the reasons, in their order.
 pub fn explain(entries: &Entries, budget_chars: usize, now: Timestamp, names: Names<'_>) -> Vec<Explained> {
     let order = Order::of(entries, budget_chars, now, names);
-    let (max_chars, fitted) = best(entries, &order, budget_chars, now, names);
+    let (lengths, fitted) = best(entries, &order, budget_chars, now, names);
     let fitted = fitted.filter(|_| budget_chars >= SMALLEST_BUDGET_CHARS);
-    let sections = sections(entries, &order, max_chars, now);
+    let sections = sections(entries, &order, lengths, now);
     let sizes: BTreeMap<&str, Vec<usize>> = sections.iter().map(Section::sizes).collect();
     let shown = |section: &str, at: usize| {
         let shown = fitted.as_ref().and_then(|fitted| fitted.shown.get(section));

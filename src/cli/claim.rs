@@ -189,7 +189,7 @@ pub(super) struct Create {
     /// Hours until it expires; 168 for a hypothesis, else never
     #[arg(hide_short_help = true, long, value_name = "HOURS")]
     ttl_hours: Option<u32>,
-    /// What supports it: last, last:WORD (the command with it), R11, #1234; repeatable
+    /// Support: last, last:WORD (a command), R11, #1234; repeatable
     #[arg(long, alias = "ref", value_name = "EVENT")]
     evidence: Vec<String>,
     /// Dead ends only: warn when this path or glob is touched; may be repeated
@@ -207,6 +207,9 @@ pub(super) struct Create {
     /// An agent that is asked for a position; repeatable
     #[arg(long = "ask", alias = "asks", value_name = "NAME")]
     asks: Vec<String>,
+    /// An agent told at once, with no answer wanted; repeatable
+    #[arg(long = "tell", alias = "tells", value_name = "NAME")]
+    tells: Vec<String>,
     /// Agreed by silence after so many minutes (1 to 10,080)
     #[arg(hide_short_help = true, long, value_name = "N")]
     unless_objection_minutes: Option<u32>,
@@ -418,6 +421,7 @@ fn mending(context: &Context, old: ClaimId, how: Option<&str>) -> Result<CreateC
         mends: true,
         origin_task_id: context.task()?,
         asks: Vec::new(),
+        tells: Vec::new(),
         unless_objection_minutes: None,
     })
 }
@@ -499,6 +503,7 @@ impl Create {
             trigger: Some(trigger).filter(|trigger| !trigger.is_empty()),
             mends: self.mends,
             asks: context.asked("ask", &self.asks)?,
+            tells: context.asked("tell", &self.tells)?,
             unless_objection_minutes: self.unless_objection_minutes,
         })
     }

@@ -52,6 +52,9 @@ pub(super) enum Decision {
         /// Only on this target
         #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
         target: Option<String>,
+        /// About this, anything below it, or anything above it
+        #[arg(long, value_name = "SCOPE")]
+        scope: Option<String>,
         /// At most so many
         #[arg(long, value_name = "N", default_value_t = views::ROWS)]
         limit: usize,
@@ -156,7 +159,7 @@ impl Decision {
                 context.submit("recorded outcome of", Command::RecordOutcome(command), None)
             }
             Self::Show { id } => context.show(&View::Claim(context.claim_named(id)?)),
-            Self::List { target, limit, cursor, all, whole, short } => {
+            Self::List { target, scope, limit, cursor, all, whole, short } => {
                 let room = match (whole, short) {
                     (_, true) => DecisionRoom::Line(output::columns()),
                     (true, false) => DecisionRoom::Whole,
@@ -165,6 +168,7 @@ impl Decision {
                 let target = target.as_deref().map(|name| target::scope("target", name)).transpose()?;
                 context.show(&View::Decisions(DecisionFilter {
                     target,
+                    scope: scope.as_deref().map(|scope| context.scope("scope", scope)).transpose()?,
                     before: *cursor,
                     limit: *limit,
                     in_force: !all && !context.global.json,

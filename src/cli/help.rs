@@ -10,6 +10,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, Args, Command, CommandFactory, FromArgMatches};
 
 use super::{Cli, Global, mistakes, output, roles};
+use crate::system;
 
 /// The page of `hm` itself: its verbs, grouped by purpose.
 pub(super) const VERBS: &str = "\
@@ -47,7 +48,8 @@ Know    hm news  what is new for you; hm news --wait 5m (poll no list)
 Find    hm claim search connection pool
         hm claim show C47 C48  whole, with reasons; hm claim list --scope src/db
         hm decision list  the design in force; hm claim list --status deprecated  what is over
-Say     hm claim create \"the pool holds 20\" --scope src/db/pool.rs --ask NAME
+Say     hm claim create \"the pool holds 20\" --scope src/db/pool.rs --ask NAME  a question: it answers
+        hm claim create \"merged, 42 tests pass\" --tell NAME  news: told at once, no answer wanted
         hm claim create \"a retry deadlocks\" --type negative --scope src/db --trigger-path src/db/retry.rs
         hm claim create \"it no longer leaks\" --supersedes C47 --mends
 Answer  hm claim support C47 C48 \"I counted\"
@@ -57,13 +59,13 @@ Decide  hm decision record \"one file\" --target storage --rationale \"no server
         hm decision amend C12 --replace \"5 s\" --with \"2 s\" --rationale \"5 s blocks the page\"
 Work    hm task add \"mend the pool\" --scope src/db --for NAME
         hm task claim T7  hold it; then hm task done T7 \"42 tests\"
-        hm lock src/db --for 10m --why \"a migration\"
+        hm lock src/db tag:cpu --for 10m --why \"a migration\"; hm lock --release tag:cpu
 Prove   hm profile list; hm experiment run PROFILE --claim C47
 Open    hm attention  what waits for you, and the command that settles each
 
 The last command or run is the evidence `last`, and `last:WORD` the last command with that word.
-The verbs create and record take --scope and --ask NAME, also repeated, and --supersedes C47; create, support and
-challenge take --evidence last.
+The verbs create and record take --scope and --ask NAME, also repeated, and --supersedes C47; record repeats
+--not-chosen; create, support and challenge take --evidence last.
 The page of a verb is seldom needed: hm claim create -h, all of it: --help.
 ";
 
@@ -115,14 +117,15 @@ pub(super) fn parsed(words: impl IntoIterator<Item = OsString>) -> Result<Cli, c
 fn with_pages_of(words: &[OsString], width: usize, usage: Option<&str>) -> Command {
     let is_brief = words.iter().take_while(|word| *word != "--").any(|word| word == "-h");
     let mut command = with_pages(Cli::command(), "hm", &Asked { words, is_brief, width, usage })
-        .help_template(fit::fitted(VERBS, width))
+        .help_template(first_page(width))
         .term_width(width);
     // These pages cost more than a verb that does not show them.
-    for name in ["roles", "options", "agent"].into_iter().filter(|name| words.iter().any(|word| word == name))
-    {
+    let pages = ["roles", "options", "verbs", "agent"];
+    for name in pages.into_iter().filter(|name| words.iter().any(|word| word == name)) {
         let page = match name {
             "roles" => roles::page(),
             "options" => options(),
+            "verbs" => verbs(),
             _ => agent(),
         };
         command = command.mut_subcommand(name, |verb| verb.override_help(page));
@@ -138,6 +141,20 @@ struct Asked<'w> {
     width: usize,
     /// The usage in lines that fit, if it has several.
     usage: Option<&'w str>,
+}
+
+/// The page of `hm`: in the shell of a client of agents that of an agent, which would open that page next.
+fn first_page(width: usize) -> String {
+    if system::session_variable().is_none() {
+        return fit::fitted(VERBS, width);
+    }
+    fit::fitted(AGENT, width) + "All verbs: hm help verbs\n"
+}
+
+/// All verbs, grouped by purpose.
+pub(super) fn verbs() -> String {
+    let about = Cli::command().get_about().map(ToString::to_string).unwrap_or_default();
+    fit::fitted(&VERBS.replace("{about}", &about), output::page_columns())
 }
 
 /// What an agent needs, on one page.

@@ -478,6 +478,7 @@ fn create(
         trigger: None,
         origin_task_id: None,
         asks: Vec::new(),
+        tells: Vec::new(),
         unless_objection_minutes: None,
     }))
 }

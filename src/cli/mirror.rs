@@ -232,6 +232,7 @@ fn proposal(
         origin_task_id: None,
         mends: false,
         asks: Vec::new(),
+        tells: Vec::new(),
         unless_objection_minutes: None,
     });
     let submit = |command: Command, key: IdempotencyKey| {

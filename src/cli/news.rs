@@ -120,9 +120,12 @@ fn lines(delta: &Delta, is_kept: bool) -> String {
         let about = match &news.waiting.about {
             About::Intent => "the intent: ".to_owned(),
             // What they say begins with their names.
-            About::Commit(_) | About::Anchor(_) | About::Locks(_) | About::Peer(_) | About::Merged { .. } => {
-                String::new()
-            }
+            About::Commit(_)
+            | About::Anchor(_)
+            | About::Locks(_)
+            | About::Unlocked(_)
+            | About::Peer(_)
+            | About::Merged { .. } => String::new(),
             about @ (About::Claim(_)
             | About::Question(_)
             | About::Contradiction(_)

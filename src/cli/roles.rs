@@ -165,6 +165,7 @@ pub(super) const VERBS: &[(&str, Who)] = &[
     ("options", Anyone),
     ("agent", Anyone),
     ("roles", Anyone),
+    ("verbs", Anyone),
 ];
 
 /// What the token of a role may do, in one line.

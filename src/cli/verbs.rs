@@ -235,6 +235,9 @@ pub(super) enum Verb {
     /// Show what an agent needs, on one page
     #[command(hide = true, alias = "agents", override_help = help::agent())]
     Agent,
+    /// Show all verbs, grouped by purpose
+    #[command(hide = true)]
+    Verbs,
     /// Show what each role may do
     #[command(hide = true)]
     Roles,
@@ -315,7 +318,7 @@ const NOUNS: [&str; 26] = [
     "traces",
 ];
 /// Verbs that print a page. Each has an answer for programs.
-const PAGES: [&str; 4] = ["agent", "agents", "options", "roles"];
+const PAGES: [&str; 5] = ["agent", "agents", "options", "roles", "verbs"];
 /// Verbs that list without a subcommand, and the option with which one of them lists.
 const LISTS: [(&str, Option<&str>); 7] = [
     ("attention", None),

@@ -163,6 +163,7 @@ impl Seed<'_> {
             trigger: None,
             origin_task_id: None,
             asks: Vec::new(),
+            tells: Vec::new(),
             unless_objection_minutes: None,
         }))
     }

@@ -536,6 +536,7 @@ mod tests {
                 versions: BTreeMap::new(),
                 seen_in: None,
                 asks: Vec::new(),
+                tells: Vec::new(),
                 objection_until: None,
             };
             state.evolve(&Recorded {

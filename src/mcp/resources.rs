@@ -97,7 +97,11 @@ const TEMPLATES: [(&str, &str, &str); 31] = [
         "search",
         "Claims that answer q, best first; mode strict leaves out deprecated ones, audit shows superseded ones too",
     ),
-    ("hivemind://decisions{?target,limit,cursor}", "decisions-on", "Decisions on one target"),
+    (
+        "hivemind://decisions{?target,scope,limit,cursor}",
+        "decisions-on",
+        "Decisions on one target, or at one scope",
+    ),
     (
         "hivemind://contradictions{?status,tier,limit,cursor}",
         "contradictions-filtered",

@@ -328,6 +328,7 @@ fn decision_filter(parameters: &mut Parameters) -> Result<DecisionFilter, BadAdd
         in_force: false,
         room: DecisionRoom::Page,
         target: target.transpose()?,
+        scope: parameters.parse("scope")?,
         before: parameters.parse("cursor")?,
         limit: limit(parameters)?,
     })

@@ -17,6 +17,8 @@ pub(super) const SHORTER_CHARS: [usize; 3] = [175, 150, 125];
 /// The shortest length of a decision's statement beside other statements of 200 characters. In much less room it says
 /// nothing.
 const DECISION_CHARS: usize = 400;
+/// Maximum length of a decision's statement that is told whole in the place of claims of the rest, in characters.
+const WHOLE_DECISION_CHARS: usize = 1_000;
 /// The length of statements from which on the reasons of supporters and the decisions before are added, in characters.
 const TALKS_FROM: usize = 400;
 /// The smallest budget of a summary, in characters. In less room the parts would take the place of claims that answer the
@@ -47,6 +49,34 @@ pub(super) struct Claims<'a> {
     pub(super) is_kept: bool,
     /// Whether claims outside the pack belong to this part.
     pub(super) is_rest: bool,
+}
+
+/// The maximum lengths of statements in a summary, in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Lengths {
+    /// Of a finding, an open question and the rest.
+    pub(super) statement: usize,
+    /// Of a decision.
+    decision: usize,
+}
+
+impl Lengths {
+    pub(super) fn of(statement: usize) -> Self {
+        Self { statement, decision: statement.max(DECISION_CHARS.min(2 * statement)) }
+    }
+
+    /// The same with whole decisions: the reader has to follow each of their sentences.
+    pub(super) fn with_whole_decisions(self) -> Self {
+        Self { decision: self.decision.max(WHOLE_DECISION_CHARS), ..self }
+    }
+
+    fn of_part(self, part: Part) -> usize {
+        match part {
+            Part::Decision => self.decision,
+            Part::Figure => self.statement * FIGURES,
+            Part::Finding | Part::Open | Part::Other => self.statement,
+        }
+    }
 }
 
 /// Groups claims into parts. Claims without a digest, and those from `sunk_from` on, are the rest.
@@ -103,7 +133,7 @@ pub(super) fn fits(parts: &[Claims<'_>], budget_chars: usize, now: Timestamp, na
         && kept.peek().is_some()
         && kept.all(|shown| {
             let Some(digest) = &shown.digest else { return true };
-            let taken = super::xml::chars(&names(&claim(shown, digest, shortest, now)));
+            let taken = super::xml::chars(&names(&claim(shown, digest, Lengths::of(shortest), now)));
             let is_room = taken <= left;
             left = left.saturating_sub(taken);
             is_room
@@ -139,15 +169,15 @@ fn with_later<'a>(claims: &[&'a Claim]) -> Vec<&'a Claim> {
     ordered
 }
 
-/// The element of a claim in a summary: the statement, cut to `max_chars` characters, then the reason of the decision,
+/// The element of a claim in a summary: the statement, cut to its length, then the reason of the decision,
 /// the rejected alternatives, and the positions of other agents. Common properties are left out: the type of a fact,
 /// full confidence, and the places that the reader named.
-pub(super) fn claim(claim: &Claim, digest: &Digest, max_chars: usize, now: Timestamp) -> String {
+pub(super) fn claim(claim: &Claim, digest: &Digest, lengths: Lengths, now: Timestamp) -> String {
     let Digest { part, state, named_by, asks, elsewhere, .. } = digest;
     let usual = if *part == Part::Decision { ClaimType::Decision } else { ClaimType::Fact };
     let kind = Some(claim.claim_type).filter(|kind| *kind != usual);
     let list = |words: &[String]| (!words.is_empty()).then(|| words.join(" "));
-    let text = told(claim, digest, max_chars);
+    let text = told(claim, digest, lengths);
     Tag::open("claim")
         .with("id", &claim.id)
         .with_any("type", kind)
@@ -177,13 +207,12 @@ pub(super) fn claim(claim: &Claim, digest: &Digest, max_chars: usize, now: Times
 }
 
 /// The text of a claim in a summary.
-fn told(claim: &Claim, digest: &Digest, max_chars: usize) -> String {
+fn told(claim: &Claim, digest: &Digest, lengths: Lengths) -> String {
     let Digest { part, why, mended, said, .. } = digest;
+    let (max_chars, longest) = (lengths.statement, lengths.of_part(*part));
     let mut text = match part {
-        Part::Finding => with_mend(&claim.statement, longest(digest, max_chars)),
-        Part::Decision | Part::Figure | Part::Open | Part::Other => {
-            cut(&claim.statement, longest(digest, max_chars))
-        }
+        Part::Finding => with_mend(&claim.statement, longest),
+        Part::Decision | Part::Figure | Part::Open | Part::Other => cut(&claim.statement, longest),
     };
     let is_over = claim.status == Status::Deprecated;
     if is_over {
@@ -237,8 +266,8 @@ fn predecessor(claim: &Claim, digest: &Digest, max_chars: usize) -> String {
 }
 
 /// Whether [`claim`] shows the whole statement.
-pub(super) fn is_whole(claim: &Claim, digest: &Digest, max_chars: usize) -> bool {
-    claim.statement.chars().count() <= longest(digest, max_chars)
+pub(super) fn is_whole(claim: &Claim, digest: &Digest, lengths: Lengths) -> bool {
+    claim.statement.chars().count() <= lengths.of_part(digest.part)
 }
 
 /// Whether the text of a claim is the same at a longer length.
@@ -258,15 +287,6 @@ pub(super) fn is_same_at(claim: &Claim, max_chars: usize, longer: usize) -> bool
 pub(super) fn whole_mend(digest: &Digest, max_chars: usize) -> Option<&str> {
     let Mend { claim, how, .. } = digest.mended.as_ref()?;
     claim.as_deref().filter(|_| how.chars().count() <= max_chars)
-}
-
-/// The number of characters that a statement may have.
-fn longest(digest: &Digest, max_chars: usize) -> usize {
-    match digest.part {
-        Part::Decision => max_chars.max(DECISION_CHARS.min(2 * max_chars)),
-        Part::Figure => max_chars * FIGURES,
-        Part::Finding | Part::Open | Part::Other => max_chars,
-    }
 }
 
 /// Cuts the statement of a finding, and keeps the mend that it proposes: that comes last, and is what a reader needs.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::claims::basis;
 use super::rows::{Json, bound, json};
 use super::silence::agreed_by_silence;
-use super::{ClaimSummary, Reader, Replaced, StoreError};
+use super::{ClaimFilter, ClaimSummary, Reader, Replaced, StoreError};
 use crate::domain::amendment::Change;
 use crate::domain::claim::{Basis, ClaimType, Status};
 use crate::domain::ids::ClaimId;
@@ -131,6 +131,8 @@ pub struct DecisionPage {
 pub struct DecisionFilter {
     /// The target.
     pub target: Option<Scope>,
+    /// This scope, any scope below it, or any scope above it.
+    pub scope: Option<Scope>,
     /// Cursor: the `next` of the previous page.
     pub before: Option<u64>,
     /// Maximum count.
@@ -153,6 +155,8 @@ pub enum DecisionRoom {
     Whole,
 }
 
+/// The most decisions at one scope that a page is made of.
+const MOST_AT_SCOPE: usize = 1_000;
 /// The most amendments of a decision that a reader follows.
 const MOST_AMENDED: usize = 50;
 
@@ -192,12 +196,16 @@ impl Reader {
             Some(_) => "d.target IN (SELECT value FROM json_each(?3)) AND",
             None => "?3 IS NULL AND",
         };
+        let at_scope = match &filter.scope {
+            Some(scope) => Some(Json(self.decisions_at(scope)?)),
+            None => None,
+        };
         let sql = format!(
-            "SELECT {SUMMARY} WHERE {on_target} (NOT ?4 OR c.status <> 'deprecated') AND d.created_seq < ?1 ORDER BY d.created_seq DESC LIMIT ?2"
+            "SELECT {SUMMARY} WHERE {on_target} (?5 IS NULL OR d.claim_id IN (SELECT value FROM json_each(?5))) AND (NOT ?4 OR c.status <> 'deprecated') AND d.created_seq < ?1 ORDER BY d.created_seq DESC LIMIT ?2"
         );
         let mut statement = self.db.prepare_cached(&sql)?;
         let names = names.map(|names| serde_json::json!(names).to_string());
-        let rows = statement.query(params![before, limit, names, filter.in_force])?;
+        let rows = statement.query(params![before, limit, names, filter.in_force, at_scope])?;
         let (mut decisions, next) =
             self.page_of(rows, filter.limit, "created_seq", |row| self.decision_summary(row))?;
         let ids: Vec<ClaimId> = decisions.iter().map(|decision| decision.claim_id).collect();
@@ -209,6 +217,17 @@ impl Reader {
         // An expired decision is deprecated before its row says so.
         decisions.retain(|decision| !filter.in_force || decision.status != Status::Deprecated.as_str());
         Ok(DecisionPage { decisions, next })
+    }
+
+    /// The claims of type decision at a scope, the newest [`MOST_AT_SCOPE`].
+    fn decisions_at(&self, scope: &Scope) -> Result<Vec<ClaimId>, StoreError> {
+        let wanted = ClaimFilter {
+            claim_type: Some(ClaimType::Decision),
+            scope: Some(scope.clone()),
+            limit: MOST_AT_SCOPE,
+            ..ClaimFilter::default()
+        };
+        Ok(self.claims(&wanted)?.claims.into_iter().map(|claim| claim.id).collect())
     }
 
     /// Those of some claims that are on record as decisions.

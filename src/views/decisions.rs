@@ -101,6 +101,7 @@ fn agreed(store: &Reader, filter: &DecisionFilter) -> Result<Vec<ClaimSummary>, 
     let wanted = ClaimFilter {
         claim_type: Some(ClaimType::Decision),
         status: vec![Status::Confirmed],
+        scope: filter.scope.clone(),
         limit: MAX_LIMIT,
         ..ClaimFilter::default()
     };

@@ -38,7 +38,7 @@ const MAX_FOUND: usize = 40;
 const MAX_EDITS: usize = 500;
 
 /// The kinds of events that are news, or say what the session knows.
-const KINDS: [&str; 18] = [
+const KINDS: [&str; 19] = [
     event::AnchorSaved::KIND,
     event::ClaimCreated::KIND,
     event::CommitSeen::KIND,
@@ -52,6 +52,7 @@ const KINDS: [&str; 18] = [
     event::IntentDeclared::KIND,
     event::PositionTaken::KIND,
     event::ScopesLocked::KIND,
+    event::ScopesReleased::KIND,
     event::SessionStarted::KIND,
     event::TaskAdded::KIND,
     event::TaskClaimed::KIND,
@@ -236,7 +237,6 @@ pub fn delta_with(
     news.retain(|news| news.waiting.concern.is_urgent() || news.waiting.seq > known.started_at);
     each_claim_once(&mut news, occasion);
     let delta_of = DeltaOf {
-        agent: of.agent.to_string(),
         session: of.session.clone(),
         since,
         seq: until,
@@ -429,6 +429,7 @@ impl<'a> Asked<'a> {
                 | About::Task(_)
                 | About::Anchor(_)
                 | About::Locks(_)
+                | About::Unlocked(_)
                 | About::Peer(_)
                 | About::Edits { .. }
                 | About::Commit(_)
@@ -497,6 +498,7 @@ impl<'a> Asked<'a> {
                 kept.map(|kept| (Concern::Other, 2, Body::Anchor(anchor(&kept))))
             }
             About::Locks(session) => self.locks(session.as_str())?,
+            About::Unlocked(agent) => return Ok(self.unlocked(agent, waiting)),
             About::Peer(agent) => self.peer(agent)?,
             About::Edits { agent, worktree } => {
                 return self.edits((agent, worktree.as_ref()), waiting, edited_at);

@@ -48,7 +48,7 @@ async fn arguments_are_completed_in_both_eras() {
         let found = complete("hivemind://negative{?scope,cursor}", "scope", &format!("src/{name}")).await;
         assert_eq!(values(&found), [format!("src/{name}/pool.rs")]);
         for typed in [format!("base {name}"), format!("target:base {name}")] {
-            let found = complete("hivemind://decisions{?target,limit,cursor}", "target", &typed).await;
+            let found = complete("hivemind://decisions{?target,scope,limit,cursor}", "target", &typed).await;
             assert_eq!(values(&found), [format!("target:base {name}")]);
         }
         assert_eq!(

@@ -69,6 +69,7 @@ impl Memory {
             evidence_refs: Vec::new(),
             origin_task_id: None,
             asks: Vec::new(),
+            tells: Vec::new(),
             unless_objection_minutes: None,
             trigger: None,
         };

@@ -402,6 +402,7 @@ pub(crate) fn fact(statement: &str) -> CreateClaim {
         evidence_refs: Vec::new(),
         origin_task_id: None,
         asks: Vec::new(),
+        tells: Vec::new(),
         unless_objection_minutes: None,
         trigger: None,
     }

@@ -775,6 +775,7 @@ fn creation() -> impl Strategy<Value = CreateClaim> {
                     origin_task_id: None,
                     trigger: None,
                     asks: Vec::new(),
+                    tells: Vec::new(),
                     unless_objection_minutes: None,
                 }
             },

@@ -144,6 +144,7 @@ mod taken_back;
 mod tamper;
 mod team;
 #[cfg(unix)]
+mod telling;
 mod terminal;
 mod terse;
 mod traces;

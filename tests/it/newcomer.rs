@@ -683,3 +683,33 @@ fn what_is_no_longer_true_is_told_with_the_reason() {
     let was = "was: \"a copy of the pool shares its slots\"; over because copy() makes slots of its own since 3f2a901";
     assert_eq!(words_of(over), was, "{text}");
 }
+
+/// Red before: the last sentences of a decision were cut while requests of days before had room.
+#[test]
+fn decisions_are_whole_where_half_of_the_rest_still_has_room() {
+    let mut team = Finished::new();
+    let rule = |at: usize| {
+        format!("Rule {at}: what part {at} of the pool takes, it gives back before the next one. ")
+    };
+    let decided = |part: &str, rules: usize| format!("{part} {}", (1..=rules).map(rule).collect::<String>());
+    let long = team.decides("architect", &decided("The pool has rules.", 9), Vec::new());
+    let other = team.decides("architect", &decided("The queue has them too.", 6), Vec::new());
+    let rest: Vec<ClaimId> = (1..=36)
+        .map(|at| {
+            let note = format!(
+                "the branch of src/pool.rs with number {at} is merged into the one of devops, who builds the pool \
+                 from it and takes no other one until the day of the release, whoever asks for it by then"
+            );
+            team.claims("devops", &note, |_| ())
+        })
+        .collect();
+    let text = team.context("newcomer", "s-new");
+    let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    for (id, rules) in [(long, 9), (other, 6)] {
+        let words = words_of(claim(&part(&context, "decisions"), &team.name(id)));
+        assert!(words.contains(rule(rules).trim()) && !words.contains('…'), "{text}");
+    }
+    let shown = ids(&context, "relevant_claims");
+    let left = rest.iter().filter(|id| shown.contains(&team.name(**id))).count();
+    assert!((6..rest.len()).contains(&left), "{left}: {text}");
+}

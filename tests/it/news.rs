@@ -119,7 +119,6 @@ impl Reader {
             .map(|waiting| News { waiting: waiting.clone(), rank: 0, body: body(&waiting.about) })
             .collect();
         let of = DeltaOf {
-            agent: "devops".to_owned(),
             session: Some("s-1".to_owned()),
             since: self.told.seq,
             seq,

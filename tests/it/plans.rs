@@ -625,6 +625,7 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
     for before in [None, Some(300)] {
         for target in [None, Some(Scope::target("db").expect("a target"))] {
             views.push(View::Decisions(DecisionFilter {
+                scope: None,
                 target,
                 before,
                 limit: LIMIT,

@@ -135,6 +135,7 @@ impl Library {
             evidence_refs: Vec::new(),
             origin_task_id: None,
             asks: Vec::new(),
+            tells: Vec::new(),
             unless_objection_minutes: None,
             trigger: None,
         };

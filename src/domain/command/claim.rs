@@ -49,6 +49,9 @@ pub struct CreateClaim {
     /// The agents that are asked for a position, at most 8.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<AgentId>,
+    /// The agents that are told of it at once, at most 8. No answer is expected.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tells: Vec<AgentId>,
     /// Minutes without an objection until silence confirms the claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unless_objection_minutes: Option<u32>,

@@ -24,7 +24,7 @@ pub(super) fn affirm_claim(
     (now, policy): (Timestamp, &Policy),
 ) -> Result<Accepted, Rejection> {
     let AffirmClaim { claim_id, reason } = affirm.clone();
-    let claim = claim_in_force(state, claim_id)?;
+    let claim = claim_in_force(state, (claim_id, Position::Support))?;
     standing::refuse_anothers(state, (agent, session), (claim_id, claim), "still")?;
     let challenged_as = challenged_as(state, (agent, session), (claim_id, claim));
     let held = claim.positions.get(agent).copied();

@@ -15,7 +15,7 @@ use crate::domain::rejection::Rejection;
 use crate::domain::state::{Claim, Heard, State};
 use crate::domain::time::Timestamp;
 
-/// The most agents that a claim may ask.
+/// The most agents that a claim may ask, and that it may tell.
 const MAX_ASKED: usize = 8;
 /// The start of the reason for which silence does not confirm a claim.
 pub const HELD: &str = "not agreed by silence: ";
@@ -25,6 +25,12 @@ const MAX_OBJECTION_MINUTES: u32 = 10_080;
 /// The agents that a claim asks, each once.
 pub(super) fn asked(create: &CreateClaim) -> Vec<AgentId> {
     create.asks.iter().collect::<BTreeSet<_>>().into_iter().cloned().collect()
+}
+
+/// The agents that a claim tells of itself and does not ask, each once.
+pub(super) fn told(create: &CreateClaim) -> Vec<AgentId> {
+    let told: BTreeSet<_> = create.tells.iter().filter(|agent| !create.asks.contains(agent)).collect();
+    told.into_iter().cloned().collect()
 }
 
 /// [`asked`], and the owner of a claim that the new one proposes to supersede.
@@ -43,10 +49,17 @@ pub(super) fn check(
     create: &CreateClaim,
     replaced: &[ClaimId],
 ) -> Result<(), Rejection> {
-    let asked = asked(create);
+    let (asked, told) = (asked(create), told(create));
     if asked.len() > MAX_ASKED {
         let why = format!("a claim asks at most {MAX_ASKED} agents, this one {}", asked.len());
         return Err(Rejection::invalid("asks", why));
+    }
+    if told.len() > MAX_ASKED {
+        let why = format!("a claim tells at most {MAX_ASKED} agents, this one {}", told.len());
+        return Err(Rejection::invalid("tells", why));
+    }
+    if told.contains(agent) {
+        return Err(Rejection::invalid("tells", "a claim tells others, not its owner: leave yourself out"));
     }
     if asked.contains(agent) {
         let why = "a claim asks others, not its owner: leave yourself out";
@@ -128,8 +141,12 @@ pub(super) fn next(
             format!("; {needed} supports confirm it at once"),
         ),
     };
-    let asked: Vec<String> = asked(create).iter().map(ToString::to_string).collect();
+    let names = |agents: Vec<AgentId>| agents.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let (asked, told) = (names(asked(create)), names(told(create)));
     Some(match (asked.as_slice(), create.unless_objection_minutes) {
+        ([], None) if !told.is_empty() => {
+            format!("{} {} told", told.join(", "), if told.len() == 1 { "is" } else { "are" })
+        }
         ([], None) if knows_how => return None,
         ([], None) => confirmed,
         (names, None) => {

@@ -272,6 +272,7 @@ fn created(
         versions: Versions::new(),
         seen_in: None,
         asks: asking::asked_with_owner(create, supersession),
+        tells: asking::told(create),
         objection_until: create.unless_objection_minutes.map(|minutes| now.plus_minutes(minutes)),
     }
 }

@@ -308,6 +308,7 @@ pub(super) fn record(
                 trigger: None,
                 mends: false,
                 asks: record.asks.clone(),
+                tells: Vec::new(),
                 unless_objection_minutes: record.unless_objection_minutes,
             };
             let replaced: Vec<ClaimId> = replaced.iter().copied().collect();
@@ -645,6 +646,7 @@ fn reject(
         versions: Versions::new(),
         seen_in: None,
         asks: Vec::new(),
+        tells: Vec::new(),
         objection_until: None,
     };
     decision.events.push(created.into());

@@ -120,6 +120,7 @@ fn hypotheses(state: &State, cluster: &Cluster, ids: &mut dyn FnMut() -> uuid::U
                 versions: Default::default(),
                 seen_in: None,
                 asks: Vec::new(),
+                tells: Vec::new(),
                 objection_until: None,
             }
             .into(),

@@ -5,8 +5,8 @@ use serde_json::json;
 use super::quorum::{Policy, agreed_status, counting, missing, settled_status, supports_needed};
 use super::supersession::{ConfirmedBy, last_successor, take_place};
 use super::{
-    Accepted, Speaker, contradiction, decision, evidence, experiment, instead_of, known_claim, overrule,
-    standing, support, target, transition,
+    Accepted, Speaker, challenge, contradiction, decision, evidence, experiment, instead_of, known_claim,
+    overrule, standing, support, target, transition,
 };
 use crate::domain::agent::AgentId;
 use crate::domain::checkout::Checkout;
@@ -29,7 +29,7 @@ pub(super) fn take_position(
     (checkout, versions): (&Checkout, &Versions),
     (now, policy): (Timestamp, &Policy),
 ) -> Result<Accepted, Rejection> {
-    let claim = claim_in_force(state, take.claim_id)?;
+    let claim = claim_in_force(state, (take.claim_id, take.position))?;
     check(state, (agent, session), take, claim, policy)?;
     if take.position == Position::Support {
         decision::refuse_unreasoned(state, agent, (take.claim_id, claim))?;
@@ -258,14 +258,15 @@ pub(super) fn other_names(state: &State, (agent, session): Speaker<'_>) -> Vec<A
     state.seats().names(session).filter(|name| *name != agent).cloned().collect()
 }
 
-/// A claim that takes positions.
-pub(super) fn claim_in_force(state: &State, id: ClaimId) -> Result<&Claim, Rejection> {
+/// A claim that takes positions, such as the one that an agent wants to take.
+pub(super) fn claim_in_force(state: &State, (id, wanted): (ClaimId, Position)) -> Result<&Claim, Rejection> {
     let claim = known_claim(state, id)?;
     if claim.status == Status::Deprecated {
         let last = last_successor(state, id).and_then(|last| Some((last, state.claim(last)?)));
         let hint = match last {
             Some((last, new)) if new.status != Status::Deprecated => {
-                format!("take a position on its successor: {}", support(last))
+                let take = if wanted == Position::Challenge { challenge(last) } else { support(last) };
+                format!("take a position on its successor: {take}")
             }
             Some((last, _)) => {
                 format!(

@@ -53,6 +53,9 @@ pub struct ClaimCreated {
     /// The agents that the owner asks for a position.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<AgentId>,
+    /// The agents that the owner tells of it. No answer is expected.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tells: Vec<AgentId>,
     /// Silence confirms the claim at this time, if no agent objects before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objection_until: Option<Timestamp>,

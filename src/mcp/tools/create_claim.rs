@@ -16,7 +16,7 @@ use crate::mcp::{call::Call, schema, server::Server};
 
 #[derive(Deserialize, JsonSchema)]
 struct CreateClaimArguments {
-    /// One checkable statement, 1-2000 characters.
+    /// Checkable, 1-2000 characters.
     #[schemars(with = "String")]
     statement: Statement,
     /// negative = a failed approach.
@@ -36,7 +36,7 @@ struct CreateClaimArguments {
     /// The superseded claim was right until a fix.
     #[serde(default)]
     mends: bool,
-    /// Hypotheses: 168.
+    // 168 for hypotheses; without its words, like the event type.
     #[schemars(with = "Option<i32>")]
     ttl_hours: Option<Hours>,
     #[schemars(with = "Vec<String>")]
@@ -46,9 +46,12 @@ struct CreateClaimArguments {
     trigger: Option<TriggerArguments>,
     #[schemars(with = "Option<String>")]
     origin_task_id: Option<TaskId>,
-    /// At most 8 agents.
+    /// Agents to answer.
     #[serde(default)]
     asks: Vec<String>,
+    /// No answer wanted.
+    #[serde(default)]
+    tells: Vec<String>,
     /// Agreed by silence if unchallenged.
     #[schemars(with = "Option<i32>")]
     unless_objection_minutes: Option<u32>,
@@ -77,6 +80,7 @@ impl Server {
                 trigger: given.trigger.map(|trigger| self.trigger(trigger)).transpose()?,
                 mends: given.mends,
                 asks: self.agents("asks", &given.asks)?,
+                tells: self.agents("tells", &given.tells)?,
                 unless_objection_minutes: given.unless_objection_minutes,
             }))
         })

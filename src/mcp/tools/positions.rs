@@ -28,7 +28,6 @@ struct PositionArguments {
 struct ChallengeArguments {
     #[schemars(with = "String")]
     claim_id: ClaimId,
-    /// What is wrong with it.
     #[schemars(with = "String")]
     reason: Reason,
     #[schemars(with = "Option<String>")]

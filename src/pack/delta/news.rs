@@ -100,6 +100,9 @@ pub(super) fn written(news: &News, form: Form, now: Timestamp) -> String {
             }
         }
         (Body::Locks(locks), _) => locks.iter().map(lock).collect(),
+        (Body::Unlocked { by, scopes }, _) => {
+            Tag::open("unlocked").with("by", by).text(&glance(&scopes.join(" ")))
+        }
         (Body::Peer(it), _) => Tag::open("peer").with("name", &it.agent).text(&glance(&it.wants)),
         (Body::Merged { by, worktree, branch }, _) => {
             let files = if paths.len() == 1 { "1 file".to_owned() } else { format!("{} files", paths.len()) };

@@ -318,6 +318,17 @@ impl Asked<'_> {
         Ok((!shown.is_empty()).then_some((concern, 3, Body::Locks(shown))))
     }
 
+    /// Locks that another agent released, of what the reader holds or of anything that is no place.
+    pub(super) fn unlocked(&self, agent: &AgentId, waiting: &Waiting) -> Option<News> {
+        let mut here = waiting.clone();
+        here.paths.retain(|scope| !scope.is_path() || scope.is_at(&self.places));
+        let touches = here.paths.iter().any(|scope| scope.is_at(&self.places));
+        here.concern = if touches { Concern::Touches } else { Concern::Other };
+        let scopes = here.paths.iter().map(ToString::to_string).collect();
+        let body = Body::Unlocked { by: agent.to_string(), scopes };
+        (!here.paths.is_empty()).then_some(News { waiting: here, rank: 3, body })
+    }
+
     /// A commit of another agent to files that the reader holds, or that its claims are about.
     pub(super) fn commit(&self, waiting: &Waiting, commit: Option<&Committed>) -> Option<News> {
         let Committed { by, commit } = commit?;

@@ -9,7 +9,7 @@ use crate::domain::event::Event;
 use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::scope::Scope;
 use crate::ledger;
-use crate::pack::{About, Waiting};
+use crate::pack::{About, Concern, Waiting};
 use crate::views::context::ContextOf;
 
 /// What happened that the session was not told, by what it is about.
@@ -59,7 +59,10 @@ impl Happened {
             return;
         }
         if let Event::ClaimCreated(created) = event {
-            self.about(About::Claim(created.claim_id), seq);
+            let claim = self.about(About::Claim(created.claim_id), seq);
+            if created.tells.contains(&of.agent) {
+                claim.concern = Concern::Touches;
+            }
             if created.asks.contains(&of.agent) {
                 self.about(About::Question(created.claim_id), seq);
             }
@@ -93,6 +96,15 @@ impl Happened {
             self.about(About::Anchor(saved.key.clone()), seq);
         } else if let Event::ScopesLocked(locked) = event {
             self.about(About::Locks(locked.session.clone()), seq);
+            if let Some(ended) = self.waiting.get_mut(&About::Unlocked(stored.agent.clone())) {
+                ended.paths.retain(|scope| !locked.scopes.contains(scope));
+            }
+        } else if let Event::ScopesReleased(released) = event {
+            // A lock that the session was not told of came and went.
+            if !self.waiting.contains_key(&About::Locks(released.session.clone())) {
+                let ended = self.about(About::Unlocked(stored.agent.clone()), seq);
+                ended.paths.extend(released.scopes.iter().cloned());
+            }
         } else if let Event::SessionStarted(_) = event {
             if stored.agent != of.agent {
                 self.about(About::Peer(stored.agent.clone()), seq);
