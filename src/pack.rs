@@ -38,8 +38,8 @@ use crate::domain::time::Timestamp;
 use crate::domain::way;
 
 pub use delta::{
-    About, Body, Concern, DeltaOf, KNOWN_CHARS, MAX_DELTA_CHARS, Moved, News, Occasion, RunEnd, TaskMove,
-    Told, ToldEdit, Waiting, delta, named_delta, shows_whole,
+    About, Body, Concern, DeltaOf, KNOWN_CHARS, MAX_DELTA_CHARS, Moved, News, Occasion, REASON, REASON_END,
+    RunEnd, TaskMove, Told, ToldEdit, Waiting, delta, named_delta, shows_whole,
 };
 pub use entries::{
     Already, Anchor, Attention, Claim, Contradiction, DeadEnd, Digest, Entries, Governance, How, Lock, Mend,
@@ -335,7 +335,7 @@ impl<'a> Order<'a> {
             let digest = claim.digest.as_ref().filter(|digest| digest.part == Part::Decision);
             digest.is_some_and(|digest| !digest::is_whole(claim, digest, lengths))
         };
-        claims.any(|claim| is_cut(claim))
+        claims.any(is_cut)
     }
 
     /// Whether a section is that of the claims of no other part.

@@ -234,7 +234,7 @@ pub(super) struct List {
     #[arg(long, value_name = "SCOPE")]
     scope: Option<String>,
     /// Whose
-    #[arg(long, alias = "holder", value_name = "NAME")]
+    #[arg(long, aliases = ["holder", "by", "author"], value_name = "NAME")]
     owner: Option<String>,
     /// Made in this session
     #[arg(hide_short_help = true, long, value_name = "SESSION")]

@@ -64,7 +64,7 @@ pub(super) enum Decision {
         /// Those replaced or withdrawn too, each statement cut at 700 characters
         #[arg(long)]
         all: bool,
-        /// With --all: statements whole
+        /// Statements whole: also those that you were told, and with --all those that are over
         #[arg(long, conflicts_with = "short")]
         whole: bool,
         /// One line each
@@ -173,6 +173,7 @@ impl Decision {
                     limit: *limit,
                     in_force: !all && !context.global.json,
                     room,
+                    known: context.row_reader(None).has_whole,
                 }))
             }
         }

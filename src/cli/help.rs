@@ -64,9 +64,8 @@ Prove   hm profile list; hm experiment run PROFILE --claim C47
 Open    hm attention  what waits for you, and the command that settles each
 
 The last command or run is the evidence `last`, and `last:WORD` the last command with that word.
-The verbs create and record take --scope and --ask NAME, also repeated, and --supersedes C47; record repeats
---not-chosen; create, support and challenge take --evidence last.
-The page of a verb is seldom needed: hm claim create -h, all of it: --help.
+All options that the others used: create and record --scope, --ask NAME, --supersedes C47 (each also repeated but the last);
+record --not-chosen, repeated; task add --description, --after T3; create, support, challenge --evidence last.
 ";
 
 /// What the usage on a page begins with.
@@ -148,7 +147,7 @@ fn first_page(width: usize) -> String {
     if system::session_variable().is_none() {
         return fit::fitted(VERBS, width);
     }
-    fit::fitted(AGENT, width) + "All verbs: hm help verbs\n"
+    format!("This is `hm help agent`; verbs for people: hm help verbs\n{}", fit::fitted(AGENT, width))
 }
 
 /// All verbs, grouped by purpose.

@@ -15,9 +15,7 @@ use crate::domain::scope::Scope;
 use crate::domain::time::{Moment, Timestamp};
 use crate::ledger;
 use crate::pack;
-use crate::store::{
-    ClaimFilter, ContradictionFilter, DecisionFilter, DecisionRoom, ExperimentFilter, Search, TaskFilter,
-};
+use crate::store::{ClaimFilter, ContradictionFilter, DecisionFilter, ExperimentFilter, Search, TaskFilter};
 use crate::views::{
     ContextOf, DEFAULT_LIMIT, Format, MAX_LIMIT, MemoryFilter, Next, PhaseDiff, Stream, TraceFilter,
     UNSEATED, View,
@@ -325,12 +323,11 @@ fn decision_filter(parameters: &mut Parameters) -> Result<DecisionFilter, BadAdd
     let target = parameters.take("target");
     let target = target.map(|name| Scope::target(&name).map_err(|problem| bad("target", problem)));
     Ok(DecisionFilter {
-        in_force: false,
-        room: DecisionRoom::Page,
         target: target.transpose()?,
         scope: parameters.parse("scope")?,
         before: parameters.parse("cursor")?,
         limit: limit(parameters)?,
+        ..DecisionFilter::default()
     })
 }
 

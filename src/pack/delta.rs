@@ -31,15 +31,21 @@ const MAX_COMMAND_DELTA_CHARS: usize = 1_600;
 /// Maximum length of a delta on request, in characters.
 const MAX_ASKED_DELTA_CHARS: usize = 6_000;
 /// Maximum length of a statement that touches or asks the reader, in characters. Most are shorter.
-const WHOLE_CHARS: usize = 400;
+const WHOLE_CHARS: usize = 600;
+/// Maximum length of each side of a contradiction, in characters: each is on one line.
+const SIDE_CHARS: usize = 400;
 /// Maximum length of a statement in a delta on request, in characters.
-const ASKED_CHARS: usize = 600;
+const ASKED_CHARS: usize = 1_000;
 /// Maximum length of the names of waiting news, in characters.
 const WAITING_CHARS: usize = 120;
 /// Maximum length of the reason of a change, in characters. It is why the reader has to act.
 const WHY_CHARS: usize = 160;
 /// Maximum length of who supports the reader's claim and why, in characters: two supporters with a reason.
 const SUPPORT_CHARS: usize = 300;
+/// What stands before the reason of a supporter.
+pub const REASON: &str = " (\"";
+/// What stands behind it.
+pub const REASON_END: &str = "\")";
 /// Number of deltas for which other news waits before it is only counted.
 const PATIENCE: u32 = 3;
 /// Maximum length of a statement in a one-line entry, in characters.
@@ -321,9 +327,14 @@ impl News {
             (Body::Intent(_) | Body::Anchor(_) | Body::Question(_) | Body::Run(_), _) => true,
             // Its claims say what the file is to be, and it may wait for that.
             (Body::Edits { .. }, _) => true,
-            // It may wait for that.
-            (Body::Unlocked { .. }, _) => true,
-            (Body::Contradiction(_) | Body::Locks(_) | Body::Peer(_) | Body::Commit { .. }, _) => false,
+            (
+                Body::Contradiction(_)
+                | Body::Locks(_)
+                | Body::Unlocked { .. }
+                | Body::Peer(_)
+                | Body::Commit { .. },
+                _,
+            ) => false,
         }
     }
 }

@@ -13,12 +13,15 @@ use crate::domain::ids::ClaimId;
 use crate::domain::time::Timestamp;
 use crate::domain::way;
 use crate::reads::Reads;
+use crate::session_news::SessionNews;
 use crate::store::{
     ClaimFilter, ClaimSummary, DecisionFilter, DecisionRoom, DecisionSummary, Reader, StoreError, with_basis,
 };
 
 /// Maximum length of the statement of a decision in a list of all, in characters. Those in force are shown whole.
 const DECISION_CHARS: usize = 700;
+/// Maximum length of the statement of a decision that the reader has whole, in characters.
+const KNOWN_CHARS: usize = 100;
 /// Maximum length of the rationale of a decision in force, in characters: one line of its page.
 const WHY_CHARS: usize = 160;
 /// Maximum length of a target and of an agent's name on the line of a decision, in characters.
@@ -44,7 +47,7 @@ pub(super) fn answer(asking: &mut Asking<'_>, filter: &DecisionFilter) -> Result
         if asked.format != Format::Text {
             return Ok(asked.answer(in_json, String::new).followed_by("cursor", page.next));
         }
-        let mut text = String::new();
+        let (mut text, mut opened, mut is_any_known) = (String::new(), Vec::new(), false);
         for decision in &page.decisions {
             if let DecisionRoom::Line(columns) = filter.room {
                 text.push_str(&line(
@@ -59,10 +62,19 @@ pub(super) fn answer(asking: &mut Asking<'_>, filter: &DecisionFilter) -> Result
                 false => Vec::new(),
             };
             let supporters: Vec<String> = supporters.into_iter().map(|held| held.agent).collect();
-            text.push_str(&one(decision, filter, &supporters, asked.now));
-            if is_in_force(decision) {
+            let id = decision.claim_id.to_string();
+            let is_known = filter.room == DecisionRoom::Page && filter.known.contains(&id);
+            let most = match (is_in_force(decision), filter.room) {
+                (true, _) if is_known => KNOWN_CHARS,
+                (true, _) | (false, DecisionRoom::Whole) => usize::MAX,
+                (false, _) => DECISION_CHARS,
+            };
+            text.push_str(&one(decision, most, &supporters, asked.now));
+            if is_in_force(decision) && !is_known {
                 text.push_str(&reasons(asked.store, decision, asked.now)?);
+                opened.extend([SessionNews::whole(&id), id]);
             }
+            is_any_known |= is_known;
         }
         for claim in &agreed {
             text.push_str(&unrecorded(asked.store, claim, filter, asked.now)?);
@@ -85,10 +97,13 @@ pub(super) fn answer(asking: &mut Asking<'_>, filter: &DecisionFilter) -> Result
                     writeln!(text, "{}{more} no longer in force: `hm decision list --all`", all - in_force);
             }
         }
+        if is_any_known {
+            text.push_str("cut: what you were told whole; all of it: `hm decision list --whole`\n");
+        }
         if text.is_empty() {
             text = "No decisions match.\n".to_owned();
         }
-        Ok(asked.answer(in_json, || text).followed_by("cursor", page.next))
+        Ok(asked.answer(in_json, || text).followed_by("cursor", page.next).opening(opened))
     })
 }
 
@@ -164,7 +179,8 @@ fn is_in_force(decision: &DecisionSummary) -> bool {
     decision.status != Status::Deprecated.as_str()
 }
 
-fn one(decision: &DecisionSummary, filter: &DecisionFilter, supporters: &[String], now: Timestamp) -> String {
+/// A decision with at most `most` characters of its statement.
+fn one(decision: &DecisionSummary, most: usize, supporters: &[String], now: Timestamp) -> String {
     let target = decision.target.as_deref().map(|target| format!(", {}", inline(target, 80)));
     let outcome = decision.outcome.as_deref().map(|outcome| format!(", outcome: {outcome}"));
     let supporters: Vec<String> = supporters.iter().map(|agent| name(agent)).collect();
@@ -172,8 +188,6 @@ fn one(decision: &DecisionSummary, filter: &DecisionFilter, supporters: &[String
         true => String::new(),
         false => format!(", supported by {}", supporters.join(", ")),
     };
-    let most =
-        if filter.room == DecisionRoom::Whole || is_in_force(decision) { usize::MAX } else { DECISION_CHARS };
     let amends = decision.amends.as_ref().map(|amended| format!(" (amends `{}`)", amended.claim_id));
     format!(
         "- `{}`{} {} ({}, by {}{} {} ago{supported}{}{})\n",

@@ -33,16 +33,23 @@ pub(super) fn mark(reads: &mut Reads, claims: &mut [ClaimSummary], supported: &[
     }
 }
 
-/// Whether a text has a figure of another one: `4.13`. Whole numbers are in any text.
+/// The least number of digits of a whole number that is a figure by itself.
+const LONG_DIGITS: usize = 4;
+/// The least number of shorter whole numbers that are figures together: one or two stand in any output.
+const MANY: usize = 3;
+
+/// Whether a text has a figure of another one: `4.13`, `7106`, or three whole numbers such as `10 / 17 / 73`.
 fn has_figure_of(text: &str, statement: &str) -> bool {
-    let figures: HashSet<&str> = figures(statement).collect();
-    self::figures(text).any(|figure| figures.contains(figure))
+    let said: HashSet<&str> = numbers(statement).collect();
+    let both: HashSet<&str> = numbers(text).filter(|number| said.contains(number)).collect();
+    both.iter().any(|number| number.contains('.') || number.len() >= LONG_DIGITS) || both.len() >= MANY
 }
 
-/// The numbers of a text with a fraction.
-fn figures(text: &str) -> impl Iterator<Item = &str> {
+/// The numbers of a text with a fraction or of two digits and more, without years.
+fn numbers(text: &str) -> impl Iterator<Item = &str> {
     let numbers = text.split(|c: char| !(c.is_ascii_digit() || c == '.')).map(|word| word.trim_matches('.'));
-    numbers.filter(|number| number.matches('.').count() == 1)
+    let is_year = |number: &str| number.len() == 4 && (number.starts_with("19") || number.starts_with("20"));
+    numbers.filter(move |number| number.len() >= 2 && number.matches('.').count() <= 1 && !is_year(number))
 }
 
 #[cfg(test)]
@@ -50,10 +57,15 @@ mod tests {
     use super::has_figure_of;
 
     #[test]
-    fn a_figure_has_a_fraction_and_is_the_same_number() {
+    fn a_figure_is_the_same_number_and_not_any_small_one() {
         let printed = "one lock around it median 1.06 M hits/s (0.88 to 1.19)\n load average: 5.78";
         assert!(has_figure_of(printed, "one hot key: 3.69; 1.06."));
         assert!(!has_figure_of(printed, "8 threads on one hot key: 1.0 M, version 1.06.2"));
         assert!(!has_figure_of("47 passed", "47 tests pass"));
+        // Red before: whole numbers were no figures.
+        let printed = "uneven buffer=64 ordered=True shared 5129/s (5102..5147)\nafter 10: 10 17 73\nin 2026";
+        assert!(has_figure_of(printed, "shared 5129/s"));
+        assert!(has_figure_of(printed, "at most 10/17/73"));
+        assert!(!has_figure_of(printed, "17 of 73 since 2026"));
     }
 }

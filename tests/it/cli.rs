@@ -294,7 +294,7 @@ fn the_same_key_is_the_same_request() {
             [exit 1]
             $ hm --agent ana claim create "tests need a disk" --scope src --key release-7
             claim created C2: committed at seq 2
-            note: devops claimed this AGE ago: "tests need a network" (C1)
+            note: devops claimed here AGE ago: "tests need a network" (C1)
             next: confirmed once another agent supports it
         "#]],
     );

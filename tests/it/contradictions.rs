@@ -363,13 +363,13 @@ fn the_command_line_names_both_sides_until_one_gives_way() {
             claim created C3: committed at seq 4
             $ hm --agent frontend claim create "the pool holds 30 idle connections" --scope src/db
             claim created C4: committed at seq 5
-            note: devops claimed this AGE ago: "the pool holds 20 connections" (C1)
+            note: devops claimed here AGE ago: "the pool holds 20 connections" (C1)
             similar: hm claim show C2
             next: confirmed once another agent supports it
             $ hm --agent reviewer claim create "the pool holds 30 connections, except the admin pool" --scope src/db
             claim created C5: committed at seq 6
-            note: frontend claimed this AGE ago: "the pool holds 30 idle connections" (C4)
-            note: devops claimed this AGE ago: "the pool holds 20 connections" (C1)
+            note: frontend claimed here AGE ago: "the pool holds 30 idle connections" (C4)
+            note: devops claimed here AGE ago: "the pool holds 20 connections" (C1)
             alike, compare the values: hm claim show C2
             next: confirmed once another agent supports it
             $ hm contradictions

@@ -34,8 +34,8 @@ use hivemind::integrity::Scan;
 use hivemind::ledger;
 use hivemind::reads::Reads;
 use hivemind::store::{
-    ClaimFilter, ContradictionFilter, DecisionFilter, DecisionRoom, ExperimentFilter, Matches, Reader,
-    Search, Seen, StoreError, TaskFilter,
+    ClaimFilter, ContradictionFilter, DecisionFilter, ExperimentFilter, Matches, Reader, Search, Seen,
+    StoreError, TaskFilter,
 };
 use hivemind::system;
 use hivemind::views::{ContextOf, Known, MemoryFilter, PhaseDiff, TraceFilter, View, delta};
@@ -625,12 +625,10 @@ fn views(ids: &[ClaimId], run: RunId) -> Vec<View> {
     for before in [None, Some(300)] {
         for target in [None, Some(Scope::target("db").expect("a target"))] {
             views.push(View::Decisions(DecisionFilter {
-                scope: None,
                 target,
                 before,
                 limit: LIMIT,
-                in_force: false,
-                room: DecisionRoom::Page,
+                ..DecisionFilter::default()
             }));
         }
         for (resolved, weak) in [(false, false), (true, false), (false, true)] {

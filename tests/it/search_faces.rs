@@ -48,7 +48,7 @@ fn the_command_line_finds_claims() {
             claim created C3: committed at seq 5
             $ hm --agent ana claim create "a pool for threads was slower" --type negative --scope src/exec
             claim created C4: committed at seq 6
-            note: devops claimed this AGE ago: "OrderedExecution replays commands by sequence number" (C1)
+            note: devops claimed here AGE ago: "OrderedExecution replays commands by sequence number" (C1)
             $ hm claim search ordered_execution
             C1 OrderedExecution replays commands by sequence number (proposed, by devops)
             $ hm claim search how many connections does the pool hold

@@ -94,7 +94,10 @@ fn help_in_the_shell_of_a_client_is_the_page_for_agents() {
         String::from_utf8(command.output().expect("hm runs").stdout).expect("UTF-8")
     };
     let for_agents = page("hm help agent", true);
-    assert_eq!(page("hm --help", true), format!("{for_agents}All verbs: hm help verbs\n"));
+    assert_eq!(
+        page("hm --help", true),
+        format!("This is `hm help agent`; verbs for people: hm help verbs\n{for_agents}")
+    );
     let verbs = page("hm --help", false);
     assert!(verbs.contains("Look after") && verbs == page("hm help verbs", true), "{verbs}");
     assert_eq!(page("hm help agent", false), for_agents);
@@ -125,6 +128,67 @@ fn decisions_are_listed_by_scope() {
     );
     assert!(listed("web/list.ts").contains("50 rows"));
     assert_eq!(listed("docs"), "No decisions match.\n");
+}
+
+/// Red before: an agent that had the decisions from its news read them all again in the list that a task named.
+#[test]
+fn a_list_of_decisions_cuts_those_that_the_session_was_told_whole() {
+    let shell = Shell::new();
+    let (devops, analyst) = (claude(&shell, "s-1", "devops"), claude(&shell, "s-2", "analyst"));
+    devops.start();
+    analyst.start();
+    spool_is_empty(&shell);
+    let end =
+        "and whoever takes one and does not give it back within a minute loses it to the next one in line";
+    let what = format!("the pool holds 20 connections for all parts of the program together, {end}");
+    within(
+        &shell,
+        "s-1",
+        &format!(
+            "hm --json --agent devops decision record \"{what}\" --scope src/pool.rs --target pool --rationale \"it was measured\" --ask analyst"
+        ),
+    );
+    let list = |session: &str, more: &str| {
+        let agent = if session == "s-1" { "devops" } else { "analyst" };
+        printed(&shell, session, &format!("hm --agent {agent} decision list{more}")).replace("\n    ", " ")
+    };
+    printed(&shell, "s-2", "hm --agent analyst news");
+    let known = list("s-2", "");
+    assert!(known.contains("- `C1` the pool holds 20 connections") && !known.contains(end), "{known}");
+    assert!(known.contains("proposed, by devops") && !known.contains("why:"), "{known}");
+    assert!(known.contains("all of it: `hm decision list --whole`"), "{known}");
+    let whole = list("s-2", " --whole");
+    assert!(whole.contains(end) && whole.contains("why: it was measured"), "{whole}");
+    // Who reads the list has them too.
+    assert!(list("s-1", "").contains(end));
+    assert!(!list("s-1", "").contains(end));
+}
+
+/// Red before: a support with one reason for several claims was told with each, and what the reader had just read of others
+/// was named claim by claim.
+#[test]
+fn what_others_confirmed_is_one_line_and_a_reason_is_told_once() {
+    let shell = Shell::new();
+    let (devops, analyst) = (claude(&shell, "s-1", "devops"), claude(&shell, "s-2", "analyst"));
+    devops.start();
+    analyst.start();
+    spool_is_empty(&shell);
+    for what in ["the pool holds 20", "the queue holds 50", "a page has 30 rows"] {
+        within(
+            &shell,
+            "s-1",
+            &format!("hm --json --agent devops claim create \"{what}\" --scope src/pool.rs --tell analyst"),
+        );
+    }
+    let news = |session: &str, agent: &str| printed(&shell, session, &format!("hm --agent {agent} news"));
+    news("s-2", "analyst");
+    printed(&shell, "s-3", "hm --agent reviewer claim support C1 C2 C3 \"I counted them twice\"");
+    printed(&shell, "s-4", "hm --agent frontend claim support C2 \"so the page says\"");
+    let own = news("s-1", "devops");
+    assert_eq!(own.matches("I counted them twice").count(), 1, "{own}");
+    assert!(own.contains("frontend (\"so the page says\")"), "{own}");
+    let known = news("s-2", "analyst");
+    assert!(known.contains("<confirmed n=\"3\">C1, C2, C3 of devops</confirmed>"), "{known}");
 }
 
 /// Red before: the refusal of a challenge named a support.

@@ -282,6 +282,50 @@ fn a_commit_that_the_reader_merged_itself_is_no_news() {
     assert!(!told.contains(&merged), "{told}");
 }
 
+/// Red before: a tester who tried an old version of a file and put the new one back had edited it, to everybody.
+#[test]
+fn a_file_that_a_line_puts_back_is_not_edited() {
+    let trees = Trees::new();
+    trees.starts("wt", "s-2");
+    let wt = trees.root("wt");
+    std::fs::create_dir_all(wt.join("src")).expect("a directory");
+    let write = |text: &str| std::fs::write(wt.join("src/pool.rs"), text).expect("a file");
+    let commit = |subject: &str| {
+        git(&wt, &["add", "src"]);
+        git(&wt, &["-c", "user.name=t", "-c", "user.email=t@t", "commit", "--allow-empty", "-qm", subject]);
+    };
+    let runs = |line: &str, does: &dyn Fn()| {
+        let input = json!({ "command": line });
+        trees.told("wt", "s-2", "PreToolUse", json!({ "tool_name": "Bash", "tool_input": input }));
+        does();
+        let response = json!({ "stdout": "ok", "stderr": "", "interrupted": false });
+        let call = json!({ "tool_name": "Bash", "tool_input": input, "tool_response": response });
+        trees.told("wt", "s-2", "PostToolUse", call);
+    };
+    write("20");
+    commit("a pool");
+    let put_back = || {
+        write("10");
+        git(&wt, &["checkout", "-q", "src/pool.rs"]);
+    };
+    let line = "git show HEAD~1:src/pool.rs > src/pool.rs; pytest -q | tail -4; git checkout -q src/pool.rs";
+    runs(line, &put_back);
+    runs(&format!("{line}; git commit -qm tests"), &|| {
+        put_back();
+        commit("tests");
+    });
+    runs("echo 30 > src/pool.rs; git checkout -q main; git commit -qam more", &|| {
+        write("30");
+        commit("more");
+    });
+    wait_until("the last command is on record", || trees.payloads(&["command.ran"]).len() == 3);
+    wait_until("the edit is on record", || !trees.payloads(&["file.edited"]).is_empty());
+    let edited = trees.payloads(&["file.edited"]);
+    assert_eq!(edited.len(), 1, "{edited:?}");
+    assert_eq!(edited[0].1["paths"], json!(["src/pool.rs"]));
+    assert!(edited[0].1.get("merged").is_none(), "{edited:?}");
+}
+
 /// Red before: the name was asked as it is, and nothing said that no agent answers to it.
 #[tokio::test]
 async fn the_name_of_a_work_tree_asks_its_agent_and_one_without_a_session_is_told() {

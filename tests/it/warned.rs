@@ -342,13 +342,13 @@ fn what_another_agent_said_minutes_ago_about_the_same_place_is_told_in_words() {
     let mut says = |submission: &Submission| notes(&accepted(&mut committer, submission));
     assert_eq!(says(&decides("architect", "we use a heap", "src/ttl.py")), [""; 0], "it is the first");
     let second = says(&decides("devops", "expiry is checked on read", "src/ttl.py"));
-    assert_eq!(second, ["architect decided this 1 minute ago: \"we use a heap\" (ID)"]);
+    assert_eq!(second, ["architect decided here 1 minute ago: \"we use a heap\" (ID)"]);
     let third = at("devops", Some("s-1"), fact("len() counts expired keys"), "src/ttl.py");
     assert_eq!(says(&third), [""; 0], "told once, and its own decision is no news");
     let fourth = at("analyst", Some("s-4"), fact("the lock is not reentrant"), "src");
     let told = [
-        "devops claimed this 1 minute ago: \"len() counts expired keys\" (ID)",
-        "devops decided this 2 minutes ago: \"expiry is checked on read\" (ID)",
+        "devops claimed here 1 minute ago: \"len() counts expired keys\" (ID)",
+        "devops decided here 2 minutes ago: \"expiry is checked on read\" (ID)",
     ];
     assert_eq!(says(&fourth), told, "the newest two, and a directory holds its files");
     let sweep = at("analyst", Some("s-4"), fact("a sweep runs at night"), "src/ttl.py");
@@ -357,7 +357,7 @@ fn what_another_agent_said_minutes_ago_about_the_same_place_is_told_in_words() {
     let again = at("analyst", Some("s-4"), fact("an empty sweep is free"), "src/ttl.py");
     assert_eq!(
         says(&again),
-        ["devops claimed this 1 minute ago: \"a sweep takes the lock\" (ID)"],
+        ["devops claimed here 1 minute ago: \"a sweep takes the lock\" (ID)"],
         "what came since"
     );
     for (scope, why) in [("docs/ttl.md", "another file"), (".", "everywhere"), ("tag:ttl", "no path")] {
@@ -427,7 +427,7 @@ fn a_competing_decision_is_told_of_the_first_by_verb_and_tool() {
     let told = decide("devops", "s-2", "expiry is checked on read");
     let line = told.lines().find(|line| line.starts_with("note: ")).unwrap_or_default();
     assert!(
-        line.starts_with("note: architect decided this ") && line.ends_with("\"we use a heap\" (C1)"),
+        line.starts_with("note: architect decided here ") && line.ends_with("\"we use a heap\" (C1)"),
         "{told}"
     );
     let mut serve = shell.command("hm serve");
@@ -438,7 +438,7 @@ fn a_competing_decision_is_told_of_the_first_by_verb_and_tool() {
         let pane = Pane::run(serve.into(), Era::Modern).await.expect("a pane");
         pane.call("create_claim", create).await.expect("an answer")
     });
-    assert!(answer.text.contains("; note: devops decided this "), "{}", answer.text);
+    assert!(answer.text.contains("; note: devops decided here "), "{}", answer.text);
     assert!(answer.text.contains("\"we use a heap\" (C1)"), "{}", answer.text);
     assert_eq!(answer.body["warnings"][0]["code"], "recent_claim");
 }

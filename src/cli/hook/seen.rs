@@ -77,6 +77,7 @@ impl Hooked {
     fn apart(&self, tool: &ToolCall, mut changed: Vec<Scope>) -> Vec<Changed> {
         let mut apart = Vec::new();
         let brought = tool.command.as_deref().map(Brought::by).unwrap_or_default();
+        self.leave_out_put_back(tool, &brought, &mut changed);
         for from in &brought.from {
             let Some(other) =
                 self.context.workspace.differing(from, &changed).filter(|_| !changed.is_empty())
@@ -90,6 +91,23 @@ impl Hooked {
         apart.push(Changed { paths: changed, merged: None });
         apart.retain(|changed| !changed.paths.is_empty());
         apart
+    }
+
+    /// Leaves out the files that the line put back by `git checkout` or `git restore`: they are as the last commit before it
+    /// had them.
+    fn leave_out_put_back(&self, tool: &ToolCall, brought: &Brought, changed: &mut Vec<Scope>) {
+        let Some(here) = self.call.cwd.as_deref() else { return };
+        let here = PathBuf::from(here).join(tool.dir.as_deref().unwrap_or_default());
+        let scope = |name: &String| self.context.workspace.scope_in(&here, name).ok();
+        let back: Vec<Scope> =
+            brought.back.iter().filter_map(scope).filter(|scope| changed.contains(scope)).collect();
+        if back.is_empty() {
+            return;
+        }
+        let before = if brought.commits { PARENT } else { HEAD };
+        if let Some(other) = self.context.workspace.differing(before, &back) {
+            changed.retain(|path| !back.contains(path) || other.contains(path.as_str()));
+        }
     }
 
     /// The files in a command line that it may change. A call of `hm` changes none.
@@ -142,6 +160,8 @@ pub(super) fn stamped(files: &[(Scope, PathBuf)]) -> BTreeMap<String, u64> {
 
 /// The head of a work tree, as git names it.
 const HEAD: &str = "HEAD";
+/// The commit before it.
+const PARENT: &str = "HEAD~1";
 /// The most names of a command line that are looked up in git.
 const MAX_NAMES: usize = 4;
 
@@ -150,16 +170,23 @@ const MAX_NAMES: usize = 4;
 struct Brought {
     /// Names that may be of commits or branches, then the head if the line makes no commit itself.
     from: Vec<String>,
+    /// Words after `git checkout` and `git restore`. Files among them may be put back.
+    back: Vec<String>,
+    /// Whether the line makes a commit itself.
+    commits: bool,
 }
 
 impl Brought {
     fn by(line: &str) -> Self {
-        let mut from: Vec<String> = Vec::new();
+        let (mut from, mut back) = (Vec::new(), Vec::new());
         let (mut brings, mut commits) = (false, false);
         for command in line.split(['\n', ';', '|', '&']) {
             let mut words = command.split_whitespace().skip_while(|word| *word != "git").skip(1);
             let Some(verb) = words.find(|word| !word.starts_with('-')) else { continue };
             commits |= matches!(verb, "commit" | "am");
+            if matches!(verb, "checkout" | "restore") {
+                back.extend(words.clone().filter(|word| !word.starts_with('-')).map(str::to_owned));
+            }
             if !matches!(verb, "merge" | "rebase" | "pull" | "checkout" | "switch" | "reset" | "cherry-pick")
             {
                 continue;
@@ -174,7 +201,7 @@ impl Brought {
         if brings && !commits {
             from.push(HEAD.to_owned());
         }
-        Self { from }
+        Self { from, back, commits }
     }
 
     /// What git brought, by the name in the line.

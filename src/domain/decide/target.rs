@@ -22,8 +22,12 @@ use crate::domain::way;
 
 /// Minimum length of a part of a name, in letters, for a spelling check. Shorter parts differ on purpose too often.
 const LONG_ENOUGH: usize = 5;
-/// Maximum number of letters by which a misspelt part differs.
+/// Maximum number of letters by which a misspelt part differs, and by which a short one does: `clock` and `close` are two
+/// words.
 const MAX_SLIPS: usize = 2;
+const MAX_SHORT_SLIPS: usize = 1;
+/// The least number of letters of a part that is not short.
+const NOT_SHORT: usize = 6;
 
 /// Replaces each target by its canonical name, then sorts and deduplicates the scopes.
 pub(super) fn canonical(state: &State, scopes: &[Scope]) -> Vec<Scope> {
@@ -79,10 +83,11 @@ fn is_slip(one: &str, other: &str) -> bool {
     let letters = |word: &str| word.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
     // Numbered names, such as `phase1` and `phase2`, differ on purpose.
     let is_count = letters(one) == letters(other);
-    let is_long = one.chars().count().min(other.chars().count()) >= LONG_ENOUGH;
+    let least = one.chars().count().min(other.chars().count());
+    let slips = if least < NOT_SHORT { MAX_SHORT_SLIPS } else { MAX_SLIPS };
     is_plural(one, other)
         || is_plural(other, one)
-        || is_long && !is_count && strsim::osa_distance(one, other) <= MAX_SLIPS
+        || least >= LONG_ENOUGH && !is_count && strsim::osa_distance(one, other) <= slips
 }
 
 pub(super) fn alias(state: &State, command: &AliasTarget) -> Result<Accepted, Rejection> {

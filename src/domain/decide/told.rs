@@ -80,7 +80,7 @@ pub(super) fn recent(
         let (owner, age, said) = (&claim.owner, action::age(at, now), action::first_line(claim.statement()));
         told.push(Warning {
             code: WarningCode::RecentClaim,
-            message: format!("{owner} {did} this {age}: {said} ({id})"),
+            message: format!("{owner} {did} here {age}: {said} ({id})"),
             claim_id: Some(id),
         });
         if told.len() == MAX_RECENT {

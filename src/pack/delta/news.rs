@@ -1,13 +1,16 @@
 //! The element of one piece of news in a delta.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::items::{
     ANSWERED, MAX_ANCHOR_CHARS, MAX_WARNING_CHARS, avoid, contradiction_in, kind, question,
 };
 use super::super::xml::{Tag, chars, line, word_end};
 use super::super::{Claim, DeadEnd, How, MAX_GLANCE_CHARS, MAX_NAME_CHARS, Side, beside, claim, lock};
-use super::{Body, Form, GLANCE_CHARS, Moved, Names, News, SUPPORT_CHARS, WHY_CHARS, Waiting};
+use super::{
+    Body, Form, GLANCE_CHARS, Moved, Names, News, REASON, REASON_END, SIDE_CHARS, SUPPORT_CHARS, WHY_CHARS,
+    Waiting,
+};
 use crate::domain::claim::Status;
 use crate::domain::commit::short;
 use crate::domain::scope::Scope;
@@ -46,7 +49,9 @@ pub(super) fn written(news: &News, form: Form, now: Timestamp) -> String {
             .with("by", &it.by)
             .text(&glance(&it.statement)),
         (Body::Contradiction(both), Form::Full) => contradiction_in(both, MAX_GLANCE_CHARS, now),
-        (Body::Contradiction(both), Form::Whole(max_chars)) => contradiction_in(both, max_chars, now),
+        (Body::Contradiction(both), Form::Whole(max_chars)) => {
+            contradiction_in(both, max_chars.min(SIDE_CHARS), now)
+        }
         (Body::Contradiction(both), Form::Line) => {
             let said = |Side { by, said, challenge, .. }: &Side| {
                 let says = challenge.as_ref().or(said.as_ref().map(|(_, _, text)| text));
@@ -133,14 +138,35 @@ pub(super) fn written(news: &News, form: Form, now: Timestamp) -> String {
     }
 }
 
-/// The texts of news, with one for all claims of the reader that the same agents confirmed for the same reason.
+/// The texts of news, with one for all claims of the reader that the same agents confirmed for the same reason, and one for
+/// those of others that the reader knows. A reason that stands above is told no second time.
 pub(super) fn confirmed_together<'n>(
     news: impl Iterator<Item = (&'n News, &'n str)>,
     names: Names<'_>,
 ) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     let mut groups: BTreeMap<&str, (usize, Vec<&str>)> = BTreeMap::new();
+    let mut reasons = BTreeSet::new();
+    let mut of_others: (usize, Vec<&Moved>) = (0, Vec::new());
     for (news, text) in news {
+        if let (
+            Body::Moved(moved @ Moved { status: Status::Confirmed, by: Some(_), why: None, .. }),
+            Some(Status::Proposed),
+        ) = (&news.body, news.waiting.was)
+        {
+            of_others.1.push(moved);
+            match of_others.1.as_slice() {
+                [_] => {
+                    of_others.0 = texts.len();
+                    texts.push(text.to_owned());
+                }
+                moved => {
+                    let said = Tag::open("confirmed").with("n", moved.len()).text(&by_owner(moved));
+                    texts[of_others.0] = names(&said);
+                }
+            }
+            continue;
+        }
         let Body::Moved(moved @ Moved { status: Status::Confirmed, by: None, .. }) = &news.body else {
             texts.push(text.to_owned());
             continue;
@@ -148,7 +174,16 @@ pub(super) fn confirmed_together<'n>(
         let (place, ids) = groups.entry(&moved.said).or_insert_with(|| (texts.len(), Vec::new()));
         ids.push(&moved.id);
         match ids.as_slice() {
-            [_] => texts.push(text.to_owned()),
+            [_] => {
+                let said = once_each(&moved.said, &mut reasons);
+                let text = if said == moved.said {
+                    text.to_owned()
+                } else {
+                    let said = Moved { said, ..moved.clone() };
+                    names(&Tag::open("claim").with("id", &moved.id).text(&said.text()))
+                };
+                texts.push(text);
+            }
             ids => {
                 let said = line_of(&moved.said, SUPPORT_CHARS);
                 let said = format!("your {} are confirmed: {said}", ids.join(", "));
@@ -157,6 +192,37 @@ pub(super) fn confirmed_together<'n>(
         }
     }
     texts
+}
+
+/// The ids of claims by their owners: `C10, C5 of architect; C27 of claude-3`.
+fn by_owner(moved: &[&Moved]) -> String {
+    let mut owners: Vec<(&str, Vec<&str>)> = Vec::new();
+    for it in moved {
+        let owner = it.by.as_deref().unwrap_or_default();
+        match owners.iter_mut().find(|(known, _)| *known == owner) {
+            Some((_, ids)) => ids.push(&it.id),
+            None => owners.push((owner, vec![&it.id])),
+        }
+    }
+    let of = |(owner, ids): &(&str, Vec<&str>)| format!("{} of {owner}", ids.join(", "));
+    owners.iter().map(of).collect::<Vec<_>>().join("; ")
+}
+
+/// Who supports a claim, without the reasons in quotes that were told before.
+fn once_each(said: &str, told: &mut BTreeSet<String>) -> String {
+    let (mut rest, mut text) = (said, String::new());
+    while let Some((before, reason)) = rest.split_once(REASON) {
+        let Some((reason, after)) = reason.split_once(REASON_END) else { break };
+        text.push_str(before);
+        let is_new = told.insert(reason.to_owned());
+        text.push_str(&if is_new {
+            format!("{REASON}{reason}{REASON_END}")
+        } else {
+            " (the same)".to_owned()
+        });
+        rest = after;
+    }
+    text + rest
 }
 
 /// The element of a claim in one line.

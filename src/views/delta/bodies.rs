@@ -12,7 +12,9 @@ use crate::domain::ids::{ClaimId, RunId};
 use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
 use crate::domain::time::Timestamp;
-use crate::pack::{self, Body, Concern, KNOWN_CHARS, Moved, News, RunEnd, TaskMove, Waiting};
+use crate::pack::{
+    self, Body, Concern, KNOWN_CHARS, Moved, News, REASON, REASON_END, RunEnd, TaskMove, Waiting,
+};
 use crate::store::{
     ClaimFilter, ClaimSummary, LockView, PositionHeld, Question, SessionView, StoreError, TaskView,
 };
@@ -28,7 +30,10 @@ const OUT_OF_FORCE: &str = "is out of force by now: say it again if it still hol
 
 /// A supporter with its reason, which may have a reservation.
 fn said_with(held: &PositionHeld) -> String {
-    let reason = held.reason.as_deref().map(|reason| format!(" (\"{}\")", cut_words(reason, REASON_CHARS)));
+    let reason = held
+        .reason
+        .as_deref()
+        .map(|reason| format!("{REASON}{}{REASON_END}", cut_words(reason, REASON_CHARS)));
     held.agent.clone() + &reason.unwrap_or_default()
 }
 
