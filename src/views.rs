@@ -93,7 +93,7 @@ pub use playbooks::{Skill, skills};
 pub use receipt::{
     cited_lines, mark_at_now, receipt_json, receipt_line, told_by, without_known, without_known_hint,
 };
-pub use rows::{Latest, ROWS, Room, RowReader, Rows, Stage, held as held_row, rows, shows_cut};
+pub use rows::{Latest, ROWS, Room, RowReader, Rows, Stage, held as held_row, rows, searched, shows_cut};
 pub use search::{found_because, found_through};
 pub use traces::{TraceFilter, plain_traces, policy_on_record};
 pub use unfinished::{alone, gate, peers, presence, unproven};

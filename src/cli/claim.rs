@@ -16,9 +16,9 @@ use crate::domain::command::{
     RetractEvidence, TakePosition,
 };
 use crate::domain::decide::{IF_MENDED, ways_to_end};
-use crate::domain::ids::ClaimId;
+use crate::domain::ids::{ClaimId, EventId};
 use crate::domain::merge::STAYS;
-use crate::domain::names::names_in;
+use crate::domain::names::{Sort, names_in};
 use crate::domain::receipt::{Receipt, WarningCode};
 use crate::domain::rejection::{Code, Rejection};
 use crate::domain::text::Reason;
@@ -317,7 +317,14 @@ impl Claim {
         match self {
             Self::Create(create) => create.run(context),
             Self::Show { ids } => {
-                each_of(context, "claims", ids, |id| context.show(&View::Claim(context.claim_named(id)?)))
+                each_of(context, "claims", ids, |id| match id.strip_prefix('X') {
+                    // A name of news goes into the verb that agents know.
+                    Some(number) if number.parse::<u64>().is_ok() => {
+                        let id = context.named(Sort::Contradiction, id)?;
+                        context.show(&View::Contradiction(EventId::from_uuid(id)))
+                    }
+                    _ => context.show(&View::Claim(context.claim_named(id)?)),
+                })
             }
             Self::Why { id } => {
                 let id = context.claim_named(id)?;

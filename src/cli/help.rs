@@ -48,8 +48,8 @@ Know    hm news  what is new for you; hm news --wait 5m (poll no list)
 Find    hm claim search connection pool
         hm claim show C47 C48  whole, with reasons; hm claim list --scope src/db
         hm decision list  the design in force; hm claim list --status deprecated  what is over
-Say     hm claim create \"the pool holds 20\" --scope src/db/pool.rs --ask NAME  a question: it answers
-        hm claim create \"merged, 42 tests pass\" --tell NAME  news: told at once, no answer wanted
+Say     hm claim create \"the pool holds 20\" --scope src/db/pool.rs --ask NAME  asks for its position
+        hm claim create \"merged, 42 tests pass\" --tell NAME  told at once, no answer wanted
         hm claim create \"a retry deadlocks\" --type negative --scope src/db --trigger-path src/db/retry.rs
         hm claim create \"it no longer leaks\" --supersedes C47 --mends
 Answer  hm claim support C47 C48 \"I counted\"
@@ -64,8 +64,8 @@ Prove   hm profile list; hm experiment run PROFILE --claim C47
 Open    hm attention  what waits for you, and the command that settles each
 
 The last command or run is the evidence `last`, and `last:WORD` the last command with that word.
-All options that the others used: create and record --scope, --ask NAME, --supersedes C47 (each also repeated but the last);
-record --not-chosen, repeated; task add --description, --after T3; create, support, challenge --evidence last.
+More options: create and record --scope, --ask NAME, --supersedes C47, each also repeated; record --not-chosen,
+repeated; task add --description, --after T3; create, support, challenge --evidence last.
 ";
 
 /// What the usage on a page begins with.

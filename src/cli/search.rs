@@ -68,7 +68,8 @@ impl Search {
         let (mut reads, reader) = (context.models()?, context.reader()?);
         let asked = (&mut reads, &context.config);
         let found = views::search(asked, &search, reader.as_ref(), system::now())?;
-        let text = listed(&found, &context.row_reader(reader), self.whole) + &views::without(found.left_out);
+        let reader = RowReader { searched: views::searched(&search.query), ..context.row_reader(reader) };
+        let text = listed(&found, &reader, self.whole) + &views::without(found.left_out);
         output::print_text(&text)?;
         let shown: Vec<String> = found.page.hits.iter().map(|hit| hit.claim.id.to_string()).collect();
         context.opened(&shown, found.seq);

@@ -191,7 +191,7 @@ impl Context {
     /// An agent as the reader of a list, with the claims that its session was shown whole.
     pub(super) fn row_reader(&self, agent: Option<AgentId>) -> RowReader {
         let shown = self.session_news().and_then(|news| news.shown()).unwrap_or_default();
-        RowReader { agent, has_whole: shown.whole.into_keys().collect() }
+        RowReader { agent, has_whole: shown.whole.into_keys().collect(), searched: Vec::new() }
     }
 
     pub(super) fn reads(&self) -> Result<Reads, Failure> {

@@ -32,8 +32,6 @@ const MAX_COMMAND_DELTA_CHARS: usize = 1_600;
 const MAX_ASKED_DELTA_CHARS: usize = 6_000;
 /// Maximum length of a statement that touches or asks the reader, in characters. Most are shorter.
 const WHOLE_CHARS: usize = 600;
-/// Maximum length of each side of a contradiction, in characters: each is on one line.
-const SIDE_CHARS: usize = 400;
 /// Maximum length of a statement in a delta on request, in characters.
 const ASKED_CHARS: usize = 1_000;
 /// Maximum length of the names of waiting news, in characters.
@@ -42,10 +40,6 @@ const WAITING_CHARS: usize = 120;
 const WHY_CHARS: usize = 160;
 /// Maximum length of who supports the reader's claim and why, in characters: two supporters with a reason.
 const SUPPORT_CHARS: usize = 300;
-/// What stands before the reason of a supporter.
-pub const REASON: &str = " (\"";
-/// What stands behind it.
-pub const REASON_END: &str = "\")";
 /// Number of deltas for which other news waits before it is only counted.
 const PATIENCE: u32 = 3;
 /// Maximum length of a statement in a one-line entry, in characters.
@@ -258,6 +252,9 @@ pub struct Told {
     /// something about that file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<ToldEdit>,
+    /// The locks that the session was told of, and whose end it was not told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub locks: Vec<ToldLock>,
     /// Whether the session was reminded of claims without evidence.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_reminded: bool,
@@ -277,6 +274,17 @@ pub struct ToldEdit {
     pub seq: u64,
 }
 
+/// A lock that a session was told of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToldLock {
+    /// The holder.
+    pub agent: AgentId,
+    /// The scope.
+    pub scope: Scope,
+    /// When it ends by itself, as the session was told.
+    pub until: Timestamp,
+}
+
 impl Told {
     /// A session that knows everything up to this position.
     pub const fn up_to(seq: u64) -> Self {
@@ -286,6 +294,7 @@ impl Told {
             at_prompt: None,
             last: Vec::new(),
             edits: Vec::new(),
+            locks: Vec::new(),
             is_reminded: false,
         }
     }
@@ -452,18 +461,34 @@ pub struct Moved {
     pub by: Option<String>,
     /// The beginning of the statement. For the reader's own claim, the reason of the change.
     pub said: String,
+    /// The supporters of the reader's own claim, in place of that reason.
+    pub supporters: Vec<Supporter>,
     /// The reason that ended another agent's claim.
     pub why: Option<String>,
     /// Whether the reader waits for it: an answer to its question, or a doubt about its claim.
     pub is_awaited: bool,
 }
 
+/// An agent that supports a claim of the reader.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Supporter {
+    /// The agent.
+    pub agent: String,
+    /// Its reason, which may have a reservation.
+    pub reason: Option<String>,
+}
+
 impl Moved {
     fn text(&self) -> String {
+        self.text_after(&BTreeSet::new())
+    }
+
+    /// The text after others in which these reasons stand.
+    fn text_after(&self, told: &BTreeSet<&str>) -> String {
         // The reader knows the statement, but not the reason.
         let of_own = if self.status == Status::Confirmed { SUPPORT_CHARS } else { WHY_CHARS };
         let max_chars = if self.by.is_some() { KNOWN_CHARS } else { of_own };
-        let said = line_of(&self.said, max_chars);
+        let said = line_of(&self.why_changed(told), max_chars);
         // Its owner reads with the claim what changed since it was made.
         let doubt = self.doubt.as_ref().filter(|_| self.status != Status::Confirmed);
         let doubt = doubt.map(|doubt| format!(", {doubt}")).unwrap_or_default();
@@ -473,6 +498,26 @@ impl Moved {
             (None, "", _) => format!("your {} is {}{doubt}", self.id, self.status),
             (None, why, _) => format!("your {} is {}{doubt}: {why}", self.id, self.status),
         }
+    }
+
+    /// Who supports it and why, or else what is said of the change. A reason among these is not told again.
+    fn why_changed(&self, told: &BTreeSet<&str>) -> String {
+        if self.supporters.is_empty() {
+            return self.said.clone();
+        }
+        let supporter = |it: &Supporter| match &it.reason {
+            Some(reason) if told.contains(reason.as_str()) => format!("{} (the same)", it.agent),
+            Some(reason) => format!("{} (\"{reason}\")", it.agent),
+            None => it.agent.clone(),
+        };
+        let supporters: Vec<String> = self.supporters.iter().map(supporter).collect();
+        format!("supported by {}", supporters.join(", "))
+    }
+
+    /// The reasons that a text shows whole.
+    fn reasons_in(&self, text: &str) -> Vec<&str> {
+        let reasons = self.supporters.iter().filter_map(|it| it.reason.as_deref());
+        reasons.filter(|reason| text.contains(&format!("(\"{reason}\")"))).collect()
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::xml::Tag;
 use super::{Claim, Digest, How, MAX_REPLACED_CHARS, Mend, Names, rejected, replaced, short};
-use crate::domain::claim::{ClaimType, Grade, Status};
+use crate::domain::claim::{ClaimType, Grade, Position, Status};
 use crate::domain::digest::{Part, forbids, says_mend};
 use crate::domain::time::Timestamp;
 
@@ -24,6 +24,8 @@ const TALKS_FROM: usize = 400;
 /// The smallest budget of a summary, in characters. In less room the parts would take the place of claims that answer the
 /// intent.
 const LEAST_CHARS: usize = 5_000;
+/// The least number of claims with a scope that is told once for all.
+const LEAST_USUAL: usize = 4;
 /// The factor for statements with figures. A table takes room, and its result comes after it.
 const FIGURES: usize = 2;
 /// Maximum length of a reason, in characters: that of a decision, or that of another agent's position.
@@ -124,6 +126,19 @@ pub(super) fn rest(claims: Vec<&Claim>, spare_from: usize) -> Claims<'_> {
     }
 }
 
+/// The scope that most claims of a summary have. It is told once.
+pub(super) fn usual_scope<'a>(parts: &[Claims<'a>]) -> Option<&'a str> {
+    let digests: Vec<&Digest> =
+        parts.iter().flat_map(|part| &part.claims).filter_map(|claim| claim.digest.as_ref()).collect();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for scope in digests.iter().flat_map(|digest| digest.elsewhere.split_whitespace()) {
+        *counts.entry(scope).or_default() += 1;
+    }
+    let (scope, count) =
+        counts.into_iter().max_by_key(|(scope, count)| (*count, std::cmp::Reverse(*scope)))?;
+    (count >= LEAST_USUAL && 2 * count > digests.len()).then_some(scope)
+}
+
 /// Whether there are decisions, findings or figures, and all of them fit into a budget of this length.
 pub(super) fn fits(parts: &[Claims<'_>], budget_chars: usize, now: Timestamp, names: Names<'_>) -> bool {
     let mut kept = parts.iter().filter(|part| part.is_kept).flat_map(|part| &part.claims).peekable();
@@ -133,7 +148,7 @@ pub(super) fn fits(parts: &[Claims<'_>], budget_chars: usize, now: Timestamp, na
         && kept.peek().is_some()
         && kept.all(|shown| {
             let Some(digest) = &shown.digest else { return true };
-            let taken = super::xml::chars(&names(&claim(shown, digest, Lengths::of(shortest), now)));
+            let taken = super::xml::chars(&names(&claim(shown, digest, (Lengths::of(shortest), None), now)));
             let is_room = taken <= left;
             left = left.saturating_sub(taken);
             is_room
@@ -171,13 +186,20 @@ fn with_later<'a>(claims: &[&'a Claim]) -> Vec<&'a Claim> {
 
 /// The element of a claim in a summary: the statement, cut to its length, then the reason of the decision,
 /// the rejected alternatives, and the positions of other agents. Common properties are left out: the type of a fact,
-/// full confidence, and the places that the reader named.
-pub(super) fn claim(claim: &Claim, digest: &Digest, lengths: Lengths, now: Timestamp) -> String {
+/// full confidence, the places that the reader named, and the `usual` scope.
+pub(super) fn claim(
+    claim: &Claim,
+    digest: &Digest,
+    (lengths, usual_scope): (Lengths, Option<&str>),
+    now: Timestamp,
+) -> String {
     let Digest { part, state, named_by, asks, elsewhere, .. } = digest;
     let usual = if *part == Part::Decision { ClaimType::Decision } else { ClaimType::Fact };
     let kind = Some(claim.claim_type).filter(|kind| *kind != usual);
     let list = |words: &[String]| (!words.is_empty()).then(|| words.join(" "));
     let text = told(claim, digest, lengths);
+    let scopes = elsewhere.split(' ').filter(|scope| !scope.is_empty() && Some(*scope) != usual_scope);
+    let scopes = scopes.collect::<Vec<_>>().join(" ");
     Tag::open("claim")
         .with("id", &claim.id)
         .with_any("type", kind)
@@ -197,7 +219,7 @@ pub(super) fn claim(claim: &Claim, digest: &Digest, lengths: Lengths, now: Times
         .with_any("changed", claim.changed.as_deref())
         .with_any("by_now", claim.by_now.as_deref())
         .with_any("confidence", super::items::confidence(claim))
-        .with_any("scope", Some(elsewhere).filter(|scopes| !scopes.is_empty()))
+        .with_any("scope", Some(scopes).filter(|scopes| !scopes.is_empty()))
         .with("by", &claim.by)
         .with_any("imported", claim.imported.then_some("yes"))
         .with("age", claim.created_at.age(now))
@@ -230,11 +252,17 @@ fn told(claim: &Claim, digest: &Digest, lengths: Lengths) -> String {
     for said in said
         .iter()
         .filter(|said| !is_told(said))
-        .filter(|_| max_chars >= TALKS_FROM || *part == Part::Decision)
+        // In less room the words of decisions come before those of who agrees.
+        .filter(|said| max_chars >= TALKS_FROM || (*part == Part::Decision && !is_support(said)))
     {
         text.push_str(&format!("; {}", short(said, REASON_CHARS)));
     }
     text
+}
+
+/// Whether a position that is told is a support: its agent and position stand before the reason.
+fn is_support(said: &str) -> bool {
+    said.split_once(": ").is_some_and(|(who, _)| who.ends_with(Position::Support.as_str()))
 }
 
 /// The superseded claim. Its text is news if it was a decision, which others may have followed, if it was mended, or if the
@@ -276,9 +304,8 @@ pub(super) fn is_same_at(claim: &Claim, max_chars: usize, longer: usize) -> bool
     let how = digest.and_then(|digest| digest.mended.as_ref()).map(|mend| &mend.how);
     let mut texts = how.into_iter().chain([&claim.statement]);
     // From here on reasons are told, and there is most room for what was replaced.
-    let is_on_one_side = max_chars >= TALKS_FROM
-        || longer < TALKS_FROM
-        || digest.is_none_or(|digest| digest.said.is_empty() || digest.part == Part::Decision);
+    let is_on_one_side =
+        max_chars >= TALKS_FROM || longer < TALKS_FROM || digest.is_none_or(|digest| digest.said.is_empty());
     let has_room = claim.replaced.is_none() || max_chars >= DECISION_CHARS;
     is_on_one_side && has_room && texts.all(|text| text.chars().count() <= max_chars)
 }

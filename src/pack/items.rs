@@ -26,6 +26,9 @@ const MAX_OVER_CHARS: usize = 120;
 /// to recognise it.
 const MAX_FAR_CHARS: usize = 50;
 
+/// Maximum length of a side of a contradiction with a word that no line breaks in, in characters: such a word is on one line.
+const MAX_WORD_CHARS: usize = 350;
+
 /// The confidence from which it is not shown. Its reader acts on the claim either way, and statements need the room.
 const TRUSTED: f64 = 0.7;
 
@@ -120,7 +123,11 @@ pub(super) fn contradiction_in(both: &Contradiction, max_chars: usize, now: Time
             _ => (holder.clone(), String::new()),
         };
         // The bar separates the sides, so it must not appear in their texts.
-        let glance = |text: &str, max_chars| line(&text.replace('|', "¦"), max_chars);
+        let glance = |text: &str, max_chars: usize| {
+            let is_long = |word: &str| xml::chars(&line(word, usize::MAX)) > MAX_WORD_CHARS;
+            let max_chars = if text.split_whitespace().any(is_long) { MAX_WORD_CHARS } else { max_chars };
+            line(&text.replace('|', "¦"), max_chars)
+        };
         match (&side.said, &side.challenge) {
             (_, Some(reason)) => format!("{name} ({holder}, challenge) {}", glance(reason, max_chars)),
             (Some((status, at, text)), None) => {

@@ -27,7 +27,7 @@ const MAX_QUERY_CHARS: usize = 2_000;
 /// Words of a question that are looked for; a pasted page asks no more precisely than its first words.
 const MAX_QUERY_TOKENS: usize = 32;
 /// Claims that are scored, the best ones by BM25: this bounds the time of a search.
-const CANDIDATES: usize = 400;
+const CANDIDATES: usize = 200;
 
 /// The best matches of which those that may be shown are scored: twice as many, so that as many may be out of force.
 const FIRST: usize = 2 * CANDIDATES;

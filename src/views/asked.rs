@@ -145,7 +145,7 @@ pub fn asked(
             "; no other agent is here now: the question waits until one comes under that name".to_owned()
         } else {
             let others = others.join(", ");
-            format!("; here are: {others}: ask again with their names, in a claim that supersedes this one")
+            format!("; here are: {others}: name them, in a claim that supersedes this one")
         };
         let message = match team.renamed.get(agent.as_str()) {
             Some(now) if me.is_some_and(|me| me.as_str() == now) => {

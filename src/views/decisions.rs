@@ -13,7 +13,6 @@ use crate::domain::ids::ClaimId;
 use crate::domain::time::Timestamp;
 use crate::domain::way;
 use crate::reads::Reads;
-use crate::session_news::SessionNews;
 use crate::store::{
     ClaimFilter, ClaimSummary, DecisionFilter, DecisionRoom, DecisionSummary, Reader, StoreError, with_basis,
 };
@@ -47,7 +46,7 @@ pub(super) fn answer(asking: &mut Asking<'_>, filter: &DecisionFilter) -> Result
         if asked.format != Format::Text {
             return Ok(asked.answer(in_json, String::new).followed_by("cursor", page.next));
         }
-        let (mut text, mut opened, mut is_any_known) = (String::new(), Vec::new(), false);
+        let (mut text, mut is_any_known) = (String::new(), false);
         for decision in &page.decisions {
             if let DecisionRoom::Line(columns) = filter.room {
                 text.push_str(&line(
@@ -70,11 +69,10 @@ pub(super) fn answer(asking: &mut Asking<'_>, filter: &DecisionFilter) -> Result
                 (false, _) => DECISION_CHARS,
             };
             text.push_str(&one(decision, most, &supporters, asked.now));
-            if is_in_force(decision) && !is_known {
+            if is_in_force(decision) {
                 text.push_str(&reasons(asked.store, decision, asked.now)?);
-                opened.extend([SessionNews::whole(&id), id]);
             }
-            is_any_known |= is_known;
+            is_any_known |= is_known && decision.statement.chars().count() > KNOWN_CHARS;
         }
         for claim in &agreed {
             text.push_str(&unrecorded(asked.store, claim, filter, asked.now)?);
@@ -98,12 +96,12 @@ pub(super) fn answer(asking: &mut Asking<'_>, filter: &DecisionFilter) -> Result
             }
         }
         if is_any_known {
-            text.push_str("cut: what you were told whole; all of it: `hm decision list --whole`\n");
+            text.push_str("cut: statements that you were told whole; with `--whole` they are not\n");
         }
         if text.is_empty() {
             text = "No decisions match.\n".to_owned();
         }
-        Ok(asked.answer(in_json, || text).followed_by("cursor", page.next).opening(opened))
+        Ok(asked.answer(in_json, || text).followed_by("cursor", page.next))
     })
 }
 

@@ -18,12 +18,12 @@ use crate::domain::session::Role;
 use crate::domain::text::Worktree;
 use crate::domain::time::{Moment, Timestamp};
 use crate::ledger;
-use crate::pack::{self, About, Body, Concern, DeltaOf, News, Occasion, Told, ToldEdit, Waiting};
+use crate::pack::{self, About, Body, Concern, DeltaOf, News, Occasion, Told, ToldEdit, ToldLock, Waiting};
 use crate::reads::Reads;
 use crate::session_news::SessionNews;
 use crate::store::{
-    ClaimFilter, ClaimSummary, Contradiction, ExperimentView, Question, Reader, Search, Seen, SessionView,
-    StoreError,
+    ClaimFilter, ClaimSummary, Contradiction, ExperimentView, LockView, Question, Reader, Search, Seen,
+    SessionView, StoreError,
 };
 use crate::workspace::Workspace;
 use commits::Committed;
@@ -38,7 +38,7 @@ const MAX_FOUND: usize = 40;
 const MAX_EDITS: usize = 500;
 
 /// The kinds of events that are news, or say what the session knows.
-const KINDS: [&str; 19] = [
+const KINDS: [&str; 20] = [
     event::AnchorSaved::KIND,
     event::ClaimCreated::KIND,
     event::CommitSeen::KIND,
@@ -53,6 +53,7 @@ const KINDS: [&str; 19] = [
     event::PositionTaken::KIND,
     event::ScopesLocked::KIND,
     event::ScopesReleased::KIND,
+    event::SessionEnded::KIND,
     event::SessionStarted::KIND,
     event::TaskAdded::KIND,
     event::TaskClaimed::KIND,
@@ -231,9 +232,12 @@ pub fn delta_with(
     let (news, _) = reads.ask(now, |store| {
         let asked = Asked::of(store, of, &seen, (occasion, &here, known), now)?;
         let news = seen.waiting.values().map(|waiting| asked.news(waiting, &edited_at, &commits));
-        news.filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()
+        let mut news = news.filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()?;
+        let held = store.locks()?;
+        news.extend(asked.unlocked(&held, until));
+        Ok((news, held))
     })?;
-    let mut news = news.unwrap_or_default();
+    let (mut news, held) = news.unwrap_or_default();
     news.retain(|news| news.waiting.concern.is_urgent() || news.waiting.seq > known.started_at);
     each_claim_once(&mut news, occasion);
     let delta_of = DeltaOf {
@@ -257,7 +261,8 @@ pub fn delta_with(
         shown => shown.iter().map(|news| news.waiting.about.clone()).collect(),
     };
     let (edits, is_reminded) = (edits_told(&known.told, &shown, until), known.told.is_reminded);
-    Ok(Delta { text, told: Told { at_prompt, last, edits, is_reminded, ..told }, shown })
+    let locks = locks_told(&known.told, &shown, &held, now);
+    Ok(Delta { text, told: Told { at_prompt, last, edits, locks, is_reminded, ..told }, shown })
 }
 
 /// The edits that a session was told of, with those that a delta up to this ledger position shows.
@@ -275,6 +280,30 @@ fn edits_told(before: &Told, shown: &[News], until: u64) -> Vec<ToldEdit> {
     let too_many = edits.len().saturating_sub(MAX_EDITS);
     edits.drain(..too_many);
     edits
+}
+
+/// The locks that a session was told of and whose end it was not told.
+fn locks_told(before: &Told, shown: &[News], held: &[LockView], now: Timestamp) -> Vec<ToldLock> {
+    let mut locks = before.locks.clone();
+    let is_told = |lock: &ToldLock| {
+        shown.iter().any(|News { waiting, .. }| {
+            waiting.about == About::Unlocked(lock.agent.clone()) && waiting.paths.contains(&lock.scope)
+        })
+    };
+    locks.retain(|lock| lock.until > now && !is_told(lock));
+    for News { waiting, .. } in shown {
+        let About::Locks(session) = &waiting.about else { continue };
+        for lock in held.iter().filter(|lock| lock.session == session.as_str() && lock.task.is_none()) {
+            let Ok(scope) = lock.scope.parse::<Scope>() else { continue };
+            let until = Timestamp::from_ms(lock.until);
+            let told = ToldLock { agent: AgentId::recorded(&lock.agent), scope, until };
+            locks.retain(|lock| (&lock.agent, &lock.scope) != (&told.agent, &told.scope));
+            locks.push(told);
+        }
+    }
+    let too_many = locks.len().saturating_sub(MAX_EDITS);
+    locks.drain(..too_many);
+    locks
 }
 
 /// Leaves out the news of a claim that other news told on this occasion shows too: the run about it, or its dispute,
@@ -498,7 +527,8 @@ impl<'a> Asked<'a> {
                 kept.map(|kept| (Concern::Other, 2, Body::Anchor(anchor(&kept))))
             }
             About::Locks(session) => self.locks(session.as_str())?,
-            About::Unlocked(agent) => return Ok(self.unlocked(agent, waiting)),
+            // Found by what is locked now.
+            About::Unlocked(_) => None,
             About::Peer(agent) => self.peer(agent)?,
             About::Edits { agent, worktree } => {
                 return self.edits((agent, worktree.as_ref()), waiting, edited_at);

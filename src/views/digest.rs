@@ -56,7 +56,7 @@ impl Digest {
             };
             let part = Part::of(claim.claim_type, claim.status, &claim.statement, !asked.is_empty());
             let mends = part != Part::Decision && replaced.is_some_and(|old| old.mended);
-            let part = if mends { Part::Finding } else { part };
+            let part = if mends && part != Part::Figure { Part::Finding } else { part };
             let said = said.get(&claim.id).map_or(&[][..], Vec::as_slice);
             let later = later.get(&claim.id).map_or(&[][..], Vec::as_slice);
             let is_defect = part == Part::Finding

@@ -30,6 +30,8 @@ const RUN_CHARS: usize = 25;
 const PROOF_CHARS: usize = 40;
 /// Maximum length of the mark of the last change, in characters.
 const CHANGE_CHARS: usize = 30;
+/// The least length of a word that a statement is cut around, in characters.
+const LEAST_WORD_CHARS: usize = 4;
 /// Maximum number of places in the footer.
 const HELD: usize = 3;
 /// Maximum length of each of them, in characters.
@@ -124,6 +126,14 @@ pub struct RowReader {
     pub agent: Option<AgentId>,
     /// The ids of the claims whose whole texts its session was shown: in a pipe their rows have the begin.
     pub has_whole: BTreeSet<String>,
+    /// The words that it searches. A statement that is cut shows the passage with one of them.
+    pub searched: Vec<String>,
+}
+
+/// The words of a question that a cut statement is cut around.
+pub fn searched(question: &str) -> Vec<String> {
+    let words = question.split(|c: char| !c.is_alphanumeric() && c != '_');
+    words.filter(|word| word.chars().count() >= LEAST_WORD_CHARS).map(str::to_lowercase).collect()
 }
 
 /// Claims as rows for a reader. `names` replaces ids by names.
@@ -169,7 +179,7 @@ pub fn rows<'c>(
     let mut cut = Vec::new();
     let line = |(claim, marks): (&ClaimSummary, String)| {
         if is_known(claim) {
-            let begin = clean::cut_words(&claim.statement, LEAST_CHARS);
+            let begin = around(&claim.statement, LEAST_CHARS, &reader.searched, clean::cut_words);
             return (label(claim), format!("{} ({marks})", untagged(&begin)));
         }
         let is_short = claim.statement.chars().count() <= WHOLE_CHARS;
@@ -177,11 +187,33 @@ pub fn rows<'c>(
         if claim.statement.chars().count() > most {
             cut.push(label(claim));
         }
-        let statement = clean::cut_sentences(&claim.statement, most);
+        let statement = around(&claim.statement, most, &reader.searched, clean::cut_sentences);
         (label(claim), format!("{} ({marks})", untagged(&statement)))
     };
     let lines = rows.into_iter().map(line).collect();
     Rows { head, lines, cut }
+}
+
+/// A statement of at most `most` characters: its beginning, or the sentence with a searched word that its beginning lacks.
+fn around(statement: &str, most: usize, searched: &[String], cut: fn(&str, usize) -> String) -> String {
+    let begin = cut(statement, most);
+    let lower = statement.to_lowercase();
+    // Few letters have another length in small letters. With one of them places differ.
+    if statement.chars().count() <= most || lower.len() != statement.len() || searched.is_empty() {
+        return begin;
+    }
+    let shown = begin.to_lowercase();
+    if searched.iter().any(|word| shown.contains(word.as_str())) {
+        return begin;
+    }
+    let Some(at) = searched.iter().filter_map(|word| lower.find(word.as_str())).min() else { return begin };
+    let starts = [". ", "; ", ": "].iter().filter_map(|end| Some(lower[..at].rfind(end)? + end.len()));
+    let sentence = starts.max().filter(|start| lower[*start..at].chars().count() * 2 <= most);
+    let start = sentence.or_else(|| lower[..at].rfind(' ').map(|space| space + 1)).unwrap_or(at);
+    if !statement.is_char_boundary(start) {
+        return begin;
+    }
+    format!("… {}", cut(&statement[start..], most.saturating_sub(2)))
 }
 
 /// Rows with their footer, as Markdown.

@@ -26,8 +26,8 @@ pub(super) fn answer(asking: &mut Asking<'_>, search: &Search) -> Result<Answer,
         }
         let mut names = |text: &str| shortened(asking.reads, text).into_owned();
         let claims = page.hits.iter().map(|hit| &hit.claim);
-        let text =
-            rows::in_markdown(rows(claims, &RowReader::default(), Room::Pipe, now, &mut names), &found.held);
+        let reader = RowReader { searched: rows::searched(&search.query), ..RowReader::default() };
+        let text = rows::in_markdown(rows(claims, &reader, Room::Pipe, now, &mut names), &found.held);
         found_through(page).fold(text, |text, line| text + &line + "\n") + &note
     };
     let answer = Answer::of(asking.format, found.seq, || listed(page, now), text);

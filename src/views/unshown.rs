@@ -38,6 +38,9 @@ const LONG_DIGITS: usize = 4;
 /// The least number of shorter whole numbers that are figures together: one or two stand in any output.
 const MANY: usize = 3;
 
+/// Whole numbers that are rather years, in the dates of an output, than figures.
+const YEARS: std::ops::RangeInclusive<u32> = 1_990..=2_039;
+
 /// Whether a text has a figure of another one: `4.13`, `7106`, or three whole numbers such as `10 / 17 / 73`.
 fn has_figure_of(text: &str, statement: &str) -> bool {
     let said: HashSet<&str> = numbers(statement).collect();
@@ -48,7 +51,7 @@ fn has_figure_of(text: &str, statement: &str) -> bool {
 /// The numbers of a text with a fraction or of two digits and more, without years.
 fn numbers(text: &str) -> impl Iterator<Item = &str> {
     let numbers = text.split(|c: char| !(c.is_ascii_digit() || c == '.')).map(|word| word.trim_matches('.'));
-    let is_year = |number: &str| number.len() == 4 && (number.starts_with("19") || number.starts_with("20"));
+    let is_year = |number: &str| number.parse().is_ok_and(|year| YEARS.contains(&year));
     numbers.filter(move |number| number.len() >= 2 && number.matches('.').count() <= 1 && !is_year(number))
 }
 
@@ -66,6 +69,8 @@ mod tests {
         let printed = "uneven buffer=64 ordered=True shared 5129/s (5102..5147)\nafter 10: 10 17 73\nin 2026";
         assert!(has_figure_of(printed, "shared 5129/s"));
         assert!(has_figure_of(printed, "at most 10/17/73"));
+        assert!(has_figure_of("median 20.5 ms", "20.5 ms in the median"));
+        assert!(has_figure_of("2048 rows", "2048 rows are read"));
         assert!(!has_figure_of(printed, "17 of 73 since 2026"));
     }
 }

@@ -143,8 +143,8 @@ mod suspect;
 mod taken_back;
 mod tamper;
 mod team;
-#[cfg(unix)]
 mod telling;
+#[cfg(unix)]
 mod terminal;
 mod terse;
 mod traces;

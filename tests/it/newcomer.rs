@@ -637,7 +637,14 @@ fn decisions_are_shorter_before_one_is_left_out() {
     let long = "each part of it was measured under load, and it holds for the whole release. ".repeat(6);
     let decisions: Vec<ClaimId> =
         (1..=24).map(|at| team.decides("architect", &format!("part {at}: {long}"), Vec::new())).collect();
+    team.supports(
+        "devops",
+        decisions[0],
+        "I can build it as it is written there, and I measure the rest of it later",
+    );
     let text = team.context("newcomer", "s-new");
+    // Who agrees has no room beside decisions that are cut.
+    assert!(!text.contains("I measure the rest"), "{text}");
     let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
     let shown = ids(&context, "decisions");
     for id in decisions {
@@ -712,4 +719,34 @@ fn decisions_are_whole_where_half_of_the_rest_still_has_room() {
     let shown = ids(&context, "relevant_claims");
     let left = rest.iter().filter(|id| shown.contains(&team.name(**id))).count();
     assert!((6..rest.len()).contains(&left), "{left}: {text}");
+}
+
+/// Red before: each claim named the one file that all were about, and three decisions told the same words of who agrees.
+#[test]
+fn a_scope_of_most_claims_is_named_once_and_decisions_come_before_who_agrees() {
+    let mut team = Finished::new();
+    let place = |scope: &str| vec![scope.parse().expect("a scope")];
+    let claims: Vec<ClaimId> = (1..=5)
+        .map(|at| {
+            let what = format!("the ring of part {at} holds what it took until the reader has it");
+            team.claims("devops", &what, |create| create.scopes = place("lib/ring.rs"))
+        })
+        .collect();
+    let other = team.claims("devops", "the page of rings has rows of two lines", |create| {
+        create.scopes = place("web/rings.ts");
+    });
+    let decided = team.decides("architect", "rings are given back by their readers", Vec::new());
+    team.supports(
+        "devops",
+        decided,
+        "I can build it as it is written there, and I measure the rest of it later",
+    );
+    let text = team.context("newcomer", "s-new");
+    let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    assert_eq!(context.root_element().attribute("usual_scope"), Some("lib/ring.rs"), "{text}");
+    let rest = part(&context, "relevant_claims");
+    for id in claims {
+        assert_eq!(claim(&rest, &team.name(id)).attribute("scope"), None, "{text}");
+    }
+    assert_eq!(claim(&rest, &team.name(other)).attribute("scope"), Some("web/rings.ts"), "{text}");
 }

@@ -318,12 +318,21 @@ fn a_file_that_a_line_puts_back_is_not_edited() {
         write("30");
         commit("more");
     });
-    wait_until("the last command is on record", || trees.payloads(&["command.ran"]).len() == 3);
-    wait_until("the edit is on record", || !trees.payloads(&["file.edited"]).is_empty());
-    let edited = trees.payloads(&["file.edited"]);
-    assert_eq!(edited.len(), 1, "{edited:?}");
-    assert_eq!(edited[0].1["paths"], json!(["src/pool.rs"]));
-    assert!(edited[0].1.get("merged").is_none(), "{edited:?}");
+    // What is edited after it was put back, and committed by two commits, is edited.
+    runs(
+        "git checkout -q src/pool.rs; echo 40 > src/pool.rs; git commit -qam one; git commit -qm two",
+        &|| {
+            write("40");
+            commit("one");
+            commit("two");
+        },
+    );
+    wait_until("the last command is on record", || trees.payloads(&["command.ran"]).len() == 4);
+    wait_until("the edits are on record", || trees.payloads(&["file.edited"]).len() == 2);
+    for (_, edited) in trees.payloads(&["file.edited"]) {
+        assert_eq!(edited["paths"], json!(["src/pool.rs"]));
+        assert!(edited.get("merged").is_none(), "{edited:?}");
+    }
 }
 
 /// Red before: the name was asked as it is, and nothing said that no agent answers to it.
@@ -349,7 +358,7 @@ async fn the_name_of_a_work_tree_asks_its_agent_and_one_without_a_session_is_tol
     }
     let told = create("the cache is cold", "devops");
     let wanted =
-        "warning: no session of devops has been here yet; here are: claude-2 (work tree `wt`): ask again";
+        "warning: no session of devops has been here yet; here are: claude-2 (work tree `wt`): name them";
     assert!(told.contains(wanted) && told.contains("devops is asked for a position"), "{told}");
     let again = create("the index is wide", "devops");
     assert!(!again.contains("no session") && again.contains("devops is asked for a position"), "{again}");

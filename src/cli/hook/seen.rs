@@ -77,7 +77,6 @@ impl Hooked {
     fn apart(&self, tool: &ToolCall, mut changed: Vec<Scope>) -> Vec<Changed> {
         let mut apart = Vec::new();
         let brought = tool.command.as_deref().map(Brought::by).unwrap_or_default();
-        self.leave_out_put_back(tool, &brought, &mut changed);
         for from in &brought.from {
             let Some(other) =
                 self.context.workspace.differing(from, &changed).filter(|_| !changed.is_empty())
@@ -91,23 +90,6 @@ impl Hooked {
         apart.push(Changed { paths: changed, merged: None });
         apart.retain(|changed| !changed.paths.is_empty());
         apart
-    }
-
-    /// Leaves out the files that the line put back by `git checkout` or `git restore`: they are as the last commit before it
-    /// had them.
-    fn leave_out_put_back(&self, tool: &ToolCall, brought: &Brought, changed: &mut Vec<Scope>) {
-        let Some(here) = self.call.cwd.as_deref() else { return };
-        let here = PathBuf::from(here).join(tool.dir.as_deref().unwrap_or_default());
-        let scope = |name: &String| self.context.workspace.scope_in(&here, name).ok();
-        let back: Vec<Scope> =
-            brought.back.iter().filter_map(scope).filter(|scope| changed.contains(scope)).collect();
-        if back.is_empty() {
-            return;
-        }
-        let before = if brought.commits { PARENT } else { HEAD };
-        if let Some(other) = self.context.workspace.differing(before, &back) {
-            changed.retain(|path| !back.contains(path) || other.contains(path.as_str()));
-        }
     }
 
     /// The files in a command line that it may change. A call of `hm` changes none.
@@ -126,7 +108,7 @@ impl Hooked {
     pub(super) fn changed_by(&self, tool: &ToolCall) -> Vec<Scope> {
         let Some((news, files)) = self.news().zip(self.named_files(tool)) else { return Vec::new() };
         let Some(before) = news.ran() else { return Vec::new() };
-        let now = stamped(&files);
+        let now = stamps_of(tool, &files);
         let changed = |file: &Scope| {
             let (was, is) = (before.get(file.as_str()), now.get(file.as_str()));
             was.is_some_and(|was| is.is_some_and(|is| is != was && *is != 0))
@@ -148,6 +130,24 @@ fn was_there(saved: u64, began: Option<Timestamp>) -> bool {
     began.is_none_or(|began| i64::try_from(saved / 1_000_000).is_ok_and(|saved| saved < began.ms()))
 }
 
+/// What tells before and after a command whether it changed these files: the time of the last change of each, or its content
+/// where the line may put a file back.
+pub(super) fn stamps_of(tool: &ToolCall, files: &[(Scope, PathBuf)]) -> BTreeMap<String, u64> {
+    let may_put_back = tool.command.as_deref().is_some_and(may_put_back);
+    if may_put_back { contents(files) } else { stamped(files) }
+}
+
+/// Whether a git command of a line may give a file the content that it had before the line: `git show old:f > f; …;
+/// git checkout f`.
+fn may_put_back(line: &str) -> bool {
+    let commands = line.split(['\n', ';', '|', '&']);
+    let mut verbs = commands.filter_map(|command| {
+        let mut words = command.split_whitespace().skip_while(|word| *word != "git").skip(1);
+        words.find(|word| !word.starts_with('-'))
+    });
+    verbs.any(|verb| matches!(verb, "checkout" | "restore" | "stash"))
+}
+
 /// The time of the last change of each file, in nanoseconds. 0 for a path without a file.
 pub(super) fn stamped(files: &[(Scope, PathBuf)]) -> BTreeMap<String, u64> {
     let at = |path: &PathBuf| {
@@ -158,10 +158,26 @@ pub(super) fn stamped(files: &[(Scope, PathBuf)]) -> BTreeMap<String, u64> {
     files.iter().map(|(file, path)| (file.to_string(), at(path).unwrap_or(0))).collect()
 }
 
+/// A digest of the content of each file, never 0. 0 for a path without a file, and the time of the last change of a large one.
+fn contents(files: &[(Scope, PathBuf)]) -> BTreeMap<String, u64> {
+    let is_small = |path: &PathBuf| {
+        // To read a pipe is to wait.
+        std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= MAX_COMPARED_BYTES)
+    };
+    let (small, others): (Vec<_>, Vec<_>) = files.iter().cloned().partition(|(_, path)| is_small(path));
+    let digest = |path: &PathBuf| {
+        let digest = Sha256::digest(std::fs::read(path).ok()?);
+        let first = digest.first_chunk::<8>()?;
+        Some(u64::from_le_bytes(*first).max(1))
+    };
+    let small = small.iter().map(|(file, path)| (file.to_string(), digest(path).unwrap_or(0)));
+    stamped(&others).into_iter().chain(small).collect()
+}
+
+/// The size up to which contents are compared, in bytes. Sources are smaller, and a hook must not read for long.
+const MAX_COMPARED_BYTES: u64 = 1 << 20;
 /// The head of a work tree, as git names it.
 const HEAD: &str = "HEAD";
-/// The commit before it.
-const PARENT: &str = "HEAD~1";
 /// The most names of a command line that are looked up in git.
 const MAX_NAMES: usize = 4;
 
@@ -170,23 +186,16 @@ const MAX_NAMES: usize = 4;
 struct Brought {
     /// Names that may be of commits or branches, then the head if the line makes no commit itself.
     from: Vec<String>,
-    /// Words after `git checkout` and `git restore`. Files among them may be put back.
-    back: Vec<String>,
-    /// Whether the line makes a commit itself.
-    commits: bool,
 }
 
 impl Brought {
     fn by(line: &str) -> Self {
-        let (mut from, mut back) = (Vec::new(), Vec::new());
+        let mut from: Vec<String> = Vec::new();
         let (mut brings, mut commits) = (false, false);
         for command in line.split(['\n', ';', '|', '&']) {
             let mut words = command.split_whitespace().skip_while(|word| *word != "git").skip(1);
             let Some(verb) = words.find(|word| !word.starts_with('-')) else { continue };
             commits |= matches!(verb, "commit" | "am");
-            if matches!(verb, "checkout" | "restore") {
-                back.extend(words.clone().filter(|word| !word.starts_with('-')).map(str::to_owned));
-            }
             if !matches!(verb, "merge" | "rebase" | "pull" | "checkout" | "switch" | "reset" | "cherry-pick")
             {
                 continue;
@@ -201,7 +210,7 @@ impl Brought {
         if brings && !commits {
             from.push(HEAD.to_owned());
         }
-        Self { from, back, commits }
+        Self { from }
     }
 
     /// What git brought, by the name in the line.

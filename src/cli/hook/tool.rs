@@ -1,6 +1,6 @@
 //! The hooks before and after a tool of the client.
 
-use super::seen::{is_our_own, stamped};
+use super::seen::{is_our_own, stamps_of};
 use super::{Failure, Hooked, MAX_ABOUT_ERROR};
 use crate::domain::action::Action;
 use crate::domain::clean;
@@ -21,7 +21,7 @@ impl Hooked {
         }
         if let Some((news, files)) = self.news().zip(self.named_files(tool)) {
             // If this fails, the changes of the command stay unknown.
-            let _ = news.about_to_run(&stamped(&files));
+            let _ = news.about_to_run(&stamps_of(tool, &files));
         }
         let Some(action) = self.action() else { return Ok(Answer::Silence) };
         if !self.call.is_heard() && !self.context.config.allow_block {

@@ -33,6 +33,17 @@ pub(super) fn told(create: &CreateClaim) -> Vec<AgentId> {
     told.into_iter().cloned().collect()
 }
 
+/// Leaves out the questions to supporters of what a claim supersedes that it tells of itself. Challengers are asked: their
+/// challenge ends with the old claim.
+pub(super) fn leave_out_told(state: &State, create: &CreateClaim, events: &mut [Event]) {
+    for event in events {
+        if let Event::ClaimSuperseded(link) = event {
+            let challengers = contradiction::challengers_behind(state, link.claim_id);
+            link.asks.retain(|agent| !create.tells.contains(agent) || challengers.contains_key(agent));
+        }
+    }
+}
+
 /// [`asked`], and the owner of a claim that the new one proposes to supersede.
 pub(super) fn asked_with_owner(create: &CreateClaim, supersession: Option<&Supersession>) -> Vec<AgentId> {
     let mut asked: BTreeSet<AgentId> = asked(create).into_iter().collect();
@@ -57,6 +68,9 @@ pub(super) fn check(
     if told.len() > MAX_ASKED {
         let why = format!("a claim tells at most {MAX_ASKED} agents, this one {}", told.len());
         return Err(Rejection::invalid("tells", why));
+    }
+    if told.contains(&AgentId::system()) {
+        return Err(Rejection::invalid("tells", "`system` reads nothing: name an agent of the roster"));
     }
     if told.contains(agent) {
         return Err(Rejection::invalid("tells", "a claim tells others, not its owner: leave yourself out"));
@@ -143,10 +157,9 @@ pub(super) fn next(
     };
     let names = |agents: Vec<AgentId>| agents.iter().map(ToString::to_string).collect::<Vec<_>>();
     let (asked, told) = (names(asked(create)), names(told(create)));
-    Some(match (asked.as_slice(), create.unless_objection_minutes) {
-        ([], None) if !told.is_empty() => {
-            format!("{} {} told", told.join(", "), if told.len() == 1 { "is" } else { "are" })
-        }
+    let is_told = format!("{} {} told", told.join(", "), if told.len() == 1 { "is" } else { "are" });
+    let next = match (asked.as_slice(), create.unless_objection_minutes) {
+        ([], None) if !told.is_empty() => return Some(is_told),
         ([], None) if knows_how => return None,
         ([], None) => confirmed,
         (names, None) => {
@@ -160,7 +173,8 @@ pub(super) fn next(
         (names, Some(minutes)) => {
             format!("agreed by silence in {minutes} min unless {} challenges it{at_once}", names.join(" or "))
         }
-    })
+    };
+    Some(if told.is_empty() { next } else { format!("{next}; {is_told}") })
 }
 
 /// The events at the end of the time for objections. Silence confirms the claim. If something prevents that, the claim

@@ -73,7 +73,8 @@ pub(super) fn create_claim(
         Some(Supersession::Now(_) | Supersession::OnceConfirmed { .. }) | None => None,
     };
     if let Some(supersession) = supersession {
-        let (events, warning) = supersession.on_creation(create.claim_id);
+        let (mut events, warning) = supersession.on_creation(create.claim_id);
+        asking::leave_out_told(state, create, &mut events);
         decision.events.extend(events);
         decision.warnings.extend(warning);
     }

@@ -22,9 +22,9 @@ use crate::domain::way;
 
 /// Minimum length of a part of a name, in letters, for a spelling check. Shorter parts differ on purpose too often.
 const LONG_ENOUGH: usize = 5;
-/// Maximum number of letters by which a misspelt part differs, and by which a short one does: `clock` and `close` are two
-/// words.
+/// Maximum number of letters by which a misspelt part differs.
 const MAX_SLIPS: usize = 2;
+/// The same of a short part: `clock` and `close` are two words.
 const MAX_SHORT_SLIPS: usize = 1;
 /// The least number of letters of a part that is not short.
 const NOT_SHORT: usize = 6;

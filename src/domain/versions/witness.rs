@@ -339,8 +339,7 @@ pub fn way_forward(
             return format!("state what holds now: {instead}, unless the challenger supports or abstains");
         }
         MeantAgain::ByStill => format!(
-            "say that it is still meant and run again: {} by the owner for the claim, and by each challenger for its \
-             challenge",
+            "say that it is still meant, the owner of the claim and each challenger of its challenge, and run again: {}",
             way::call("still", &json!({ "claim_id": claim }))
         ),
         MeantAgain::ByChallenge => format!("run again after {}", challenged_again(&claim)),

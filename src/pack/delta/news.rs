@@ -7,10 +7,7 @@ use super::super::items::{
 };
 use super::super::xml::{Tag, chars, line, word_end};
 use super::super::{Claim, DeadEnd, How, MAX_GLANCE_CHARS, MAX_NAME_CHARS, Side, beside, claim, lock};
-use super::{
-    Body, Form, GLANCE_CHARS, Moved, Names, News, REASON, REASON_END, SIDE_CHARS, SUPPORT_CHARS, WHY_CHARS,
-    Waiting,
-};
+use super::{Body, Form, GLANCE_CHARS, Moved, Names, News, SUPPORT_CHARS, Supporter, WHY_CHARS, Waiting};
 use crate::domain::claim::Status;
 use crate::domain::commit::short;
 use crate::domain::scope::Scope;
@@ -49,9 +46,7 @@ pub(super) fn written(news: &News, form: Form, now: Timestamp) -> String {
             .with("by", &it.by)
             .text(&glance(&it.statement)),
         (Body::Contradiction(both), Form::Full) => contradiction_in(both, MAX_GLANCE_CHARS, now),
-        (Body::Contradiction(both), Form::Whole(max_chars)) => {
-            contradiction_in(both, max_chars.min(SIDE_CHARS), now)
-        }
+        (Body::Contradiction(both), Form::Whole(max_chars)) => contradiction_in(both, max_chars, now),
         (Body::Contradiction(both), Form::Line) => {
             let said = |Side { by, said, challenge, .. }: &Side| {
                 let says = challenge.as_ref().or(said.as_ref().map(|(_, _, text)| text));
@@ -105,9 +100,10 @@ pub(super) fn written(news: &News, form: Form, now: Timestamp) -> String {
             }
         }
         (Body::Locks(locks), _) => locks.iter().map(lock).collect(),
-        (Body::Unlocked { by, scopes }, _) => {
-            Tag::open("unlocked").with("by", by).text(&glance(&scopes.join(" ")))
-        }
+        (Body::Unlocked { by, scopes }, _) => Tag::open("unlocked")
+            .with("by", by)
+            .with_any("n", Some(scopes.len()).filter(|number| *number > 1))
+            .text(&line_of(&scopes.join(" "), MAX_WARNING_CHARS)),
         (Body::Peer(it), _) => Tag::open("peer").with("name", &it.agent).text(&glance(&it.wants)),
         (Body::Merged { by, worktree, branch }, _) => {
             let files = if paths.len() == 1 { "1 file".to_owned() } else { format!("{} files", paths.len()) };
@@ -145,12 +141,12 @@ pub(super) fn confirmed_together<'n>(
     names: Names<'_>,
 ) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
-    let mut groups: BTreeMap<&str, (usize, Vec<&str>)> = BTreeMap::new();
-    let mut reasons = BTreeSet::new();
+    let mut groups: BTreeMap<(&str, &[Supporter]), (usize, Vec<&str>)> = BTreeMap::new();
+    let mut told: BTreeSet<&str> = BTreeSet::new();
     let mut of_others: (usize, Vec<&Moved>) = (0, Vec::new());
     for (news, text) in news {
         if let (
-            Body::Moved(moved @ Moved { status: Status::Confirmed, by: Some(_), why: None, .. }),
+            Body::Moved(moved @ Moved { status: Status::Confirmed, by: Some(_), why: None, doubt: None, .. }),
             Some(Status::Proposed),
         ) = (&news.body, news.waiting.was)
         {
@@ -171,21 +167,21 @@ pub(super) fn confirmed_together<'n>(
             texts.push(text.to_owned());
             continue;
         };
-        let (place, ids) = groups.entry(&moved.said).or_insert_with(|| (texts.len(), Vec::new()));
+        let same = (moved.said.as_str(), moved.supporters.as_slice());
+        let (place, ids) = groups.entry(same).or_insert_with(|| (texts.len(), Vec::new()));
         ids.push(&moved.id);
         match ids.as_slice() {
             [_] => {
-                let said = once_each(&moved.said, &mut reasons);
-                let text = if said == moved.said {
-                    text.to_owned()
-                } else {
-                    let said = Moved { said, ..moved.clone() };
-                    names(&Tag::open("claim").with("id", &moved.id).text(&said.text()))
-                };
-                texts.push(text);
+                let said = moved.text_after(&told);
+                told.extend(moved.reasons_in(&moved.text()));
+                let is_shorter = said != moved.text();
+                texts.push(match is_shorter {
+                    true => names(&Tag::open("claim").with("id", &moved.id).text(&said)),
+                    false => text.to_owned(),
+                });
             }
             ids => {
-                let said = line_of(&moved.said, SUPPORT_CHARS);
+                let said = line_of(&moved.why_changed(&BTreeSet::new()), SUPPORT_CHARS);
                 let said = format!("your {} are confirmed: {said}", ids.join(", "));
                 texts[*place] = names(&Tag::open("confirmed").with("n", ids.len()).text(&said));
             }
@@ -206,23 +202,6 @@ fn by_owner(moved: &[&Moved]) -> String {
     }
     let of = |(owner, ids): &(&str, Vec<&str>)| format!("{} of {owner}", ids.join(", "));
     owners.iter().map(of).collect::<Vec<_>>().join("; ")
-}
-
-/// Who supports a claim, without the reasons in quotes that were told before.
-fn once_each(said: &str, told: &mut BTreeSet<String>) -> String {
-    let (mut rest, mut text) = (said, String::new());
-    while let Some((before, reason)) = rest.split_once(REASON) {
-        let Some((reason, after)) = reason.split_once(REASON_END) else { break };
-        text.push_str(before);
-        let is_new = told.insert(reason.to_owned());
-        text.push_str(&if is_new {
-            format!("{REASON}{reason}{REASON_END}")
-        } else {
-            " (the same)".to_owned()
-        });
-        rest = after;
-    }
-    text + rest
 }
 
 /// The element of a claim in one line.

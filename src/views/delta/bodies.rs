@@ -13,7 +13,7 @@ use crate::domain::scope::Scope;
 use crate::domain::text::Worktree;
 use crate::domain::time::Timestamp;
 use crate::pack::{
-    self, Body, Concern, KNOWN_CHARS, Moved, News, REASON, REASON_END, RunEnd, TaskMove, Waiting,
+    self, About, Body, Concern, KNOWN_CHARS, Moved, News, RunEnd, Supporter, TaskMove, Waiting,
 };
 use crate::store::{
     ClaimFilter, ClaimSummary, LockView, PositionHeld, Question, SessionView, StoreError, TaskView,
@@ -29,12 +29,9 @@ const REASON_CHARS: usize = 120;
 const OUT_OF_FORCE: &str = "is out of force by now: say it again if it still holds";
 
 /// A supporter with its reason, which may have a reservation.
-fn said_with(held: &PositionHeld) -> String {
-    let reason = held
-        .reason
-        .as_deref()
-        .map(|reason| format!("{REASON}{}{REASON_END}", cut_words(reason, REASON_CHARS)));
-    held.agent.clone() + &reason.unwrap_or_default()
+fn supporter(held: &PositionHeld) -> Supporter {
+    let reason = held.reason.as_deref().map(|reason| cut_words(reason, REASON_CHARS));
+    Supporter { agent: held.agent.clone(), reason }
 }
 
 impl Asked<'_> {
@@ -131,7 +128,7 @@ impl Asked<'_> {
             _ => (Concern::Other, usize::from(!is_decision)),
         };
         // The contradiction shows what it says.
-        if is_disputed && (is_own || !concern.is_urgent()) {
+        if is_disputed && (is_own || !concern.min(waiting.concern).is_urgent()) {
             return Ok(None);
         }
         let is_known = is_own || is_over || self.opened.contains_key(&summary.id.to_string());
@@ -147,18 +144,18 @@ impl Asked<'_> {
             ended.push_str(OUT_OF_FORCE);
         }
         let body = if is_known && !claim.answers_reader {
-            let why = || {
-                if supporters.is_empty() {
-                    return ended.clone().or_else(|| self.reasons.get(&id).cloned()).unwrap_or_default();
-                }
-                format!("supported by {}", supporters.iter().map(said_with).collect::<Vec<_>>().join(", "))
-            };
+            let why = || ended.clone().or_else(|| self.reasons.get(&id).cloned()).unwrap_or_default();
             Body::Moved(Moved {
                 id: summary.id.to_string(),
                 status,
                 doubt: claim.doubt,
                 by: (!is_own).then(|| summary.owner.clone()),
-                said: if is_own { why() } else { summary.statement.clone() },
+                said: match is_own {
+                    true if supporters.is_empty() => why(),
+                    true => String::new(),
+                    false => summary.statement.clone(),
+                },
+                supporters: supporters.iter().filter(|_| is_own).map(supporter).collect(),
                 why: ended.clone().filter(|_| !is_own),
                 is_awaited: is_own && (status != Status::Confirmed || self.has_asked(id)?),
             })
@@ -180,7 +177,16 @@ impl Asked<'_> {
                 let said = format!("{} took its place and {OUT_OF_FORCE}", ended.id);
                 let (status, is_awaited) = (old.summary.status, true);
                 let id = id.to_string();
-                return Ok(Some(Moved { id, status, doubt: None, by: None, said, why: None, is_awaited }));
+                return Ok(Some(Moved {
+                    id,
+                    status,
+                    doubt: None,
+                    by: None,
+                    said,
+                    supporters: Vec::new(),
+                    why: None,
+                    is_awaited,
+                }));
             }
         }
         Ok(None)
@@ -323,15 +329,28 @@ impl Asked<'_> {
         Ok((!shown.is_empty()).then_some((concern, 3, Body::Locks(shown))))
     }
 
-    /// Locks that another agent released, of what the reader holds or of anything that is no place.
-    pub(super) fn unlocked(&self, agent: &AgentId, waiting: &Waiting) -> Option<News> {
-        let mut here = waiting.clone();
-        here.paths.retain(|scope| !scope.is_path() || scope.is_at(&self.places));
-        let touches = here.paths.iter().any(|scope| scope.is_at(&self.places));
-        here.concern = if touches { Concern::Touches } else { Concern::Other };
-        let scopes = here.paths.iter().map(ToString::to_string).collect();
-        let body = Body::Unlocked { by: agent.to_string(), scopes };
-        (!here.paths.is_empty()).then_some(News { waiting: here, rank: 3, body })
+    /// Locks that the reader was told of and that ended before their time, unless another one took their place: those of what
+    /// the reader holds, and those of anything that is no place.
+    pub(super) fn unlocked(&self, held: &[LockView], seq: u64) -> Vec<News> {
+        let mut ended: BTreeMap<&AgentId, BTreeSet<Scope>> = BTreeMap::new();
+        for lock in &self.told.locks {
+            let is_held = held.iter().any(|held| held.scope == lock.scope.as_str());
+            if lock.until > self.now && !is_held {
+                ended.entry(&lock.agent).or_default().insert(lock.scope.clone());
+            }
+        }
+        let news = ended.into_iter().filter_map(|(agent, scopes)| {
+            let mut waiting = Waiting::new(About::Unlocked(agent.clone()), seq);
+            waiting.paths = scopes;
+            waiting.paths.retain(|scope| !scope.is_path() || scope.is_at(&self.places));
+            if waiting.paths.iter().any(|scope| scope.is_at(&self.places)) {
+                waiting.concern = Concern::Touches;
+            }
+            let scopes: Vec<String> = waiting.paths.iter().map(ToString::to_string).collect();
+            let body = Body::Unlocked { by: agent.to_string(), scopes };
+            (!waiting.paths.is_empty()).then_some(News { waiting, rank: 3, body })
+        });
+        news.collect()
     }
 
     /// A commit of another agent to files that the reader holds, or that its claims are about.

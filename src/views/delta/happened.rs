@@ -23,7 +23,9 @@ pub(super) struct Happened {
 
 impl Happened {
     pub(super) fn of(known: &Known) -> Self {
-        let waiting = known.told.waiting.iter().map(|waiting| (waiting.about.clone(), waiting.clone()));
+        // Which locks ended is looked at anew each time.
+        let waiting = known.told.waiting.iter().filter(|it| !matches!(it.about, About::Unlocked(_)));
+        let waiting = waiting.map(|waiting| (waiting.about.clone(), waiting.clone()));
         Self { waiting: waiting.collect(), opened: known.opened.clone(), reasons: BTreeMap::new() }
     }
 
@@ -96,15 +98,6 @@ impl Happened {
             self.about(About::Anchor(saved.key.clone()), seq);
         } else if let Event::ScopesLocked(locked) = event {
             self.about(About::Locks(locked.session.clone()), seq);
-            if let Some(ended) = self.waiting.get_mut(&About::Unlocked(stored.agent.clone())) {
-                ended.paths.retain(|scope| !locked.scopes.contains(scope));
-            }
-        } else if let Event::ScopesReleased(released) = event {
-            // A lock that the session was not told of came and went.
-            if !self.waiting.contains_key(&About::Locks(released.session.clone())) {
-                let ended = self.about(About::Unlocked(stored.agent.clone()), seq);
-                ended.paths.extend(released.scopes.iter().cloned());
-            }
         } else if let Event::SessionStarted(_) = event {
             if stored.agent != of.agent {
                 self.about(About::Peer(stored.agent.clone()), seq);
