@@ -82,7 +82,7 @@ const MAX_TOLD: usize = 40;
 const ALL: &str = "hivemind://context?all=true";
 /// The section of claims that the session was told in part, with their whole texts.
 const TOLD_IN_PART: &str = "told_in_part";
-/// Of the rest of a summary, one claim in so many stays beside decisions that are told whole.
+/// Of what gives way to decisions that are told whole, one entry in so many stays.
 const REST_LEFT: usize = 2;
 /// The address that lists dead ends.
 const DEAD_ENDS: &str = "hivemind://negative";
@@ -157,8 +157,8 @@ pub fn pack_and_shown(entries: &Entries, budget_chars: usize, now: Timestamp, na
 }
 
 /// The pack with the longest statements that still shows each entry that the shortest ones leave room for. If decisions,
-/// findings or figures are left out even then, it has shorter statements. Decisions are whole where at most half of the rest
-/// has no room beside them. Returns also the maximum lengths of statements.
+/// findings or figures are left out even then, it has shorter statements. Decisions are whole where at most half of what
+/// gives way has no room beside them. Returns also the maximum lengths of statements.
 fn best<'a>(
     entries: &'a Entries,
     order: &'a Order<'a>,
@@ -215,7 +215,7 @@ fn best<'a>(
             number(&found) * share >= number(&best.1)
         };
         let mut names = most.keys();
-        if names.all(|name| shows(name, if order.is_rest(name) { REST_LEFT } else { 1 })) {
+        if names.all(|name| shows(name, if order.gives_way(name) { REST_LEFT } else { 1 })) {
             return (whole, found);
         }
     }
@@ -342,9 +342,11 @@ impl<'a> Order<'a> {
         claims.filter(is_cut).count()
     }
 
-    /// Whether a section is that of the claims of no other part.
-    fn is_rest(&self, name: &str) -> bool {
-        self.parts.iter().any(|part| part.is_rest && part.name == name)
+    /// Whether entries of a section give way to whole decisions: claims of no other part, tasks that are done, and what is no
+    /// longer true.
+    fn gives_way(&self, name: &str) -> bool {
+        ["done_tasks", "no_longer_true"].contains(&name)
+            || self.parts.iter().any(|part| part.is_rest && part.name == name)
     }
 
     /// Whether a summary says the same with a longer length of a statement: nothing is cut with the shorter one.

@@ -59,8 +59,8 @@ const NOT_YET: &str = "The shared memory cannot be read at this moment, which do
      hivemind://context before you start, and tell the human if that fails too.";
 
 /// The hint about help and news at the start of a session.
-const ABOUT_NEWS: &str = "hivemind: `hm help agent` is all the help you need, on one page; `hm news` says what is new for \
-     you, and `hm news --wait 5m` waits for the others (poll no list).";
+const ABOUT_NEWS: &str = "hivemind: `hm help agent` is all the help you need, on one page; `hm claim show C1` shows a claim \
+     whole; `hm news` says what is new for you, and `hm news --wait 5m` waits for the others (poll no list).";
 
 /// The size limit of a payload, in bytes. It may contain any output of a tool.
 const MAX_PAYLOAD_BYTES: u64 = 16 * 1024 * 1024;

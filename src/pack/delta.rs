@@ -470,7 +470,7 @@ pub struct Moved {
 }
 
 /// An agent that supports a claim of the reader.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Supporter {
     /// The agent.
     pub agent: String,

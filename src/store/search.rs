@@ -27,10 +27,12 @@ const MAX_QUERY_CHARS: usize = 2_000;
 /// Words of a question that are looked for; a pasted page asks no more precisely than its first words.
 const MAX_QUERY_TOKENS: usize = 32;
 /// Claims that are scored, the best ones by BM25: this bounds the time of a search.
-const CANDIDATES: usize = 200;
+const CANDIDATES: usize = 400;
+/// As many for a page of few hits. On LoCoMo recall and rank of the first ten are the same as with twice as many.
+const CANDIDATES_OF_A_PAGE: usize = 200;
+/// The hits up to which a page has few, with those of the pages before it.
+const FEW: usize = 50;
 
-/// The best matches of which those that may be shown are scored: twice as many, so that as many may be out of force.
-const FIRST: usize = 2 * CANDIDATES;
 /// Claims that are scored because of their meaning, the most alike ones.
 const ALIKE: usize = 100;
 /// The least product of a question and a claim that is found by its meaning alone, by the table and by a model: cosines
@@ -208,6 +210,11 @@ impl Credits {
 }
 
 impl Search {
+    /// How many claims are scored.
+    fn candidates(&self) -> usize {
+        if self.filter.limit + self.seen.0.len() <= FEW { CANDIDATES_OF_A_PAGE } else { CANDIDATES }
+    }
+
     /// What is read of the question.
     pub fn text(&self) -> String {
         self.query.chars().take(MAX_QUERY_CHARS).collect()
@@ -438,12 +445,13 @@ impl Reader {
         expression: &str,
         wanted: Wanted,
     ) -> Result<Option<Vec<Candidate>>, StoreError> {
+        let most = search.candidates();
         let (sql, select) = candidates_sql(search, expression, wanted, self.expired_ids());
         let mut statement = self.db.prepare_cached(&sql)?;
         let mut rows = statement.query(params_from_iter(select.values))?;
         let (mut candidates, columns, mut looked_at) = (Vec::new(), Columns::default(), 0);
         while let Some(row) = rows.next()? {
-            if candidates.len() == CANDIDATES {
+            if candidates.len() == most {
                 return Ok((wanted != Wanted::All).then_some(candidates));
             }
             looked_at += 1;
@@ -451,7 +459,7 @@ impl Reader {
                 candidates.extend(self.kept(row, |row| candidate(&columns.of(row), question))?);
             }
         }
-        Ok((wanted != Wanted::First || looked_at < FIRST).then_some(candidates))
+        Ok((wanted != Wanted::First || looked_at < 2 * most).then_some(candidates))
     }
 
     /// The meaning of a question. `None` if meanings are not compared.
@@ -655,9 +663,10 @@ fn candidates_sql(
     };
     let passes = if is_later { format!("(TRUE{conditions})") } else { "TRUE".to_owned() };
     let (order, limit) = match wanted {
-        Wanted::All => ("", CANDIDATES + 1),
-        Wanted::First => ("ORDER BY claim_index.rank, claim_index.rowid", FIRST),
-        Wanted::Best => ("ORDER BY claim_index.rank, claim_index.rowid", CANDIDATES),
+        Wanted::All => ("", search.candidates() + 1),
+        // Twice as many, so that as many may be out of force.
+        Wanted::First => ("ORDER BY claim_index.rank, claim_index.rowid", 2 * search.candidates()),
+        Wanted::Best => ("ORDER BY claim_index.rank, claim_index.rowid", search.candidates()),
     };
     let sql = format!(
         "WITH top AS MATERIALIZED (SELECT claim_index.rowid AS created_seq FROM claim_index {join} \

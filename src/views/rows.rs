@@ -202,11 +202,18 @@ fn around(statement: &str, most: usize, searched: &[String], cut: fn(&str, usize
     if statement.chars().count() <= most || lower.len() != statement.len() || searched.is_empty() {
         return begin;
     }
-    let shown = begin.to_lowercase();
-    if searched.iter().any(|word| shown.contains(word.as_str())) {
+    // A word begins there: `thing` is no word of `nothing`.
+    let begins = |text: &str, at: usize| !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+    let found = |text: &str| {
+        let places = searched.iter().filter_map(|word| {
+            text.match_indices(word.as_str()).map(|(at, _)| at).find(|at| begins(text, *at))
+        });
+        places.min()
+    };
+    if found(&begin.to_lowercase()).is_some() {
         return begin;
     }
-    let Some(at) = searched.iter().filter_map(|word| lower.find(word.as_str())).min() else { return begin };
+    let Some(at) = found(&lower) else { return begin };
     let starts = [". ", "; ", ": "].iter().filter_map(|end| Some(lower[..at].rfind(end)? + end.len()));
     let sentence = starts.max().filter(|start| lower[*start..at].chars().count() * 2 <= most);
     let start = sentence.or_else(|| lower[..at].rfind(' ').map(|space| space + 1)).unwrap_or(at);
@@ -317,7 +324,8 @@ fn changed_last(last: &LastChange, now: Timestamp) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::share;
+    use super::{around, searched, share};
+    use crate::domain::clean::cut_words;
 
     #[test]
     fn short_texts_leave_room_to_long_ones() {
@@ -327,5 +335,22 @@ mod tests {
         assert_eq!(share(&[100, 300, 500], 700), 300);
         assert_eq!(share(&[10, 300, 500], 610), 300);
         assert_eq!(share(&[], 10), usize::MAX);
+    }
+
+    /// Red before: a search for `set_rate` showed 14 beginnings without that word.
+    #[test]
+    fn a_cut_statement_shows_the_passage_that_was_searched() {
+        let statement = "Clock: a jump forward gives at most burst; a jump back gives nothing, takes nothing. \
+                         set_rate(rate): refill at the old rate up to now, then the new one. Order is kept.";
+        let shown = |question: &str| around(statement, 60, &searched(question), cut_words);
+        assert_eq!(shown("set_rate"), "… set_rate(rate): refill at the old rate up to now, then…");
+        assert_eq!(shown("what is kept"), "… Order is kept.");
+        // The beginning has a word of it.
+        assert_eq!(shown("clock set_rate"), cut_words(statement, 60));
+        assert_eq!(shown("no such thing"), cut_words(statement, 60));
+        // No letter may be cut.
+        let turkish = format!("İİ {statement}");
+        assert_eq!(around(&turkish, 60, &searched("set_rate"), cut_words), cut_words(&turkish, 60));
+        assert_eq!(around(statement, 2_000, &searched("set_rate"), cut_words), statement);
     }
 }

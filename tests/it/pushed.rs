@@ -66,7 +66,7 @@ fn a_long_decision_is_cut_after_a_sentence_and_its_command_shows_the_rest() {
     spool_is_empty(&shell);
     let told = after(&analyst, "ls");
     assert!(told.contains("is taken. … (`hm claim show C1` shows the rest)"), "{told}");
-    assert!(told.contains(&sentence(4)) && !told.contains("rule number 6"), "{told}");
+    assert!(told.contains(&sentence(7)) && !told.contains("rule number 9"), "{told}");
 }
 
 /// Red before: a supporter heard with the next prompt only that the claim was deprecated.

@@ -7,7 +7,7 @@ use super::super::items::{
 };
 use super::super::xml::{Tag, chars, line, word_end};
 use super::super::{Claim, DeadEnd, How, MAX_GLANCE_CHARS, MAX_NAME_CHARS, Side, beside, claim, lock};
-use super::{Body, Form, GLANCE_CHARS, Moved, Names, News, SUPPORT_CHARS, Supporter, WHY_CHARS, Waiting};
+use super::{Body, Form, GLANCE_CHARS, Moved, Names, News, SUPPORT_CHARS, WHY_CHARS, Waiting};
 use crate::domain::claim::Status;
 use crate::domain::commit::short;
 use crate::domain::scope::Scope;
@@ -141,7 +141,7 @@ pub(super) fn confirmed_together<'n>(
     names: Names<'_>,
 ) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
-    let mut groups: BTreeMap<(&str, &[Supporter]), (usize, Vec<&str>)> = BTreeMap::new();
+    let mut groups: BTreeMap<String, (usize, Vec<&str>)> = BTreeMap::new();
     let mut told: BTreeSet<&str> = BTreeSet::new();
     let mut of_others: (usize, Vec<&Moved>) = (0, Vec::new());
     for (news, text) in news {
@@ -167,8 +167,9 @@ pub(super) fn confirmed_together<'n>(
             texts.push(text.to_owned());
             continue;
         };
-        let same = (moved.said.as_str(), moved.supporters.as_slice());
-        let (place, ids) = groups.entry(same).or_insert_with(|| (texts.len(), Vec::new()));
+        let why = moved.why_changed(&BTreeSet::new());
+        let said_once = line_of(&why, SUPPORT_CHARS);
+        let (place, ids) = groups.entry(why).or_insert_with(|| (texts.len(), Vec::new()));
         ids.push(&moved.id);
         match ids.as_slice() {
             [_] => {
@@ -181,8 +182,7 @@ pub(super) fn confirmed_together<'n>(
                 });
             }
             ids => {
-                let said = line_of(&moved.why_changed(&BTreeSet::new()), SUPPORT_CHARS);
-                let said = format!("your {} are confirmed: {said}", ids.join(", "));
+                let said = format!("your {} are confirmed: {said_once}", ids.join(", "));
                 texts[*place] = names(&Tag::open("confirmed").with("n", ids.len()).text(&said));
             }
         }
