@@ -157,8 +157,8 @@ pub fn pack_and_shown(entries: &Entries, budget_chars: usize, now: Timestamp, na
 }
 
 /// The pack with the longest statements that still shows each entry that the shortest ones leave room for. If decisions,
-/// findings or figures are left out even then, it has shorter statements. Decisions are whole where at most half of what
-/// gives way has no room beside them. Returns also the maximum lengths of statements.
+/// findings or figures are left out even then, it has shorter statements. Decisions and measurements, or decisions alone, are
+/// whole where at most half of what gives way has no room beside them. Returns also the maximum lengths of statements.
 fn best<'a>(
     entries: &'a Entries,
     order: &'a Order<'a>,
@@ -207,8 +207,11 @@ fn best<'a>(
         }
         best = (*max_chars, found);
     }
-    let (cut, whole) = (Lengths::of(best.0), Lengths::of(best.0).with_whole_decisions());
-    if order.cut_decisions(whole) < order.cut_decisions(cut) {
+    let cut = Lengths::of(best.0);
+    for whole in [cut.with_whole_decisions().with_whole_figures(), cut.with_whole_decisions()] {
+        if order.number_cut(whole) == order.number_cut(cut) {
+            continue;
+        }
         let found = fitted(whole);
         let shows = |name: &str, share: usize| {
             let number = |fitted: &Option<Fitted>| fitted.as_ref().map_or(0, |fitted| shown(fitted, name));
@@ -332,17 +335,18 @@ impl<'a> Order<'a> {
         Self { parts, is_by_parts, dead_ends, elsewhere_from, behind, in_part, usual }
     }
 
-    /// The number of decisions of a summary that are cut.
-    fn cut_decisions(&self, lengths: Lengths) -> usize {
+    /// The number of decisions and measurements of a summary that are cut.
+    fn number_cut(&self, lengths: Lengths) -> usize {
         let claims = self.parts.iter().filter(|_| self.is_by_parts).flat_map(|part| &part.claims);
         let is_cut = |claim: &&&Claim| {
-            let digest = claim.digest.as_ref().filter(|digest| digest.part == Part::Decision);
+            let digest = claim.digest.as_ref();
+            let digest = digest.filter(|digest| matches!(digest.part, Part::Decision | Part::Figure));
             digest.is_some_and(|digest| !digest::is_whole(claim, digest, lengths))
         };
         claims.filter(is_cut).count()
     }
 
-    /// Whether entries of a section give way to whole decisions: claims of no other part, tasks that are done, and what is no
+    /// Whether entries of a section give way to whole decisions and measurements: claims of no other part, tasks that are done, and what is no
     /// longer true.
     fn gives_way(&self, name: &str) -> bool {
         ["done_tasks", "no_longer_true"].contains(&name)

@@ -27,6 +27,14 @@ const MADE_WITHIN: Duration = Duration::from_secs(2);
 /// Time between two checks of the rebuilt read models.
 const MADE_POLL: Duration = Duration::from_millis(10);
 
+/// Whether a command has the whole text of a new claim. An amendment has the changed words.
+fn says_all(command: &Command) -> bool {
+    if let Command::RecordDecision(record) = command {
+        return record.statement.is_some() && record.supersedes.is_empty();
+    }
+    matches!(command, Command::CreateClaim(_))
+}
+
 impl Context {
     /// Wraps a command with its speaker, session and task.
     pub(super) fn submission(
@@ -71,7 +79,7 @@ impl Context {
         if self.global.at.is_some() {
             return Err(Failure::usage("the past is not written: leave out --at"));
         }
-        let name = command.name();
+        let (name, is_own_text) = (command.name(), says_all(&command));
         let submission = self.submission(command, key)?;
         let agent = submission.agent.clone();
         let mut receipt = self.sent(&self.front()?, submission)?;
@@ -84,6 +92,10 @@ impl Context {
             views::without_known(&mut receipt, &opened);
             let mut told = views::told_by(&receipt);
             told.extend(views::without_known_hint(&mut receipt, name, &opened));
+            // Who wrote a text has it.
+            told.extend(
+                receipt.entity_id.filter(|_| is_own_text).map(|id| SessionNews::whole(&id.to_string())),
+            );
             // If this fails, the session sees the claims once more.
             let _ = news.open(&told, seq);
         }

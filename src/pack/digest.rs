@@ -17,8 +17,8 @@ pub(super) const SHORTER_CHARS: [usize; 3] = [175, 150, 125];
 /// The shortest length of a decision's statement beside other statements of 200 characters. In much less room it says
 /// nothing.
 const DECISION_CHARS: usize = 400;
-/// Maximum length of a decision's statement that is told whole in the place of claims of the rest, in characters.
-const WHOLE_DECISION_CHARS: usize = 1_000;
+/// Maximum length of a decision or measurement that is told whole in the place of claims of the rest, in characters.
+const WHOLE_CHARS: usize = 1_000;
 /// The length of statements from which on the reasons of supporters and the decisions before are added, in characters.
 const TALKS_FROM: usize = 400;
 /// The smallest budget of a summary, in characters. In less room the parts would take the place of claims that answer the
@@ -60,22 +60,30 @@ pub(super) struct Lengths {
     pub(super) statement: usize,
     /// Of a decision.
     decision: usize,
+    /// Of a measurement.
+    figure: usize,
 }
 
 impl Lengths {
     pub(super) fn of(statement: usize) -> Self {
-        Self { statement, decision: statement.max(DECISION_CHARS.min(2 * statement)) }
+        let decision = statement.max(DECISION_CHARS.min(2 * statement));
+        Self { statement, decision, figure: statement * FIGURES }
     }
 
     /// The same with whole decisions: the reader has to follow each of their sentences.
     pub(super) fn with_whole_decisions(self) -> Self {
-        Self { decision: self.decision.max(WHOLE_DECISION_CHARS), ..self }
+        Self { decision: self.decision.max(WHOLE_CHARS), ..self }
+    }
+
+    /// The same with whole measurements: the last number of a table is as good as the first.
+    pub(super) fn with_whole_figures(self) -> Self {
+        Self { figure: self.figure.max(WHOLE_CHARS), ..self }
     }
 
     fn of_part(self, part: Part) -> usize {
         match part {
             Part::Decision => self.decision,
-            Part::Figure => self.statement * FIGURES,
+            Part::Figure => self.figure,
             Part::Finding | Part::Open | Part::Other => self.statement,
         }
     }

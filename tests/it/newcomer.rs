@@ -701,6 +701,9 @@ fn decisions_are_whole_where_half_of_the_rest_still_has_room() {
     let decided = |part: &str, rules: usize| format!("{part} {}", (1..=rules).map(rule).collect::<String>());
     let long = team.decides("architect", &decided("The pool has rules.", 9), Vec::new());
     let other = team.decides("architect", &decided("The queue has them too.", 6), Vec::new());
+    let table = (1..=40).map(|at| format!("pool {at} takes {}.5 ms; ", at * 7)).collect::<String>();
+    let measured =
+        team.claims("analyst", &format!("measured on 2 cores: {table}the last one 999 ms"), |_| ());
     let rest: Vec<ClaimId> = (1..=36)
         .map(|at| {
             let note = format!(
@@ -716,6 +719,8 @@ fn decisions_are_whole_where_half_of_the_rest_still_has_room() {
         let words = words_of(claim(&part(&context, "decisions"), &team.name(id)));
         assert!(words.contains(rule(rules).trim()) && !words.contains('…'), "{text}");
     }
+    let words = words_of(claim(&part(&context, "figures"), &team.name(measured)));
+    assert!(words.contains("the last one 999 ms"), "{text}");
     let shown = ids(&context, "relevant_claims");
     let left = rest.iter().filter(|id| shown.contains(&team.name(**id))).count();
     assert!((6..rest.len()).contains(&left), "{left}: {text}");

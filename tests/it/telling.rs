@@ -229,8 +229,18 @@ fn a_list_of_decisions_cuts_those_that_the_session_was_told_whole() {
     assert!(known.contains("with `--whole` they are not"), "{known}");
     let whole = list("s-2", " --whole");
     assert!(whole.contains(end) && !whole.contains("--whole"), "{whole}");
+    // Red before: who wrote the decisions read them all again.
+    assert!(!list("s-1", "").contains(end) && list("s-1", " --whole").contains(end));
     // A list tells nothing: a pipe may have cut it.
-    assert!(list("s-1", "").contains(end) && list("s-1", "").contains(end));
+    let more = "pages have 50 rows each, and who wants more of them than one asks for the next one, however many there are";
+    within(
+        &shell,
+        "s-1",
+        &format!(
+            "hm --json --agent devops decision record \"{more}\" --target pages --rationale \"it was measured\""
+        ),
+    );
+    assert!(list("s-2", "").contains(more) && list("s-2", "").contains(more));
 }
 
 /// Red before: a support with one reason for several claims was told with each, and what the reader had just read of others
