@@ -346,8 +346,8 @@ impl<'a> Order<'a> {
         claims.filter(is_cut).count()
     }
 
-    /// Whether entries of a section give way to whole decisions and measurements: claims of no other part, tasks that are done, and what is no
-    /// longer true.
+    /// Whether entries of a section give way to whole decisions and measurements: claims of no other part, tasks that are
+    /// done, and what is no longer true.
     fn gives_way(&self, name: &str) -> bool {
         ["done_tasks", "no_longer_true"].contains(&name)
             || self.parts.iter().any(|part| part.is_rest && part.name == name)

@@ -139,7 +139,7 @@ pub(super) fn usual_scope<'a>(parts: &[Claims<'a>]) -> Option<&'a str> {
     let digests: Vec<&Digest> =
         parts.iter().flat_map(|part| &part.claims).filter_map(|claim| claim.digest.as_ref()).collect();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for scope in digests.iter().flat_map(|digest| digest.elsewhere.split_whitespace()) {
+    for scope in digests.iter().flat_map(|digest| &digest.elsewhere) {
         *counts.entry(scope).or_default() += 1;
     }
     let (scope, count) =
@@ -206,7 +206,7 @@ pub(super) fn claim(
     let kind = Some(claim.claim_type).filter(|kind| *kind != usual);
     let list = |words: &[String]| (!words.is_empty()).then(|| words.join(" "));
     let text = told(claim, digest, lengths);
-    let scopes = elsewhere.split(' ').filter(|scope| !scope.is_empty() && Some(*scope) != usual_scope);
+    let scopes = elsewhere.iter().map(String::as_str).filter(|scope| Some(*scope) != usual_scope);
     let scopes = scopes.collect::<Vec<_>>().join(" ");
     Tag::open("claim")
         .with("id", &claim.id)

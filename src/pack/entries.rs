@@ -427,7 +427,7 @@ pub struct Digest {
     /// The asked agents that did not answer.
     pub asks: Vec<String>,
     /// The claim's scopes that the reader did not name.
-    pub elsewhere: String,
+    pub elsewhere: Vec<String>,
 }
 
 /// A claim that is no longer true.

@@ -332,12 +332,11 @@ fn said_last(said: &[Said]) -> Vec<String> {
 }
 
 /// The scopes of a claim that the reader did not name. The others are no news.
-fn elsewhere(scopes: &[String], places: &[Scope]) -> String {
+fn elsewhere(scopes: &[String], places: &[Scope]) -> Vec<String> {
     // A reader names a file by the end of its path too: `db/pool.rs` for `src/db/pool.rs`.
     let is_it = |scope: &str, place: &str| {
         scope == place || scope.strip_suffix(place).is_some_and(|above| above.ends_with('/'))
     };
     let is_named = |scope: &&String| places.iter().any(|place| is_it(scope, place.as_str()));
-    let others: Vec<&str> = scopes.iter().filter(|scope| !is_named(scope)).map(String::as_str).collect();
-    others.join(" ")
+    scopes.iter().filter(|scope| !is_named(scope)).cloned().collect()
 }

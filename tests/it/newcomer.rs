@@ -734,7 +734,7 @@ fn a_scope_of_most_claims_is_named_once_and_decisions_come_before_who_agrees() {
     let claims: Vec<ClaimId> = (1..=5)
         .map(|at| {
             let what = format!("the ring of part {at} holds what it took until the reader has it");
-            team.claims("devops", &what, |create| create.scopes = place("lib/ring.rs"))
+            team.claims("devops", &what, |create| create.scopes = place("lib/the ring.rs"))
         })
         .collect();
     let other = team.claims("devops", "the page of rings has rows of two lines", |create| {
@@ -748,7 +748,7 @@ fn a_scope_of_most_claims_is_named_once_and_decisions_come_before_who_agrees() {
     );
     let text = team.context("newcomer", "s-new");
     let context = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
-    assert_eq!(context.root_element().attribute("usual_scope"), Some("lib/ring.rs"), "{text}");
+    assert_eq!(context.root_element().attribute("usual_scope"), Some("lib/the ring.rs"), "{text}");
     let rest = part(&context, "relevant_claims");
     for id in claims {
         assert_eq!(claim(&rest, &team.name(id)).attribute("scope"), None, "{text}");
