@@ -134,7 +134,7 @@ fn was_there(saved: u64, began: Option<Timestamp>) -> bool {
 /// where the line may put a file back.
 pub(super) fn stamps_of(tool: &ToolCall, files: &[(Scope, PathBuf)]) -> BTreeMap<String, u64> {
     let may_put_back = tool.command.as_deref().is_some_and(may_put_back);
-    if may_put_back { contents(files) } else { stamped(files) }
+    if may_put_back && files.len() <= MAX_COMPARED { contents(files) } else { stamped(files) }
 }
 
 /// Whether a git command of a line may give a file the content that it had before the line: `git show old:f > f; …;
@@ -176,6 +176,8 @@ fn contents(files: &[(Scope, PathBuf)]) -> BTreeMap<String, u64> {
 
 /// The size up to which contents are compared, in bytes. Sources are smaller, and a hook must not read for long.
 const MAX_COMPARED_BYTES: u64 = 1 << 20;
+/// The most files of a line whose contents are compared. Lines name a few.
+const MAX_COMPARED: usize = 32;
 /// The head of a work tree, as git names it.
 const HEAD: &str = "HEAD";
 /// The most names of a command line that are looked up in git.
