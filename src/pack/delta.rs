@@ -141,7 +141,7 @@ pub enum About {
     Anchor(AnchorKey),
     /// The locks of a session.
     Locks(SessionId),
-    /// Locks that an agent released. [`Waiting`] has their scopes.
+    /// Locks of an agent that ended before their time. [`Waiting`] has their scopes.
     Unlocked(AgentId),
     /// An agent whose session started after the reader's.
     Peer(AgentId),
@@ -219,7 +219,7 @@ pub struct Waiting {
     /// The earlier status of the claim. None for a new claim, and for other subjects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was: Option<Status>,
-    /// The edited files, or the released scopes.
+    /// The edited files, or the scopes of ended locks.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub paths: BTreeSet<Scope>,
     /// Whether the task is new, so that the reader does not know its title.
@@ -371,7 +371,7 @@ pub enum Body {
     Anchor(Anchor),
     /// The locks of a session that concern the reader.
     Locks(Vec<Lock>),
-    /// Locks that an agent released.
+    /// Locks of an agent that ended before their time.
     Unlocked {
         /// The agent.
         by: String,

@@ -194,7 +194,7 @@ fn with_later<'a>(claims: &[&'a Claim]) -> Vec<&'a Claim> {
 
 /// The element of a claim in a summary: the statement, cut to its length, then the reason of the decision,
 /// the rejected alternatives, and the positions of other agents. Common properties are left out: the type of a fact,
-/// full confidence, the places that the reader named, and the `usual` scope.
+/// full confidence, the places that the reader named, and `usual_scope`.
 pub(super) fn claim(
     claim: &Claim,
     digest: &Digest,
@@ -254,23 +254,17 @@ fn told(claim: &Claim, digest: &Digest, lengths: Lengths) -> String {
     if let Some(Mend { by, how, .. }) = mended {
         text.push_str(&format!("; mended by {by}: {}", cut(how, max_chars)));
     }
-    let is_told = |said: &&String| mended.as_ref().is_some_and(|mend| said.ends_with(&mend.how));
+    let is_told = |said: &str| mended.as_ref().is_some_and(|mend| said.ends_with(&mend.how));
     text.push_str(&rejected(claim));
     text.push_str(&predecessor(claim, digest, max_chars));
-    for said in said
-        .iter()
-        .filter(|said| !is_told(said))
-        // In less room the words of decisions come before those of who agrees.
-        .filter(|said| max_chars >= TALKS_FROM || (*part == Part::Decision && !is_support(said)))
-    {
+    // In less room the words of decisions come before those of who agrees.
+    let has_room = |position: Position| {
+        max_chars >= TALKS_FROM || (*part == Part::Decision && position != Position::Support)
+    };
+    for (_, said) in said.iter().filter(|(position, said)| has_room(*position) && !is_told(said)) {
         text.push_str(&format!("; {}", short(said, REASON_CHARS)));
     }
     text
-}
-
-/// Whether a position that is told is a support: its agent and position stand before the reason.
-fn is_support(said: &str) -> bool {
-    said.split_once(": ").is_some_and(|(who, _)| who.ends_with(Position::Support.as_str()))
 }
 
 /// The superseded claim. Its text is news if it was a decision, which others may have followed, if it was mended, or if the

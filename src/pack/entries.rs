@@ -5,7 +5,7 @@
 
 use super::MAX_NAME_CHARS;
 use super::gate::plain;
-use crate::domain::claim::{Basis, ClaimType, ContradictionKind, Grade, Status};
+use crate::domain::claim::{Basis, ClaimType, ContradictionKind, Grade, Position, Status};
 use crate::domain::digest::Part;
 use crate::domain::relevance::{Binds, Footing, StaleAfter};
 use crate::domain::time::{Span, Timestamp};
@@ -422,8 +422,8 @@ pub struct Digest {
     pub demanded: Vec<String>,
     /// Whether the statement refers to that claim by its name, so that a reader needs its text.
     pub builds_on_it: bool,
-    /// The last positions of other agents, with their reasons.
-    pub said: Vec<String>,
+    /// The last positions of other agents, each with its text: the agent, the position and the reason.
+    pub said: Vec<(Position, String)>,
     /// The asked agents that did not answer.
     pub asks: Vec<String>,
     /// The claim's scopes that the reader did not name.

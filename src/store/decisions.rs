@@ -141,7 +141,7 @@ pub struct DecisionFilter {
     pub in_force: bool,
     /// How much of each decision a text shows.
     pub room: DecisionRoom,
-    /// The ids of decisions in force that the reader has whole. A page has a line of each.
+    /// The ids of decisions in force that the reader has whole. A page cuts their statements.
     pub known: BTreeSet<String>,
 }
 

@@ -233,7 +233,9 @@ pub fn delta_with(
         let asked = Asked::of(store, of, &seen, (occasion, &here, known), now)?;
         let news = seen.waiting.values().map(|waiting| asked.news(waiting, &edited_at, &commits));
         let mut news = news.filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()?;
-        let held = store.locks()?;
+        let is_lock = |about: &About| matches!(about, About::Locks(_));
+        let follows = !known.told.locks.is_empty() || seen.waiting.keys().any(is_lock);
+        let held = if follows { store.locks()? } else { Vec::new() };
         news.extend(asked.unlocked(&held, until));
         Ok((news, held))
     })?;

@@ -323,12 +323,13 @@ pub(super) fn mended_dead_ends(
 }
 
 /// The last challenge and the last support, each with its reason: either may add to the claim.
-fn said_last(said: &[Said]) -> Vec<String> {
+fn said_last(said: &[Said]) -> Vec<(Position, String)> {
     let last = |position: Position| said.iter().find(|said| said.position == position.as_str());
     let told = |said: &Said| format!("{} {}: {}", name(&said.agent), said.position, said.reason);
     let support = last(Position::Support)
         .filter(|said| said.reason.chars().count() >= TELLING_CHARS && tells_why(&said.reason));
-    last(Position::Challenge).into_iter().chain(support).map(told).collect()
+    let challenge = last(Position::Challenge).map(|said| (Position::Challenge, told(said)));
+    challenge.into_iter().chain(support.map(|said| (Position::Support, told(said)))).collect()
 }
 
 /// The scopes of a claim that the reader did not name. The others are no news.

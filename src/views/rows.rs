@@ -197,9 +197,12 @@ pub fn rows<'c>(
 /// A statement of at most `most` characters: its beginning, or the sentence with a searched word that its beginning lacks.
 fn around(statement: &str, most: usize, searched: &[String], cut: fn(&str, usize) -> String) -> String {
     let begin = cut(statement, most);
+    if searched.is_empty() || statement.chars().count() <= most {
+        return begin;
+    }
     let lower = statement.to_lowercase();
     // Few letters have another length in small letters. With one of them places differ.
-    if statement.chars().count() <= most || lower.len() != statement.len() || searched.is_empty() {
+    if lower.len() != statement.len() {
         return begin;
     }
     // A word begins there: `thing` is no word of `nothing`.

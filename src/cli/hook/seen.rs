@@ -140,12 +140,16 @@ pub(super) fn stamps_of(tool: &ToolCall, files: &[(Scope, PathBuf)]) -> BTreeMap
 /// Whether a git command of a line may give a file the content that it had before the line: `git show old:f > f; …;
 /// git checkout f`.
 fn may_put_back(line: &str) -> bool {
-    let commands = line.split(['\n', ';', '|', '&']);
-    let mut verbs = commands.filter_map(|command| {
+    git_commands(line).any(|(verb, _)| matches!(verb, "checkout" | "restore" | "stash"))
+}
+
+/// The git commands of a line: the verb of each, and the words behind it.
+fn git_commands(line: &str) -> impl Iterator<Item = (&str, impl Iterator<Item = &str>)> {
+    line.split(['\n', ';', '|', '&']).filter_map(|command| {
         let mut words = command.split_whitespace().skip_while(|word| *word != "git").skip(1);
-        words.find(|word| !word.starts_with('-'))
-    });
-    verbs.any(|verb| matches!(verb, "checkout" | "restore" | "stash"))
+        let verb = words.find(|word| !word.starts_with('-'))?;
+        Some((verb, words))
+    })
 }
 
 /// The time of the last change of each file, in nanoseconds. 0 for a path without a file.
@@ -194,9 +198,7 @@ impl Brought {
     fn by(line: &str) -> Self {
         let mut from: Vec<String> = Vec::new();
         let (mut brings, mut commits) = (false, false);
-        for command in line.split(['\n', ';', '|', '&']) {
-            let mut words = command.split_whitespace().skip_while(|word| *word != "git").skip(1);
-            let Some(verb) = words.find(|word| !word.starts_with('-')) else { continue };
+        for (verb, words) in git_commands(line) {
             commits |= matches!(verb, "commit" | "am");
             if !matches!(verb, "merge" | "rebase" | "pull" | "checkout" | "switch" | "reset" | "cherry-pick")
             {

@@ -53,6 +53,25 @@ pub(super) fn asked_with_owner(create: &CreateClaim, supersession: Option<&Super
     asked.into_iter().collect()
 }
 
+/// Whether a claim by `owner` may ask or tell these agents. `of_system` says why not the system.
+fn check_named(
+    does: &'static str,
+    agents: &[AgentId],
+    owner: &AgentId,
+    of_system: &str,
+) -> Result<(), Rejection> {
+    let why = if agents.len() > MAX_ASKED {
+        format!("a claim {does} at most {MAX_ASKED} agents, this one {}", agents.len())
+    } else if agents.contains(owner) {
+        format!("a claim {does} others, not its owner: leave yourself out")
+    } else if agents.contains(&AgentId::system()) {
+        format!("{of_system}: name an agent of the roster")
+    } else {
+        return Ok(());
+    };
+    Err(Rejection::invalid(does, why))
+}
+
 /// Whether a claim may ask these agents, and may be confirmed by silence. `replaced` are the claims whose place it takes.
 pub(super) fn check(
     state: &State,
@@ -61,27 +80,8 @@ pub(super) fn check(
     replaced: &[ClaimId],
 ) -> Result<(), Rejection> {
     let (asked, told) = (asked(create), told(create));
-    if asked.len() > MAX_ASKED {
-        let why = format!("a claim asks at most {MAX_ASKED} agents, this one {}", asked.len());
-        return Err(Rejection::invalid("asks", why));
-    }
-    if told.len() > MAX_ASKED {
-        let why = format!("a claim tells at most {MAX_ASKED} agents, this one {}", told.len());
-        return Err(Rejection::invalid("tells", why));
-    }
-    if told.contains(&AgentId::system()) {
-        return Err(Rejection::invalid("tells", "`system` reads nothing: name an agent of the roster"));
-    }
-    if told.contains(agent) {
-        return Err(Rejection::invalid("tells", "a claim tells others, not its owner: leave yourself out"));
-    }
-    if asked.contains(agent) {
-        let why = "a claim asks others, not its owner: leave yourself out";
-        return Err(Rejection::invalid("asks", why));
-    }
-    if asked.contains(&AgentId::system()) {
-        return Err(Rejection::invalid("asks", "`system` takes no positions: name an agent of the roster"));
-    }
+    check_named("asks", &asked, agent, "`system` takes no positions")?;
+    check_named("tells", &told, agent, "`system` reads nothing")?;
     let Some(minutes) = create.unless_objection_minutes else { return Ok(()) };
     if !(1..=MAX_OBJECTION_MINUTES).contains(&minutes) {
         let why =
